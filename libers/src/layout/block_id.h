@@ -1,0 +1,20 @@
+// Numbering of the blocks of one group, stable over the object's life: it is
+// part of every block's key (docs/format.md).
+//
+//   [0, l)                        data blocks D_0 .. D_{l-1}
+//   [l, l + m*l/k)                narrow parity: l + stripe * m + p
+//   [l + m*l/k, + m*l/k')         wide parity:   l + m*l/k + row * m + p
+//
+// Schemes that are not elastic have no wide parity.
+#ifndef ERS_LAYOUT_BLOCK_ID_H_
+#define ERS_LAYOUT_BLOCK_ID_H_
+
+#include <cstdint>
+
+namespace ers::layout {
+
+using BlockId = std::uint32_t;
+
+}  // namespace ers::layout
+
+#endif  // ERS_LAYOUT_BLOCK_ID_H_

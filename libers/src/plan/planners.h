@@ -1,0 +1,70 @@
+// The planners, one source file each. All are pure and total: any validated
+// scheme, any width, any set of missing nodes. Where the missing nodes leave
+// too few blocks they say so instead of a plan.
+#ifndef ERS_PLAN_PLANNERS_H_
+#define ERS_PLAN_PLANNERS_H_
+
+#include <optional>
+#include <span>
+
+#include "layout/geometry.h"
+#include "plan/plan.h"
+
+namespace ers::plan {
+
+using layout::BlockId;
+using layout::Geometry;
+
+// The stored blocks that cannot be read. Planners never read these, and never
+// write a block whose node is in `dead_nodes`.
+struct Missing {
+  std::vector<BlockId> blocks;  // gone or unreadable, on whatever node
+  std::vector<int> dead_nodes;  // every block on them is missing too
+};
+
+enum class TransitionVariant {
+  kOptimal,  // least reads: the cheaper of parity and whole data per stripe
+  kPaper,    // the rule of the ERS paper (sections 3 and 4)
+  kNoOrder,  // backward only: Experiment 5, no order selection
+};
+
+// Given all l data blocks: every parity of `width`. Writes all but the blocks
+// of missing nodes.
+Plan PlanPut(const Geometry& geometry, Width width, const Missing& missing);
+
+// Reads what gives `wanted` (data blocks), the fewest blocks: wanted ones that
+// are there come as reads, missing ones as step outputs. No writes.
+// nullopt: some wanted block cannot be had from what is left.
+std::optional<Plan> PlanGet(const Geometry& geometry, Width width,
+                            std::span<const BlockId> wanted,
+                            const Missing& missing);
+
+// New parity after data blocks `touched` get new content. `keep` are those of
+// them whose old content the caller needs too, to overlay a part: they come as
+// reads or, when missing, as step outputs with reads alone as inputs. Chooses
+// the cheaper of delta and re-encoding per stripe. `given` == touched.
+std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
+                               std::span<const BlockId> touched,
+                               std::span<const BlockId> keep,
+                               const Missing& missing);
+
+// Narrow to wide and wide to narrow (elastic schemes only; asserted). Outputs
+// and writes are the new parity; drops the old.
+std::optional<Plan> PlanForward(const Geometry& geometry,
+                                TransitionVariant variant,
+                                const Missing& missing);
+std::optional<Plan> PlanBackward(const Geometry& geometry,
+                                 TransitionVariant variant,
+                                 const Missing& missing);
+
+// Recomputes `lost` (data or parity blocks of `width`), fewest reads; they are
+// the outputs and writes.
+std::optional<Plan> PlanRebuild(const Geometry& geometry, Width width,
+                                std::span<const BlockId> lost,
+                                const Missing& missing);
+
+ReadCount CountReads(const Geometry& geometry, const Plan& plan);
+
+}  // namespace ers::plan
+
+#endif  // ERS_PLAN_PLANNERS_H_
