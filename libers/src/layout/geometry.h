@@ -28,14 +28,14 @@ class Geometry {
   explicit Geometry(const Scheme& scheme);
 
   const Scheme& scheme() const { return scheme_; }
-  int data_blocks() const;              // l
-  int node_count() const;               // k' + m
-  int rows() const;                     // l / k'
-  int stripe_count(Width width) const;  // l/k or l/k'
-  int stripe_width(Width width) const;  // k or k'
-  int parity_blocks(Width width) const; // m * stripe_count(width)
-  int stored_blocks(Width width) const; // l + parity_blocks(width)
-  int block_id_count() const;           // one past the largest id
+  int data_blocks() const;               // l
+  int node_count() const;                // k' + m
+  int rows() const;                      // l / k'
+  int stripe_count(Width width) const;   // l/k or l/k'
+  int stripe_width(Width width) const;   // k or k'
+  int parity_blocks(Width width) const;  // m * stripe_count(width)
+  int stored_blocks(Width width) const;  // l + parity_blocks(width)
+  int block_id_count() const;            // one past the largest id
 
   BlockId ParityId(Width width, int stripe, int parity) const;
   BlockInfo Info(BlockId id, Width width) const;

@@ -1,0 +1,36 @@
+// Endpoint: where a memcached server listens.
+#ifndef ERS_NET_ENDPOINT_H_
+#define ERS_NET_ENDPOINT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/status.h"
+
+namespace ers::net {
+
+// A value type; compares by text. Immutable after parsing; any thread.
+struct Endpoint {
+  // host and port for TCP (`host` without brackets); path for a unix socket.
+  std::string host;
+  int port = 0;
+  std::string path;
+  int weight = 1;
+
+  [[nodiscard]] bool is_unix() const { return !path.empty(); }
+  // The canonical text without the weight: "host:port", "[v6]:port" or
+  // "/path": the member's name in views, errors and on the ring.
+  [[nodiscard]] std::string name() const;
+  bool operator==(const Endpoint&) const = default;
+};
+
+// Parses "host:port", "[IPv6]:port" or "/path" (or "unix:/path"), each with an
+// optional ":weight" (1..1000) behind. kInvalidArgument quotes the text.
+Result<Endpoint> ParseEndpoint(std::string_view text);
+// Comma-separated; refuses an empty list and duplicates, naming the culprit.
+Result<std::vector<Endpoint>> ParseEndpoints(std::string_view text);
+
+}  // namespace ers::net
+
+#endif  // ERS_NET_ENDPOINT_H_

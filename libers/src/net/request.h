@@ -1,0 +1,86 @@
+// Request: one command to one server, and its reply.
+#ifndef ERS_NET_REQUEST_H_
+#define ERS_NET_REQUEST_H_
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/runtime.h"
+
+namespace ers::net {
+
+enum class Verb : std::uint8_t {
+  kGet,       // mg KEY v c f t s: value, token, client flags, ttl
+  kHead,      // mg KEY c f t s: the same without the value
+  kVivify,    // mg KEY v c f t s N<ttl>: as kGet; a miss leaves an empty stub
+  kTouch,     // mg KEY T<exptime>: no value
+  kSet,       // ms KEY: unconditional
+  kCas,       // text "cas": never deletes the old item when memory is short
+  kDelete,    // md KEY
+  kStats,     // stats [argument in key]: lines into `value`
+  kMetadump,  // lru_crawler metadump hash: lines into `value`
+};
+
+enum class Outcome : std::uint8_t {
+  kPending,
+  kOk,           // stored, deleted, touched; a hit for kGet, kHead, kVivify
+  kCreated,      // kVivify: it was a miss, the stub is there, token is its
+  kMiss,         // no such item
+  kExists,       // kCas: the item has another token
+  kNotStored,    // refused without a word why
+  kNoMemory,     // "out of memory storing object" and its like
+  kTooLarge,     // "object too large for cache"
+  kServerError,  // another error line; it is in `value`
+  kWrongSize,    // kGet with `into`: the value has another size; it was read
+                 // and thrown away
+  kNotSent,      // not a byte left: server down, wrong connection or boot
+  kLost,         // sent whole or in part, and no reply: it may or may not
+                 // have been applied, also later
+};
+
+// Filled in by the caller, who keeps it and everything it points to alive and
+// unmoved until `done` was called: exactly once, on the loop thread, never
+// from inside ServerLink::Submit. Reusable afterwards via Reset().
+struct Request {
+  Verb verb = Verb::kGet;
+  // 1..250 bytes without spaces or control characters (the caller's duty,
+  // asserted).
+  std::string_view key;
+  std::uint32_t client_flags = 0;  // kSet, kCas
+  // memcached's exptime: 0 never, up to 30 days relative, above absolute
+  // seconds. kVivify: the stub's ttl.
+  std::int64_t exptime = 0;
+  std::uint64_t token = 0;      // kCas
+  std::span<const iovec> body;  // kSet, kCas: the value, in pieces
+  std::span<const iovec> into;  // kGet: where the value goes, in pieces that
+                                // sum to its size; empty: into `value`
+  // Non-zero: only over the connection of this id (a CAS token is good only
+  // where it was read), else kNotSent.
+  std::uint64_t only_connection = 0;
+  // Non-empty: only to the server process of this boot mark, else kNotSent.
+  std::string_view only_boot;
+  Duration timeout{};  // from Submit to reply; 0: the link's
+
+  Outcome outcome = Outcome::kPending;
+  std::uint64_t item_token = 0;  // kGet, kHead, kVivify
+  std::uint32_t item_flags = 0;
+  std::int64_t item_ttl = -1;  // seconds left; -1 never expires
+  std::uint64_t item_bytes = 0;
+  std::uint64_t connection = 0;  // id of the connection that was used
+  std::string value;
+
+  void (*done)(Request&) = nullptr;
+  void* context = nullptr;
+
+  // Link-private: queue link and deadline.
+  Request* next = nullptr;
+  TimePoint deadline{};
+};
+
+}  // namespace ers::net
+
+#endif  // ERS_NET_REQUEST_H_

@@ -1,0 +1,109 @@
+// ServerLink: the one pipelined connection of a loop to one memcached.
+//
+//   Submit -> waiting -> (written) sent -> (reply, in order) done
+//
+// States:
+//   idle        no connection was tried yet; the first Submit connects, and
+//               requests wait for it
+//   connecting  TCP connect, then the handshake (version, stats, settings, boot
+//               mark); requests wait only if the link has not failed before
+//   up          requests flow
+//   failed      the last try or connection failed; requests end at once with
+//               kNotSent, while probes go on in the background with backoff:
+//               nobody waits for a dead server twice
+//   refused     the server answers but must not be used (too old, or the guard
+//               refused its boot mark); requests end at once with kNotSent;
+//               probed again with backoff
+//
+// A request that is over its deadline fails the whole connection: replies come
+// in order, so nothing behind it would come sooner; what was sent and not
+// answered ends as kLost, what was not sent as kNotSent.
+#ifndef ERS_NET_SERVER_LINK_H_
+#define ERS_NET_SERVER_LINK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "net/endpoint.h"
+#include "net/request.h"
+#include "net/runtime.h"
+
+namespace ers::net {
+
+// What the handshake learned of the server process.
+struct ServerFacts {
+  // pid, start time and the random nonce item: differs for every life of the
+  // server's memory.
+  std::string boot_mark;
+  std::string version;
+  std::uint64_t item_size_max = 1 << 20;
+  bool evictions = true;
+};
+
+// Asked at the end of each handshake, on the loop thread, before any request
+// is sent. False refuses the server; `why` then becomes last_error().
+class BootGuard {
+ public:
+  virtual ~BootGuard() = default;
+  virtual bool Accept(int member, const ServerFacts& facts,
+                      std::string* why) = 0;
+};
+
+struct LinkOptions {
+  Duration connect_timeout = std::chrono::milliseconds(500);  // with handshake
+  Duration request_timeout = std::chrono::seconds(1);
+  Duration backoff_min = std::chrono::milliseconds(50);
+  Duration backoff_max = std::chrono::seconds(2);
+  std::string nonce_key = "ers!boot";  // item that marks the server's memory
+};
+
+// Counted since construction, at the socket.
+struct LinkCounters {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t failures = 0;
+};
+
+// Loop thread only. Destruction ends open requests (kNotSent or kLost) by
+// calling their `done` at once.
+class ServerLink {
+ public:
+  // `runtime` and `guard` (may be null) outlive the link. `member` is passed
+  // to the guard.
+  ServerLink(Runtime& runtime, Endpoint endpoint, int member,
+             const LinkOptions& options, BootGuard* guard);
+  ~ServerLink();
+  ServerLink(const ServerLink&) = delete;
+  ServerLink& operator=(const ServerLink&) = delete;
+
+  // See Request for the contract. Requests of one loop turn leave in one
+  // write; replies come in the order of Submit.
+  void Submit(Request& request);
+
+  // Drops the connection: sent requests end as kLost. Used when a member
+  // leaves the view. The link probes again with backoff.
+  void Abort(const std::string& reason);
+
+  enum class State { kIdle, kConnecting, kUp, kFailed, kRefused };
+  State state() const;
+  int member() const;
+  const Endpoint& endpoint() const;
+  // Of the current connection; empty boot_mark unless the link is up.
+  const ServerFacts& facts() const;
+  std::uint64_t connection() const;  // id of the current one; 0 unless up
+  // Why the link last failed or was refused: "connection refused". Empty if
+  // it never was.
+  const std::string& last_error() const;
+  const LinkCounters& counters() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ers::net
+
+#endif  // ERS_NET_SERVER_LINK_H_

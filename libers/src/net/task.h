@@ -1,0 +1,194 @@
+// Task: the coroutine type of every operation, and what it waits on.
+//
+// A Task starts when it is awaited (or spawned) and runs on its loop's thread.
+// Rule for gcc 12: name aggregates and lambdas before they go into a co_await
+// expression; temporaries of them are destroyed twice there.
+#ifndef ERS_NET_TASK_H_
+#define ERS_NET_TASK_H_
+
+#include <cassert>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "net/runtime.h"
+
+namespace ers::net {
+
+template <typename T>
+class Task;
+
+namespace task_internal {
+
+// Resumes the awaiting coroutine when a Task ends, by symmetric transfer.
+struct FinalAwaiter {
+  bool await_ready() const noexcept { return false; }
+  template <typename Promise>
+  std::coroutine_handle<> await_suspend(
+      std::coroutine_handle<Promise> handle) const noexcept {
+    return handle.promise().continuation;
+  }
+  void await_resume() const noexcept {}
+};
+
+struct PromiseBase {
+  std::coroutine_handle<> continuation = std::noop_coroutine();
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  FinalAwaiter final_suspend() const noexcept { return {}; }
+  // The project throws nowhere; what a library throws (bad_alloc) ends here.
+  [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+};
+
+template <typename T>
+struct Promise : PromiseBase {
+  std::optional<T> value;
+  Task<T> get_return_object();
+  template <typename U>
+  void return_value(U&& result) {
+    value.emplace(std::forward<U>(result));
+  }
+};
+
+template <>
+struct Promise<void> : PromiseBase {
+  Task<void> get_return_object();
+  void return_void() const noexcept {}
+};
+
+}  // namespace task_internal
+
+// Move-only; owns its coroutine; awaited once. Must not be destroyed between
+// its first suspension and its end.
+template <typename T = void>
+class [[nodiscard]] Task {
+ public:
+  using promise_type = task_internal::Promise<T>;
+  using Handle = std::coroutine_handle<promise_type>;
+
+  explicit Task(Handle handle) : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  bool await_ready() const noexcept { return false; }
+  std::coroutine_handle<> await_suspend(
+      std::coroutine_handle<> continuation) noexcept {
+    handle_.promise().continuation = continuation;
+    return handle_;
+  }
+  T await_resume() {
+    if constexpr (!std::is_void_v<T>) {
+      return std::move(*handle_.promise().value);
+    }
+  }
+
+ private:
+  Handle handle_;
+};
+
+namespace task_internal {
+
+template <typename T>
+Task<T> Promise<T>::get_return_object() {
+  return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
+}
+inline Task<void> Promise<void>::get_return_object() {
+  return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
+}
+
+// A coroutine that starts at once and frees itself when it ends.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() const noexcept { return {}; }
+    std::suspend_never initial_suspend() const noexcept { return {}; }
+    std::suspend_never final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+  };
+};
+
+}  // namespace task_internal
+
+// Starts `task` now, on this thread; it frees itself at its end.
+inline void Spawn(Task<void> task) {
+  [](Task<void> owned) -> task_internal::Detached {
+    co_await std::move(owned);
+  }(std::move(task));
+}
+
+// Runs `task` to its end on the runtime's loop, on the calling thread.
+template <typename T>
+T SyncWait(Runtime& runtime, Task<T> task) {
+  bool done = false;
+  if constexpr (std::is_void_v<T>) {
+    [](Task<void> owned, bool& flag) -> task_internal::Detached {
+      co_await std::move(owned);
+      flag = true;
+    }(std::move(task), done);
+    runtime.RunUntil([&done] { return done; });
+  } else {
+    std::optional<T> result;
+    [](Task<T> owned, std::optional<T>& out,
+       bool& flag) -> task_internal::Detached {
+      out.emplace(co_await std::move(owned));
+      flag = true;
+    }(std::move(task), result, done);
+    runtime.RunUntil([&done] { return done; });
+    return std::move(*result);
+  }
+}
+
+// A count that one coroutine waits on to reach zero. The waiter is resumed
+// through Runtime::Defer, so that whoever counts down never finds itself
+// destroyed on return. Loop thread only.
+class Latch : private Deferred {
+ public:
+  explicit Latch(Runtime& runtime, int count = 0)
+      : runtime_(runtime), count_(count) {
+    run = [](Deferred& self) {
+      auto& latch = static_cast<Latch&>(self);
+      std::exchange(latch.waiter_, {}).resume();
+    };
+  }
+  Latch(const Latch&) = delete;
+  Latch& operator=(const Latch&) = delete;
+  ~Latch() { assert(!waiter_); }
+
+  void Add(int count = 1) { count_ += count; }
+  void CountDown() {
+    assert(count_ > 0);
+    if (--count_ == 0 && waiter_) runtime_.Defer(*this);
+  }
+  int count() const { return count_; }
+
+  // Awaits zero. One waiter at a time; reusable after it was resumed.
+  auto operator co_await() {
+    struct Awaiter {
+      Latch& latch;
+      bool await_ready() const noexcept { return latch.count_ == 0; }
+      void await_suspend(std::coroutine_handle<> handle) const noexcept {
+        assert(!latch.waiter_);
+        latch.waiter_ = handle;
+      }
+      void await_resume() const noexcept {}
+    };
+    return Awaiter{*this};
+  }
+
+ private:
+  Runtime& runtime_;
+  int count_;
+  std::coroutine_handle<> waiter_;
+};
+
+}  // namespace ers::net
+
+#endif  // ERS_NET_TASK_H_
