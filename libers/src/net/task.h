@@ -23,19 +23,27 @@ class Task;
 
 namespace task_internal {
 
-// Resumes the awaiting coroutine when a Task ends, by symmetric transfer.
+// Plain resumption in place of symmetric transfer: without tail calls (-O0,
+// sanitizers) a transfer costs stack for every await that completes at once,
+// and a long run of them overflows it. Here such an await returns to its loop.
 struct FinalAwaiter {
   bool await_ready() const noexcept { return false; }
   template <typename Promise>
-  std::coroutine_handle<> await_suspend(
-      std::coroutine_handle<Promise> handle) const noexcept {
-    return handle.promise().continuation;
+  void await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
+    auto& promise = handle.promise();
+    if (promise.awaited) {
+      promise.continuation.resume();  // may destroy `handle`
+    } else {
+      promise.finished = true;
+    }
   }
   void await_resume() const noexcept {}
 };
 
 struct PromiseBase {
-  std::coroutine_handle<> continuation = std::noop_coroutine();
+  std::coroutine_handle<> continuation;
+  bool finished = false;  // ended before the awaiting coroutine suspended
+  bool awaited = false;   // the awaiting coroutine is suspended
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
   // The project throws nowhere; what a library throws (bad_alloc) ends here.
@@ -79,10 +87,12 @@ class [[nodiscard]] Task {
   }
 
   bool await_ready() const noexcept { return false; }
-  std::coroutine_handle<> await_suspend(
-      std::coroutine_handle<> continuation) noexcept {
-    handle_.promise().continuation = continuation;
-    return handle_;
+  bool await_suspend(std::coroutine_handle<> continuation) noexcept {
+    auto& promise = handle_.promise();
+    promise.continuation = continuation;
+    handle_.resume();
+    promise.awaited = !promise.finished;
+    return promise.awaited;
   }
   T await_resume() {
     if constexpr (!std::is_void_v<T>) {
@@ -155,6 +165,8 @@ class Latch : private Deferred {
       : runtime_(runtime), count_(count) {
     run = [](Deferred& self) {
       auto& latch = static_cast<Latch&>(self);
+      // Counted up again meanwhile: the next zero defers anew.
+      if (latch.count_ != 0 || !latch.waiter_) return;
       std::exchange(latch.waiter_, {}).resume();
     };
   }
