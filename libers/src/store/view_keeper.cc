@@ -58,6 +58,27 @@ void ViewKeeper::EndWrite(int member) {
   if (wake) wake();
 }
 
+void ViewKeeper::StrandWrite(int member) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    ++stranded_[static_cast<std::size_t>(member)];
+    if (drain_waiter_ && DrainedLocked(leaving_)) {
+      wake = std::exchange(drain_waiter_, nullptr);
+    }
+  }
+  if (wake) wake();
+}
+
+std::vector<int> ViewKeeper::Stranded() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<int> members;
+  for (std::size_t member = 0; member < stranded_.size(); ++member) {
+    if (stranded_[member] > 0) members.push_back(static_cast<int>(member));
+  }
+  return members;
+}
+
 bool ViewKeeper::BeginChange(std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   if (changing_) {
@@ -79,7 +100,8 @@ bool ViewKeeper::Drained(int leaving, std::function<void()> wake) {
 
 bool ViewKeeper::DrainedLocked(int leaving) const {
   for (std::size_t member = 0; member < writes_.size(); ++member) {
-    if (writes_[member] > 0 && static_cast<int>(member) != leaving) {
+    if (writes_[member] > stranded_[member] &&
+        static_cast<int>(member) != leaving) {
       return false;
     }
   }
@@ -93,9 +115,15 @@ void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
     assert(changing_);
     changing_ = false;
     leaving_ = -1;
+    drain_waiter_ = nullptr;
     if (view) {
       view_ = std::move(view);
       writes_.resize(view_->members.size());
+      stranded_.resize(view_->members.size());
+      for (std::size_t i = 0; i < writes_.size(); ++i) {
+        if (view_->members[i].state != MemberState::kDown) continue;
+        writes_[i] -= std::exchange(stranded_[i], 0);
+      }
     }
     waiters.swap(change_waiters_);
   }

@@ -34,13 +34,19 @@ class ViewKeeper {
   // changed or is changing; nothing may be sent.
   bool BeginWrite(std::uint64_t epoch, int member);
   void EndWrite(int member);
+  // In place of EndWrite: the write's fate can no longer be learned. It may
+  // land at any time, so the member must leave with the next change.
+  void StrandWrite(int member);
 
   // Claims the right to change the view. False: somebody else is at it; `wake`
   // is called (once, on any thread) when they are done.
   bool BeginChange(std::function<void()> wake);
-  // Within a change: true when all admitted writes but those to `leaving` (-1:
-  // none) have ended; else `wake` is called once when they have.
+  // Within a change: true when all admitted writes but stranded ones and those
+  // to `leaving` (-1: none) have ended; else `wake` is called once when they
+  // have.
   bool Drained(int leaving, std::function<void()> wake);
+  // Members with stranded writes: they must leave too.
+  [[nodiscard]] std::vector<int> Stranded() const;
   // Ends the change, with a new view (null: the old one stays).
   void EndChange(std::shared_ptr<const View> view);
 
@@ -58,7 +64,8 @@ class ViewKeeper {
   std::shared_ptr<const View> view_;
   bool changing_ = false;
   int leaving_ = -1;
-  std::vector<int> writes_;  // admitted and not ended, by member
+  std::vector<int> writes_;    // admitted and not ended, by member
+  std::vector<int> stranded_;  // of these, those whose fate is unknown
   std::vector<std::function<void()>> change_waiters_;
   std::function<void()> drain_waiter_;
 };
