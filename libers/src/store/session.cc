@@ -21,8 +21,9 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
     const int member = static_cast<int>(links_.size());
     names_.push_back(endpoint.name());
+    net::BootGuard* guard = this;
     links_.push_back(std::make_unique<net::ServerLink>(runtime_, endpoint,
-                                                       member, options, this));
+                                                       member, options, guard));
   }
 }
 
