@@ -15,8 +15,7 @@ constexpr std::uint8_t kFormatVersion = 1;
 }  // namespace
 
 BlockHeaderBytes EncodeBlockHeader(const BlockHeader& header,
-                                   const std::byte* payload,
-                                   std::size_t size) {
+                                   const std::byte* payload, std::size_t size) {
   std::string out;
   out.reserve(kBlockHeaderBytes);
   WireWriter wire(out);

@@ -14,8 +14,8 @@ ChangeIdSource::ChangeIdSource(net::Runtime& runtime)
     : runtime_(runtime), nonce_(runtime.Random() | 1) {}
 
 ChangeId ChangeIdSource::Next() {
-  last_us_ = std::max(last_us_ + 1,
-                      static_cast<std::uint64_t>(runtime_.WallMicros()));
+  last_us_ =
+      std::max(last_us_ + 1, static_cast<std::uint64_t>(runtime_.WallMicros()));
   return {last_us_, nonce_};
 }
 

@@ -123,8 +123,8 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
       manifest.width == Width::kWide ? manifest.scheme.kp : manifest.scheme.k;
   if (manifest.data.size() != groups * static_cast<std::uint32_t>(blocks) ||
       manifest.parity.size() !=
-          groups * static_cast<std::uint32_t>(blocks / stripe *
-                                              manifest.scheme.m)) {
+          groups *
+              static_cast<std::uint32_t>(blocks / stripe * manifest.scheme.m)) {
     return "block count";
   }
   return {};

@@ -18,7 +18,8 @@
 namespace ers::store {
 
 // Loop thread only. It may be destroyed only on its loop's thread and outside
-// a running loop: the destructor runs the loop until the tasks it spawned ended.
+// a running loop: the destructor runs the loop until the tasks it spawned
+// ended.
 class Session final : private net::BootGuard {
  public:
   Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
@@ -32,9 +33,7 @@ class Session final : private net::BootGuard {
   ChangeIdSource& change_ids() { return change_ids_; }
   ManifestCache& manifests() { return manifests_; }
   net::ServerLink& link(int member) { return *links_[member]; }
-  [[nodiscard]] int members() const {
-    return static_cast<int>(links_.size());
-  }
+  [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
   [[nodiscard]] std::shared_ptr<const View> view() const {
     return cluster_->keeper.Current();
   }

@@ -86,10 +86,9 @@ Result<View> FromJson(const json& root) {
 }  // namespace
 
 int View::NotFull() const {
-  return static_cast<int>(
-      std::count_if(members.begin(), members.end(), [](const Member& member) {
-        return member.state != MemberState::kFull;
-      }));
+  return static_cast<int>(std::count_if(
+      members.begin(), members.end(),
+      [](const Member& member) { return member.state != MemberState::kFull; }));
 }
 
 std::string EncodeView(const View& view) {

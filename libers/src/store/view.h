@@ -22,15 +22,15 @@ struct Member {
   // void. Never repeats, also not over a lost view: it starts at the clock.
   std::uint64_t incarnation = 0;
   MemberState state = MemberState::kFull;
-  std::uint64_t joined = 0;    // epoch of its last return; 0: from the start
-  std::string boot_mark;       // of the memory that holds its manifests
-  std::int64_t since = 0;      // Unix seconds of the last change of state
+  std::uint64_t joined = 0;  // epoch of its last return; 0: from the start
+  std::string boot_mark;     // of the memory that holds its manifests
+  std::int64_t since = 0;    // Unix seconds of the last change of state
 };
 
 // A value type. Members are sorted by name: a member's number is its place.
 struct View {
   std::uint64_t epoch = 0;
-  int max_parity = 1;  // M
+  int max_parity = 1;                // M
   std::uint64_t flushed_before = 0;  // Unix us: older changes count as absent
   std::vector<Member> members;
 

@@ -114,10 +114,9 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   const Status stored = co_await StoreViewRecord(session, view, newer);
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
-  session.cluster().Log(
-      LogLevel::kInfo,
-      fmt::format("new view {} over {} servers, M={}", epoch, members,
-                  max_parity));
+  session.cluster().Log(LogLevel::kInfo,
+                        fmt::format("new view {} over {} servers, M={}", epoch,
+                                    members, max_parity));
   co_return view;
 }
 
@@ -145,11 +144,11 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
       co_return co_await CreateFirst(session, records, chosen, 1);
     }
     if (records.answered < members) {
-      co_return Fail(StatusCode::kUnavailable,
-                     fmt::format("{} of {} servers do not answer ({}), and "
-                                 "the others know of no objects: start them",
-                                 members - records.answered, members,
-                                 records.silent));
+      co_return Fail(
+          StatusCode::kUnavailable,
+          fmt::format("{} of {} servers do not answer ({}), and "
+                      "the others know of no objects: start them",
+                      members - records.answered, members, records.silent));
     }
     co_return Fail(StatusCode::kNotFound, "nothing was ever stored here");
   }
@@ -262,10 +261,9 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
     keeper.EndChange(nullptr);
     co_return status;
   }
-  session.cluster().Log(
-      LogLevel::kWarning,
-      fmt::format("view {}: {} is down ({})", next->epoch,
-                  session.member_name(member), reason));
+  session.cluster().Log(LogLevel::kWarning,
+                        fmt::format("view {}: {} is down ({})", next->epoch,
+                                    session.member_name(member), reason));
   const bool gone = next->members[member].state == MemberState::kDown;
   keeper.EndChange(std::make_shared<const View>(std::move(*next)));
   if (!gone) co_return co_await MarkDown(session, member, std::move(reason));

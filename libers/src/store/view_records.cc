@@ -40,9 +40,9 @@ void Note(Session& session, int member, const net::Request& request,
     std::optional<View>& best = reading.records.best;
     if (!best || best->epoch < view->epoch) best = std::move(*view);
   } else if (view.error().code() == StatusCode::kUnsupportedFormat) {
-    reading.failure = Status(view.error().code(), session.member_name(member) +
-                                                      ": " +
-                                                      view.error().message());
+    reading.failure =
+        Status(view.error().code(),
+               session.member_name(member) + ": " + view.error().message());
   } else {
     // An empty stub or a broken record is as good as none.
     ++reading.records.answered;
@@ -123,8 +123,8 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   for (int i = 0; i < session.members(); ++i) {
     if (view.members[i].state == MemberState::kDown) continue;
     latch.Add();
-    net::Spawn(StoreOnLatch(
-        StoreOne(session, i, text, view.epoch, held, newer), latch));
+    net::Spawn(StoreOnLatch(StoreOne(session, i, text, view.epoch, held, newer),
+                            latch));
   }
   co_await latch;
   if (newer) {
