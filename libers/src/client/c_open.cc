@@ -64,6 +64,8 @@ static_assert(static_cast<int>(ers::LogLevel::kError) == ERS_LOG_ERROR);
 
 extern "C" {
 
+// The build defines ERS_VERSION too, as the project's: a header that says
+// anything else does not compile.
 const char* ers_version(void) { return ERS_VERSION; }
 
 void ers_cluster_options_init(ers_cluster_options* options) {
