@@ -1,0 +1,163 @@
+// The library's front door: a Cluster per process, a Client per thread.
+//
+//   auto cluster = ers::Cluster::Open({.servers = "10.0.0.1:11211,..."});
+//   auto client = ers::Client::Open(*cluster, {});
+//   (*client)->Put("key", bytes, {});
+//
+// Every change (Put, Update, Append, Delete, Transition) is atomic: whatever
+// dies in the middle, readers see the old object or the new one, whole.
+//   - success: it is stored on m+1 manifests and the scheme's blocks, and
+//     survives the death of any m servers;
+//   - kOutcomeUnknown: old or new, whole; later reads agree with each other;
+//   - any other failure: the old object stands.
+//
+// Fork: a Cluster or Client may not be used in a child process after fork(2);
+// open new ones there.
+#ifndef ERS_CLIENT_H_
+#define ERS_CLIENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ers/export.h"
+#include "ers/object_info.h"
+#include "ers/options.h"
+#include "ers/scheme.h"
+#include "ers/status.h"
+
+namespace ers {
+
+// "0.1.0". Static storage.
+ERS_API std::string_view Version();
+
+// Bytes of a value, allocated without being cleared. Move-only. Passing the
+// same Value to Get again reuses its memory.
+class ERS_API Value {
+ public:
+  Value() = default;
+  Value(Value&& other) noexcept;
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+
+  [[nodiscard]] std::byte* data() { return data_; }
+  [[nodiscard]] const std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {data_, size_};
+  }
+  [[nodiscard]] std::string_view text() const {
+    return {reinterpret_cast<const char*>(data_), size_};
+  }
+  // Sets the size; contents are undefined afterwards. False: no memory, and
+  // the value is empty.
+  bool Resize(std::size_t size);
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+// Fills at most `into` and returns how many bytes it put there; 0 is the end.
+// An error ends the call that uses the source, with that error and nothing
+// changed.
+using Source = std::function<Result<std::size_t>(std::span<std::byte> into)>;
+// Takes the next bytes of a value, in order; valid during the call only. An
+// error ends the Get with it.
+using Sink = std::function<Status(std::span<const std::byte> bytes)>;
+
+// One process's share of a cluster: the members and the view of which are up.
+// Any thread; its Clients keep it alive.
+class ERS_API Cluster {
+ public:
+  // Checks the options; does not connect. kInvalidArgument names the option.
+  static Result<std::shared_ptr<Cluster>> Open(ClusterOptions options);
+  virtual ~Cluster() = default;
+  [[nodiscard]] virtual const ClusterOptions& options() const = 0;
+
+ protected:
+  Cluster() = default;
+};
+
+// Blocking calls. A Client has its own connections and runs its loop inside
+// its calls: one thread at a time (the caller's duty); open one Client per
+// thread on the shared Cluster to work in parallel.
+//
+// Keys are 1 to 250 bytes without spaces or control characters, else
+// kInvalidArgument. Buffers passed in are read during the call only, those
+// passed out belong to the caller. Common failures: kUnavailable (too many
+// servers silent), kIncompatible, kNotManaged, kUnsupportedFormat,
+// kCorruption.
+class ERS_API Client {
+ public:
+  // kInvalidArgument names the option; does not connect.
+  static Result<std::unique_ptr<Client>> Open(std::shared_ptr<Cluster> cluster,
+                                              ClientOptions options);
+  virtual ~Client() = default;
+
+  // Stores `value` under `key`, replacing what is there. kTooLarge over
+  // kMaxValueBytes; kConflict: expected_cas did not match; kNoMemory: nothing
+  // was left behind.
+  virtual Result<ObjectInfo> Put(std::string_view key,
+                                 std::span<const std::byte> value,
+                                 const PutOptions& options) = 0;
+  // The same from a source, in bounded memory (a few groups).
+  virtual Result<ObjectInfo> PutFrom(std::string_view key, const Source& source,
+                                     const PutOptions& options) = 0;
+
+  // Reads the whole value. On a miss (kNotFound) or failure `value` is empty.
+  virtual Result<GetInfo> Get(std::string_view key, Value& value) = 0;
+  // Reads bytes [offset, offset + length), cut at the end of the value.
+  // kInvalidArgument where offset is beyond the end.
+  virtual Result<GetInfo> GetRange(std::string_view key, std::uint64_t offset,
+                                   std::uint64_t length, Value& value) = 0;
+  // Streams the value in order, in bounded memory. `begin` is called once
+  // before the first byte. On a failure after that the sink has seen a prefix
+  // of one version of the value, never a mix.
+  virtual Result<GetInfo> GetTo(
+      std::string_view key, const std::function<void(const GetInfo&)>& begin,
+      const Sink& sink) = 0;
+
+  // Overwrites bytes [offset, offset + bytes.size()) of an existing value.
+  // kNotFound; kInvalidArgument where that reaches beyond the end.
+  virtual Result<ObjectInfo> Update(std::string_view key, std::uint64_t offset,
+                                    std::span<const std::byte> bytes) = 0;
+  // Adds bytes at the end of an existing value; rewrites its last group only.
+  virtual Result<ObjectInfo> Append(std::string_view key,
+                                    const Source& source) = 0;
+
+  // kNotFound where there was nothing.
+  virtual Status Delete(std::string_view key) = 0;
+
+  // Changes an object's width or scheme while reads and updates go on; its
+  // content, client flags, CAS and expiry stay. kAlreadyThere where there is
+  // nothing to do; kInvalidArgument for a width of a scheme that is not
+  // elastic.
+  virtual Result<TransitionInfo> Transition(std::string_view key,
+                                            const TransitionTarget& target,
+                                            TransitionVariant variant) = 0;
+
+  // The manifest, and whether each block it names is there.
+  virtual Result<ObjectDetail> Stat(std::string_view key) = 0;
+
+  // Calls `visit` for every object, in no order, each once; it returns false
+  // to stop. Objects that change meanwhile may be seen or not.
+  virtual Status List(const std::function<bool(std::string_view key,
+                                               const ObjectInfo&)>& visit) = 0;
+
+  // The view, and who answers right now.
+  virtual Result<ClusterInfo> Servers() = 0;
+
+ protected:
+  Client() = default;
+};
+
+}  // namespace ers
+
+#endif  // ERS_CLIENT_H_

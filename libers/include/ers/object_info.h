@@ -1,0 +1,95 @@
+// What calls tell about objects, blocks and servers. Plain values.
+#ifndef ERS_OBJECT_INFO_H_
+#define ERS_OBJECT_INFO_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/scheme.h"
+
+namespace ers {
+
+struct ObjectInfo {
+  Scheme scheme;
+  Width width = Width::kNarrow;
+  bool is_inline = false;         // the value rides in the manifest
+  std::uint64_t length = 0;       // bytes
+  std::uint64_t group_bytes = 0;  // value bytes of a full group
+  int groups = 0;                 // 0 when inline
+  std::uint32_t client_flags = 0;
+  std::uint64_t cas = 0;    // changes exactly when content does
+  std::int64_t expiry = 0;  // Unix seconds, 0 never
+  std::string version;      // change id, 32 hex digits
+};
+
+struct GetInfo : ObjectInfo {
+  bool degraded = false;    // some blocks had to be decoded
+  int repaired_blocks = 0;  // written back on the way
+};
+
+enum class StoredBlockKind { kData, kParity };
+
+struct BlockState {
+  int group = 0;
+  int block = 0;  // id in the group (docs/format.md)
+  StoredBlockKind kind = StoredBlockKind::kData;
+  int stripe = 0;           // under the object's width
+  int node = 0;             // X_node of the group
+  std::string server;       // member name
+  std::uint64_t bytes = 0;  // payload
+  // On the server and its size is right. False for blocks that were never
+  // staged, are gone, or whose server does not answer.
+  bool present = false;
+};
+
+struct ObjectDetail : ObjectInfo {
+  std::vector<BlockState> blocks;
+  // Members that hold the manifest, the judge last.
+  std::vector<std::string> homes;
+};
+
+// How a transition was done.
+enum class TransitionPath {
+  kPlan,      // by the scheme's own plan: no data block moved
+  kReencode,  // read and written anew
+};
+
+struct TransitionInfo {
+  TransitionPath path = TransitionPath::kPlan;
+  // Blocks and payload bytes, counted as requests were answered.
+  std::uint64_t data_reads = 0;
+  std::uint64_t parity_reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t microseconds = 0;
+  ObjectInfo object;  // as it is now
+};
+
+enum class MemberState { kFull, kFilling, kDown };
+ERS_API std::string_view MemberStateName(MemberState state);
+
+struct ServerInfo {
+  std::string name;
+  int weight = 1;
+  MemberState state = MemberState::kFull;
+  std::uint64_t incarnation = 0;
+  std::int64_t since = 0;  // Unix seconds of the last change of state
+  bool reachable = false;  // answered just now
+  std::string version;     // memcached's, where reachable
+  std::uint64_t item_size_max = 0;
+  bool evictions = false;
+  std::string last_error;
+};
+
+struct ClusterInfo {
+  std::uint64_t epoch = 0;  // of the view; 0: the cluster was never used
+  int max_parity = 0;       // M
+  std::vector<ServerInfo> servers;
+};
+
+}  // namespace ers
+
+#endif  // ERS_OBJECT_INFO_H_

@@ -1,0 +1,85 @@
+// Options of a cluster, a client and single calls. Plain values.
+#ifndef ERS_OPTIONS_H_
+#define ERS_OPTIONS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ers/scheme.h"
+
+namespace ers {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+// Receives the library's log lines (no newline). May be called on any thread
+// that is inside a call of the library; must not call back into it.
+using LogSink = std::function<void(LogLevel, std::string_view)>;
+
+// Limits that are part of the stored format's promise (docs/format.md).
+inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{256} << 20;
+inline constexpr std::uint64_t kMaxGroupBytes = std::uint64_t{8} << 20;
+inline constexpr std::size_t kMaxKeyBytes = 250;
+inline constexpr int kMaxMembers = 1024;
+
+struct ClusterOptions {
+  // "host:port[:weight],[IPv6]:port,/unix/socket,...": every member, in any
+  // order, the same list for every process of the cluster.
+  std::string servers;
+  // Where this process keeps the newest view it has seen, so that it never goes
+  // back behind it after a restart. Empty: kept on the servers alone.
+  std::string state_file;
+  // M, the largest m that any object of the cluster may have: the number of
+  // servers that may die. Fixed when the cluster is first used; 0 takes it
+  // from the cluster, or from the first scheme used on a new one.
+  int max_parity = 0;
+  std::chrono::milliseconds connect_timeout{500};
+  // A server that does not answer for this long counts as dead.
+  std::chrono::milliseconds request_timeout{1000};
+  // A call gives up after this long; it is checked between round trips.
+  std::chrono::milliseconds operation_timeout{30000};
+  LogSink log;  // empty: silent
+};
+
+struct ClientOptions {
+  // For objects that name no scheme of their own.
+  Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
+  // Values shorter than this ride in the manifest, whole, on M+1 servers.
+  std::size_t inline_below = 4096;
+  // Manifests remembered, so that a GET needs one round trip.
+  std::size_t cached_manifests = 16384;
+};
+
+struct PutOptions {
+  std::optional<Scheme> scheme;  // the client's where empty
+  // The width that an elastic object is born with.
+  Width width = Width::kNarrow;
+  std::uint32_t client_flags = 0;
+  // Absolute Unix time in seconds; 0 never.
+  std::int64_t expiry = 0;
+  // The object must have this client CAS (0: no condition).
+  std::uint64_t expected_cas = 0;
+};
+
+enum class TransitionVariant {
+  kOptimal,  // the least reads any code with data in place can do
+  kPaper,    // the ERS paper's rule
+  kNoOrder,  // backward only: the paper's Experiment 5
+};
+
+// Where a transition goes: the other width of the object's own elastic scheme,
+// or any scheme (born narrow).
+struct TransitionTarget {
+  std::optional<Width> width;
+  std::optional<Scheme> scheme;
+};
+
+// "narrow", "wide" or a scheme. kInvalidArgument quotes the text.
+ERS_API Result<TransitionTarget> ParseTransitionTarget(std::string_view text);
+
+}  // namespace ers
+
+#endif  // ERS_OPTIONS_H_
