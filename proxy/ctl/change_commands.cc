@@ -95,6 +95,7 @@ void AddChanges(CLI::App& app, Command& chosen) {
       ->add_option("--offset", arguments->offset,
                    "Where the bytes go, counted from 0")
       ->required()
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   update->footer("Example: printf new | ersctl update notes --offset 100 -");
 

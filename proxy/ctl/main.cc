@@ -1,14 +1,12 @@
 // ersctl: stores, reads, changes and inspects objects of a libers cluster.
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ctl/commands.h"
 #include "ctl/report.h"
@@ -71,17 +69,34 @@ bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
     const bool json = std::any_of(
         arguments.begin(), arguments.end(),
         [](const char* a) { return std::string_view(a) == "--json"; });
-    exit_code =
-        ReportError({StatusCode::kInvalidArgument,
-                     std::string(error.what()) + " (ersctl --help tells more)"},
-                    json);
+    // The parser misses the command before it sees what stands in its place.
+    const std::vector<std::string> unknown = app.remaining();
+    const std::string message =
+        app.get_subcommands().empty() && !unknown.empty()
+            ? "unknown command or option '" + unknown.front() + "'"
+            : std::string(error.what());
+    exit_code = ReportError(
+        {StatusCode::kInvalidArgument, message + " (ersctl --help tells more)"},
+        json);
   }
   return false;
 }
 
+// Runs the command; an exception (no memory, above all) becomes a Status.
+Status Run(const Command& command) {
+  try {
+    return command.run();
+  } catch (const std::exception& error) {
+    return {StatusCode::kNoMemory,
+            std::string("this process failed: ") + error.what()};
+  }
+}
+
 int Main(int argc, char** argv) {
-  // A reader that leaves shows as EPIPE where it is written to.
+  // A reader that leaves and a file that grows too large show as EPIPE and
+  // EFBIG where they are written to, and are told there.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 
   CLI::App app(
       "Keeps large values on plain memcached servers, erasure coded so that "
@@ -102,17 +117,10 @@ int Main(int argc, char** argv) {
 
   int exit_code = kDone;
   if (!Parse(app, argc, argv, exit_code)) return exit_code;
-  return ReportError(command.run(), command.global.json);
+  return ReportError(Run(command), command.global.json);
 }
 
 }  // namespace
 }  // namespace ers::ctl
 
-int main(int argc, char** argv) {
-  try {
-    return ers::ctl::Main(argc, argv);
-  } catch (const std::exception& error) {  // no memory, above all
-    std::fprintf(stderr, "ersctl: %s\n", error.what());
-    return ers::ctl::kClusterError;
-  }
-}
+int main(int argc, char** argv) { return ers::ctl::Main(argc, argv); }

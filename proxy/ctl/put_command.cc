@@ -84,6 +84,7 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->type_name("SECONDS");
   put->add_option("--inline-below", arguments->inline_below,
                   "Keep shorter values whole on M+1 servers (default: 4096)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("BYTES");
   put->footer(
       "Example: ersctl put photo photo.jpg --scheme ers2:12,3,14 --width wide");
