@@ -90,6 +90,28 @@ class LoopTimer final : public Timer {
   ~LoopTimer() override { event_free(event_); }
 
   void Start(Duration delay) override {
+    due_ = std::chrono::steady_clock::now() + delay;
+    Wait(delay);
+  }
+  void Stop() override { event_del(event_); }
+
+ private:
+  static void OnFire(int, short, void* self) {
+    auto* timer = static_cast<LoopTimer*>(self);
+    LoopHooks& loop = timer->loop_;
+    // libevent's clock is a coarse one: it may be some milliseconds early.
+    const Duration left = timer->due_ - std::chrono::steady_clock::now();
+    if (left.count() > 0) {
+      timer->Wait(left);
+      return;
+    }
+    // Held here, because the callback may destroy the timer.
+    const std::shared_ptr<std::function<void()>> fire = timer->fire_;
+    (*fire)();
+    loop.AfterCallback();
+  }
+
+  void Wait(Duration delay) {
     const auto micros =
         delay.count() > 0
             ? std::chrono::ceil<std::chrono::microseconds>(delay).count()
@@ -99,20 +121,10 @@ class LoopTimer final : public Timer {
     wait.tv_usec = static_cast<suseconds_t>(micros % 1000000);
     event_add(event_, &wait);
   }
-  void Stop() override { event_del(event_); }
-
- private:
-  static void OnFire(int, short, void* self) {
-    auto* timer = static_cast<LoopTimer*>(self);
-    LoopHooks& loop = timer->loop_;
-    // Held here, because the callback may destroy the timer.
-    const std::shared_ptr<std::function<void()>> fire = timer->fire_;
-    (*fire)();
-    loop.AfterCallback();
-  }
 
   LoopHooks& loop_;
   std::shared_ptr<std::function<void()>> fire_;
+  TimePoint due_{};
   event* event_;
 };
 
