@@ -21,8 +21,9 @@ class Kernel {
 
   // outputs[r][0..bytes) = sum over c of coefficients[r * inputs.size() + c] *
   // inputs[c][0..bytes), overwriting. Any `bytes` (also 0), any alignment;
-  // outputs alias neither inputs nor each other. A row of ones runs as XOR,
-  // a row with a single one as a copy, zero coefficients are skipped.
+  // outputs alias neither inputs nor each other. A row of ones runs as XOR
+  // (unless it rides along with three others for less), a row with a single
+  // one as a copy, and columns of zeros are skipped.
   virtual void Multiply(std::span<const std::uint8_t> coefficients,
                         std::span<const std::uint8_t* const> inputs,
                         std::span<std::uint8_t* const> outputs,

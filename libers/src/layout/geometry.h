@@ -1,13 +1,16 @@
 // Geometry: everything about one group that follows from its scheme alone.
-// Immutable after Make; any thread. Pure: no I/O.
+// Immutable; any thread. Pure: no I/O.
 #ifndef ERS_LAYOUT_GEOMETRY_H_
 #define ERS_LAYOUT_GEOMETRY_H_
 
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "code/matrix.h"
 #include "ers/scheme.h"
 #include "layout/block_id.h"
+#include "layout/placement.h"
 
 namespace ers::layout {
 
@@ -22,28 +25,48 @@ struct BlockInfo {
   int node;    // 0 .. k'+m-1
 };
 
+// Schemes that are not elastic have one width: they answer for kWide what
+// they answer for kNarrow.
 class Geometry {
  public:
-  // `scheme` must satisfy ValidateScheme (asserted).
+  // `scheme` must satisfy ValidateScheme (asserted). Prefer GetGeometry.
   explicit Geometry(const Scheme& scheme);
 
   const Scheme& scheme() const { return scheme_; }
-  int data_blocks() const;               // l
-  int node_count() const;                // k' + m
-  int rows() const;                      // l / k'
-  int stripe_count(Width width) const;   // l/k or l/k'
-  int stripe_width(Width width) const;   // k or k'
-  int parity_blocks(Width width) const;  // m * stripe_count(width)
-  int stored_blocks(Width width) const;  // l + parity_blocks(width)
-  int block_id_count() const;            // one past the largest id
+  int data_blocks() const { return data_blocks_; }           // l
+  int node_count() const { return scheme_.kp + scheme_.m; }  // k' + m
+  int rows() const { return data_blocks_ / scheme_.kp; }     // l / k'
+  // l/k or l/k'
+  int stripe_count(Width width) const {
+    return data_blocks_ / stripe_width(width);
+  }
+  // k or k'
+  int stripe_width(Width width) const {
+    return width == Width::kNarrow ? scheme_.k : scheme_.kp;
+  }
+  // m * stripe_count(width)
+  int parity_blocks(Width width) const {
+    return scheme_.m * stripe_count(width);
+  }
+  // l + parity_blocks(width)
+  int stored_blocks(Width width) const {
+    return data_blocks_ + parity_blocks(width);
+  }
+  // One past the largest id.
+  int block_id_count() const;
 
   BlockId ParityId(Width width, int stripe, int parity) const;
   BlockInfo Info(BlockId id, Width width) const;
   int NodeOf(BlockId id) const;
-  bool IsData(BlockId id) const;
+  bool IsData(BlockId id) const {
+    return id < static_cast<BlockId>(data_blocks_);
+  }
   // Stripe of data block `id` under `width`.
   int StripeOf(BlockId id, Width width) const;
-  // Data blocks of a stripe, in the order of its logical columns.
+  // Place of data block `id` in StripeData(width, StripeOf(id, width)).
+  int RankOf(BlockId id, Width width) const;
+  // Data blocks of a stripe, in the order of its logical columns. Valid as
+  // long as the geometry.
   std::span<const BlockId> StripeData(Width width, int stripe) const;
   // Every block that an object of this width stores, ascending.
   std::vector<BlockId> StoredBlocks(Width width) const;
@@ -56,8 +79,27 @@ class Geometry {
   std::vector<std::uint8_t> Vector(BlockId id) const;
 
  private:
+  // Stripe and parity index of a parity block, and the width it belongs to.
+  struct ParityPlace {
+    Width width;
+    int stripe;
+    int parity;
+  };
+  ParityPlace PlaceOfParity(BlockId id) const;
+
   Scheme scheme_;
+  int data_blocks_;
+  Placement placement_;
+  std::vector<BlockId> narrow_;  // data blocks, stripe by stripe
+  std::vector<BlockId> wide_;    // data blocks, row by row
+  std::shared_ptr<const code::Matrix> narrow_matrix_;
+  std::shared_ptr<const code::Matrix> wide_matrix_;
+  bool by_node_;  // the narrow matrix's columns belong to nodes, not to ranks
 };
+
+// The geometry of a scheme, made once and shared (the last few dozen schemes
+// are kept). `scheme` must satisfy ValidateScheme (asserted). Any thread.
+std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme);
 
 }  // namespace ers::layout
 

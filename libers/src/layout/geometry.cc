@@ -1,0 +1,151 @@
+#include "layout/geometry.h"
+
+#include <cassert>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+namespace ers::layout {
+namespace {
+
+// Geometries of stored schemes take some 30 KiB at most.
+constexpr std::size_t kMaxCached = 64;
+
+Placement Place(const Scheme& scheme) {
+  switch (scheme.kind) {
+    case SchemeKind::kSrs:
+      return PlaceColumnMajor(scheme);
+    case SchemeKind::kErs2:
+      return PlaceErsAware(scheme);
+    case SchemeKind::kRep:
+    case SchemeKind::kRs:
+    case SchemeKind::kErs1:
+      break;
+  }
+  return PlaceRowMajor(scheme);
+}
+
+}  // namespace
+
+Geometry::Geometry(const Scheme& scheme)
+    : scheme_(scheme),
+      data_blocks_(GroupDataBlocks(scheme)),
+      placement_(Place(scheme)),
+      narrow_(data_blocks_),
+      wide_(data_blocks_),
+      wide_matrix_(code::VandermondeMatrix(scheme.kp, scheme.m)),
+      by_node_(scheme.kind != SchemeKind::kSrs) {
+  assert(ValidateScheme(scheme).ok());
+  // The ERS matrix serves both widths; that is what makes it elastic.
+  narrow_matrix_ =
+      by_node_ ? wide_matrix_ : code::VandermondeMatrix(scheme.k, scheme.m);
+  for (int block = 0; block < data_blocks_; ++block) {
+    const Cell& cell = placement_[block];
+    narrow_[cell.stripe * scheme.k + cell.rank] = block;
+    wide_[cell.row * scheme.kp + cell.column] = block;
+  }
+}
+
+int Geometry::block_id_count() const {
+  const int narrow = stored_blocks(Width::kNarrow);
+  return scheme_.elastic() ? narrow + parity_blocks(Width::kWide) : narrow;
+}
+
+BlockId Geometry::ParityId(Width width, int stripe, int parity) const {
+  assert(stripe >= 0 && stripe < stripe_count(width));
+  assert(parity >= 0 && parity < scheme_.m);
+  const int base = width == Width::kWide && scheme_.elastic()
+                       ? stored_blocks(Width::kNarrow)
+                       : data_blocks_;
+  return static_cast<BlockId>(base + stripe * scheme_.m + parity);
+}
+
+Geometry::ParityPlace Geometry::PlaceOfParity(BlockId id) const {
+  const int at = static_cast<int>(id);
+  assert(at >= data_blocks_ && at < block_id_count());
+  const int narrow_end = stored_blocks(Width::kNarrow);
+  const Width width = at < narrow_end ? Width::kNarrow : Width::kWide;
+  const int offset = at - (at < narrow_end ? data_blocks_ : narrow_end);
+  return {width, offset / scheme_.m, offset % scheme_.m};
+}
+
+BlockInfo Geometry::Info(BlockId id, Width width) const {
+  if (IsData(id)) {
+    return {BlockKind::kData, StripeOf(id, width), 0, placement_[id].column};
+  }
+  const ParityPlace place = PlaceOfParity(id);
+  const auto kind = place.width == Width::kNarrow ? BlockKind::kNarrowParity
+                                                  : BlockKind::kWideParity;
+  return {kind, place.stripe, place.parity, scheme_.kp + place.parity};
+}
+
+int Geometry::NodeOf(BlockId id) const {
+  return IsData(id) ? placement_[id].column
+                    : scheme_.kp + PlaceOfParity(id).parity;
+}
+
+int Geometry::StripeOf(BlockId id, Width width) const {
+  assert(IsData(id));
+  const Cell& cell = placement_[id];
+  return width == Width::kNarrow ? cell.stripe : cell.row;
+}
+
+int Geometry::RankOf(BlockId id, Width width) const {
+  assert(IsData(id));
+  const Cell& cell = placement_[id];
+  return width == Width::kNarrow ? cell.rank : cell.column;
+}
+
+std::span<const BlockId> Geometry::StripeData(Width width, int stripe) const {
+  assert(stripe >= 0 && stripe < stripe_count(width));
+  const auto& blocks = width == Width::kNarrow ? narrow_ : wide_;
+  const int count = stripe_width(width);
+  return std::span(blocks).subspan(static_cast<std::size_t>(stripe) * count,
+                                   count);
+}
+
+std::vector<BlockId> Geometry::StoredBlocks(Width width) const {
+  std::vector<BlockId> blocks(stored_blocks(width));
+  std::iota(blocks.begin(), blocks.begin() + data_blocks_, 0);
+  std::iota(blocks.begin() + data_blocks_, blocks.end(), ParityId(width, 0, 0));
+  return blocks;
+}
+
+std::uint8_t Geometry::Coefficient(BlockId id, Width width, int parity) const {
+  assert(IsData(id));
+  const Cell& cell = placement_[id];
+  const bool ranked = width == Width::kNarrow && !by_node_;
+  const auto& matrix = ranked ? *narrow_matrix_ : *wide_matrix_;
+  return static_cast<std::uint8_t>(
+      matrix.at(parity, ranked ? cell.rank : cell.column));
+}
+
+std::vector<std::uint8_t> Geometry::Vector(BlockId id) const {
+  std::vector<std::uint8_t> vector(data_blocks_, 0);
+  if (IsData(id)) {
+    vector[id] = 1;
+    return vector;
+  }
+  const ParityPlace place = PlaceOfParity(id);
+  for (const BlockId data : StripeData(place.width, place.stripe)) {
+    vector[data] = Coefficient(data, place.width, place.parity);
+  }
+  return vector;
+}
+
+std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme) {
+  static std::mutex mutex;
+  static std::map<Scheme, std::shared_ptr<const Geometry>> cache;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = cache.find(scheme);
+    if (found != cache.end()) return found->second;
+  }
+  auto geometry = std::make_shared<const Geometry>(scheme);
+  const std::lock_guard lock(mutex);
+  if (cache.size() >= kMaxCached) cache.clear();
+  return cache.try_emplace(scheme, std::move(geometry)).first->second;
+}
+
+}  // namespace ers::layout

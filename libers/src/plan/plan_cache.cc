@@ -1,0 +1,60 @@
+#include "plan/plan_cache.h"
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "layout/geometry.h"
+
+namespace ers::plan {
+namespace {
+
+// Plans of stored schemes take up to some 100 KiB.
+constexpr std::size_t kMaxCached = 128;
+
+enum class Operation { kPut, kForward, kBackward };
+
+// The last number is the width of a PUT, the variant of a transition.
+using Key = std::tuple<Scheme, Operation, int>;
+
+std::shared_ptr<const Plan> Cached(const Key& key,
+                                   const std::function<Plan()>& make) {
+  static std::mutex mutex;
+  static std::map<Key, std::shared_ptr<const Plan>> cache;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = cache.find(key);
+    if (found != cache.end()) return found->second;
+  }
+  auto plan = std::make_shared<const Plan>(make());
+  const std::lock_guard lock(mutex);
+  if (cache.size() >= kMaxCached) cache.clear();
+  return cache.try_emplace(key, std::move(plan)).first->second;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> CachedPutPlan(const Scheme& scheme, Width width) {
+  return Cached({scheme, Operation::kPut, static_cast<int>(width)}, [&] {
+    return PlanPut(*layout::GetGeometry(scheme), width, {});
+  });
+}
+
+std::shared_ptr<const Plan> CachedForwardPlan(const Scheme& scheme,
+                                              TransitionVariant variant) {
+  return Cached({scheme, Operation::kForward, static_cast<int>(variant)}, [&] {
+    // With nothing missing there is always a plan.
+    return *PlanForward(*layout::GetGeometry(scheme), variant, {});
+  });
+}
+
+std::shared_ptr<const Plan> CachedBackwardPlan(const Scheme& scheme,
+                                               TransitionVariant variant) {
+  return Cached({scheme, Operation::kBackward, static_cast<int>(variant)}, [&] {
+    return *PlanBackward(*layout::GetGeometry(scheme), variant, {});
+  });
+}
+
+}  // namespace ers::plan

@@ -1,0 +1,213 @@
+#include "plan/transition.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+#include <vector>
+
+#include "plan/plan_builder.h"
+#include "plan/stripe.h"
+
+namespace ers::plan {
+namespace {
+
+bool Contains(std::span<const BlockId> blocks, BlockId id) {
+  return std::find(blocks.begin(), blocks.end(), id) != blocks.end();
+}
+
+class Transition {
+ public:
+  Transition(const Geometry& geometry, Width from, const Missing& missing)
+      : geometry_(geometry),
+        from_(from),
+        to_(from == Width::kNarrow ? Width::kWide : Width::kNarrow),
+        availability_(geometry, missing),
+        parities_(availability_.live_parities()),
+        builder_(geometry),
+        shares_(geometry.stripe_count(to_)) {
+    assert(geometry.scheme().elastic());
+  }
+
+  // False if the old stripe's share cannot be had.
+  bool Settle(int old_stripe, const Rule& rule) {
+    if (parities_.empty()) return true;  // nobody to write new parity to
+    const Stripe stripe(geometry_, from_, old_stripe, availability_);
+    const auto choice = Choose(stripe, rule);
+    if (!choice) return false;
+    if (choice->overlap && SameColumns(*choice->overlap)) {
+      AddDifference(stripe, *choice);
+    } else {
+      AddCombinations(stripe, choice->reads);
+    }
+    return true;
+  }
+
+  Plan Finish() && {
+    Plan& plan = builder_.plan();
+    for (int t = 0; t < geometry_.stripe_count(to_); ++t) {
+      AddStep(t);
+      for (int p = 0; p < geometry_.scheme().m; ++p) {
+        const BlockId id = geometry_.ParityId(to_, t, p);
+        (availability_.Writable(id) ? plan.writes : plan.unwritten)
+            .push_back(id);
+      }
+    }
+    for (int s = 0; s < geometry_.stripe_count(from_); ++s) {
+      for (int p = 0; p < geometry_.scheme().m; ++p) {
+        plan.drops.push_back(geometry_.ParityId(from_, s, p));
+      }
+    }
+    return std::move(builder_).Build();
+  }
+
+ private:
+  // One input of the step that makes a new stripe's parity.
+  struct Share {
+    BlockId read;
+    std::vector<std::uint8_t> column;
+  };
+
+  // What is read of an old stripe; `overlap` if its parity carries that over.
+  struct Choice {
+    std::vector<BlockId> reads;
+    std::optional<Overlap> overlap;
+  };
+
+  std::optional<Choice> Choose(const Stripe& stripe, const Rule& rule) const {
+    if (rule) {
+      if (auto overlap = rule(stripe.index())) {
+        if (auto choice = Around(stripe, *std::move(overlap))) return choice;
+      } else if (stripe.Readable(stripe.data())) {
+        return AnyBlocks(stripe);
+      }
+    }
+    // k blocks always do. Fewer do only where one new stripe's share is
+    // carried over by parity in more blocks than there are parities: two
+    // stripes' shares are independent, and fill up the parities' span sooner.
+    std::size_t fewest = stripe.data().size();
+    std::optional<Choice> best;
+    for (const auto& shared : SharedBlocks(geometry_, from_, stripe.index())) {
+      if (shared.blocks.size() <= parities_.size()) continue;
+      auto choice =
+          Around(stripe, LargestOverlap(geometry_, from_, parities_, shared));
+      if (!choice || choice->reads.size() >= fewest) continue;
+      fewest = choice->reads.size();
+      best = std::move(choice);
+    }
+    return best ? best : AnyBlocks(stripe);
+  }
+
+  static std::optional<Choice> AnyBlocks(const Stripe& stripe) {
+    auto reads = stripe.AnyBlocks({});
+    if (!reads) return std::nullopt;
+    return Choice{*std::move(reads), std::nullopt};
+  }
+
+  // The parities and all data but the overlap, if they can all be read.
+  std::optional<Choice> Around(const Stripe& stripe, Overlap overlap) const {
+    std::vector<BlockId> reads;
+    for (const BlockId id : stripe.data()) {
+      if (!Contains(overlap.blocks, id)) reads.push_back(id);
+    }
+    for (const BlockId id : stripe.Parities(parities_)) reads.push_back(id);
+    if (!stripe.Readable(reads)) return std::nullopt;
+    return Choice{std::move(reads), std::move(overlap)};
+  }
+
+  std::vector<std::uint8_t> ColumnOfData(BlockId id, Width width) const {
+    std::vector<std::uint8_t> column;
+    for (const int p : parities_) {
+      column.push_back(geometry_.Coefficient(id, width, p));
+    }
+    return column;
+  }
+
+  bool SameColumns(const Overlap& overlap) const {
+    return std::all_of(
+        overlap.blocks.begin(), overlap.blocks.end(), [this](BlockId id) {
+          return ColumnOfData(id, from_) == ColumnOfData(id, to_);
+        });
+  }
+
+  // With one matrix for both widths (lines 5 to 16 of algorithm 2): the old
+  // parity as it is, each block read taken out of it, and added to the new
+  // stripe that has it. The solver would find a shorter sum where the paper's
+  // rule reads more than k blocks; that is the rule's own affair.
+  void AddDifference(const Stripe& stripe, const Choice& choice) {
+    const int target = choice.overlap->target;
+    for (std::size_t i = 0; i < parities_.size(); ++i) {
+      std::vector<std::uint8_t> unit(parities_.size(), 0);
+      unit[i] = 1;
+      shares_[target].push_back({stripe.parity(parities_[i]), unit});
+    }
+    for (const BlockId id : choice.reads) {
+      if (!geometry_.IsData(id)) continue;
+      std::vector<std::uint8_t> leaving = ColumnOfData(id, from_);
+      std::vector<std::uint8_t> entering = ColumnOfData(id, to_);
+      const int home = geometry_.StripeOf(id, to_);
+      if (home == target) {
+        for (std::size_t i = 0; i < leaving.size(); ++i) {
+          leaving[i] ^= entering[i];
+        }
+      } else {
+        shares_[home].push_back({id, std::move(entering)});
+      }
+      shares_[target].push_back({id, std::move(leaving)});
+    }
+  }
+
+  // What the stripe's data adds to the parity of each new stripe that has some
+  // of it, said in terms of what is read.
+  void AddCombinations(const Stripe& stripe, std::span<const BlockId> reads) {
+    const auto parts = SharedBlocks(geometry_, from_, stripe.index());
+    std::vector<code::Vector> wanted;
+    for (const auto& part : parts) {
+      for (const int p : parities_) {
+        code::Vector& vector = wanted.emplace_back(stripe.data().size(), 0);
+        for (const BlockId id : part.blocks) {
+          vector[geometry_.RankOf(id, from_)] =
+              geometry_.Coefficient(id, to_, p);
+        }
+      }
+    }
+    const auto combinations = stripe.Express(reads, wanted);
+    for (std::size_t t = 0; t < parts.size(); ++t) {
+      const auto rows = std::span(combinations)
+                            .subspan(t * parities_.size(), parities_.size());
+      for (std::size_t i = 0; i < reads.size(); ++i) {
+        shares_[parts[t].target].push_back({reads[i], ColumnOf(rows, i)});
+      }
+    }
+  }
+
+  void AddStep(int new_stripe) {
+    if (parities_.empty()) return;
+    const Stripe stripe(geometry_, to_, new_stripe, availability_);
+    auto step = builder_.Begin(stripe.Parities(parities_));
+    for (const Share& share : shares_[new_stripe]) {
+      step.AddRead(share.read, share.column);
+    }
+    builder_.Finish(std::move(step));
+  }
+
+  const Geometry& geometry_;
+  const Width from_;
+  const Width to_;
+  const Availability availability_;
+  const std::vector<int>& parities_;  // the live ones
+  PlanBuilder builder_;
+  std::vector<std::vector<Share>> shares_;  // by new stripe
+};
+
+}  // namespace
+
+std::optional<Plan> PlanTransition(const Geometry& geometry, Width from,
+                                   const Missing& missing, const Rule& rule) {
+  Transition transition(geometry, from, missing);
+  for (int s = 0; s < geometry.stripe_count(from); ++s) {
+    if (!transition.Settle(s, rule)) return std::nullopt;
+  }
+  return std::move(transition).Finish();
+}
+
+}  // namespace ers::plan

@@ -1,0 +1,31 @@
+// What forward and backward transitions have in common. Old and new stripes
+// cut the same data in two ways, and an old stripe's blocks tell of its own
+// data alone; so each old stripe is settled by itself: how its share in the new
+// parity is had for the fewest reads.
+#ifndef ERS_PLAN_TRANSITION_H_
+#define ERS_PLAN_TRANSITION_H_
+
+#include <functional>
+#include <optional>
+
+#include "layout/geometry.h"
+#include "plan/availability.h"
+#include "plan/overlap.h"
+#include "plan/plan.h"
+#include "plan/planners.h"
+
+namespace ers::plan {
+
+// For an old stripe: the blocks left unread because its old parity, which is
+// read instead, carries them over. nullopt: its data is read instead.
+using Rule = std::function<std::optional<Overlap>(int old_stripe)>;
+
+// The cheapest plan from width `from` to the other, elastic schemes only
+// (asserted). With `rule`, what it says, wherever missing blocks leave that
+// possible.
+std::optional<Plan> PlanTransition(const Geometry& geometry, Width from,
+                                   const Missing& missing, const Rule& rule);
+
+}  // namespace ers::plan
+
+#endif  // ERS_PLAN_TRANSITION_H_

@@ -1,0 +1,192 @@
+#include "layout/geometry.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <thread>
+
+namespace ers::layout {
+namespace {
+
+constexpr SchemeKind kElastic[] = {SchemeKind::kSrs, SchemeKind::kErs1,
+                                   SchemeKind::kErs2};
+constexpr Width kWidths[] = {Width::kNarrow, Width::kWide};
+
+// The grid, each cell holding its narrow stripe's number.
+std::string Grid(SchemeKind kind, int k, int kp) {
+  const Geometry geometry({kind, k, 1, kp});
+  std::string text;
+  for (int row = 0; row < geometry.rows(); ++row) {
+    if (row > 0) text += " / ";
+    for (int column = 0; column < kp; ++column) {
+      const BlockId id = geometry.StripeData(Width::kWide, row)[column];
+      if (column > 0) text += " ";
+      text += std::to_string(geometry.StripeOf(id, Width::kNarrow));
+    }
+  }
+  return text;
+}
+
+TEST_CASE("grids are the ones of the ERS paper") {
+  CHECK(Grid(SchemeKind::kErs2, 4, 5) ==
+        "0 0 0 0 4 / 4 1 1 1 1 / 2 4 2 2 2 / 3 3 4 3 3");
+  CHECK(Grid(SchemeKind::kErs1, 4, 5) ==
+        "0 0 0 0 1 / 1 1 1 2 2 / 2 2 3 3 3 / 3 4 4 4 4");
+  CHECK(Grid(SchemeKind::kErs1, 2, 3) == "0 0 1 / 1 2 2");
+  CHECK(Grid(SchemeKind::kSrs, 2, 3) == "0 2 1 / 1 0 2");
+}
+
+TEST_CASE("SRS stripes and columns are those of the ERS paper's figure 1") {
+  const Geometry geometry({SchemeKind::kSrs, 2, 1, 3});
+  const auto stripe = [&](Width width, int i) {
+    const auto data = geometry.StripeData(width, i);
+    return std::vector<BlockId>(data.begin(), data.end());
+  };
+  CHECK(stripe(Width::kNarrow, 0) == std::vector<BlockId>{0, 3});
+  CHECK(stripe(Width::kNarrow, 2) == std::vector<BlockId>{2, 5});
+  CHECK(stripe(Width::kWide, 0) == std::vector<BlockId>{0, 2, 4});
+  // P'_0 = P_0 + D_2 + D_3 + D_4
+  auto sum = geometry.Vector(geometry.ParityId(Width::kNarrow, 0, 0));
+  for (const BlockId id : {2, 3, 4}) sum[id] ^= 1;
+  CHECK(sum == geometry.Vector(geometry.ParityId(Width::kWide, 0, 0)));
+}
+
+void CheckDistinctNodes(const Geometry& geometry) {
+  for (const Width width : kWidths) {
+    for (int s = 0; s < geometry.stripe_count(width); ++s) {
+      std::vector<char> used(geometry.node_count(), 0);
+      for (const BlockId id : geometry.StripeData(width, s)) {
+        const int node = geometry.NodeOf(id);
+        REQUIRE(node < geometry.scheme().kp);
+        REQUIRE(used[node]++ == 0);
+        REQUIRE(geometry.StripeOf(id, width) == s);
+      }
+      for (int p = 0; p < geometry.scheme().m; ++p) {
+        REQUIRE(used[geometry.NodeOf(geometry.ParityId(width, s, p))]++ == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("every stripe lies on distinct nodes, 2 <= k < k' <= 48") {
+  for (int k = 2; k < 48; ++k) {
+    for (int kp = k + 1; kp <= 48; ++kp) {
+      for (const SchemeKind kind : kElastic) {
+        CAPTURE(static_cast<int>(kind), k, kp);
+        CheckDistinctNodes(Geometry({kind, k, 2, kp}));
+      }
+    }
+  }
+}
+
+TEST_CASE("data blocks keep their node, and every node holds as many") {
+  for (int k = 2; k < 48; ++k) {
+    for (int kp = k + 1; kp <= 48; ++kp) {
+      for (const SchemeKind kind : kElastic) {
+        CAPTURE(static_cast<int>(kind), k, kp);
+        const Geometry geometry({kind, k, 1, kp});
+        std::vector<int> load(kp, 0);
+        for (int b = 0; b < geometry.data_blocks(); ++b) {
+          const int node = geometry.NodeOf(b);
+          ++load[node];
+          REQUIRE(geometry.Info(b, Width::kNarrow).node == node);
+          REQUIRE(geometry.Info(b, Width::kWide).node == node);
+        }
+        for (const int blocks : load) REQUIRE(blocks == geometry.rows());
+      }
+    }
+  }
+}
+
+TEST_CASE("ids number data, narrow parity and wide parity in that order") {
+  const Geometry geometry({SchemeKind::kErs2, 4, 3, 6});  // l = 12
+  CHECK(geometry.data_blocks() == 12);
+  CHECK(geometry.ParityId(Width::kNarrow, 0, 0) == 12);
+  CHECK(geometry.ParityId(Width::kNarrow, 2, 1) == 19);
+  CHECK(geometry.ParityId(Width::kWide, 0, 0) == 21);
+  CHECK(geometry.ParityId(Width::kWide, 1, 2) == 26);
+  CHECK(geometry.block_id_count() == 27);
+  CHECK(geometry.stored_blocks(Width::kNarrow) == 21);
+  CHECK(geometry.stored_blocks(Width::kWide) == 18);
+  const auto narrow = geometry.StoredBlocks(Width::kNarrow);
+  const auto wide = geometry.StoredBlocks(Width::kWide);
+  CHECK(narrow.size() == 21);
+  CHECK(narrow.back() == 20);
+  CHECK(wide.size() == 18);
+  CHECK(wide[11] == 11);
+  CHECK(wide[12] == 21);
+  CHECK(wide.back() == 26);
+  for (const Width width : kWidths) {
+    for (int s = 0; s < geometry.stripe_count(width); ++s) {
+      for (int p = 0; p < 3; ++p) {
+        const auto info = geometry.Info(geometry.ParityId(width, s, p), width);
+        CHECK(info.kind == (width == Width::kNarrow ? BlockKind::kNarrowParity
+                                                    : BlockKind::kWideParity));
+        CHECK(info.stripe == s);
+        CHECK(info.parity == p);
+        CHECK(info.node == 6 + p);
+      }
+    }
+  }
+}
+
+TEST_CASE("schemes that are not elastic have one stripe and one width") {
+  const Geometry rs({SchemeKind::kRs, 4, 2, 4});
+  CHECK(rs.data_blocks() == 4);
+  CHECK(rs.block_id_count() == 6);
+  CHECK(rs.stored_blocks(Width::kNarrow) == 6);
+  const Geometry rep({SchemeKind::kRep, 1, 2, 1});
+  CHECK(rep.data_blocks() == 1);
+  CHECK(rep.block_id_count() == 3);
+  for (int copy = 0; copy < 2; ++copy) {
+    CHECK(rep.Coefficient(0, Width::kNarrow, copy) == 1);
+    CHECK(rep.NodeOf(rep.ParityId(Width::kNarrow, 0, copy)) == 1 + copy);
+  }
+}
+
+TEST_CASE("ERS coefficients belong to nodes, SRS's to logical columns") {
+  for (const SchemeKind kind : kElastic) {
+    const Geometry geometry({kind, 4, 3, 6});
+    const auto narrow = code::VandermondeMatrix(4, 3);
+    const auto wide = code::VandermondeMatrix(6, 3);
+    for (int b = 0; b < geometry.data_blocks(); ++b) {
+      for (int p = 0; p < 3; ++p) {
+        const int node = geometry.NodeOf(b);
+        const int rank = geometry.RankOf(b, Width::kNarrow);
+        CHECK(geometry.Coefficient(b, Width::kWide, p) == wide->at(p, node));
+        CHECK(geometry.Coefficient(b, Width::kNarrow, p) ==
+              (kind == SchemeKind::kSrs ? narrow->at(p, rank)
+                                        : wide->at(p, node)));
+      }
+    }
+  }
+}
+
+TEST_CASE("a grid larger than any stored one can be made") {
+  CheckDistinctNodes(Geometry({SchemeKind::kErs2, 127, 1, 254}));
+  CheckDistinctNodes(Geometry({SchemeKind::kErs2, 100, 1, 201}));
+}
+
+TEST_CASE("threads share one geometry per scheme") {
+  std::vector<std::shared_ptr<const Geometry>> results(8);
+  std::vector<std::thread> threads;
+  for (auto& result : results) {
+    threads.emplace_back([&result] {
+      // More schemes than are kept, so that the cache starts afresh too.
+      for (int kp = 3; kp < 120; ++kp) {
+        GetGeometry({SchemeKind::kErs2, 2, 1, kp});
+      }
+      result = GetGeometry({SchemeKind::kErs1, 4, 2, 5});
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& result : results) {
+    CHECK(result->scheme() == Scheme{SchemeKind::kErs1, 4, 2, 5});
+  }
+  const Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
+  CHECK(GetGeometry(scheme) == GetGeometry(scheme));
+}
+
+}  // namespace
+}  // namespace ers::layout
