@@ -1,0 +1,50 @@
+#include "store/cluster_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ers::store {
+
+ClusterState::ClusterState(ClusterOptions cluster_options,
+                           std::vector<net::Endpoint> sorted_endpoints)
+    : options(std::move(cluster_options)),
+      endpoints(std::move(sorted_endpoints)),
+      ring(endpoints),
+      keeper(options.state_file) {}
+
+Result<std::shared_ptr<ClusterState>> OpenClusterState(ClusterOptions options) {
+  Result<std::vector<net::Endpoint>> endpoints =
+      net::ParseEndpoints(options.servers);
+  if (!endpoints) return Fail(endpoints.error());
+  if (endpoints->size() > kMaxMembers) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("{} servers are listed: at most {} are allowed",
+                            endpoints->size(), kMaxMembers));
+  }
+  const int members = static_cast<int>(endpoints->size());
+  if (options.max_parity < 0 || options.max_parity >= members) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("max_parity is {}: with {} servers it must be from "
+                            "1 to {}, or 0 to take it from the cluster",
+                            options.max_parity, members, members - 1));
+  }
+  for (const auto& [name, timeout] :
+       {std::pair{"connect_timeout", options.connect_timeout},
+        std::pair{"request_timeout", options.request_timeout},
+        std::pair{"operation_timeout", options.operation_timeout}}) {
+    if (timeout.count() <= 0) {
+      return Fail(StatusCode::kInvalidArgument,
+                  fmt::format("{} must be above 0 ms", name));
+    }
+  }
+  std::sort(endpoints->begin(), endpoints->end(),
+            [](const net::Endpoint& a, const net::Endpoint& b) {
+              return a.name() < b.name();
+            });
+  return std::make_shared<ClusterState>(std::move(options),
+                                        std::move(*endpoints));
+}
+
+}  // namespace ers::store

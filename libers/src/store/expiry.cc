@@ -1,0 +1,33 @@
+#include "store/expiry.h"
+
+#include <algorithm>
+
+namespace ers::store {
+namespace {
+
+constexpr std::int64_t kSlackSeconds = 60;
+constexpr std::int64_t kTombstoneSeconds = 120;
+constexpr std::int64_t kMicros = 1'000'000;
+// memcached takes larger numbers for absolute times (protocol.txt, "Expiration
+// times").
+constexpr std::int64_t kMaxRelativeSeconds = 60LL * 60 * 24 * 30;
+
+}  // namespace
+
+bool IsExpired(std::int64_t expiry, std::int64_t now_us) {
+  return expiry != 0 && now_us >= expiry * kMicros;
+}
+
+std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
+  if (expiry == 0) return 0;
+  const std::int64_t left =
+      std::max<std::int64_t>(0, expiry - now_us / kMicros) + kSlackSeconds;
+  return left <= kMaxRelativeSeconds ? left : expiry + kSlackSeconds;
+}
+
+std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us) {
+  if (manifest.tombstone) return kTombstoneSeconds;
+  return BlockExptime(manifest.expiry, now_us);
+}
+
+}  // namespace ers::store

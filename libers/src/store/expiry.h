@@ -1,0 +1,19 @@
+// Expiry: the manifest's absolute time is the judge; items live a slack longer.
+#ifndef ERS_STORE_EXPIRY_H_
+#define ERS_STORE_EXPIRY_H_
+
+#include <cstdint>
+
+#include "store/manifest.h"
+
+namespace ers::store {
+
+// `expiry` in Unix seconds (0 never), `now_us` in Unix microseconds.
+bool IsExpired(std::int64_t expiry, std::int64_t now_us);
+// memcached's exptime for the items of an object with this expiry.
+std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us);
+std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_EXPIRY_H_

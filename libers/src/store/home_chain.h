@@ -1,0 +1,123 @@
+// HomeChain: the manifests of one key on its homes: reading them, settling
+// what differs, and the commit that every change ends in (docs/consistency.md).
+#ifndef ERS_STORE_HOME_CHAIN_H_
+#define ERS_STORE_HOME_CHAIN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/task.h"
+#include "store/manifest.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+// What one home holds.
+struct HomeCopy {
+  enum class Kind {
+    kAbsent,  // no item, a stub, or a manifest of another incarnation
+    kManifest,
+    kCorrupt,  // ours, but its checksum fails
+  };
+  int member = 0;
+  Kind kind = Kind::kAbsent;
+  std::uint64_t token = 0;       // of the item; 0 where there is none
+  std::uint64_t connection = 0;  // on which the token was read
+  std::string boot_mark;
+  std::shared_ptr<const Manifest> manifest;  // kManifest only
+
+  [[nodiscard]] ChangeId shown() const {
+    return manifest ? manifest->id : ChangeId{};
+  }
+};
+
+// All homes of a key under one view, judge last.
+struct HomesRead {
+  std::shared_ptr<const View> view;
+  std::vector<HomeCopy> copies;
+
+  [[nodiscard]] const HomeCopy& judge() const { return copies.back(); }
+  // All show the same change, or all none.
+  [[nodiscard]] bool Agreed() const;
+};
+
+// What is known of a commit that did not go straight through.
+enum class CommitFate {
+  kCommitted,
+  kNotHappened,  // and never will: blocks may be dropped, the change tried anew
+  kUnknown,      // old or new, whole; staged blocks are left to garbage
+                 // collection
+};
+
+struct CommitResult {
+  CommitFate fate = CommitFate::kUnknown;
+  Status status;  // why, unless committed; kOk: a rival was first, try anew
+};
+
+// One operation's dealings with one key. Loop thread only.
+class HomeChain {
+ public:
+  // `key` must outlive the chain; a view must be in force.
+  HomeChain(Session& session, std::string_view key);
+
+  // The judge's copy alone: what a read goes by. Where the judge shows no
+  // manifest, the other homes are read and settled first. Dead homes leave the
+  // view on the way. A null manifest: the key is absent.
+  net::Task<Result<std::shared_ptr<const Manifest>>> ReadJudge();
+
+  // Reads all homes with tokens, leaving stubs where there is nothing, and
+  // settles them if they differ. One round trip when all is well. This is the
+  // end of a change's prepare.
+  net::Task<Result<HomesRead>> Prepare();
+
+  // Writes `next` to every home in order, the judge last. `next` needs no id's
+  // history, replaces or copy fields: they come from `base`, which Prepare
+  // gave.
+  net::Task<CommitResult> Commit(const HomesRead& base, Manifest next);
+
+  // Is this manifest a living object now: not a tombstone, expired or flushed?
+  [[nodiscard]] bool Alive(const Manifest& manifest) const;
+
+  // The request for the judge's copy, to be sent together with others; pass it
+  // to FinishReadJudge once it is done.
+  struct JudgeRequest {
+    std::shared_ptr<const View> view;
+    int member = -1;
+    net::Request request;
+  };
+  Status BeginReadJudge(JudgeRequest& judge);
+  net::Task<Result<std::shared_ptr<const Manifest>>> FinishReadJudge(
+      JudgeRequest& judge);
+
+ private:
+  struct CasResult {
+    net::Outcome outcome = net::Outcome::kNotSent;
+    bool view_changed = false;
+    std::string error;
+  };
+
+  Result<Homes> CurrentHomes(const View& view) const;
+  Result<HomeCopy> Interpret(const View& view, int member,
+                             const net::Request& request) const;
+  net::Task<Result<HomesRead>> Collect(bool vivify);
+  net::Task<Result<HomesRead>> Settle();
+  net::Task<Result<bool>> SettleOnce(const HomesRead& read);
+  net::Task<CasResult> Cas(const View& view, const HomeCopy& home,
+                           const Manifest* manifest);
+  net::Task<CommitResult> Resolve(const HomesRead& base, const Manifest& next,
+                                  const CasResult& failed);
+  bool Expired() const;
+
+  Session& session_;
+  std::string_view key_;
+  std::string item_key_;
+  net::TimePoint deadline_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_HOME_CHAIN_H_

@@ -1,0 +1,81 @@
+#include "store/keys.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "ers/options.h"
+
+namespace ers::store {
+namespace {
+
+// RFC 4648 section 5, without padding: 16 bytes become 22 characters.
+void AppendBase64Url(std::uint64_t high, std::uint64_t low, std::string& out) {
+  static constexpr char kAlphabet[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  for (int bit = 122; bit >= -4; bit -= 6) {
+    std::uint64_t digit;
+    if (bit >= 64) {
+      digit = high >> (bit - 64);
+    } else if (bit >= 0) {
+      digit = low >> bit;
+      if (bit > 58) digit |= high << (64 - bit);
+    } else {
+      digit = low << -bit;
+    }
+    out.push_back(kAlphabet[digit & 63]);
+  }
+}
+
+}  // namespace
+
+KeyHash HashKey(std::string_view key) {
+  const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
+  return {hash.high64, hash.low64};
+}
+
+Status ValidateKey(std::string_view key) {
+  if (key.empty()) {
+    return {StatusCode::kInvalidArgument,
+            "the key is empty: give it 1 to 250 bytes"};
+  }
+  if (key.size() > kMaxKeyBytes) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("the key has {} bytes: at most {} are allowed",
+                        key.size(), kMaxKeyBytes)};
+  }
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(key[i]);
+    if (byte <= 0x20 || byte == 0x7f) {
+      return {StatusCode::kInvalidArgument,
+              fmt::format("the key's byte {} is {:#04x}: spaces and control "
+                          "characters are not allowed",
+                          i, byte)};
+    }
+  }
+  return {};
+}
+
+std::string ManifestKey(std::string_view key) {
+  if (!key.starts_with(kReservedPrefix)) return std::string(key);
+  const KeyHash hash = HashKey(key);
+  std::string out(kReservedPrefix);
+  out.push_back('k');
+  AppendBase64Url(hash.high, hash.low, out);
+  return out;
+}
+
+std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
+                     std::uint64_t number) {
+  std::string out;
+  out.reserve(64);
+  out.append(kReservedPrefix);
+  out.push_back('b');
+  AppendBase64Url(hash.high, hash.low, out);
+  out.push_back('.');
+  AppendBase64Url(generation.time_us, generation.nonce, out);
+  out.push_back('.');
+  fmt::format_to(std::back_inserter(out), "{:x}", number);
+  return out;
+}
+
+}  // namespace ers::store

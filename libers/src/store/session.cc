@@ -1,0 +1,81 @@
+#include "store/session.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "store/keys.h"
+
+namespace ers::store {
+
+Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
+                 std::size_t cached_manifests)
+    : runtime_(runtime),
+      cluster_(std::move(cluster)),
+      change_ids_(runtime),
+      manifests_(cached_manifests) {
+  net::LinkOptions options;
+  options.connect_timeout = cluster_->options.connect_timeout;
+  options.request_timeout = cluster_->options.request_timeout;
+  options.nonce_key = kBootKey;
+  for (const net::Endpoint& endpoint : cluster_->endpoints) {
+    const int member = static_cast<int>(links_.size());
+    names_.push_back(endpoint.name());
+    net::BootGuard* guard = this;
+    links_.push_back(std::make_unique<net::ServerLink>(runtime_, endpoint,
+                                                       member, options, guard));
+  }
+}
+
+Session::~Session() {
+  for (const auto& link : links_) link->Abort("the client is closing");
+  runtime_.RunUntil([this] { return detached_ == 0; });
+}
+
+std::string Session::Describe(int member) const {
+  const std::string& error = links_[member]->last_error();
+  return fmt::format("{}: {}", names_[member],
+                     error.empty() ? "no answer" : error);
+}
+
+bool Session::Readable(int member) const {
+  const std::shared_ptr<const View> now = view();
+  const net::ServerLink::State state = links_[member]->state();
+  if (now && now->members[member].state == MemberState::kDown) {
+    return state == net::ServerLink::State::kUp;
+  }
+  return state != net::ServerLink::State::kFailed &&
+         state != net::ServerLink::State::kRefused;
+}
+
+bool Session::Writable(int member) const {
+  const std::shared_ptr<const View> now = view();
+  return Readable(member) &&
+         !(now && now->members[member].state == MemberState::kDown);
+}
+
+void Session::Detach(net::Task<void> task) {
+  net::Spawn(Count(std::move(task)));
+}
+
+net::Task<void> Session::Count(net::Task<void> task) {
+  ++detached_;
+  co_await std::move(task);
+  --detached_;
+}
+
+bool Session::Accept(int member, const net::ServerFacts& facts,
+                     std::string* why) {
+  const std::shared_ptr<const View> now = view();
+  if (!now) return true;
+  const std::string& known = now->members[member].boot_mark;
+  if (known == facts.boot_mark) return true;
+  *why = known.empty()
+             ? "it was not there when the cluster was first used, and has not "
+               "been filled since"
+             : "it was restarted and has lost its memory; it stays out until "
+               "it is filled again";
+  return false;
+}
+
+}  // namespace ers::store

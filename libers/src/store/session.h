@@ -1,0 +1,71 @@
+// Session: one loop's share of a cluster: its links, its knowledge of the
+// view, its manifest cache. Every operation works through one.
+#ifndef ERS_STORE_SESSION_H_
+#define ERS_STORE_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/runtime.h"
+#include "net/server_link.h"
+#include "net/task.h"
+#include "store/change_id.h"
+#include "store/cluster_state.h"
+#include "store/manifest_cache.h"
+
+namespace ers::store {
+
+// Loop thread only. It may be destroyed only on its loop's thread and outside
+// a running loop: the destructor runs the loop until the tasks it spawned
+// ended.
+class Session final : private net::BootGuard {
+ public:
+  Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
+          std::size_t cached_manifests);
+  ~Session() override;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  net::Runtime& runtime() { return runtime_; }
+  ClusterState& cluster() { return *cluster_; }
+  ChangeIdSource& change_ids() { return change_ids_; }
+  ManifestCache& manifests() { return manifests_; }
+  net::ServerLink& link(int member) { return *links_[member]; }
+  [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
+  [[nodiscard]] std::shared_ptr<const View> view() const {
+    return cluster_->keeper.Current();
+  }
+  [[nodiscard]] const std::string& member_name(int member) const {
+    return names_[member];
+  }
+  // "host:port: connection refused": for error messages.
+  [[nodiscard]] std::string Describe(int member) const;
+
+  // May blocks be read from / written to this member now, without waiting for
+  // a dead server? A member that is out of the view is read only over a
+  // connection that stands: its blocks stay valid, new ones are not put there.
+  [[nodiscard]] bool Readable(int member) const;
+  [[nodiscard]] bool Writable(int member) const;
+
+  // Runs a task that nobody awaits; the session outlives it.
+  void Detach(net::Task<void> task);
+
+ private:
+  bool Accept(int member, const net::ServerFacts& facts,
+              std::string* why) override;
+  net::Task<void> Count(net::Task<void> task);
+
+  net::Runtime& runtime_;
+  std::shared_ptr<ClusterState> cluster_;
+  ChangeIdSource change_ids_;
+  ManifestCache manifests_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<net::ServerLink>> links_;
+  int detached_ = 0;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_SESSION_H_

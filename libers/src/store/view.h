@@ -1,0 +1,63 @@
+// View: which members are up, as all processes that share it agree.
+#ifndef ERS_STORE_VIEW_H_
+#define ERS_STORE_VIEW_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/object_info.h"
+#include "ers/status.h"
+#include "net/endpoint.h"
+#include "net/ring.h"
+
+namespace ers::store {
+
+struct Member {
+  std::string name;
+  int weight = 1;
+  // Raised each time the member returns; a manifest copy of another one is
+  // void. Never repeats, also not over a lost view: it starts at the clock.
+  std::uint64_t incarnation = 0;
+  MemberState state = MemberState::kFull;
+  std::uint64_t joined = 0;  // epoch of its last return; 0: from the start
+  std::string boot_mark;     // of the memory that holds its manifests
+  std::int64_t since = 0;    // Unix seconds of the last change of state
+};
+
+// A value type. Members are sorted by name: a member's number is its place.
+struct View {
+  std::uint64_t epoch = 0;
+  int max_parity = 1;                // M
+  std::uint64_t flushed_before = 0;  // Unix us: older changes count as absent
+  std::vector<Member> members;
+
+  [[nodiscard]] int NotFull() const;
+  // How many members must hold a view for it to count: n - M.
+  [[nodiscard]] int Quorum() const {
+    return static_cast<int>(members.size()) - max_parity;
+  }
+};
+
+// JSON text with a format number and a checksum; kept under kViewKey and in
+// the state file.
+std::string EncodeView(const View& view);
+// kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.
+Result<View> DecodeView(std::string_view text);
+
+// The members that hold a key's manifest under a view, in the order in which
+// changes write them; the last is the judge. Members of the walk that are down
+// are left out. Empty only if all of them are down; `judge_is_full` is false
+// where the last one is not full, and then nothing may be decided.
+struct Homes {
+  std::vector<int> members;
+  bool judge_is_full = false;
+  [[nodiscard]] int judge() const { return members.back(); }
+};
+Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_VIEW_H_

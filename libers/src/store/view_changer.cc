@@ -1,0 +1,273 @@
+#include "store/view_changer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "store/batch.h"
+#include "store/keys.h"
+#include "store/view_records.h"
+#include "store/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+constexpr std::int64_t kMicros = 1'000'000;
+
+// Waits until this task alone may change the view.
+Task<void> ClaimChange(Session& session) {
+  for (;;) {
+    std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+    if (session.cluster().keeper.BeginChange(wakeup->Callback())) co_return;
+    co_await wakeup->Wait(session.cluster().options.operation_timeout);
+  }
+}
+
+// The barrier: true when no admitted manifest write but those of leaving or
+// stranded members is under way.
+Task<bool> Drain(Session& session, int leaving) {
+  std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+  if (session.cluster().keeper.Drained(leaving, wakeup->Callback())) {
+    co_return true;
+  }
+  // Each write ends by its own deadline, its resend by another.
+  const net::Duration patience =
+      4 * net::Duration(session.cluster().options.request_timeout);
+  co_return co_await wakeup->Wait(patience);
+}
+
+// The members' names and weights must be those that this process was given.
+Status CheckMembers(const Session& session, ClusterState& cluster,
+                    const View& view) {
+  bool same = static_cast<int>(view.members.size()) == session.members();
+  for (std::size_t i = 0; same && i < view.members.size(); ++i) {
+    same = view.members[i].name == cluster.endpoints[i].name() &&
+           view.members[i].weight == cluster.endpoints[i].weight;
+  }
+  if (!same) {
+    std::string names;
+    for (const Member& member : view.members) {
+      names += (names.empty() ? "" : ",") + member.name;
+      if (member.weight != 1) names += fmt::format(":{}", member.weight);
+    }
+    return {StatusCode::kIncompatible,
+            fmt::format("this cluster was set up with the servers {}: give "
+                        "exactly these (order is free)",
+                        names)};
+  }
+  const int wanted = cluster.options.max_parity;
+  if (wanted != 0 && wanted != view.max_parity) {
+    return {StatusCode::kIncompatible,
+            fmt::format("max_parity is {}, but this cluster was set up for {}: "
+                        "use that, or 0",
+                        wanted, view.max_parity)};
+  }
+  return {};
+}
+
+// The view of a cluster that nobody used yet, or that lost all its memory.
+View FirstView(Session& session, int max_parity, std::uint64_t epoch) {
+  View view;
+  view.epoch = epoch;
+  view.max_parity = max_parity;
+  const std::int64_t now = session.runtime().WallMicros();
+  for (int i = 0; i < session.members(); ++i) {
+    const net::ServerLink& link = session.link(i);
+    const bool up = link.state() == net::ServerLink::State::kUp;
+    Member member;
+    member.name = session.member_name(i);
+    member.weight = link.endpoint().weight;
+    member.incarnation = static_cast<std::uint64_t>(now);
+    member.state = up ? MemberState::kFull : MemberState::kDown;
+    member.boot_mark = up ? link.facts().boot_mark : "";
+    member.since = now / kMicros;
+    view.members.push_back(std::move(member));
+  }
+  return view;
+}
+
+Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
+                               int max_parity, std::uint64_t epoch) {
+  const int members = session.members();
+  if (max_parity >= members) {
+    co_return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format("{} servers cannot hold objects with {} parity blocks: "
+                    "list more servers",
+                    members, max_parity));
+  }
+  if (members - records.answered > max_parity) {
+    co_return Fail(StatusCode::kUnavailable,
+                   fmt::format("{} of {} servers do not answer ({}): a new "
+                               "cluster needs at least {}",
+                               members - records.answered, members,
+                               records.silent, members - max_parity));
+  }
+  const View view = FirstView(session, max_parity, epoch);
+  std::optional<View> newer;
+  const Status stored = co_await StoreViewRecord(session, view, newer);
+  if (newer) co_return *newer;
+  if (!stored.ok()) co_return Fail(stored);
+  session.cluster().Log(LogLevel::kInfo,
+                        fmt::format("new view {} over {} servers, M={}", epoch,
+                                    members, max_parity));
+  co_return view;
+}
+
+// What to go by, given what was read.
+Task<Result<View>> Decide(Session& session, const ViewRecords& records,
+                          int max_parity) {
+  const int members = session.members();
+  std::optional<View> best = records.best;
+  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  if (!filed && filed.error().code() != StatusCode::kNotFound) {
+    co_return Fail(filed.error());
+  }
+  if (!records.best && records.answered == members && filed) {
+    // All members answer and none knows a view: they all lost their memory,
+    // and there is nothing left that an old view could protect.
+    co_return co_await CreateFirst(session, records, filed->max_parity,
+                                   filed->epoch + 1);
+  }
+  if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
+  if (!best) {
+    const int chosen = session.cluster().options.max_parity != 0
+                           ? session.cluster().options.max_parity
+                           : max_parity;
+    if (chosen != 0) {
+      co_return co_await CreateFirst(session, records, chosen, 1);
+    }
+    if (records.answered < members) {
+      co_return Fail(
+          StatusCode::kUnavailable,
+          fmt::format("{} of {} servers do not answer ({}), and "
+                      "the others know of no objects: start them",
+                      members - records.answered, members, records.silent));
+    }
+    co_return Fail(StatusCode::kNotFound, "nothing was ever stored here");
+  }
+  const Status fits = CheckMembers(session, session.cluster(), *best);
+  if (!fits.ok()) co_return Fail(fits);
+  if (records.answered < best->Quorum()) {
+    co_return Fail(StatusCode::kUnavailable,
+                   fmt::format("{} of {} servers do not answer ({}): at least "
+                               "{} must",
+                               members - records.answered, members,
+                               records.silent, best->Quorum()));
+  }
+  co_return *best;
+}
+
+// Members whose memory is not the one the view knows leave it.
+Task<void> DropRestarted(Session& session) {
+  for (int i = 0; i < session.members(); ++i) {
+    const std::shared_ptr<const View> view = session.view();
+    const net::ServerLink& link = session.link(i);
+    if (view->members[i].state == MemberState::kDown ||
+        link.state() != net::ServerLink::State::kUp ||
+        link.facts().boot_mark == view->members[i].boot_mark) {
+      continue;
+    }
+    // Too many of them: operations that need them say so.
+    (void)co_await MarkDown(session, i, "it was restarted");
+  }
+}
+
+// The next view, without `member` and all whose writes are stranded.
+Result<View> Without(Session& session, int member) {
+  const std::shared_ptr<const View> now = session.view();
+  View next = *now;
+  ++next.epoch;
+  std::vector<int> leaving = session.cluster().keeper.Stranded();
+  leaving.push_back(member);
+  for (const int i : leaving) {
+    if (next.members[i].state == MemberState::kDown) continue;
+    next.members[i].state = MemberState::kDown;
+    next.members[i].since = session.runtime().WallMicros() / kMicros;
+  }
+  if (next.NotFull() > next.max_parity) {
+    std::string out;
+    for (int i = 0; i < session.members(); ++i) {
+      if (next.members[i].state == MemberState::kFull) continue;
+      out += (out.empty() ? "" : "; ") + session.Describe(i);
+    }
+    return Fail(StatusCode::kUnavailable,
+                fmt::format("{} servers are out and the cluster survives {} "
+                            "({}): bring one back",
+                            next.NotFull(), next.max_parity, out));
+  }
+  return next;
+}
+
+}  // namespace
+
+Task<Status> EnsureView(Session& session, int max_parity) {
+  if (session.view()) co_return Status();
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (session.view()) {
+    keeper.EndChange(nullptr);
+    co_return Status();
+  }
+  Result<ViewRecords> records = co_await ReadViewRecords(session);
+  if (!records) {
+    keeper.EndChange(nullptr);
+    co_return records.error();
+  }
+  Result<View> view = co_await Decide(session, *records, max_parity);
+  Status status = view ? keeper.WriteStateFile(*view) : view.error();
+  if (!status.ok()) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  keeper.EndChange(std::make_shared<const View>(std::move(*view)));
+  co_await DropRestarted(session);
+  co_return Status();
+}
+
+Task<Status> MarkDown(Session& session, int member, std::string reason) {
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (session.view()->members[member].state == MemberState::kDown) {
+    keeper.EndChange(nullptr);
+    co_return Status();
+  }
+  session.link(member).Abort("it left the view: " + reason);
+  if (!co_await Drain(session, member)) {
+    keeper.EndChange(nullptr);
+    co_return Status(StatusCode::kUnavailable,
+                     "changes under way do not end: try again");
+  }
+  Result<View> next = Without(session, member);
+  if (!next) {
+    keeper.EndChange(nullptr);
+    co_return next.error();
+  }
+  std::optional<View> newer;
+  Status status = co_await StoreViewRecord(session, *next, newer);
+  if (newer) {
+    // Another process went ahead. Its view is the truth.
+    status = CheckMembers(session, session.cluster(), *newer);
+    if (status.ok()) next = std::move(*newer);
+  }
+  if (status.ok()) status = keeper.WriteStateFile(*next);
+  if (!status.ok()) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  session.cluster().Log(LogLevel::kWarning,
+                        fmt::format("view {}: {} is down ({})", next->epoch,
+                                    session.member_name(member), reason));
+  const bool gone = next->members[member].state == MemberState::kDown;
+  keeper.EndChange(std::make_shared<const View>(std::move(*next)));
+  if (!gone) co_return co_await MarkDown(session, member, std::move(reason));
+  co_return Status();
+}
+
+}  // namespace ers::store

@@ -1,0 +1,26 @@
+// Loading, creating and changing the view: everything that talks to servers
+// about it. The state itself is ViewKeeper's.
+#ifndef ERS_STORE_VIEW_CHANGER_H_
+#define ERS_STORE_VIEW_CHANGER_H_
+
+#include <string>
+
+#include "net/task.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+// OK once a view is in force. Reads the record of n - M members and takes the
+// highest epoch, also against the state file's. Where the cluster was never
+// used: creates the first view with M = the cluster option or `max_parity`;
+// when both are 0, kNotFound. Members that were restarted meanwhile leave.
+// kUnavailable, kIncompatible, kUnsupportedFormat otherwise.
+net::Task<Status> EnsureView(Session& session, int max_parity);
+
+// OK once `member` is out of the view. kUnavailable where that would leave
+// more than M members not full, or fewer than n - M members could be told.
+net::Task<Status> MarkDown(Session& session, int member, std::string reason);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_VIEW_CHANGER_H_

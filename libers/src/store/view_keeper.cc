@@ -1,0 +1,181 @@
+#include "store/view_keeper.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+namespace ers::store {
+namespace {
+
+std::string ErrorText(int error) {
+  return std::generic_category().message(error);
+}
+
+// Syncs a file or folder that was written before.
+bool SyncPath(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool synced = fsync(file) == 0;
+  close(file);
+  return synced;
+}
+
+}  // namespace
+
+ViewKeeper::ViewKeeper(std::string state_file)
+    : state_file_(std::move(state_file)) {}
+
+std::shared_ptr<const View> ViewKeeper::Current() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+bool ViewKeeper::BeginWrite(std::uint64_t epoch, int member) {
+  const std::lock_guard lock(mutex_);
+  if (changing_ || !view_ || view_->epoch != epoch) return false;
+  ++writes_[static_cast<std::size_t>(member)];
+  return true;
+}
+
+void ViewKeeper::EndWrite(int member) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    assert(writes_[static_cast<std::size_t>(member)] > 0);
+    --writes_[static_cast<std::size_t>(member)];
+    if (drain_waiter_ && DrainedLocked(leaving_)) {
+      wake = std::exchange(drain_waiter_, nullptr);
+    }
+  }
+  if (wake) wake();
+}
+
+void ViewKeeper::StrandWrite(int member) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    ++stranded_[static_cast<std::size_t>(member)];
+    if (drain_waiter_ && DrainedLocked(leaving_)) {
+      wake = std::exchange(drain_waiter_, nullptr);
+    }
+  }
+  if (wake) wake();
+}
+
+std::vector<int> ViewKeeper::Stranded() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<int> members;
+  for (std::size_t member = 0; member < stranded_.size(); ++member) {
+    if (stranded_[member] > 0) members.push_back(static_cast<int>(member));
+  }
+  return members;
+}
+
+bool ViewKeeper::BeginChange(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  if (changing_) {
+    change_waiters_.push_back(std::move(wake));
+    return false;
+  }
+  changing_ = true;
+  return true;
+}
+
+bool ViewKeeper::Drained(int leaving, std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  assert(changing_);
+  leaving_ = leaving;
+  if (DrainedLocked(leaving)) return true;
+  drain_waiter_ = std::move(wake);
+  return false;
+}
+
+bool ViewKeeper::DrainedLocked(int leaving) const {
+  for (std::size_t member = 0; member < writes_.size(); ++member) {
+    if (writes_[member] > stranded_[member] &&
+        static_cast<int>(member) != leaving) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
+  std::vector<std::function<void()>> waiters;
+  {
+    const std::lock_guard lock(mutex_);
+    assert(changing_);
+    changing_ = false;
+    leaving_ = -1;
+    drain_waiter_ = nullptr;
+    if (view) {
+      view_ = std::move(view);
+      writes_.resize(view_->members.size());
+      stranded_.resize(view_->members.size());
+      for (std::size_t i = 0; i < writes_.size(); ++i) {
+        if (view_->members[i].state != MemberState::kDown) continue;
+        writes_[i] -= std::exchange(stranded_[i], 0);
+      }
+    }
+    waiters.swap(change_waiters_);
+  }
+  for (const auto& wake : waiters) wake();
+}
+
+Result<View> ViewKeeper::ReadStateFile() const {
+  if (state_file_.empty()) {
+    return Fail(StatusCode::kNotFound, "no state file is configured");
+  }
+  std::ifstream file(state_file_, std::ios::binary);
+  if (!file) {
+    if (!std::filesystem::exists(state_file_)) {
+      return Fail(StatusCode::kNotFound, "no state file yet");
+    }
+    return Fail(StatusCode::kIncompatible,
+                fmt::format("the state file {} cannot be read: check its "
+                            "permissions",
+                            state_file_));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  Result<View> view = DecodeView(text);
+  if (!view) {
+    return Fail(StatusCode::kIncompatible,
+                fmt::format("the state file {}: {}; move it away to go by the "
+                            "servers alone",
+                            state_file_, view.error().message()));
+  }
+  return view;
+}
+
+Status ViewKeeper::WriteStateFile(const View& view) const {
+  if (state_file_.empty()) return {};
+  const auto failed = [this](const std::string& why) {
+    return Status(StatusCode::kIncompatible,
+                  fmt::format("the state file {} cannot be written: {}",
+                              state_file_, why));
+  };
+  const std::string fresh = state_file_ + ".new";
+  {
+    std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+    file << EncodeView(view);
+    file.close();
+    if (!file) return failed(ErrorText(errno));
+  }
+  if (!SyncPath(fresh)) return failed(ErrorText(errno));
+  if (std::rename(fresh.c_str(), state_file_.c_str()) != 0) {
+    return failed(ErrorText(errno));
+  }
+  const auto folder = std::filesystem::path(state_file_).parent_path();
+  SyncPath(folder.empty() ? "." : folder.string());
+  return {};
+}
+
+}  // namespace ers::store

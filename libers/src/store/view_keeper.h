@@ -1,0 +1,75 @@
+// ViewKeeper: one process's view of the cluster, shared by all its loops, and
+// the barrier that a change of the view is.
+//
+// A manifest write of one view must never land in a later one. So every such
+// write is admitted (BeginWrite) under an epoch and signed off (EndWrite) when
+// it was answered or its connection is gone; a change of the view first stops
+// admissions, then waits until every admitted write has ended, or is one to
+// the member that leaves.
+#ifndef ERS_STORE_VIEW_KEEPER_H_
+#define ERS_STORE_VIEW_KEEPER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ers/status.h"
+#include "store/view.h"
+
+namespace ers::store {
+
+// Any thread.
+class ViewKeeper {
+ public:
+  // `state_file` empty: none is kept.
+  explicit ViewKeeper(std::string state_file);
+
+  // The view in force; null before the first was installed.
+  [[nodiscard]] std::shared_ptr<const View> Current() const;
+
+  // Admits a manifest write to `member` under `epoch`. False: the view has
+  // changed or is changing; nothing may be sent.
+  bool BeginWrite(std::uint64_t epoch, int member);
+  void EndWrite(int member);
+  // In place of EndWrite: the write's fate can no longer be learned. It may
+  // land at any time, so the member must leave with the next change.
+  void StrandWrite(int member);
+
+  // Claims the right to change the view. False: somebody else is at it; `wake`
+  // is called (once, on any thread) when they are done.
+  bool BeginChange(std::function<void()> wake);
+  // Within a change: true when all admitted writes but stranded ones and those
+  // to `leaving` (-1: none) have ended; else `wake` is called once when they
+  // have.
+  bool Drained(int leaving, std::function<void()> wake);
+  // Members with stranded writes: they must leave too.
+  [[nodiscard]] std::vector<int> Stranded() const;
+  // Ends the change, with a new view (null: the old one stays).
+  void EndChange(std::shared_ptr<const View> view);
+
+  // The view in the state file; kNotFound where there is none.
+  [[nodiscard]] Result<View> ReadStateFile() const;
+  // Replaces the state file, synced to disk before it returns.
+  [[nodiscard]] Status WriteStateFile(const View& view) const;
+
+ private:
+  bool DrainedLocked(int leaving) const;
+
+  const std::string state_file_;  // constant after construction
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<const View> view_;
+  bool changing_ = false;
+  int leaving_ = -1;
+  std::vector<int> writes_;    // admitted and not ended, by member
+  std::vector<int> stranded_;  // of these, those whose fate is unknown
+  std::vector<std::function<void()>> change_waiters_;
+  std::function<void()> drain_waiter_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_VIEW_KEEPER_H_

@@ -1,0 +1,31 @@
+// The view's record on the servers: reading all of them, replacing all.
+#ifndef ERS_STORE_VIEW_RECORDS_H_
+#define ERS_STORE_VIEW_RECORDS_H_
+
+#include <optional>
+#include <string>
+
+#include "net/task.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+struct ViewRecords {
+  std::optional<View> best;  // of the highest epoch
+  int answered = 0;          // members that told what they have
+  std::string silent;        // why the others did not, for an error message
+};
+
+// Reads every member's record; does not wait for silent members once n - M
+// have answered. kUnsupportedFormat where a newer library wrote one.
+net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
+
+// Puts `view` on every member that it does not call down, by compare and swap
+// against the record that is there. OK when n - M members hold it; `newer` is
+// set, and nothing promised, when one held a view of the same or a later epoch.
+net::Task<Status> StoreViewRecord(Session& session, const View& view,
+                                  std::optional<View>& newer);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_VIEW_RECORDS_H_
