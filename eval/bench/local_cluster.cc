@@ -45,10 +45,9 @@ class ScratchDirectory {
 };
 
 std::vector<std::string> Arguments(const std::string& program) {
-  std::vector<std::string> arguments = {program, "-l", "127.0.0.1", "-p",
-                                        "-1",    "-U", "0",         "-t",
-                                        "1",     "-I", "8m",        "-m",
-                                        "1024"};
+  std::vector<std::string> arguments = {program, "-l", "127.0.0.1", "-p", "-1",
+                                        "-U",    "0",  "-t",        "1",  "-I",
+                                        "8m",    "-m", "1024"};
   // memcached refuses to run as root unless it is told so.
   if (geteuid() == 0) {
     const passwd* user = getpwuid(0);
@@ -182,8 +181,8 @@ Result<LocalCluster> LocalCluster::Start(const std::string& program,
   for (int i = 0; i < count; ++i) {
     bool ended = false;
     const auto at = cluster.pids_.begin() + i;
-    const auto port = AwaitPort(program, *at,
-                                scratch.path() / std::to_string(i), &ended);
+    const auto port =
+        AwaitPort(program, *at, scratch.path() / std::to_string(i), &ended);
     if (ended) cluster.pids_.erase(at);  // reaped: the pid may be another's
     if (!port.has_value()) return Fail(port.error());
     cluster.ports_.push_back(*port);
