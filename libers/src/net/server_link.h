@@ -89,7 +89,13 @@ class ServerLink {
   // leaves the view. The link probes again with backoff. No-op while idle.
   void Abort(const std::string& reason);
 
-  enum class State { kIdle, kConnecting, kUp, kFailed, kRefused };
+  enum class State : std::uint8_t {
+    kIdle,
+    kConnecting,
+    kUp,
+    kFailed,
+    kRefused
+  };
   State state() const;
   int member() const;
   const Endpoint& endpoint() const;

@@ -43,7 +43,7 @@ class ServerLink::Impl : private StreamHandler {
 
  private:
   // What one read may take beyond the value that it is in.
-  static constexpr std::size_t kBufferBytes = 16 * 1024;
+  static constexpr std::size_t kBufferBytes = 16384;
 
   // On its own on the heap: the runtime may still hold it when the link is
   // gone.

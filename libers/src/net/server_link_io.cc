@@ -11,7 +11,7 @@ namespace {
 
 // Less than the whole buffer behind a value that is read into place: what is
 // behind it is the next value's line, and what comes with that is copied.
-constexpr std::size_t kBufferBesideValue = 4 * 1024;
+constexpr std::size_t kBufferBesideValue = 4096;
 constexpr int kMaxReadPieces = 64;
 // Reads per callback: other connections want their turn.
 constexpr int kReadsPerTurn = 32;
