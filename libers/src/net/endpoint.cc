@@ -3,9 +3,10 @@
 #include <sys/un.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
+
+#include "net/number.h"
 
 namespace ers::net {
 namespace {
@@ -21,12 +22,11 @@ bool AllDigits(std::string_view text) {
   });
 }
 
-std::optional<int> ParseNumber(std::string_view text, int low, int high) {
+std::optional<int> NumberIn(std::string_view text, int low, int high) {
   int value = 0;
-  if (!AllDigits(text)) return std::nullopt;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < low || value > high) return std::nullopt;
+  if (!ParseNumber(text, &value) || value < low || value > high) {
+    return std::nullopt;
+  }
   return value;
 }
 
@@ -45,7 +45,7 @@ Result<Endpoint> ParseUnix(std::string_view text, std::string_view path) {
   const std::size_t colon = path.rfind(':');
   // A path may itself hold colons: only digits behind the last are a weight.
   if (colon != std::string_view::npos && AllDigits(path.substr(colon + 1))) {
-    const auto weight = ParseNumber(path.substr(colon + 1), 1, kMaxWeight);
+    const auto weight = NumberIn(path.substr(colon + 1), 1, kMaxWeight);
     if (!weight) return RefuseWeight(text);
     endpoint.weight = *weight;
     path = path.substr(0, colon);
@@ -116,11 +116,11 @@ Result<Endpoint> ParseEndpoint(std::string_view text) {
   if (!rest.starts_with(':')) return Refuse(text, "the port is missing");
   rest.remove_prefix(1);
   const std::size_t colon = rest.find(':');
-  const auto port = ParseNumber(rest.substr(0, colon), 1, kMaxPort);
+  const auto port = NumberIn(rest.substr(0, colon), 1, kMaxPort);
   if (!port) return Refuse(text, "the port must be a number from 1 to 65535");
   endpoint.port = *port;
   if (colon != std::string_view::npos) {
-    const auto weight = ParseNumber(rest.substr(colon + 1), 1, kMaxWeight);
+    const auto weight = NumberIn(rest.substr(colon + 1), 1, kMaxWeight);
     if (!weight) return RefuseWeight(text);
     endpoint.weight = *weight;
   }

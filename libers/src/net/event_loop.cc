@@ -124,7 +124,7 @@ class LoopTimer final : public Timer {
 
   LoopHooks& loop_;
   std::shared_ptr<std::function<void()>> fire_;
-  TimePoint due_{};
+  TimePoint due_;
   event* event_;
 };
 

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
+#include "net/number.h"
+
 namespace ers::net {
 namespace {
 
-enum Position : std::size_t { kVersion, kStats, kSettings, kNonce };
+enum Position : std::uint8_t { kVersion, kStats, kSettings, kNonce };
 
 // How long the stub of a nonce may stay unwritten: a process that died between
 // the two steps leaves it, and any other writes over it.
@@ -37,24 +38,27 @@ std::optional<std::uint64_t> StatNumber(std::string_view lines,
                                         std::string_view name) {
   const auto word = Stat(lines, name);
   std::uint64_t number = 0;
-  if (!word || word->empty()) return std::nullopt;
-  const char* end = word->data() + word->size();
-  const auto result = std::from_chars(word->data(), end, number);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  if (!word || !ParseNumber(*word, &number)) return std::nullopt;
   return number;
 }
 
 // "1.6.18" or "1.6.18_1-debian" as 1.6; the meta commands are complete there.
 bool IsNewEnough(std::string_view version) {
-  int major = 0;
-  int minor = 0;
-  const char* end = version.data() + version.size();
-  auto result = std::from_chars(version.data(), end, major);
-  if (result.ec != std::errc()) return false;
-  if (result.ptr != end && *result.ptr == '.') {
-    std::from_chars(result.ptr + 1, end, minor);
-  }
-  return major > 1 || (major == 1 && minor >= 6);
+  const auto number = [&version] {
+    std::size_t digits = 0;
+    while (digits < version.size() && version[digits] >= '0' &&
+           version[digits] <= '9') {
+      ++digits;
+    }
+    int value = 0;
+    if (!ParseNumber(version.substr(0, digits), &value)) value = 0;
+    version.remove_prefix(digits);
+    return value;
+  };
+  const int major = number();
+  if (!version.starts_with('.')) return major > 1;
+  version.remove_prefix(1);
+  return major > 1 || (major == 1 && number() >= 6);
 }
 
 bool IsNonce(std::string_view value) {

@@ -20,7 +20,7 @@ namespace ers::net {
 // flush_all) has lost it. Not copyable: its requests point into it.
 class Handshake {
  public:
-  enum class Step {
+  enum class Step : std::uint8_t {
     kWait,     // more replies are outstanding
     kSend,     // send next(), then wait for its reply
     kDone,     // facts() are complete

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cstring>
+
+#include "net/number.h"
 
 namespace ers::net {
 namespace {
@@ -13,13 +14,6 @@ namespace {
 constexpr std::size_t kMaxLine = 8192;
 // memcached's largest item is 1 GiB.
 constexpr std::uint64_t kMaxValue = std::uint64_t{1} << 30;
-
-template <typename T>
-bool ParseNumber(std::string_view text, T* number) {
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, *number);
-  return result.ec == std::errc() && result.ptr == end;
-}
 
 std::string_view TakeWord(std::string_view* words) {
   const std::size_t begin =

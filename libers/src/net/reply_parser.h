@@ -24,7 +24,7 @@ namespace ers::net {
 // until one of the two says kDone. Thread-compatible.
 class ReplyParser {
  public:
-  enum class Progress {
+  enum class Progress : std::uint8_t {
     kMore,    // the reply goes on
     kDone,    // the request's answer is complete
     kBroken,  // not a reply to this request: the connection is of no more use;

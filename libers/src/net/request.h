@@ -84,7 +84,7 @@ struct Request {
 
   // Link-private: queue link and deadline.
   Request* next = nullptr;
-  TimePoint deadline{};
+  TimePoint deadline;
 };
 
 }  // namespace ers::net

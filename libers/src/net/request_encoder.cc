@@ -10,7 +10,7 @@ namespace ers::net {
 namespace {
 
 constexpr std::size_t kMaxKey = 250;
-constexpr std::size_t kLinesBytes = 32 * 1024;
+constexpr std::size_t kLinesBytes = 32768;
 // A key, the words round it and five numbers of at most 20 digits.
 constexpr std::size_t kMaxLine = kMaxKey + 180;
 

@@ -11,7 +11,7 @@ namespace {
 
 // libmemcached's MEMCACHED_POINTS_PER_SERVER_KETAMA and default port.
 constexpr float kPointsPerServer = 160;
-constexpr int kHashesPerDigest = 4;
+constexpr std::size_t kHashesPerDigest = 4;
 constexpr int kDefaultPort = 11211;
 
 // In float, in libmemcached's order of operations: another rounding gives
@@ -59,7 +59,7 @@ Ring::Ring(std::span<const Endpoint> members)
       libhashkit_md5_signature(
           reinterpret_cast<const unsigned char*>(text.data()), text.size(),
           hashes);
-      for (int part = 0; part < kHashesPerDigest; ++part) {
+      for (std::size_t part = 0; part < kHashesPerDigest; ++part) {
         points_.emplace_back(LittleEndian(hashes + 4 * part), i);
       }
     }

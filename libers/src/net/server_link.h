@@ -42,7 +42,8 @@ struct ServerFacts {
 };
 
 // Asked at the end of each handshake, on the loop thread, before any request
-// is sent. False refuses the server; `why` then becomes last_error().
+// is sent. False refuses the server; `why` then becomes last_error(). Must not
+// destroy the link that asks.
 class BootGuard {
  public:
   virtual ~BootGuard() = default;
@@ -80,14 +81,21 @@ class ServerLink {
   ServerLink& operator=(const ServerLink&) = delete;
 
   // See Request for the contract. Requests of one loop turn leave in one
-  // write; replies come in the order of Submit.
+  // write; replies come in the order of Submit. A `done` may submit again, also
+  // the same request, or destroy the link.
   void Submit(Request& request);
 
   // Drops the connection: sent requests end as kLost. Used when a member
-  // leaves the view. The link probes again with backoff.
+  // leaves the view. The link probes again with backoff. No-op while idle.
   void Abort(const std::string& reason);
 
-  enum class State { kIdle, kConnecting, kUp, kFailed, kRefused };
+  enum class State : std::uint8_t {
+    kIdle,
+    kConnecting,
+    kUp,
+    kFailed,
+    kRefused
+  };
   State state() const;
   int member() const;
   const Endpoint& endpoint() const;

@@ -1,0 +1,134 @@
+// ServerLink::Impl: what is inside of a link. server_link.cc is its life from
+// connection to connection, server_link_io.cc what it writes and reads.
+#ifndef ERS_NET_SERVER_LINK_IMPL_H_
+#define ERS_NET_SERVER_LINK_IMPL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/handshake.h"
+#include "net/reply_parser.h"
+#include "net/request_encoder.h"
+#include "net/request_queue.h"
+#include "net/server_link.h"
+
+namespace ers::net {
+
+// Nobody is told about an answer from inside a call or a stream's callback:
+// ended requests are collected, and one Deferred per loop turn calls them and
+// then writes what was submitted. So whoever is called may do anything, also
+// destroy the link.
+class ServerLink::Impl : private StreamHandler {
+ public:
+  Impl(Runtime& runtime, Endpoint endpoint, int member,
+       const LinkOptions& options, BootGuard* guard);
+  ~Impl() override;
+
+  void Submit(Request& request);
+  void Abort(const std::string& reason);
+
+  State state() const { return state_; }
+  int member() const { return member_; }
+  const Endpoint& endpoint() const { return endpoint_; }
+  const ServerFacts& facts() const { return facts_; }
+  std::uint64_t connection() const {
+    return state_ == State::kUp ? connection_ : 0;
+  }
+  const std::string& last_error() const { return last_error_; }
+  const LinkCounters& counters() const { return counters_; }
+
+ private:
+  // What one read may take beyond the value that it is in.
+  static constexpr std::size_t kBufferBytes = 16384;
+
+  // On its own on the heap: the runtime may still hold it when the link is
+  // gone.
+  struct Turn : Deferred {
+    Impl* link = nullptr;
+    bool running = false;
+  };
+  // Where a request of the batch ends, in bytes from the batch's start.
+  struct Written {
+    Request* request;
+    std::size_t end;
+  };
+
+  void OnConnected() override;
+  void OnReadable() override;
+  void OnWritable() override;
+  void OnFailed(const std::string& reason) override;
+
+  void Connect();
+  void OnRetryTimer();
+  void OnDeadline();
+  void ArmDeadline(TimePoint deadline);
+  TimePoint EarliestDeadline() const;
+
+  void RunTurn();
+  void WantTurn();
+  void Write();
+  void FillBatch();
+  bool MayLeave(const Request& request) const;
+  bool FlushBatch();
+  std::size_t FrontBegin() const;
+  std::size_t FrontEnd() const;
+
+  void ReadAvailable();
+  int ReadPieces(iovec* pieces, std::size_t* straight);
+  bool TakeBytes(std::string_view bytes);
+  void OnReplyEnd();
+  void OnHandshakeReply(Request& reply);
+  void OnHandshakeEnd();
+
+  void End(Request& request, Outcome outcome);
+  void Fail(const std::string& reason, State state = State::kFailed);
+  void EndOpenRequests();
+  void DropStream();
+  Duration Backoff();
+
+  Runtime& runtime_;
+  const Endpoint endpoint_;
+  const int member_;
+  const LinkOptions options_;
+  BootGuard* const guard_;
+
+  State state_ = State::kIdle;
+  bool failed_before_ = false;  // since it was last up
+  int failures_in_row_ = 0;
+  std::uint64_t connection_ = 0;
+  ServerFacts facts_;
+  std::string last_error_;
+  LinkCounters counters_;
+
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Timer> retry_timer_;  // connecting: its end; failed: backoff
+  std::unique_ptr<Timer> deadline_timer_;
+  TimePoint armed_deadline_ = TimePoint::max();
+  Handshake handshake_;
+
+  // A request is in one of these: not a byte written; in the batch or written,
+  // in the order of the replies; ended and not told.
+  RequestQueue waiting_;
+  RequestQueue greeting_;  // as waiting_, for the handshake's own
+  RequestQueue sent_;
+  RequestQueue ended_;
+  RequestEncoder batch_;
+  std::vector<Written> batch_ends_;  // those of the batch, in order
+  std::size_t batch_first_ = 0;      // the first of them without an answer
+  // The first of sent_ was answered before it was wholly written (refused by
+  // its size). Its value is still to be written: it cannot end yet.
+  bool answered_early_ = false;
+  bool metadump_sent_ = false;
+  bool want_write_ = false;
+  ReplyParser parser_;
+  std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);
+  Turn* turn_;
+};
+
+}  // namespace ers::net
+
+#endif  // ERS_NET_SERVER_LINK_IMPL_H_

@@ -1,0 +1,173 @@
+// What a link writes to its stream, and what it reads from it.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "net/errno_text.h"
+#include "net/server_link_impl.h"
+
+namespace ers::net {
+namespace {
+
+// Less than the whole buffer behind a value that is read into place: what is
+// behind it is the next value's line, and what comes with that is copied.
+constexpr std::size_t kBufferBesideValue = 4096;
+constexpr int kMaxReadPieces = 64;
+// Reads per callback: other connections want their turn.
+constexpr int kReadsPerTurn = 32;
+
+}  // namespace
+
+// --- Writing ----------------------------------------------------------------
+
+void ServerLink::Impl::Write() {
+  do {
+    if (batch_.empty()) FillBatch();
+  } while (!batch_.empty() && FlushBatch());
+}
+
+void ServerLink::Impl::FillBatch() {
+  batch_.Clear();
+  batch_ends_.clear();
+  batch_first_ = 0;
+  RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
+  while (!queue.empty() && !metadump_sent_) {
+    Request& request = *queue.front();
+    if (!MayLeave(request)) {
+      End(queue.Pop(), Outcome::kNotSent);
+      continue;
+    }
+    const bool metadump = request.verb == Verb::kMetadump;
+    // The server refuses a dump that is pipelined behind a command, and does
+    // not look at a command behind a dump until more bytes come.
+    if (metadump && !sent_.empty()) break;
+    if (!batch_.Append(request)) break;
+    metadump_sent_ = metadump;
+    request.connection = connection_;
+    sent_.Push(queue.Pop());
+    batch_ends_.push_back({&request, batch_.total_bytes()});
+    ++counters_.requests;
+  }
+}
+
+bool ServerLink::Impl::MayLeave(const Request& request) const {
+  if (request.only_connection != 0 && request.only_connection != connection_) {
+    return false;
+  }
+  return request.only_boot.empty() || request.only_boot == facts_.boot_mark;
+}
+
+// False if the batch has to wait or the connection failed.
+bool ServerLink::Impl::FlushBatch() {
+  while (!batch_.empty()) {
+    const ssize_t moved =
+        stream_->WriteV(batch_.pieces(), batch_.piece_count());
+    const bool full = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    if (moved < 0 && !full) {
+      Fail("cannot send: " + ErrnoText(errno));
+      return false;
+    }
+    if (full != want_write_) stream_->WantWrite(want_write_ = full);
+    if (full) return false;
+    batch_.Advance(static_cast<std::size_t>(moved));
+    counters_.bytes_sent += static_cast<std::uint64_t>(moved);
+  }
+  if (answered_early_) OnReplyEnd();
+  return stream_ != nullptr;
+}
+
+// Where the oldest request without an answer lies in the batch; 0 if it is of
+// an earlier one.
+std::size_t ServerLink::Impl::FrontBegin() const {
+  return FrontEnd() == 0 || batch_first_ == 0
+             ? 0
+             : batch_ends_[batch_first_ - 1].end;
+}
+
+std::size_t ServerLink::Impl::FrontEnd() const {
+  const bool in_batch = batch_first_ < batch_ends_.size() &&
+                        batch_ends_[batch_first_].request == sent_.front();
+  return in_batch ? batch_ends_[batch_first_].end : 0;
+}
+
+// --- Reading ----------------------------------------------------------------
+
+int ServerLink::Impl::ReadPieces(iovec* pieces, std::size_t* straight) {
+  int count = parser_.Destination(pieces, kMaxReadPieces - 1);
+  *straight = 0;
+  for (int i = 0; i < count; ++i) *straight += pieces[i].iov_len;
+  const Request* next = sent_.front();
+  const bool value = next != nullptr && !next->into.empty();
+  pieces[count++] = {buffer_.get(), value ? kBufferBesideValue : kBufferBytes};
+  return count;
+}
+
+void ServerLink::Impl::ReadAvailable() {
+  std::array<iovec, kMaxReadPieces> pieces;
+  for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+    std::size_t straight = 0;
+    const int count = ReadPieces(pieces.data(), &straight);
+    const std::size_t room =
+        straight + pieces[static_cast<std::size_t>(count - 1)].iov_len;
+    const ssize_t moved = stream_->ReadV(pieces.data(), count);
+    if (moved < 0) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      Fail(ErrnoText(errno));
+      return;
+    }
+    if (moved == 0) {
+      Fail("the server closed the connection");
+      return;
+    }
+    const auto bytes = static_cast<std::size_t>(moved);
+    counters_.bytes_received += bytes;
+    const std::size_t placed = std::min(bytes, straight);
+    if (placed > 0) parser_.Placed(placed);
+    if (!TakeBytes({buffer_.get(), bytes - placed})) return;
+    if (bytes < room) return;  // nothing is left, as a rule
+  }
+}
+
+// False if the connection failed.
+bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (!parser_.active()) {
+      const bool asked =
+          !sent_.empty() && !answered_early_ &&
+          (FrontEnd() == 0 || FrontBegin() < batch_.written_bytes());
+      if (!asked) {
+        Fail("it sent a reply to no request: is it a memcached?");
+        return false;
+      }
+      parser_.Begin(*sent_.front());
+    }
+    switch (parser_.Parse(&bytes)) {
+      case ReplyParser::Progress::kMore:
+        break;
+      case ReplyParser::Progress::kBroken:
+        Fail(parser_.error());
+        return false;
+      case ReplyParser::Progress::kDone:
+        answered_early_ = FrontEnd() > batch_.written_bytes();
+        if (!answered_early_) OnReplyEnd();
+        if (stream_ == nullptr) return false;
+        break;
+    }
+  }
+  return true;
+}
+
+// The oldest request is answered and wholly written.
+void ServerLink::Impl::OnReplyEnd() {
+  answered_early_ = false;
+  if (FrontEnd() != 0) ++batch_first_;
+  Request& request = sent_.Pop();
+  if (request.verb == Verb::kMetadump) metadump_sent_ = false;
+  if (state_ == State::kConnecting) {
+    OnHandshakeReply(request);
+    return;
+  }
+  End(request, request.outcome);
+}
+
+}  // namespace ers::net
