@@ -204,7 +204,7 @@ void ModelServer::MetaSet(Session& session, const Tokens& tokens,
     session.after_swallow = std::string(error) + "\r\n";
     return;
   }
-  BeginStore(session, out);
+  BeginStore(session);
 }
 
 void ModelServer::MetaDelete(Session& session, const Tokens& tokens,

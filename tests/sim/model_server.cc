@@ -211,11 +211,10 @@ void ModelServer::TextStore(Session& session, const Tokens& tokens,
   session.mode = tokens.at[0] == "add"       ? 'E'
                  : tokens.at[0] == "replace" ? 'R'
                                              : 'S';
-  BeginStore(session, out);
+  BeginStore(session);
 }
 
-void ModelServer::Refuse(Session& session, std::string_view reply,
-                         std::string& out) {
+void ModelServer::Refuse(Session& session, std::string_view reply) {
   session.swallow = session.bytes + 2;
   session.after_swallow.clear();
   if (!session.quiet || session.verb == "ms") {
@@ -226,17 +225,16 @@ void ModelServer::Refuse(Session& session, std::string_view reply,
     items_->Erase(session.key);
   }
   Tell(session, session.verb, session.key, {}, false, "SERVER_ERROR");
-  (void)out;
 }
 
-void ModelServer::BeginStore(Session& session, std::string& out) {
+void ModelServer::BeginStore(Session& session) {
   const std::size_t whole =
       ModelItems::StoredBytes(session.key.size(), session.bytes, session.flags);
   if (whole > options_.item_size_max) {
-    return Refuse(session, "SERVER_ERROR object too large for cache", out);
+    return Refuse(session, "SERVER_ERROR object too large for cache");
   }
   if (out_of_memory && whole <= kPieceBytes && out_of_memory(session.key)) {
-    return Refuse(session, "SERVER_ERROR out of memory storing object", out);
+    return Refuse(session, "SERVER_ERROR out of memory storing object");
   }
   session.storing = true;
 }

@@ -114,8 +114,8 @@ class ModelServer {
 
   // Starts reading the value, or refuses it as the real one does: by size or
   // memory, with the item already there deleted by "ms" and "set".
-  void BeginStore(Session& session, std::string& out);
-  void Refuse(Session& session, std::string_view reply, std::string& out);
+  void BeginStore(Session& session);
+  void Refuse(Session& session, std::string_view reply);
   void Tell(const Session& session, std::string_view verb, std::string_view key,
             std::string_view value, bool applied, std::string_view reply) const;
 

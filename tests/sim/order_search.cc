@@ -111,17 +111,19 @@ class Search {
   std::vector<std::size_t> Candidates(std::size_t low) const {
     TimePoint first_return = TimePoint::max();
     std::vector<std::size_t> found;
+    std::vector<std::size_t> untold;  // last: they need not come at all
     for (std::size_t i = low; i < operations_.size(); ++i) {
       const Operation& operation = *operations_[i];
       if (operation.invoked > first_return) break;
       if (IsDone(i)) continue;
-      found.push_back(i);
       if (Told(&operation)) {
+        found.push_back(i);
         first_return = std::min(first_return, operation.returned);
+      } else {
+        untold.push_back(i);
       }
     }
-    std::stable_partition(found.begin(), found.end(),
-                          [&](std::size_t i) { return Told(operations_[i]); });
+    found.insert(found.end(), untold.begin(), untold.end());
     return found;
   }
 

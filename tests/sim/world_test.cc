@@ -259,6 +259,24 @@ TEST_CASE("eviction and a server without memory") {
   CHECK(talker->heard == "SERVER_ERROR out of memory storing object\r\n");
 }
 
+TEST_CASE("a dump of all misses items, a dump by hash does not") {
+  Fixture f;
+  const auto talker = f.Talk();
+  f.server->faults().dump_miss_chance = 1'000'000;
+  talker->Say("set a 0 0 1\r\nx\r\nlru_crawler metadump all\r\n");
+  f.Wait(milliseconds(1));
+  CHECK(talker->heard == "STORED\r\nEND\r\n");
+  talker->heard.clear();
+  talker->Say("lru_crawler metadump hash\r\n");
+  f.Wait(milliseconds(1));
+  CHECK(talker->heard.starts_with("key=a exp=-1 "));
+  f.server->faults().dump_busy_chance = 1'000'000;
+  talker->heard.clear();
+  talker->Say("lru_crawler metadump hash\r\n");
+  f.Wait(milliseconds(1));
+  CHECK(talker->heard == "BUSY currently processing crawler request\r\n");
+}
+
 TEST_CASE("items expire in virtual time") {
   Fixture f;
   const auto talker = f.Talk();
