@@ -93,7 +93,7 @@ class BadUsageTest(CtlCase):
                 ("h:x", "h:x"),
                 ("[::1", "[::1:11211"),
                 (":11211", ":11211"),
-                ("--servers", f"{self.servers},,")):
+                ('server ""', f"{self.servers},,")):
             with self.subTest(servers=servers):
                 self.refused(BAD_USAGE, text, "get", "kept", "--servers",
                              servers)
