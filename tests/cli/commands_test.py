@@ -222,8 +222,8 @@ class InspectTest(CtlCase):
         info = self.ctl_json("servers")
         self.assertEqual(list(info), ["epoch", "max_parity", "servers"])
         self.assertGreater(info["epoch"], 0)
-        self.assertEqual([s["name"] for s in info["servers"]],
-                         self.servers.split(","))
+        self.assertEqual(sorted(s["name"] for s in info["servers"]),
+                         sorted(self.servers.split(",")))
         for server in info["servers"]:
             self.assertEqual(list(server), [
                 "name", "weight", "state", "incarnation", "since", "reachable",
