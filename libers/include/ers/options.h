@@ -64,12 +64,6 @@ struct PutOptions {
   std::uint64_t expected_cas = 0;
 };
 
-enum class TransitionVariant {
-  kOptimal,  // the least reads any code with data in place can do
-  kPaper,    // the ERS paper's rule
-  kNoOrder,  // backward only: the paper's Experiment 5
-};
-
 // Where a transition goes: the other width of the object's own elastic scheme,
 // or any scheme (born narrow).
 struct TransitionTarget {

@@ -27,6 +27,13 @@ enum class SchemeKind : std::uint8_t {
 // RS(k',m). kRep and kRs objects are always kNarrow. Stored; never renumber.
 enum class Width : std::uint8_t { kNarrow = 0, kWide = 1 };
 
+// By which rule a transition's plan reads blocks.
+enum class TransitionVariant : std::uint8_t {
+  kOptimal,  // the least reads that any code with data in place can do
+  kPaper,    // the rule of the ERS paper, sections 3 and 4
+  kNoOrder,  // to narrow only: the paper's Experiment 5, no order selection
+};
+
 // A validated-on-demand value type; compares by value; any thread.
 struct Scheme {
   SchemeKind kind = SchemeKind::kRs;

@@ -12,6 +12,7 @@
 
 namespace ers::plan {
 
+using ers::TransitionVariant;
 using layout::BlockId;
 using layout::Geometry;
 
@@ -20,12 +21,6 @@ using layout::Geometry;
 struct Missing {
   std::vector<BlockId> blocks;  // gone or unreadable, on whatever node
   std::vector<int> dead_nodes;  // every block on them is missing too
-};
-
-enum class TransitionVariant {
-  kOptimal,  // least reads: the cheaper of parity and whole data per stripe
-  kPaper,    // the rule of the ERS paper (sections 3 and 4)
-  kNoOrder,  // backward only: Experiment 5, no order selection
 };
 
 // Given all l data blocks: every parity of `width`. Writes all but the blocks

@@ -68,8 +68,8 @@ Task<Status> GrowCoded(Session& session, const ObjectMap& map,
   SourceContent content(source, std::move(*tail));
   const auto groups = static_cast<std::uint32_t>(full);
   const layout::Geometry& geometry = map.geometry();
-  next.data.Resize(
-      groups * static_cast<std::uint32_t>(geometry.data_blocks()), {});
+  next.data.Resize(groups * static_cast<std::uint32_t>(geometry.data_blocks()),
+                   {});
   next.parity.Resize(
       groups * static_cast<std::uint32_t>(geometry.parity_blocks(next.width)),
       {});

@@ -25,8 +25,8 @@ net::Task<Result<Bytes>> SourceContent::Peek(std::size_t most) {
   while (!ended_ && prefix_.size() < most) {
     const std::size_t before = prefix_.size();
     prefix_.resize(most);
-    Result<std::size_t> taken = source_({prefix_.data() + before,
-                                         most - before});
+    Result<std::size_t> taken =
+        source_({prefix_.data() + before, most - before});
     prefix_.resize(before + (taken ? std::min(*taken, most - before) : 0));
     if (!taken) co_return Fail(taken.error());
     ended_ = *taken == 0;
@@ -62,8 +62,7 @@ net::Task<Result<Bytes>> SourceContent::Next(std::size_t most) {
   }
   std::size_t filled = 0;
   while (filled < most) {
-    Result<std::size_t> taken =
-        Fill({buffer.data() + filled, most - filled});
+    Result<std::size_t> taken = Fill({buffer.data() + filled, most - filled});
     if (!taken) co_return Fail(taken.error());
     if (*taken == 0) {
       ended_ = true;

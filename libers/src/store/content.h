@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ers/client.h"
+#include "ers/value.h"
 #include "net/task.h"
 
 namespace ers::store {
@@ -39,10 +39,8 @@ class Content {
 class MemoryContent final : public Content {
  public:
   explicit MemoryContent(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  net::Task<Result<std::span<const std::byte>>> Next(
-      std::size_t most) override;
-  net::Task<Result<std::span<const std::byte>>> Peek(
-      std::size_t most) override;
+  net::Task<Result<std::span<const std::byte>>> Next(std::size_t most) override;
+  net::Task<Result<std::span<const std::byte>>> Peek(std::size_t most) override;
   [[nodiscard]] std::optional<std::uint64_t> Left() const override {
     return bytes_.size();
   }
@@ -57,10 +55,8 @@ class SourceContent final : public Content {
   explicit SourceContent(const Source& source,
                          std::vector<std::byte> prefix = {})
       : source_(source), prefix_(std::move(prefix)) {}
-  net::Task<Result<std::span<const std::byte>>> Next(
-      std::size_t most) override;
-  net::Task<Result<std::span<const std::byte>>> Peek(
-      std::size_t most) override;
+  net::Task<Result<std::span<const std::byte>>> Next(std::size_t most) override;
+  net::Task<Result<std::span<const std::byte>>> Peek(std::size_t most) override;
   void Release() override;
 
  private:

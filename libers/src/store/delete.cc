@@ -23,9 +23,8 @@ net::Task<Status> Store::Delete(std::string_view key) {
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   };
-  const ChangeOutcome outcome =
-      co_await CommitChange(session_, current.chain(), std::move(tombstone),
-                            std::nullopt, check);
+  const ChangeOutcome outcome = co_await CommitChange(
+      session_, current.chain(), std::move(tombstone), std::nullopt, check);
   co_return outcome.status;
 }
 

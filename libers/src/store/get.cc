@@ -69,7 +69,7 @@ Task<void> ReadBlocks(Session& session, const ObjectMap& map, Range range,
 
 // One try to read by the manifest that is believed in (null: ask first).
 struct Attempt {
-  ManifestPtr current;  // what the judge shows; null: absent
+  ManifestPtr current;   // what the judge shows; null: absent
   bool trusted = false;  // the blocks read are those that `current` names
   ReadOutcome read;
 };
@@ -77,8 +77,7 @@ struct Attempt {
 // Asks the judge and, by the manifest of last time, for the blocks, in one
 // round trip.
 Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
-                              ManifestPtr believed, Range asked,
-                              Value& value) {
+                              ManifestPtr believed, Range asked, Value& value) {
   Attempt attempt;
   HomeChain::JudgeRequest judge;
   Status status = chain.BeginReadJudge(judge);
@@ -93,8 +92,8 @@ Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
     if (range && value.Resize(range->length)) {
       map.emplace(believed);
       latch.Add();
-      net::Spawn(ReadBlocks(session, *map, *range, value.data(), attempt.read,
-                            latch));
+      net::Spawn(
+          ReadBlocks(session, *map, *range, value.data(), attempt.read, latch));
     }
   }
   co_await batch;

@@ -109,8 +109,8 @@ void GroupRun::FindMissing(bool writing) {
   const layout::Geometry& geometry = map_.geometry();
   for (int node = 0; node < geometry.node_count(); ++node) {
     const std::vector<std::uint16_t>& nodes = map_.manifest().nodes;
-    const int member = nodes[static_cast<std::size_t>(group_ + node) %
-                             nodes.size()];
+    const int member =
+        nodes[static_cast<std::size_t>(group_ + node) % nodes.size()];
     if (writing ? session_.Writable(member) : session_.Readable(member)) {
       continue;
     }
@@ -294,12 +294,10 @@ void GroupRun::PrepareSteps(const plan::Plan& plan) {
         readers_[plan.reads[input]].push_back(i);
       }
     }
-    state.skip = std::all_of(step.outputs.begin(), step.outputs.end(),
-                             [&](BlockId block) {
-                               return map_.geometry().IsData(block)
-                                          ? have_[block]
-                                          : done_[block];
-                             });
+    state.skip = std::all_of(
+        step.outputs.begin(), step.outputs.end(), [&](BlockId block) {
+          return map_.geometry().IsData(block) ? have_[block] : done_[block];
+        });
   }
 }
 
@@ -419,8 +417,8 @@ Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
 }
 
 Task<void> GroupRun::WriteBack(std::span<const BlockId> blocks) {
-  const std::int64_t exptime = BlockExptime(map_.manifest().expiry,
-                                            session_.runtime().WallMicros());
+  const std::int64_t exptime =
+      BlockExptime(map_.manifest().expiry, session_.runtime().WallMicros());
   for (const BlockId block : blocks) {
     if (!have_[block]) continue;
     StartStage(block, buffers_[block], map_.GenerationOf(group_, block),

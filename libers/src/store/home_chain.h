@@ -61,7 +61,7 @@ struct CommitResult {
 // One operation's dealings with one key. Loop thread only.
 class HomeChain {
  public:
-  // `key` must outlive the chain; a view must be in force.
+  // A view must be in force.
   HomeChain(Session& session, std::string_view key);
 
   // The judge's copy alone: what a read goes by. Where the judge shows no
@@ -113,8 +113,8 @@ class HomeChain {
   bool Expired() const;
 
   Session& session_;
-  std::string_view key_;
-  std::string item_key_;
+  const std::string key_;
+  const std::string item_key_;
   net::TimePoint deadline_;
 };
 

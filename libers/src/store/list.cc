@@ -64,8 +64,7 @@ struct Listed {
 
 Task<void> Look(Session& session, Listed& listed, net::Latch& latch) {
   HomeChain chain(session, listed.item);
-  Result<std::shared_ptr<const Manifest>> manifest =
-      co_await chain.ReadJudge();
+  Result<std::shared_ptr<const Manifest>> manifest = co_await chain.ReadJudge();
   if (manifest) {
     listed.manifest = std::move(*manifest);
   } else if (manifest.error().code() != StatusCode::kNotManaged &&

@@ -33,9 +33,8 @@ ObjectMap::ObjectMap(std::shared_ptr<const Manifest> manifest)
 }
 
 int ObjectMap::groups() const {
-  return static_cast<int>(
-      (manifest_->length + manifest_->group_bytes - 1) /
-      manifest_->group_bytes);
+  return static_cast<int>((manifest_->length + manifest_->group_bytes - 1) /
+                          manifest_->group_bytes);
 }
 
 std::uint64_t ObjectMap::GroupOffset(int group) const {
@@ -81,8 +80,8 @@ void SetGeneration(const Geometry& geometry, int group, BlockId block,
   if (geometry.IsData(block)) {
     manifest.data.Set(DataPosition(geometry, group, block), generation);
   } else {
-    manifest.parity.Set(
-        ParityPosition(geometry, manifest.width, group, block), generation);
+    manifest.parity.Set(ParityPosition(geometry, manifest.width, group, block),
+                        generation);
   }
 }
 

@@ -130,8 +130,8 @@ Status PlaceObject(Session& session, Manifest& manifest) {
   walk.resize(static_cast<std::size_t>(std::max(live, needed)));
   manifest.nodes.assign(walk.begin(), walk.end());
   const std::size_t block =
-      SmallestItemLimit(session) - std::min(SmallestItemLimit(session) / 2,
-                                            kItemOverhead);
+      SmallestItemLimit(session) -
+      std::min(SmallestItemLimit(session) / 2, kItemOverhead);
   manifest.group_bytes = std::min<std::uint64_t>(
       kMaxGroupBytes,
       block * static_cast<std::uint64_t>(GroupDataBlocks(scheme)));
@@ -207,8 +207,8 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
   if (outcome.status.ok()) {
     const auto final_manifest = std::make_shared<const Manifest>(manifest);
     const ObjectMap map(final_manifest);
-    for (int group = first_group;
-         outcome.status.ok() && group < map.groups(); ++group) {
+    for (int group = first_group; outcome.status.ok() && group < map.groups();
+         ++group) {
       outcome.status = CheckRedundancy(session, map, group);
     }
   }

@@ -33,8 +33,7 @@ Task<Status> TakeInline(PutJob& job, std::size_t length) {
 }
 
 Task<void> WriteAll(PutJob& job, WriteOutcome& outcome, net::Latch& latch) {
-  outcome =
-      co_await WriteGroups(job.session, job.content, 0, job.manifest);
+  outcome = co_await WriteGroups(job.session, job.content, 0, job.manifest);
   latch.CountDown();
 }
 
@@ -64,8 +63,8 @@ Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
 
 Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   HomeChain chain(job.session, job.manifest.key);
-  const std::size_t threshold = std::max<std::size_t>(
-      1, job.client.inline_below);
+  const std::size_t threshold =
+      std::max<std::size_t>(1, job.client.inline_below);
   Result<std::span<const std::byte>> head =
       co_await job.content.Peek(threshold);
   if (!head) co_return Fail(head.error());
@@ -92,9 +91,8 @@ Task<Result<ObjectInfo>> PutContent(PutJob& job) {
     next.cas = NextCas(next, living);
     return Verdict::kGoOn;
   };
-  const ChangeOutcome outcome =
-      co_await CommitChange(job.session, chain, std::move(job.manifest),
-                            std::move(prepared), check);
+  const ChangeOutcome outcome = co_await CommitChange(
+      job.session, chain, std::move(job.manifest), std::move(prepared), check);
   if (!outcome.status.ok()) co_return Fail(outcome.status);
   co_return InfoOf(*outcome.committed);
 }

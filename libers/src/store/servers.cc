@@ -33,8 +33,8 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     ServerInfo server;
     server.name = session_.member_name(i);
     server.weight = link.endpoint().weight;
-    server.reachable = requests[static_cast<std::size_t>(i)].outcome ==
-                       net::Outcome::kOk;
+    server.reachable =
+        requests[static_cast<std::size_t>(i)].outcome == net::Outcome::kOk;
     server.last_error = link.last_error();
     if (server.reachable) {
       server.version = link.facts().version;

@@ -48,8 +48,7 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
   std::deque<Probe> probes;
   Batch batch(session.runtime());
   for (const BlockId block : map.geometry().StoredBlocks(map.width())) {
-    Probe& probe =
-        probes.emplace_back(MakeProbe(session, map, group, block));
+    Probe& probe = probes.emplace_back(MakeProbe(session, map, group, block));
     if (!probe.asked || !session.Readable(probe.member)) continue;
     probe.request.verb = net::Verb::kHead;
     probe.request.key = probe.key;
@@ -74,7 +73,8 @@ ObjectInfo InfoOf(const Manifest& manifest) {
   info.length = manifest.length;
   if (!manifest.is_inline) {
     info.group_bytes = manifest.group_bytes;
-    info.groups = ObjectMap(std::make_shared<const Manifest>(manifest)).groups();
+    info.groups =
+        ObjectMap(std::make_shared<const Manifest>(manifest)).groups();
   }
   info.client_flags = manifest.client_flags;
   info.cas = manifest.cas;

@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "ers/client.h"
+#include "ers/object_info.h"
+#include "ers/options.h"
+#include "ers/value.h"
 #include "net/task.h"
 #include "store/manifest.h"
 #include "store/session.h"

@@ -66,10 +66,10 @@ class PlannedTransition {
                     TransitionVariant variant, Manifest& next)
       : session_(session),
         map_(map),
-        variant_(static_cast<plan::TransitionVariant>(variant)),
+        variant_(variant),
         next_(next),
-        staging_{next.id, BlockExptime(next.expiry,
-                                       session.runtime().WallMicros())} {}
+        staging_{next.id,
+                 BlockExptime(next.expiry, session.runtime().WallMicros())} {}
 
   Task<Status> Run() {
     for (int group = 0; group < map_.groups() && status_.ok(); ++group) {
@@ -125,7 +125,7 @@ class PlannedTransition {
 
   Session& session_;
   const ObjectMap& map_;
-  const plan::TransitionVariant variant_;
+  const TransitionVariant variant_;
   Manifest& next_;
   const Staging staging_;
   std::vector<std::unique_ptr<GroupTransition>> under_way_;

@@ -83,8 +83,8 @@ class GroupUpdate {
     const std::uint64_t block = run_.block_bytes();
     for (Edge& edge : edges_) {
       if (const std::byte* old = run_.Have(edge.block);
-          old != nullptr && std::find(keep_.begin(), keep_.end(),
-                                      edge.block) != keep_.end()) {
+          old != nullptr &&
+          std::find(keep_.begin(), keep_.end(), edge.block) != keep_.end()) {
         std::memcpy(edge.content.data(), old, block);
       }
       const std::uint64_t start = edge.block * block;

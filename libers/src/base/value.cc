@@ -1,0 +1,36 @@
+#include "ers/value.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace ers {
+
+Value::Value(Value&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
+
+Value& Value::operator=(Value&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+Value::~Value() { std::free(data_); }
+
+bool Value::Resize(std::size_t size) {
+  if (size > capacity_) {
+    // The old contents are not kept, so there is nothing for realloc to move.
+    std::free(std::exchange(data_, nullptr));
+    capacity_ = 0;
+    size_ = 0;
+    data_ = static_cast<std::byte*>(std::malloc(size));
+    if (data_ == nullptr) return false;
+    capacity_ = size;
+  }
+  size_ = size;
+  return true;
+}
+
+}  // namespace ers
