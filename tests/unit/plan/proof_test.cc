@@ -21,8 +21,8 @@ namespace {
 #endif
 #endif
 #ifdef ERS_TEST_SANITIZED
-constexpr int kExhaustiveBlocks = 12;
-constexpr int kSamples = 5;
+constexpr int kExhaustiveBlocks = 10;
+constexpr int kSamples = 2;
 #else
 constexpr int kExhaustiveBlocks = 42;
 constexpr int kSamples = 20;
