@@ -53,11 +53,13 @@ class Isal final : public Kernel {
     SplitMatrix split = Split(coefficients, inputs, outputs.size(), kBatch);
     const std::vector<std::uint8_t> tables = ExpandTables(split.coefficients);
     std::vector<std::uint8_t*> columns;
+    columns.reserve(split.columns.size());
     for (const std::size_t c : split.columns) {
       // ISA-L's inputs lack a const that they deserve.
       columns.push_back(const_cast<std::uint8_t*>(inputs[c]));
     }
     std::vector<std::uint8_t*> rows;
+    rows.reserve(split.rows.size());
     std::vector<char> in_rows(outputs.size(), 0);
     for (const std::size_t r : split.rows) {
       rows.push_back(outputs[r]);

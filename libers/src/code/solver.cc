@@ -33,26 +33,26 @@ Range SupportOf(const Vector& vector) {
   return range;
 }
 
-// `vector` together with the combination of known vectors that makes it.
+// A vector together with the combination of known vectors that makes it.
 struct Row {
-  Vector vector;
+  std::uint8_t* vector;
   Range support;
-  Vector combination;
+  std::uint8_t* combination;
   Range used;
 };
 
 void AddMultiple(std::uint8_t factor, const Row& from, Row& to) {
-  AddProduct(factor, from.vector.data() + from.support.begin,
-             to.vector.data() + from.support.begin,
+  AddProduct(factor, from.vector + from.support.begin,
+             to.vector + from.support.begin,
              from.support.end - from.support.begin);
   to.support.Cover(from.support);
-  AddProduct(factor, from.combination.data() + from.used.begin,
-             to.combination.data() + from.used.begin,
-             from.used.end - from.used.begin);
+  AddProduct(factor, from.combination + from.used.begin,
+             to.combination + from.used.begin, from.used.end - from.used.begin);
   to.used.Cover(from.used);
 }
 
 void Scale(std::uint8_t factor, Row& row) {
+  if (factor == 1) return;
   for (auto i = row.support.begin; i < row.support.end; ++i) {
     row.vector[i] = Product(factor, row.vector[i]);
   }
@@ -66,12 +66,49 @@ void Scale(std::uint8_t factor, Row& row) {
 class Echelon {
  public:
   Echelon(std::size_t length, std::size_t known_count)
-      : row_at_(length, kNone), known_count_(known_count) {}
+      : length_(length),
+        known_count_(known_count),
+        row_at_(length, kNone),
+        store_((std::min(length, known_count) + 1) * (length + known_count)) {
+    rows_.reserve(std::min(length, known_count));
+  }
 
-  // What is left of the row after all pivots; its first non-zero place, or
-  // the length if nothing is left.
+  void Add(const Vector& vector, std::size_t index) {
+    // No room is left once everything is spanned.
+    if (rows_.size() == length_) return;
+    Row row = Begin(vector);
+    row.used = {index, index + 1};
+    row.combination[index] = 1;
+    const std::size_t pivot = Reduce(row);
+    if (pivot == length_) return;
+    Scale(Inverse(row.vector[pivot]), row);
+    row.support.begin = pivot;
+    row_at_[pivot] = rows_.size();
+    rows_.push_back(row);
+  }
+
+  std::optional<Vector> Express(const Vector& vector) {
+    Row row = Begin(vector);
+    if (Reduce(row) != length_) return std::nullopt;
+    return Vector(row.combination, row.combination + known_count_);
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  // In the store behind the last row that was kept.
+  Row Begin(const Vector& vector) {
+    std::uint8_t* place =
+        store_.data() + rows_.size() * (length_ + known_count_);
+    std::copy(vector.begin(), vector.end(), place);
+    std::fill_n(place + length_, known_count_, 0);
+    return {place, SupportOf(vector), place + length_, {0, 0}};
+  }
+
+  // Takes all pivots out of `row`; the first non-zero place of what is left,
+  // or the length if nothing is.
   std::size_t Reduce(Row& row) const {
-    std::size_t first = row_at_.size();
+    std::size_t first = length_;
     // The end moves: a pivot's row may reach further than this one did.
     for (auto i = row.support.begin; i < row.support.end; ++i) {
       const std::uint8_t value = row.vector[i];
@@ -85,28 +122,10 @@ class Echelon {
     return first;
   }
 
-  void Add(const Vector& vector, std::size_t index) {
-    Row row{
-        vector, SupportOf(vector), Vector(known_count_, 0), {index, index + 1}};
-    row.combination[index] = 1;
-    const std::size_t pivot = Reduce(row);
-    if (pivot == row_at_.size()) return;
-    Scale(Inverse(row.vector[pivot]), row);
-    row.support.begin = pivot;
-    row_at_[pivot] = rows_.size();
-    rows_.push_back(std::move(row));
-  }
-
-  std::optional<Vector> Express(const Vector& vector) const {
-    Row row{vector, SupportOf(vector), Vector(known_count_, 0), {0, 0}};
-    if (Reduce(row) != row_at_.size()) return std::nullopt;
-    return std::move(row.combination);
-  }
-
- private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> row_at_;  // by pivot place
+  std::size_t length_;
   std::size_t known_count_;
+  std::vector<std::size_t> row_at_;  // by pivot place
+  std::vector<std::uint8_t> store_;  // vector and combination of each row
   std::vector<Row> rows_;
 };
 

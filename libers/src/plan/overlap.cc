@@ -44,6 +44,8 @@ std::vector<std::size_t> CarriedOver(const std::vector<Columns>& columns,
                                      std::span<const std::size_t> basis) {
   std::vector<code::Vector> before;
   std::vector<code::Vector> all_before;
+  before.reserve(basis.size());
+  all_before.reserve(columns.size());
   for (const std::size_t i : basis) before.push_back(columns[i].before);
   for (const Columns& column : columns) all_before.push_back(column.before);
   const auto combinations = code::Solve(before, all_before);

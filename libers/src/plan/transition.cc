@@ -35,7 +35,7 @@ class Transition {
     const auto choice = Choose(stripe, rule);
     if (!choice) return false;
     if (choice->overlap && SameColumns(*choice->overlap)) {
-      AddDifference(stripe, *choice);
+      AddDifference(stripe, choice->reads, choice->overlap->target);
     } else {
       AddCombinations(stripe, choice->reads);
     }
@@ -116,6 +116,7 @@ class Transition {
 
   std::vector<std::uint8_t> ColumnOfData(BlockId id, Width width) const {
     std::vector<std::uint8_t> column;
+    column.reserve(parities_.size());
     for (const int p : parities_) {
       column.push_back(geometry_.Coefficient(id, width, p));
     }
@@ -133,14 +134,14 @@ class Transition {
   // parity as it is, each block read taken out of it, and added to the new
   // stripe that has it. The solver would find a shorter sum where the paper's
   // rule reads more than k blocks; that is the rule's own affair.
-  void AddDifference(const Stripe& stripe, const Choice& choice) {
-    const int target = choice.overlap->target;
+  void AddDifference(const Stripe& stripe, std::span<const BlockId> reads,
+                     int target) {
     for (std::size_t i = 0; i < parities_.size(); ++i) {
       std::vector<std::uint8_t> unit(parities_.size(), 0);
       unit[i] = 1;
       shares_[target].push_back({stripe.parity(parities_[i]), unit});
     }
-    for (const BlockId id : choice.reads) {
+    for (const BlockId id : reads) {
       if (!geometry_.IsData(id)) continue;
       std::vector<std::uint8_t> leaving = ColumnOfData(id, from_);
       std::vector<std::uint8_t> entering = ColumnOfData(id, to_);
