@@ -21,8 +21,10 @@ enum class Verb : std::uint8_t {
   kSet,       // ms KEY: unconditional
   kCas,       // text "cas": never deletes the old item when memory is short
   kDelete,    // md KEY
-  kStats,     // stats [argument in key]: lines into `value`
-  kMetadump,  // lru_crawler metadump hash: lines into `value`
+  kStats,     // stats [argument in key, may be empty]: lines into `value`
+  kMetadump,  // lru_crawler metadump hash: lines into `value`; nothing else
+              // is on the connection meanwhile, so use a link of its own
+  kVersion,   // version: what it answers into `value`
 };
 
 enum class Outcome : std::uint8_t {
@@ -32,7 +34,8 @@ enum class Outcome : std::uint8_t {
   kMiss,         // no such item
   kExists,       // kCas: the item has another token
   kNotStored,    // refused without a word why
-  kNoMemory,     // "out of memory storing object" and its like
+  kNoMemory,     // "out of memory storing object" and its like; kVivify: no
+                 // such item, and no memory for the stub
   kTooLarge,     // "object too large for cache"
   kServerError,  // another error line; it is in `value`
   kWrongSize,    // kGet with `into`: the value has another size; it was read
@@ -44,11 +47,12 @@ enum class Outcome : std::uint8_t {
 
 // Filled in by the caller, who keeps it and everything it points to alive and
 // unmoved until `done` was called: exactly once, on the loop thread, never
-// from inside ServerLink::Submit. Reusable afterwards via Reset().
+// from inside ServerLink::Submit. Reusable from then on: Submit clears the
+// answer fields.
 struct Request {
   Verb verb = Verb::kGet;
   // 1..250 bytes without spaces or control characters (the caller's duty,
-  // asserted).
+  // asserted). Not used by kMetadump and kVersion.
   std::string_view key;
   std::uint32_t client_flags = 0;  // kSet, kCas
   // memcached's exptime: 0 never, up to 30 days relative, above absolute
@@ -71,6 +75,8 @@ struct Request {
   std::int64_t item_ttl = -1;  // seconds left; -1 never expires
   std::uint64_t item_bytes = 0;
   std::uint64_t connection = 0;  // id of the connection that was used
+  // kGet without `into`, kVivify: the value. Lists: their lines, each ended by
+  // '\n', without the last word. kServerError: the error line.
   std::string value;
 
   void (*done)(Request&) = nullptr;

@@ -201,6 +201,28 @@ class Latch : private Deferred {
   std::coroutine_handle<> waiter_;
 };
 
+// Awaits one turn of the runtime's deferred queue: what was deferred before,
+// such as the links' writes, has run when it resumes. Loop thread only.
+class Turn : private Deferred {
+ public:
+  explicit Turn(Runtime& runtime) : runtime_(runtime) {
+    run = [](Deferred& self) { static_cast<Turn&>(self).waiter_.resume(); };
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> handle) noexcept {
+    waiter_ = handle;
+    runtime_.Defer(*this);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  Runtime& runtime_;
+  std::coroutine_handle<> waiter_;
+};
+
 }  // namespace ers::net
 
 #endif  // ERS_NET_TASK_H_

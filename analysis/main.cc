@@ -1,0 +1,169 @@
+// ers-analyze: blocks that transitions read and write, counted in the plans
+// that production runs.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <system_error>
+
+#include "analysis/counts.h"
+#include "analysis/render.h"
+#include "analysis/script.h"
+#include "analysis/table1.h"
+
+namespace {
+
+using ers::Result;
+using ers::Status;
+using ers::StatusCode;
+using ers::analysis::Format;
+using ers::analysis::Row;
+
+constexpr int kExitBadUsage = 2;
+constexpr int kExitFailed = 3;
+
+struct Arguments {
+  Format format = Format::kTable;
+  ers::analysis::Parameters parameters;
+  std::string directory;
+  std::string python = "python3";
+};
+
+// Prints, and says so where the output cannot take it (a full disk).
+Status Print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+      std::fflush(stdout) != 0) {
+    return {StatusCode::kNoMemory, "cannot write to standard output"};
+  }
+  return {};
+}
+
+Status PrintRows(const Result<std::vector<Row>>& rows, Format format) {
+  if (!rows.has_value()) return rows.error();
+  return Print(ers::analysis::RenderRows(*rows, format));
+}
+
+Status Count(const Arguments& arguments) {
+  return PrintRows(ers::analysis::CountAll(arguments.parameters),
+                   arguments.format);
+}
+
+Status Sweep(const Arguments& arguments) {
+  return PrintRows(ers::analysis::CountAll(ers::analysis::SweepSets()),
+                   arguments.format);
+}
+
+Status Table1(const Arguments& arguments) {
+  const auto rows = ers::analysis::CountAll(ers::analysis::SweepSets());
+  if (!rows.has_value()) return rows.error();
+  return Print(ers::analysis::RenderTable1(ers::analysis::Table1(*rows),
+                                           arguments.format));
+}
+
+Status WriteFile(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file.fail()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("cannot write {}", path.string())};
+  }
+  return {};
+}
+
+Status Figures(const Arguments& arguments) {
+  const auto script = ers::analysis::FindFiguresScript();
+  if (!script.has_value()) return script.error();
+  const auto chosen = ers::analysis::CountAll(ers::analysis::FigureSets());
+  if (!chosen.has_value()) return chosen.error();
+  const auto sweep = ers::analysis::CountAll(ers::analysis::SweepSets());
+  if (!sweep.has_value()) return sweep.error();
+
+  const std::filesystem::path directory(arguments.directory);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("cannot make the directory {}: {}", directory.string(),
+                        error.message())};
+  }
+  // The rows stay beside the figures: they are what the figures show.
+  const auto chosen_path = directory / "figure-sets.csv";
+  const auto sweep_path = directory / "sweep.csv";
+  Status written =
+      WriteFile(chosen_path, ers::analysis::RenderRows(*chosen, Format::kCsv));
+  if (!written.ok()) return written;
+  written =
+      WriteFile(sweep_path, ers::analysis::RenderRows(*sweep, Format::kCsv));
+  if (!written.ok()) return written;
+  return ers::analysis::RunProgram({arguments.python, *script,
+                                    chosen_path.string(), sweep_path.string(),
+                                    directory.string()});
+}
+
+void AddFormat(CLI::App* command, Arguments* arguments) {
+  const std::map<std::string, Format> formats = {{"table", Format::kTable},
+                                                 {"csv", Format::kCsv},
+                                                 {"json", Format::kJson}};
+  command
+      ->add_option("--format", arguments->format,
+                   "table (for people, the default), csv or json")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("table|csv|json");
+}
+
+int Report(const Status& status) {
+  if (status.ok()) return 0;
+  fmt::print(stderr, "ers-analyze: {}\n", status.message());
+  return status.code() == StatusCode::kInvalidArgument ? kExitBadUsage
+                                                       : kExitFailed;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app(
+      "Counts the blocks that transitions between RS(K,M) and RS(KP,M) read "
+      "and write, in the plans that libers runs.");
+  app.set_version_flag("--version", "ers-analyze " ERS_VERSION);
+  app.require_subcommand(1);
+  Arguments arguments;
+
+  CLI::App* count = app.add_subcommand("count", "One set of parameters");
+  count->add_option("K", arguments.parameters.k, "Data blocks, narrow")
+      ->required();
+  count->add_option("M", arguments.parameters.m, "Parity blocks")->required();
+  count->add_option("KP", arguments.parameters.kp, "Data blocks, wide")
+      ->required();
+  AddFormat(count, &arguments);
+  CLI::App* sweep =
+      app.add_subcommand("sweep", "The 244 sets of the paper's section 6.1");
+  AddFormat(sweep, &arguments);
+  CLI::App* table1 = app.add_subcommand(
+      "table1", "The paper's table 1 and single figures beside ours");
+  AddFormat(table1, &arguments);
+  CLI::App* figures = app.add_subcommand(
+      "figures",
+      "Draw figures 9 and 10, and paper plan, optimal plan and "
+      "lower bound, as PNG and SVG (needs matplotlib)");
+  figures->add_option("DIR", arguments.directory, "Where to; made if missing")
+      ->required();
+  figures->add_option("--python", arguments.python, "Python 3 with matplotlib")
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitBadUsage;
+  }
+  if (count->parsed()) return Report(Count(arguments));
+  if (sweep->parsed()) return Report(Sweep(arguments));
+  if (table1->parsed()) return Report(Table1(arguments));
+  return Report(Figures(arguments));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return Run(argc, argv); }

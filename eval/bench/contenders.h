@@ -1,0 +1,37 @@
+// The contenders there are; callers go through MakeContender.
+#ifndef ERS_EVAL_BENCH_CONTENDERS_H_
+#define ERS_EVAL_BENCH_CONTENDERS_H_
+
+#include <memory>
+#include <string>
+
+#include "bench/contender.h"
+
+namespace ers::bench {
+
+enum class GetMemory { kFresh, kReused };
+
+// ers::Client with `scheme`; transitions by the scheme's optimal plan.
+Result<std::unique_ptr<Contender>> MakeLibraryContender(std::string name,
+                                                        const Field& field,
+                                                        const Scheme& scheme,
+                                                        GetMemory memory);
+
+// ers::Client moving between rs:K,M and rs:KP,M: everything is read and
+// written anew, by the same executor and under the same commit.
+Result<std::unique_ptr<Contender>> MakeReencodeContender(const Field& field);
+
+// `copies` whole values by libmemcached, one acknowledged set after another;
+// reads the first.
+Result<std::unique_ptr<Contender>> MakeCopiesContender(std::string name,
+                                                       const Field& field,
+                                                       int copies);
+
+// The field's scheme, its blocks set and read one after another by
+// libmemcached, as the ERS paper's prototype does; no manifest, checksum or
+// commit.
+Result<std::unique_ptr<Contender>> MakeOneByOneContender(const Field& field);
+
+}  // namespace ers::bench
+
+#endif  // ERS_EVAL_BENCH_CONTENDERS_H_

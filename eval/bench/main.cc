@@ -1,0 +1,246 @@
+// ers-bench: the library against what else could hold the same bytes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/check.h"
+#include "bench/code_bench.h"
+#include "bench/contender.h"
+#include "bench/store_bench.h"
+
+namespace {
+
+using ers::Status;
+using ers::StatusCode;
+using ers::bench::Case;
+using ers::bench::Format;
+
+constexpr int kExitMissed = 1;  // a promise of `check`
+constexpr int kExitBadUsage = 2;
+constexpr int kExitFailed = 3;
+constexpr int kExitInterrupted = 130;
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void AskStop(int /*signal*/) { stop_asked = 1; }
+bool StopAsked() { return stop_asked != 0; }
+
+// Ctrl-C and friends end the run between two operations, so that the servers
+// that it started are stopped.
+void HandleSignals() {
+  struct sigaction action{};
+  action.sa_handler = AskStop;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+struct Arguments {
+  Format format = Format::kTable;
+  std::string scheme = "ers2:4,1,5";
+  std::vector<std::string> cases;
+  int update_bytes = 4096;
+  int keys = 4;
+  ers::bench::StoreOptions store;
+  ers::bench::CodeOptions code;
+  ers::bench::CheckOptions check;
+  std::uint64_t seed = std::random_device{}();
+};
+
+int Report(const Status& status) {
+  if (StopAsked()) {
+    fmt::print(stderr, "ers-bench: interrupted\n");
+    return kExitInterrupted;
+  }
+  fmt::print(stderr, "ers-bench: {}\n", status.message());
+  return status.code() == StatusCode::kInvalidArgument ? kExitBadUsage
+                                                       : kExitFailed;
+}
+
+// Rows alone go to standard output; what they rest on goes beside them.
+void PrintSeed(const Arguments& arguments, int repetitions) {
+  fmt::print(stderr, "seed {}, {} interleaved repetitions\n", arguments.seed,
+             repetitions);
+}
+
+int Print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+      std::fflush(stdout) == 0) {
+    return 0;
+  }
+  return Report({StatusCode::kUnavailable, "cannot write to standard output"});
+}
+
+int Store(Arguments& arguments) {
+  const auto scheme = ers::ParseScheme(arguments.scheme);
+  if (!scheme.has_value()) return Report(scheme.error());
+  ers::bench::StoreOptions& store = arguments.store;
+  store.scheme = *scheme;
+  // In one order, whatever the order given: backward follows forward.
+  for (const Case c : ers::bench::kAllCases) {
+    if (std::find(arguments.cases.begin(), arguments.cases.end(),
+                  ers::bench::CaseName(c)) != arguments.cases.end()) {
+      store.cases.push_back(c);
+    }
+  }
+  store.keys = static_cast<std::size_t>(arguments.keys);
+  store.update_bytes = static_cast<std::size_t>(arguments.update_bytes);
+  store.seed = arguments.seed;
+  store.stopped = StopAsked;
+  PrintSeed(arguments, store.repetitions);
+  const auto rows = ers::bench::RunStore(store);
+  if (!rows.has_value()) return Report(rows.error());
+  return Print(ers::bench::RenderStore(*rows, arguments.format));
+}
+
+int Code(Arguments& arguments) {
+  arguments.code.seed = arguments.seed;
+  arguments.code.stopped = StopAsked;
+  PrintSeed(arguments, arguments.code.repetitions);
+  const auto rows = ers::bench::RunCode(arguments.code);
+  if (!rows.has_value()) return Report(rows.error());
+  return Print(ers::bench::RenderCode(*rows, arguments.format));
+}
+
+int Check(Arguments& arguments) {
+  arguments.check.seed = arguments.seed;
+  arguments.check.stopped = StopAsked;
+  PrintSeed(arguments, arguments.check.repetitions);
+  const auto verdicts = ers::bench::RunCheck(arguments.check);
+  if (!verdicts.has_value()) return Report(verdicts.error());
+  const int printed =
+      Print(ers::bench::RenderCheck(*verdicts, arguments.format));
+  if (printed != 0) return printed;
+  const bool passed =
+      std::all_of(verdicts->begin(), verdicts->end(),
+                  [](const auto& verdict) { return verdict.passed(); });
+  return passed ? 0 : kExitMissed;
+}
+
+void AddCommon(CLI::App* command, Arguments* arguments) {
+  const std::map<std::string, Format> formats = {{"table", Format::kTable},
+                                                 {"csv", Format::kCsv},
+                                                 {"json", Format::kJson}};
+  command
+      ->add_option("--format", arguments->format,
+                   "table (for people, the default), csv or json")
+      ->transform(CLI::CheckedTransformer(formats))
+      ->option_text("table|csv|json");
+  command->add_option("--seed", arguments->seed,
+                      "Of contents and of the order of turns (random)");
+}
+
+void AddStore(CLI::App* app, Arguments* arguments) {
+  ers::bench::StoreOptions& store = arguments->store;
+  CLI::App* command = app->add_subcommand(
+      "store", "Time put, get, update, forward and backward transitions");
+  command->add_option("--scheme", arguments->scheme, "Scheme to measure")
+      ->capture_default_str();
+  command->add_option("--size", store.bytes, "Bytes of each value")
+      ->required()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{256} << 20));
+  command->add_option("--servers", store.servers,
+                      "host:port,...; without it, memcached processes of its "
+                      "own on this machine");
+  command->add_option("--memcached", store.memcached, "Program to start")
+      ->capture_default_str();
+  command->add_option("--reps", store.repetitions, "Counted repetitions")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  std::vector<std::string> case_names;
+  for (const Case c : ers::bench::kAllCases) {
+    case_names.emplace_back(ers::bench::CaseName(c));
+  }
+  arguments->cases = case_names;
+  command->add_option("--cases", arguments->cases, "What to time")
+      ->delimiter(',')
+      ->check(CLI::IsMember(case_names))
+      ->option_text(fmt::format("{}", fmt::join(case_names, ",")));
+  store.names = ers::bench::ContenderNames();
+  command->add_option("--impls", store.names, "Who takes part")
+      ->delimiter(',')
+      ->check(CLI::IsMember(store.names))
+      ->option_text(fmt::format("{}", fmt::join(store.names, ",")));
+  command
+      ->add_option("--keys", arguments->keys,
+                   "Keys that the repetitions go round")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  command
+      ->add_option("--update-bytes", arguments->update_bytes,
+                   "Bytes that an update overwrites")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 28));
+  AddCommon(command, arguments);
+}
+
+void AddCode(CLI::App* app, Arguments* arguments) {
+  ers::bench::CodeOptions& code = arguments->code;
+  CLI::App* command = app->add_subcommand(
+      "code", "Encoding speed of each kernel against raw ISA-L");
+  command->add_option("--block-bytes", code.block_bytes, "Bytes of a block")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{64} << 20));
+  command->add_option("--reps", code.repetitions, "Counted repetitions")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--k-min", code.k_min)
+      ->capture_default_str()
+      ->check(CLI::Range(2, 128));
+  command->add_option("--k-max", code.k_max)
+      ->capture_default_str()
+      ->check(CLI::Range(2, 128));
+  command->add_option("--m-min", code.m_min)
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command->add_option("--m-max", code.m_max)
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  AddCommon(command, arguments);
+}
+
+void AddCheck(CLI::App* app, Arguments* arguments) {
+  CLI::App* command = app->add_subcommand(
+      "check", "Hold the promised speeds; exit code 1 where one is missed");
+  command
+      ->add_option("--reps", arguments->check.repetitions,
+                   "Counted repetitions, at least 30")
+      ->capture_default_str()
+      ->check(CLI::Range(30, 1000000));
+  command
+      ->add_option("--memcached", arguments->check.memcached,
+                   "Program to start")
+      ->capture_default_str();
+  AddCommon(command, arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Times libers against memcached's own ways to hold a value.");
+  app.set_version_flag("--version", "ers-bench " ERS_VERSION);
+  app.require_subcommand(1);
+  Arguments arguments;
+  AddStore(&app, &arguments);
+  AddCode(&app, &arguments);
+  AddCheck(&app, &arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitBadUsage;
+  }
+  HandleSignals();
+  if (app.got_subcommand("store")) return Store(arguments);
+  if (app.got_subcommand("code")) return Code(arguments);
+  return Check(arguments);
+}

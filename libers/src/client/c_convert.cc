@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cstring>
+
+#include "client/c_api.h"
+
+namespace ers::c_api {
+namespace {
+
+// `text` cut to fit, ending in 0.
+template <std::size_t kBytes>
+void CopyText(std::string_view text, char (&out)[kBytes]) {
+  const std::size_t length = std::min(text.size(), kBytes - 1);
+  std::memcpy(out, text.data(), length);
+  out[length] = '\0';
+}
+
+}  // namespace
+
+// The numbers are the same by promise; a change of one side fails here.
+static_assert(static_cast<int>(StatusCode::kOk) == ERS_OK);
+static_assert(static_cast<int>(StatusCode::kNotFound) == ERS_NOT_FOUND);
+static_assert(static_cast<int>(StatusCode::kInvalidArgument) ==
+              ERS_INVALID_ARGUMENT);
+static_assert(static_cast<int>(StatusCode::kUnavailable) == ERS_UNAVAILABLE);
+static_assert(static_cast<int>(StatusCode::kOutcomeUnknown) ==
+              ERS_OUTCOME_UNKNOWN);
+static_assert(static_cast<int>(StatusCode::kNoMemory) == ERS_NO_MEMORY);
+static_assert(static_cast<int>(StatusCode::kTooLarge) == ERS_TOO_LARGE);
+static_assert(static_cast<int>(StatusCode::kCorruption) == ERS_CORRUPTION);
+static_assert(static_cast<int>(StatusCode::kUnsupportedFormat) ==
+              ERS_UNSUPPORTED_FORMAT);
+static_assert(static_cast<int>(StatusCode::kNotManaged) == ERS_NOT_MANAGED);
+static_assert(static_cast<int>(StatusCode::kConflict) == ERS_CONFLICT);
+static_assert(static_cast<int>(StatusCode::kAlreadyThere) == ERS_ALREADY_THERE);
+static_assert(static_cast<int>(StatusCode::kIncompatible) == ERS_INCOMPATIBLE);
+static_assert(kMaxKeyBytes == ERS_MAX_KEY_BYTES);
+static_assert(kMaxValueBytes == ERS_MAX_VALUE_BYTES);
+
+ers_status ToC(StatusCode code) { return static_cast<ers_status>(code); }
+
+void ToC(const ObjectInfo& info, ers_object_info* out) {
+  *out = {};
+  CopyText(FormatScheme(info.scheme), out->scheme);
+  out->width = info.width == Width::kWide ? ERS_WIDE : ERS_NARROW;
+  out->is_inline = info.is_inline ? 1 : 0;
+  out->length = info.length;
+  out->group_bytes = info.group_bytes;
+  out->groups = info.groups;
+  out->client_flags = info.client_flags;
+  out->cas = info.cas;
+  out->expiry = info.expiry;
+  CopyText(info.version, out->version);
+}
+
+void ToC(const GetInfo& info, ers_object_info* out) {
+  ToC(static_cast<const ObjectInfo&>(info), out);
+  out->degraded = info.degraded ? 1 : 0;
+  out->repaired_blocks = info.repaired_blocks;
+}
+
+bool FromC(ers_variant variant, TransitionVariant* out) {
+  switch (variant) {
+    case ERS_OPTIMAL:
+      *out = TransitionVariant::kOptimal;
+      return true;
+    case ERS_PAPER:
+      *out = TransitionVariant::kPaper;
+      return true;
+    case ERS_NO_ORDER:
+      *out = TransitionVariant::kNoOrder;
+      return true;
+  }
+  return false;
+}
+
+Result<PutOptions> FromC(const ers_put_options* options) {
+  PutOptions out;
+  if (options == nullptr) return out;
+  if (options->scheme != nullptr) {
+    Result<Scheme> scheme = ParseScheme(options->scheme);
+    if (!scheme) return Fail(scheme.error());
+    out.scheme = *scheme;
+  }
+  out.width = options->width == ERS_WIDE ? Width::kWide : Width::kNarrow;
+  out.client_flags = options->client_flags;
+  out.expiry = options->expiry;
+  out.expected_cas = options->expected_cas;
+  return out;
+}
+
+Status NullArgument(const char* name) {
+  return {StatusCode::kInvalidArgument,
+          std::string(name) + " must not be NULL"};
+}
+
+Result<std::string_view> KeyOf(const char* key, std::size_t key_bytes) {
+  if (key == nullptr) return Fail(NullArgument("key"));
+  return std::string_view(key, key_bytes);
+}
+
+ers_status RecordException(ers_client* client, CallKind kind) noexcept {
+  // No allocation here: memory is what ran out.
+  client->error.clear();
+  if (kind == CallKind::kChanges) {
+    client->fixed_error =
+        "this process ran out of memory during the change: read the key to "
+        "learn whether it happened";
+    return ERS_OUTCOME_UNKNOWN;
+  }
+  client->fixed_error =
+      "this process ran out of memory: free some and call again";
+  return ERS_NO_MEMORY;
+}
+
+}  // namespace ers::c_api
+
+extern "C" const char* ers_status_name(ers_status status) {
+  // The names are literals, so they end in 0.
+  return ers::StatusCodeName(static_cast<ers::StatusCode>(status)).data();
+}

@@ -1,0 +1,158 @@
+#include "ers/client.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "net/event_loop.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers {
+namespace {
+
+class ClusterImpl final : public Cluster {
+ public:
+  explicit ClusterImpl(std::shared_ptr<store::ClusterState> state)
+      : state_(std::move(state)) {}
+
+  const ClusterOptions& options() const override { return state_->options; }
+  const std::shared_ptr<store::ClusterState>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<store::ClusterState> state_;
+};
+
+// Each call runs the client's own loop until its task has ended.
+class ClientImpl final : public Client {
+ public:
+  ClientImpl(std::shared_ptr<store::ClusterState> cluster,
+             const ClientOptions& options)
+      : loop_(net::NewEventLoop()),
+        session_(*loop_, std::move(cluster), options.cached_manifests),
+        store_(session_, options) {}
+
+  Result<ObjectInfo> Put(std::string_view key, std::span<const std::byte> value,
+                         const PutOptions& options) override {
+    return SyncWait(*loop_, store_.Put(key, value, options));
+  }
+  Result<ObjectInfo> PutFrom(std::string_view key, const Source& source,
+                             const PutOptions& options) override {
+    return SyncWait(*loop_, store_.PutFrom(key, source, options));
+  }
+  Result<GetInfo> Get(std::string_view key, Value& value) override {
+    return SyncWait(*loop_, store_.Get(key, value));
+  }
+  Result<GetInfo> GetRange(std::string_view key, std::uint64_t offset,
+                           std::uint64_t length, Value& value) override {
+    return SyncWait(*loop_, store_.GetRange(key, offset, length, value));
+  }
+  Result<GetInfo> GetTo(std::string_view key,
+                        const std::function<void(const GetInfo&)>& begin,
+                        const Sink& sink) override {
+    return SyncWait(*loop_, store_.GetTo(key, begin, sink));
+  }
+  Result<ObjectInfo> Update(std::string_view key, std::uint64_t offset,
+                            std::span<const std::byte> bytes) override {
+    return SyncWait(*loop_, store_.Update(key, offset, bytes));
+  }
+  Result<ObjectInfo> Append(std::string_view key,
+                            const Source& source) override {
+    return SyncWait(*loop_, store_.Append(key, source));
+  }
+  Status Delete(std::string_view key) override {
+    return SyncWait(*loop_, store_.Delete(key));
+  }
+  Result<TransitionInfo> Transition(std::string_view key,
+                                    const TransitionTarget& target,
+                                    TransitionVariant variant) override {
+    return SyncWait(*loop_, store_.Transition(key, target, variant));
+  }
+  Result<ObjectDetail> Stat(std::string_view key) override {
+    return SyncWait(*loop_, store_.Stat(key));
+  }
+  Status List(const std::function<bool(std::string_view, const ObjectInfo&)>&
+                  visit) override {
+    return SyncWait(*loop_, store_.List(visit));
+  }
+  Result<ClusterInfo> Servers() override {
+    return SyncWait(*loop_, store_.Servers());
+  }
+
+ private:
+  std::unique_ptr<net::Runtime> loop_;
+  store::Session session_;
+  store::Store store_;
+};
+
+}  // namespace
+
+std::string_view Version() { return ERS_VERSION; }
+
+Value::Value(Value&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
+
+Value& Value::operator=(Value&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+Value::~Value() { std::free(data_); }
+
+bool Value::Resize(std::size_t size) {
+  if (size > capacity_) {
+    // The old contents are not kept, so there is nothing for realloc to move.
+    std::free(std::exchange(data_, nullptr));
+    capacity_ = 0;
+    size_ = 0;
+    data_ = static_cast<std::byte*>(std::malloc(size));
+    if (data_ == nullptr) return false;
+    capacity_ = size;
+  }
+  size_ = size;
+  return true;
+}
+
+Result<std::shared_ptr<Cluster>> Cluster::Open(ClusterOptions options) {
+  Result<std::shared_ptr<store::ClusterState>> state =
+      store::OpenClusterState(std::move(options));
+  if (!state) return Fail(state.error());
+  return std::make_shared<ClusterImpl>(std::move(*state));
+}
+
+Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
+                                             ClientOptions options) {
+  const auto* impl = dynamic_cast<const ClusterImpl*>(cluster.get());
+  if (impl == nullptr) {
+    return Fail(StatusCode::kInvalidArgument,
+                "the cluster was not made by Cluster::Open");
+  }
+  Status status = ValidateStoredScheme(options.scheme);
+  if (!status.ok()) return Fail(std::move(status));
+  return std::make_unique<ClientImpl>(impl->state(), options);
+}
+
+Result<TransitionTarget> ParseTransitionTarget(std::string_view text) {
+  TransitionTarget target;
+  for (const Width width : {Width::kNarrow, Width::kWide}) {
+    if (text == WidthName(width)) target.width = width;
+  }
+  if (target.width) return target;
+  Result<Scheme> scheme = ParseScheme(text);
+  if (!scheme) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("'{}' is neither narrow, wide nor a scheme: {}",
+                            text, scheme.error().message()));
+  }
+  target.scheme = *scheme;
+  return target;
+}
+
+}  // namespace ers

@@ -1,0 +1,151 @@
+#include "net/endpoint.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+namespace ers::net {
+namespace {
+
+constexpr int kMaxWeight = 1000;
+constexpr int kMaxPort = 65535;
+// sun_path holds a terminating zero as well.
+constexpr std::size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+
+bool AllDigits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
+}
+
+std::optional<int> ParseNumber(std::string_view text, int low, int high) {
+  int value = 0;
+  if (!AllDigits(text)) return std::nullopt;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+tl::unexpected<Status> Refuse(std::string_view text, std::string_view why) {
+  std::string message = "server \"";
+  message.append(text).append("\": ").append(why);
+  return Fail(StatusCode::kInvalidArgument, std::move(message));
+}
+
+tl::unexpected<Status> RefuseWeight(std::string_view text) {
+  return Refuse(text, "the weight must be a number from 1 to 1000");
+}
+
+Result<Endpoint> ParseUnix(std::string_view text, std::string_view path) {
+  Endpoint endpoint;
+  const std::size_t colon = path.rfind(':');
+  // A path may itself hold colons: only digits behind the last are a weight.
+  if (colon != std::string_view::npos && AllDigits(path.substr(colon + 1))) {
+    const auto weight = ParseNumber(path.substr(colon + 1), 1, kMaxWeight);
+    if (!weight) return RefuseWeight(text);
+    endpoint.weight = *weight;
+    path = path.substr(0, colon);
+  }
+  if (path.size() < 2 || path[0] != '/') {
+    return Refuse(text, "a unix socket needs an absolute path");
+  }
+  if (path.size() > kMaxPath) {
+    return Refuse(text, "a unix socket's path may have at most 107 bytes");
+  }
+  endpoint.path = path;
+  return endpoint;
+}
+
+bool IsHostCharacter(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z') || c == '.' || c == '-' || c == '_';
+}
+
+bool IsV6Character(char c) {
+  return IsHostCharacter(c) || c == ':' || c == '%';
+}
+
+// Splits off the host; `rest` is then ":port[:weight]" or wrong.
+Result<std::string> TakeHost(std::string_view text, std::string_view* rest) {
+  std::string_view host;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return Refuse(text, "\"]\" is missing");
+    host = text.substr(1, end - 1);
+    *rest = text.substr(end + 1);
+    if (host.find(':') == std::string_view::npos ||
+        !std::all_of(host.begin(), host.end(), IsV6Character)) {
+      return Refuse(text, "the brackets must hold an IPv6 address");
+    }
+  } else {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    host = text.substr(0, end);
+    *rest = text.substr(end);
+    if (host.empty() ||
+        !std::all_of(host.begin(), host.end(), IsHostCharacter)) {
+      return Refuse(text,
+                    "expected host:port, [IPv6]:port or /path, each with an "
+                    "optional :weight");
+    }
+  }
+  return std::string(host);
+}
+
+}  // namespace
+
+std::string Endpoint::name() const {
+  if (is_unix()) return path;
+  const std::string digits = std::to_string(port);
+  if (host.find(':') != std::string::npos) return "[" + host + "]:" + digits;
+  return host + ":" + digits;
+}
+
+Result<Endpoint> ParseEndpoint(std::string_view text) {
+  if (text.starts_with('/')) return ParseUnix(text, text);
+  if (text.starts_with("unix:")) return ParseUnix(text, text.substr(5));
+
+  std::string_view rest;
+  auto host = TakeHost(text, &rest);
+  if (!host) return Fail(host.error());
+  Endpoint endpoint;
+  endpoint.host = std::move(*host);
+  if (!rest.starts_with(':')) return Refuse(text, "the port is missing");
+  rest.remove_prefix(1);
+  const std::size_t colon = rest.find(':');
+  const auto port = ParseNumber(rest.substr(0, colon), 1, kMaxPort);
+  if (!port) return Refuse(text, "the port must be a number from 1 to 65535");
+  endpoint.port = *port;
+  if (colon != std::string_view::npos) {
+    const auto weight = ParseNumber(rest.substr(colon + 1), 1, kMaxWeight);
+    if (!weight) return RefuseWeight(text);
+    endpoint.weight = *weight;
+  }
+  return endpoint;
+}
+
+Result<std::vector<Endpoint>> ParseEndpoints(std::string_view text) {
+  std::vector<Endpoint> endpoints;
+  if (text.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                "the list of servers is empty: name at least one host:port");
+  }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    auto endpoint = ParseEndpoint(text.substr(begin, end - begin));
+    if (!endpoint) return Fail(endpoint.error());
+    for (const Endpoint& other : endpoints) {
+      if (other.name() == endpoint->name()) {
+        return Refuse(endpoint->name(), "it is listed twice");
+      }
+    }
+    endpoints.push_back(std::move(*endpoint));
+    begin = end + 1;
+  }
+  return endpoints;
+}
+
+}  // namespace ers::net

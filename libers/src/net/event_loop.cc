@@ -1,0 +1,219 @@
+#include "net/event_loop.h"
+
+#include <event2/event.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cassert>
+#include <cstdlib>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "net/socket_stream.h"
+
+namespace ers::net {
+namespace {
+
+std::mt19937_64 SeededRandom() {
+  std::array<std::uint32_t, 16> entropy{};
+  auto* bytes = reinterpret_cast<char*>(entropy.data());
+  std::size_t filled = 0;
+  while (filled < sizeof entropy) {
+    const ssize_t got = getrandom(bytes + filled, sizeof entropy - filled, 0);
+    // Only EINTR can happen, and only before the kernel's pool is ready.
+    if (got > 0) filled += static_cast<std::size_t>(got);
+  }
+  std::seed_seq seed(entropy.begin(), entropy.end());
+  return std::mt19937_64(seed);
+}
+
+event_base* NewBase() {
+  event_config* config = event_config_new();
+  // One thread runs the base; Post wakes it through an eventfd of its own.
+  // Timers count from when they are started, not from the loop's last turn.
+  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+  event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME);
+  event_base* base = event_base_new_with_config(config);
+  event_config_free(config);
+  return base;
+}
+
+class EventLoop final : public Runtime, public LoopHooks {
+ public:
+  EventLoop();
+  ~EventLoop() override;
+
+  TimePoint Now() override { return std::chrono::steady_clock::now(); }
+  std::int64_t WallMicros() override {
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+  std::uint64_t Random() override { return random_(); }
+  std::unique_ptr<Stream> Connect(const Endpoint& endpoint,
+                                  StreamHandler& handler) override {
+    return NewSocketStream(base_, *this, endpoint, handler);
+  }
+  std::unique_ptr<Timer> NewTimer(std::function<void()> fire) override;
+  void Defer(Deferred& deferred) override;
+  void Post(std::function<void()> task) override;
+  void RunUntil(const std::function<bool()>& done) override;
+
+  void AfterCallback() override;
+
+ private:
+  static void OnWakeUp(int fd, short what, void* self);
+  void RunDeferred();
+
+  event_base* base_;
+  std::mt19937_64 random_ = SeededRandom();
+  Deferred* first_deferred_ = nullptr;
+  Deferred* last_deferred_ = nullptr;
+  const std::function<bool()>* done_ = nullptr;  // while RunUntil runs
+
+  int wake_up_fd_;
+  event* wake_up_event_;
+  std::mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_;  // guarded by posted_mutex_
+};
+
+class LoopTimer final : public Timer {
+ public:
+  LoopTimer(event_base* base, LoopHooks& loop, std::function<void()> fire)
+      : loop_(loop),
+        fire_(std::make_shared<std::function<void()>>(std::move(fire))),
+        event_(event_new(base, -1, 0, OnFire, this)) {}
+  ~LoopTimer() override { event_free(event_); }
+
+  void Start(Duration delay) override {
+    due_ = std::chrono::steady_clock::now() + delay;
+    Wait(delay);
+  }
+  void Stop() override { event_del(event_); }
+
+ private:
+  static void OnFire(int, short, void* self) {
+    auto* timer = static_cast<LoopTimer*>(self);
+    LoopHooks& loop = timer->loop_;
+    // libevent's clock is a coarse one: it may be some milliseconds early.
+    const Duration left = timer->due_ - std::chrono::steady_clock::now();
+    if (left.count() > 0) {
+      timer->Wait(left);
+      return;
+    }
+    // Held here, because the callback may destroy the timer.
+    const std::shared_ptr<std::function<void()>> fire = timer->fire_;
+    (*fire)();
+    loop.AfterCallback();
+  }
+
+  void Wait(Duration delay) {
+    const auto micros =
+        delay.count() > 0
+            ? std::chrono::ceil<std::chrono::microseconds>(delay).count()
+            : 0;
+    timeval wait{};
+    wait.tv_sec = static_cast<time_t>(micros / 1000000);
+    wait.tv_usec = static_cast<suseconds_t>(micros % 1000000);
+    event_add(event_, &wait);
+  }
+
+  LoopHooks& loop_;
+  std::shared_ptr<std::function<void()>> fire_;
+  TimePoint due_{};
+  event* event_;
+};
+
+EventLoop::EventLoop()
+    : base_(NewBase()),
+      wake_up_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      wake_up_event_(
+          event_new(base_, wake_up_fd_, EV_READ | EV_PERSIST, OnWakeUp, this)) {
+  event_add(wake_up_event_, nullptr);
+}
+
+EventLoop::~EventLoop() {
+  // Who deferred something waits for it, also to free itself.
+  RunDeferred();
+  event_free(wake_up_event_);
+  close(wake_up_fd_);
+  event_base_free(base_);
+}
+
+std::unique_ptr<Timer> EventLoop::NewTimer(std::function<void()> fire) {
+  return std::make_unique<LoopTimer>(base_, *this, std::move(fire));
+}
+
+void EventLoop::Defer(Deferred& deferred) {
+  if (deferred.queued) return;
+  deferred.queued = true;
+  deferred.next = nullptr;
+  if (last_deferred_ != nullptr) {
+    last_deferred_->next = &deferred;
+  } else {
+    first_deferred_ = &deferred;
+  }
+  last_deferred_ = &deferred;
+}
+
+void EventLoop::RunDeferred() {
+  while (first_deferred_ != nullptr) {
+    Deferred& deferred = *first_deferred_;
+    first_deferred_ = deferred.next;
+    if (first_deferred_ == nullptr) last_deferred_ = nullptr;
+    deferred.queued = false;
+    deferred.run(deferred);  // may free it
+  }
+}
+
+void EventLoop::Post(std::function<void()> task) {
+  {
+    std::lock_guard lock(posted_mutex_);
+    posted_.push_back(std::move(task));
+  }
+  const std::uint64_t one = 1;
+  // Fails only when the counter is full, and then the loop wakes up anyway.
+  [[maybe_unused]] const ssize_t written = write(wake_up_fd_, &one, sizeof one);
+}
+
+void EventLoop::OnWakeUp(int fd, short, void* self) {
+  auto& loop = *static_cast<EventLoop*>(self);
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
+  std::vector<std::function<void()>> tasks;
+  {
+    std::lock_guard lock(loop.posted_mutex_);
+    tasks.swap(loop.posted_);
+  }
+  for (const auto& task : tasks) {
+    task();
+    loop.AfterCallback();
+  }
+}
+
+void EventLoop::AfterCallback() {
+  RunDeferred();
+  if (done_ != nullptr && (*done_)()) event_base_loopbreak(base_);
+}
+
+void EventLoop::RunUntil(const std::function<bool()>& done) {
+  assert(done_ == nullptr);
+  RunDeferred();
+  if (done()) return;
+  done_ = &done;
+  // Never runs out of events: the wake-up event stays.
+  event_base_loop(base_, EVLOOP_NO_EXIT_ON_EMPTY);
+  done_ = nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Runtime> NewEventLoop() {
+  return std::make_unique<EventLoop>();
+}
+
+}  // namespace ers::net

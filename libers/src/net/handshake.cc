@@ -1,0 +1,194 @@
+#include "net/handshake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace ers::net {
+namespace {
+
+enum Position : std::size_t { kVersion, kStats, kSettings, kNonce };
+
+// How long the stub of a nonce may stay unwritten: a process that died between
+// the two steps leaves it, and any other writes over it.
+constexpr std::int64_t kStubSeconds = 60;
+// Each further read means that the item went away or changed in between.
+constexpr int kMaxNonceReads = 8;
+constexpr std::size_t kMaxNonce = 64;
+
+// The word behind "STAT name " in `lines`.
+std::optional<std::string_view> Stat(std::string_view lines,
+                                     std::string_view name) {
+  const std::string wanted = fmt::format("STAT {} ", name);
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1);
+    const std::string_view line = lines.substr(0, end);
+    if (line.starts_with(wanted)) return line.substr(wanted.size());
+    lines.remove_prefix(end + 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> StatNumber(std::string_view lines,
+                                        std::string_view name) {
+  const auto word = Stat(lines, name);
+  std::uint64_t number = 0;
+  if (!word || word->empty()) return std::nullopt;
+  const char* end = word->data() + word->size();
+  const auto result = std::from_chars(word->data(), end, number);
+  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  return number;
+}
+
+// "1.6.18" or "1.6.18_1-debian" as 1.6; the meta commands are complete there.
+bool IsNewEnough(std::string_view version) {
+  int major = 0;
+  int minor = 0;
+  const char* end = version.data() + version.size();
+  auto result = std::from_chars(version.data(), end, major);
+  if (result.ec != std::errc()) return false;
+  if (result.ptr != end && *result.ptr == '.') {
+    std::from_chars(result.ptr + 1, end, minor);
+  }
+  return major > 1 || (major == 1 && minor >= 6);
+}
+
+bool IsNonce(std::string_view value) {
+  return !value.empty() && value.size() <= kMaxNonce &&
+         std::all_of(value.begin(), value.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace
+
+std::span<Request> Handshake::Begin(std::uint64_t random) {
+  facts_ = ServerFacts();
+  error_.clear();
+  reads_ = 0;
+  nonce_ = fmt::format("{:016x}", random);
+  nonce_piece_ = {nonce_.data(), nonce_.size()};
+  first_ = {};
+  first_[kVersion].verb = Verb::kVersion;
+  first_[kStats].verb = Verb::kStats;
+  first_[kSettings].verb = Verb::kStats;
+  first_[kSettings].key = "settings";
+  ReadNonce();
+  first_[kNonce].verb = cas_or_reread_.verb;
+  first_[kNonce].key = cas_or_reread_.key;
+  first_[kNonce].exptime = cas_or_reread_.exptime;
+  return first_;
+}
+
+Handshake::Step Handshake::OnReply(const Request& reply) {
+  if (&reply == &first_[kVersion]) return OnVersion(reply);
+  if (&reply == &first_[kStats]) return OnStats(reply);
+  if (&reply == &first_[kSettings]) return OnSettings(reply);
+  if (reply.verb == Verb::kVivify) return OnNonce(reply);
+  return OnNonceWritten(reply);
+}
+
+Handshake::Step Handshake::OnVersion(const Request& reply) {
+  if (reply.outcome != Outcome::kOk) {
+    return Break("it did not tell its version: " + reply.value);
+  }
+  facts_.version = reply.value;
+  if (!IsNewEnough(facts_.version)) {
+    return Refuse(fmt::format("memcached {} is too old: 1.6 or newer is needed",
+                              facts_.version));
+  }
+  return Step::kWait;
+}
+
+Handshake::Step Handshake::OnStats(const Request& reply) {
+  const auto pid = StatNumber(reply.value, "pid");
+  const auto time = StatNumber(reply.value, "time");
+  const auto uptime = StatNumber(reply.value, "uptime");
+  if (reply.outcome != Outcome::kOk || !pid || !time || !uptime) {
+    return Break("stats lacks pid, time or uptime");
+  }
+  // Their difference stays the same for the life of the process.
+  facts_.boot_mark = fmt::format("{}/{}/", *pid, *time - *uptime);
+  return Step::kWait;
+}
+
+Handshake::Step Handshake::OnSettings(const Request& reply) {
+  const auto item_size_max = StatNumber(reply.value, "item_size_max");
+  const auto evictions = Stat(reply.value, "evictions");
+  if (reply.outcome != Outcome::kOk || !item_size_max || !evictions) {
+    return Break("stats settings lacks item_size_max or evictions");
+  }
+  facts_.item_size_max = *item_size_max;
+  facts_.evictions = *evictions != "off";
+  return Step::kWait;
+}
+
+Handshake::Step Handshake::OnNonce(const Request& reply) {
+  switch (reply.outcome) {
+    case Outcome::kOk:
+      if (IsNonce(reply.value)) {
+        facts_.boot_mark += reply.value;
+        return Step::kDone;
+      }
+      if (!reply.value.empty()) {
+        return Refuse(fmt::format(
+            "its item \"{}\" is not the mark of this library: delete it",
+            nonce_key_));
+      }
+      break;  // someone's stub: whoever writes first wins
+    case Outcome::kCreated:
+      break;
+    case Outcome::kNoMemory:
+      return Refuse("it has no memory left for the item that marks its boot");
+    default:
+      return Break("reading its boot mark failed: " + reply.value);
+  }
+  const std::uint64_t token = reply.item_token;
+  cas_or_reread_ = Request();
+  cas_or_reread_.verb = Verb::kCas;
+  cas_or_reread_.key = nonce_key_;
+  cas_or_reread_.token = token;
+  cas_or_reread_.body = std::span(&nonce_piece_, 1);
+  return Step::kSend;
+}
+
+Handshake::Step Handshake::OnNonceWritten(const Request& reply) {
+  switch (reply.outcome) {
+    case Outcome::kOk:
+      facts_.boot_mark += nonce_;
+      return Step::kDone;
+    case Outcome::kExists:  // another process was first, or
+    case Outcome::kMiss:    // the memory was emptied meanwhile
+      if (reads_ < kMaxNonceReads) return ReadNonce();
+      return Break("its boot mark does not stay");
+    case Outcome::kNoMemory:
+      return Refuse("it has no memory left for the item that marks its boot");
+    default:
+      return Break("writing its boot mark failed: " + reply.value);
+  }
+}
+
+Handshake::Step Handshake::ReadNonce() {
+  ++reads_;
+  cas_or_reread_ = Request();
+  cas_or_reread_.verb = Verb::kVivify;
+  cas_or_reread_.key = nonce_key_;
+  cas_or_reread_.exptime = kStubSeconds;
+  return Step::kSend;
+}
+
+Handshake::Step Handshake::Refuse(std::string why) {
+  error_ = std::move(why);
+  return Step::kRefused;
+}
+
+Handshake::Step Handshake::Break(std::string what) {
+  error_ = std::move(what);
+  return Step::kBroken;
+}
+
+}  // namespace ers::net

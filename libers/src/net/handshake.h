@@ -1,0 +1,68 @@
+// Handshake: the first talk on a connection: who the server is, and whether its
+// memory is still the one of before. No I/O.
+#ifndef ERS_NET_HANDSHAKE_H_
+#define ERS_NET_HANDSHAKE_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/request.h"
+#include "net/server_link.h"
+
+namespace ers::net {
+
+// The nonce item marks a life of the server's memory: whoever finds none
+// creates one with a random value, for ever, by cas, so that of several
+// processes one wins and all read the same. An emptied memory (restart,
+// flush_all) has lost it. Not copyable: its requests point into it.
+class Handshake {
+ public:
+  enum class Step {
+    kWait,     // more replies are outstanding
+    kSend,     // send next(), then wait for its reply
+    kDone,     // facts() are complete
+    kRefused,  // error() says why this server must not be used
+    kBroken,   // error() says what was wrong with a reply
+  };
+
+  // `nonce_key` outlives the handshake.
+  explicit Handshake(std::string_view nonce_key) : nonce_key_(nonce_key) {}
+  Handshake(const Handshake&) = delete;
+  Handshake& operator=(const Handshake&) = delete;
+
+  // Starts over. Sent in one go, in this order. `random` becomes the nonce if
+  // this process is the one to create it.
+  std::span<Request> Begin(std::uint64_t random);
+  // `reply` is the oldest of the requests sent, with its outcome.
+  Step OnReply(const Request& reply);
+  Request& next() { return cas_or_reread_; }
+
+  const ServerFacts& facts() const { return facts_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  Step OnVersion(const Request& reply);
+  Step OnStats(const Request& reply);
+  Step OnSettings(const Request& reply);
+  Step OnNonce(const Request& reply);
+  Step OnNonceWritten(const Request& reply);
+  Step ReadNonce();
+  Step Refuse(std::string why);
+  Step Break(std::string what);
+
+  std::string_view nonce_key_;
+  std::string nonce_;
+  iovec nonce_piece_{};
+  int reads_ = 0;  // of the nonce
+  std::array<Request, 4> first_;
+  Request cas_or_reread_;
+  ServerFacts facts_;
+  std::string error_;
+};
+
+}  // namespace ers::net
+
+#endif  // ERS_NET_HANDSHAKE_H_

@@ -1,0 +1,164 @@
+#include "net/request_encoder.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+
+namespace ers::net {
+namespace {
+
+constexpr std::size_t kMaxKey = 250;
+constexpr std::size_t kLinesBytes = 32 * 1024;
+// A key, the words round it and five numbers of at most 20 digits.
+constexpr std::size_t kMaxLine = kMaxKey + 180;
+
+std::size_t BodyBytes(const Request& request) {
+  std::size_t bytes = 0;
+  for (const iovec& piece : request.body) bytes += piece.iov_len;
+  return bytes;
+}
+
+[[maybe_unused]] bool HasKey(Verb verb) {
+  return verb != Verb::kStats && verb != Verb::kMetadump &&
+         verb != Verb::kVersion;
+}
+
+}  // namespace
+
+bool IsValidKey(std::string_view key) {
+  return !key.empty() && key.size() <= kMaxKey &&
+         std::none_of(key.begin(), key.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return byte <= 0x20 || byte == 0x7f;
+         });
+}
+
+RequestEncoder::RequestEncoder()
+    : lines_(std::make_unique<char[]>(kLinesBytes)) {}
+
+bool RequestEncoder::Append(const Request& request) {
+  assert(!HasKey(request.verb) || IsValidKey(request.key));
+  if (kLinesBytes - used_ < kMaxLine) return false;
+  switch (request.verb) {
+    case Verb::kGet:
+    case Verb::kHead:
+    case Verb::kVivify:
+      Text("mg ");
+      Text(request.key);
+      Text(request.verb == Verb::kHead ? " c f t s" : " v c f t s");
+      if (request.verb == Verb::kVivify) {
+        Text(" N");
+        SignedNumber(request.exptime);
+      }
+      break;
+    case Verb::kTouch:
+      Text("mg ");
+      Text(request.key);
+      Text(" T");
+      SignedNumber(request.exptime);
+      break;
+    case Verb::kSet:
+      Text("ms ");
+      Text(request.key);
+      Text(" ");
+      Number(BodyBytes(request));
+      Text(" T");
+      SignedNumber(request.exptime);
+      Text(" F");
+      Number(request.client_flags);
+      break;
+    case Verb::kCas:
+      Text("cas ");
+      Text(request.key);
+      Text(" ");
+      Number(request.client_flags);
+      Text(" ");
+      SignedNumber(request.exptime);
+      Text(" ");
+      Number(BodyBytes(request));
+      Text(" ");
+      Number(request.token);
+      break;
+    case Verb::kDelete:
+      Text("md ");
+      Text(request.key);
+      break;
+    case Verb::kStats:
+      assert(request.key.empty() || IsValidKey(request.key));
+      Text(request.key.empty() ? "stats" : "stats ");
+      Text(request.key);
+      break;
+    case Verb::kMetadump:
+      Text("lru_crawler metadump hash");
+      break;
+    case Verb::kVersion:
+      Text("version");
+      break;
+  }
+  Text("\r\n");
+  if (request.verb == Verb::kSet || request.verb == Verb::kCas) Body(request);
+  return true;
+}
+
+void RequestEncoder::Body(const Request& request) {
+  for (const iovec& piece : request.body) {
+    if (piece.iov_len > 0) Piece(piece.iov_base, piece.iov_len);
+  }
+  Text("\r\n");
+}
+
+void RequestEncoder::Text(std::string_view text) {
+  if (text.empty()) return;
+  char* place = lines_.get() + used_;
+  std::memcpy(place, text.data(), text.size());
+  used_ += text.size();
+  // Lines that follow each other are one piece.
+  if (!pieces_.empty()) {
+    iovec& last = pieces_.back();
+    if (static_cast<char*>(last.iov_base) + last.iov_len == place) {
+      last.iov_len += text.size();
+      total_ += text.size();
+      return;
+    }
+  }
+  Piece(place, text.size());
+}
+
+void RequestEncoder::Number(std::uint64_t number) {
+  char digits[20];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  Text(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+}
+
+void RequestEncoder::SignedNumber(std::int64_t number) {
+  if (number < 0) Text("-");
+  Number(number < 0 ? 0 - static_cast<std::uint64_t>(number)
+                    : static_cast<std::uint64_t>(number));
+}
+
+void RequestEncoder::Piece(const void* base, std::size_t bytes) {
+  pieces_.push_back({const_cast<void*>(base), bytes});
+  total_ += bytes;
+}
+
+void RequestEncoder::Advance(std::size_t bytes) {
+  written_ += bytes;
+  while (bytes > 0) {
+    assert(first_ < pieces_.size());
+    iovec& piece = pieces_[first_];
+    const std::size_t step = std::min(bytes, piece.iov_len);
+    piece.iov_base = static_cast<char*>(piece.iov_base) + step;
+    piece.iov_len -= step;
+    bytes -= step;
+    if (piece.iov_len == 0) ++first_;
+  }
+}
+
+void RequestEncoder::Clear() {
+  pieces_.clear();
+  first_ = used_ = total_ = written_ = 0;
+}
+
+}  // namespace ers::net

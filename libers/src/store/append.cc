@@ -1,0 +1,117 @@
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "store/change.h"
+#include "store/content.h"
+#include "store/current.h"
+#include "store/dropping.h"
+#include "store/object_reader.h"
+#include "store/object_writer.h"
+#include "store/store.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// What the object holds behind its last full group: it is written anew
+// together with what is appended.
+Task<Result<std::vector<std::byte>>> ReadTail(Session& session,
+                                              const ObjectMap& map,
+                                              std::uint64_t from) {
+  std::vector<std::byte> tail(map.manifest().length - from);
+  const ReadOutcome read =
+      co_await ReadRange(session, map, from, tail.size(), tail.data());
+  if (!read.status.ok()) co_return Fail(read.status);
+  co_return tail;
+}
+
+// Stages the new end; `next` becomes the longer object.
+Task<Status> StageEnd(Session& session, Content& content, int first_group,
+                      Manifest& next) {
+  WriteOutcome outcome =
+      co_await WriteGroups(session, content, first_group, next);
+  co_await MarkFailed(session, std::move(outcome.failed_members));
+  if (!outcome.status.ok()) DropStaged(session, next);
+  co_return outcome.status;
+}
+
+// An inline object grows: it stays inline while it is small.
+Task<Status> GrowInline(Session& session, std::size_t inline_below,
+                        const Source& source, Manifest& next) {
+  const auto* value = reinterpret_cast<const std::byte*>(next.value.data());
+  SourceContent content(source, {value, value + next.value.size()});
+  const std::size_t threshold = std::max<std::size_t>(1, inline_below);
+  Result<std::span<const std::byte>> head = co_await content.Peek(threshold);
+  if (!head) co_return head.error();
+  if (head->size() < threshold &&
+      FitsInline(session, next, head->size(), inline_below)) {
+    next.value.assign(reinterpret_cast<const char*>(head->data()),
+                      head->size());
+    next.length = head->size();
+    co_return Status();
+  }
+  next.is_inline = false;
+  next.value.clear();
+  Status placed = PlaceObject(session, next);
+  if (!placed.ok()) co_return placed;
+  co_return co_await StageEnd(session, content, 0, next);
+}
+
+Task<Status> GrowCoded(Session& session, const ObjectMap& map,
+                       const Source& source, Manifest& next) {
+  const std::uint64_t full = next.length / next.group_bytes;
+  Result<std::vector<std::byte>> tail =
+      co_await ReadTail(session, map, full * next.group_bytes);
+  if (!tail) co_return tail.error();
+  SourceContent content(source, std::move(*tail));
+  const auto groups = static_cast<std::uint32_t>(full);
+  const layout::Geometry& geometry = map.geometry();
+  next.data.Resize(
+      groups * static_cast<std::uint32_t>(geometry.data_blocks()), {});
+  next.parity.Resize(
+      groups * static_cast<std::uint32_t>(geometry.parity_blocks(next.width)),
+      {});
+  co_return co_await StageEnd(session, content, static_cast<int>(full), next);
+}
+
+}  // namespace
+
+Task<Result<ObjectInfo>> Store::Append(std::string_view key,
+                                       const Source& source) {
+  CurrentManifest current(session_, key);
+  Status status = co_await current.Begin();
+  if (!status.ok()) co_return Fail(std::move(status));
+  Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
+  // A source is read once: it must not be spent on an old manifest.
+  if (base && current.remembered()) base = co_await current.Next();
+  if (!base) co_return Fail(base.error());
+  Manifest next = **base;
+  next.id = session_.change_ids().Next();
+  if (next.is_inline) {
+    status = co_await GrowInline(session_, options_.inline_below, source, next);
+  } else {
+    const ObjectMap map(*base);
+    status = co_await GrowCoded(session_, map, source, next);
+  }
+  if (!status.ok()) co_return Fail(std::move(status));
+  const ChangeId base_id = (*base)->id;
+  const Check check = [base_id](const Manifest* living,
+                                Manifest& proposed) -> Result<Verdict> {
+    if (living == nullptr || living->id != base_id) return Verdict::kRestart;
+    proposed.cas = NextCas(proposed, living);
+    return Verdict::kGoOn;
+  };
+  const ChangeOutcome outcome = co_await CommitChange(
+      session_, current.chain(), std::move(next), std::nullopt, check);
+  if (outcome.restart) {
+    co_return Fail(StatusCode::kConflict,
+                   "the object changed while it was appended to; nothing was "
+                   "appended: try again");
+  }
+  if (!outcome.status.ok()) co_return Fail(outcome.status);
+  co_return InfoOf(*outcome.committed);
+}
+
+}  // namespace ers::store

@@ -1,0 +1,73 @@
+#include "store/change.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/dropping.h"
+#include "store/view_changer.h"
+
+namespace ers::store {
+
+using net::Task;
+
+std::uint64_t NextCas(const Manifest& next, const Manifest* living) {
+  return std::max(next.id.time_us, living == nullptr ? 0 : living->cas + 1);
+}
+
+Task<void> MarkFailed(Session& session, std::set<int> members) {
+  for (const int member : members) {
+    const net::ServerLink::State state = session.link(member).state();
+    if (state == net::ServerLink::State::kUp) continue;
+    // Beyond M the view stays as it is; what needs the member will say so.
+    (void)co_await MarkDown(session, member, session.link(member).last_error());
+  }
+}
+
+Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
+                                 Manifest next,
+                                 std::optional<HomesRead> prepared,
+                                 Check check) {
+  for (;;) {
+    if (!prepared || prepared->view->epoch != session.view()->epoch) {
+      Result<HomesRead> read = co_await chain.Prepare();
+      if (!read) {
+        DropStaged(session, next);
+        co_return ChangeOutcome{read.error(), false, nullptr};
+      }
+      prepared = std::move(*read);
+    }
+    const std::shared_ptr<const Manifest> there = prepared->judge().manifest;
+    const bool alive = there && chain.Alive(*there);
+    Result<Verdict> verdict = check(alive ? there.get() : nullptr, next);
+    if (!verdict) {
+      DropStaged(session, next);
+      co_return ChangeOutcome{verdict.error(), false, nullptr};
+    }
+    if (*verdict == Verdict::kRestart) {
+      DropStaged(session, next);
+      co_return ChangeOutcome{Status(), true, nullptr};
+    }
+    const CommitResult result = co_await chain.Commit(*prepared, next);
+    if (result.fate == CommitFate::kCommitted) {
+      auto committed = std::make_shared<const Manifest>(std::move(next));
+      DropReplaced(session, there, committed);
+      if (committed->tombstone) {
+        session.manifests().Erase(committed->key);
+      } else {
+        session.manifests().Insert(committed);
+      }
+      co_return ChangeOutcome{Status(), false, std::move(committed)};
+    }
+    session.manifests().Erase(next.key);
+    if (result.fate == CommitFate::kUnknown) {
+      co_return ChangeOutcome{result.status, false, nullptr};
+    }
+    if (!result.status.ok()) {
+      DropStaged(session, next);
+      co_return ChangeOutcome{result.status, false, nullptr};
+    }
+    prepared.reset();
+  }
+}
+
+}  // namespace ers::store

@@ -1,0 +1,62 @@
+#include "store/current.h"
+
+#include <fmt/format.h>
+
+#include "store/keys.h"
+#include "store/view_changer.h"
+
+namespace ers::store {
+namespace {
+
+constexpr int kMaxTries = 64;
+
+}  // namespace
+
+CurrentManifest::CurrentManifest(Session& session, std::string_view key)
+    : session_(session), key_(key) {}
+
+net::Task<Status> CurrentManifest::Begin() {
+  Status status = ValidateKey(key_);
+  if (status.ok()) status = co_await EnsureView(session_, 0);
+  if (status.ok()) chain_ = std::make_unique<HomeChain>(session_, key_);
+  co_return status;
+}
+
+HomeChain& CurrentManifest::chain() { return *chain_; }
+
+net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
+  using Found = std::shared_ptr<const Manifest>;
+  if (++tries_ > kMaxTries) {
+    co_return Fail(StatusCode::kUnavailable,
+                   fmt::format("key '{}' is changed by others without end: try "
+                               "again",
+                               key_));
+  }
+  if (tries_ == 1) {
+    Found known = session_.manifests().Find(key_);
+    if (known && chain_->Alive(*known)) {
+      remembered_ = true;
+      co_return known;
+    }
+  }
+  remembered_ = false;
+  Result<Found> found = co_await chain_->ReadJudge();
+  if (!found) co_return found;
+  if (!*found) {
+    session_.manifests().Erase(key_);
+    co_return Fail(StatusCode::kNotFound,
+                   fmt::format("key '{}' holds no object", key_));
+  }
+  session_.manifests().Insert(*found);
+  repeated_ = last_ == (*found)->id;
+  last_ = (*found)->id;
+  co_return found;
+}
+
+bool CurrentManifest::MayRetry(const Status& failure) const {
+  const bool short_of_blocks = failure.code() == StatusCode::kNotFound ||
+                               failure.code() == StatusCode::kUnavailable;
+  return short_of_blocks && !repeated_;
+}
+
+}  // namespace ers::store

@@ -1,0 +1,43 @@
+// CurrentManifest: the manifest that a change of an existing object starts
+// from: first the one remembered, then, if that proves old, the judge's.
+#ifndef ERS_STORE_CURRENT_H_
+#define ERS_STORE_CURRENT_H_
+
+#include <memory>
+#include <string_view>
+
+#include "net/task.h"
+#include "store/home_chain.h"
+
+namespace ers::store {
+
+// One operation's; loop thread only. `key` outlives it.
+class CurrentManifest {
+ public:
+  CurrentManifest(Session& session, std::string_view key);
+
+  // Checks the key and makes sure that a view is in force; before all else.
+  net::Task<Status> Begin();
+  // The manifest for the next try. kNotFound: no object. kUnavailable: it
+  // changes without end.
+  net::Task<Result<std::shared_ptr<const Manifest>>> Next();
+  // Whether the last one was only remembered.
+  [[nodiscard]] bool remembered() const { return remembered_; }
+  // After a try failed for want of blocks: true while it may be because the
+  // manifest was old (remembered, or changed since it was read).
+  [[nodiscard]] bool MayRetry(const Status& failure) const;
+  HomeChain& chain();
+
+ private:
+  Session& session_;
+  std::string_view key_;
+  std::unique_ptr<HomeChain> chain_;
+  bool remembered_ = false;
+  int tries_ = 0;
+  ChangeId last_;
+  bool repeated_ = false;  // the judge showed the same manifest twice
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_CURRENT_H_

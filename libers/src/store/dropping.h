@@ -1,0 +1,27 @@
+// Dropping blocks that no manifest names any more.
+#ifndef ERS_STORE_DROPPING_H_
+#define ERS_STORE_DROPPING_H_
+
+#include <memory>
+
+#include "store/manifest.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+// Both work in the background. A delete that does not arrive leaves garbage,
+// no harm.
+
+// Deletes the blocks that `old` names and `kept` (null: nothing is kept) does
+// not. Values of several groups may still be streamed by readers: their blocks
+// get a minute to live in place of the delete.
+void DropReplaced(Session& session, std::shared_ptr<const Manifest> old,
+                  std::shared_ptr<const Manifest> kept);
+
+// Deletes the blocks that an abandoned change staged: those of its own
+// generation, and no others.
+void DropStaged(Session& session, const Manifest& abandoned);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_DROPPING_H_

@@ -1,0 +1,432 @@
+#include "store/group_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+#include "code/kernel.h"
+#include "store/expiry.h"
+
+namespace ers::store {
+namespace {
+
+using layout::BlockId;
+using net::Outcome;
+using net::Task;
+
+bool Answered(Outcome outcome) {
+  return outcome != Outcome::kNotSent && outcome != Outcome::kLost;
+}
+
+iovec Piece(const void* bytes, std::size_t size) {
+  return {const_cast<void*>(bytes), size};
+}
+
+// A refusal that ends the whole change.
+Status Refusal(Outcome outcome, const std::string& server,
+               const std::string& text, std::size_t bytes) {
+  switch (outcome) {
+    case Outcome::kNoMemory:
+      return {StatusCode::kNoMemory,
+              fmt::format("{} has no memory for a block of {} bytes: give it "
+                          "more (-m) or store less",
+                          server, bytes)};
+    case Outcome::kTooLarge:
+      return {StatusCode::kTooLarge,
+              fmt::format("{} refuses a block of {} bytes as too large: raise "
+                          "its item limit (-I)",
+                          server, bytes)};
+    default:
+      return {StatusCode::kUnavailable,
+              fmt::format("{} refuses a block: {}", server, text)};
+  }
+}
+
+}  // namespace
+
+struct GroupRun::Fetch {
+  GroupRun* run = nullptr;
+  BlockId block = 0;
+  int member = 0;
+  bool retried = false;
+  std::string key;
+  BlockHeaderBytes header;
+  std::array<iovec, 2> into;
+  net::Request request;
+};
+
+struct GroupRun::Stage {
+  GroupRun* run = nullptr;
+  BlockId block = 0;
+  int member = 0;
+  bool retried = false;
+  std::string key;
+  BlockHeaderBytes header;
+  std::array<iovec, 2> body;
+  net::Request request;
+};
+
+struct GroupRun::StepState {
+  std::uint32_t waiting = 0;  // inputs that are still to be read
+  bool needs_given = false;
+  bool skip = false;  // all its outputs are there already
+  bool ran = false;
+};
+
+BlockTraffic& BlockTraffic::operator+=(const BlockTraffic& other) {
+  data_reads += other.data_reads;
+  parity_reads += other.parity_reads;
+  writes += other.writes;
+  bytes_read += other.bytes_read;
+  bytes_written += other.bytes_written;
+  return *this;
+}
+
+GroupRun::GroupRun(Session& session, const ObjectMap& map, int group,
+                   bool writing)
+    : session_(session),
+      map_(map),
+      group_(group),
+      block_bytes_(map.BlockBytes(group)),
+      reads_(session.runtime()),
+      writes_(session.runtime()) {
+  const auto ids = static_cast<std::size_t>(map.geometry().block_id_count());
+  buffers_.resize(ids);
+  fresh_.resize(ids);
+  have_.resize(ids);
+  done_.resize(ids);
+  readers_.resize(ids);
+  given_.resize(static_cast<std::size_t>(map.geometry().data_blocks()));
+  FindMissing(writing);
+}
+
+GroupRun::~GroupRun() = default;
+
+void GroupRun::FindMissing(bool writing) {
+  const layout::Geometry& geometry = map_.geometry();
+  for (int node = 0; node < geometry.node_count(); ++node) {
+    const std::vector<std::uint16_t>& nodes = map_.manifest().nodes;
+    const int member = nodes[static_cast<std::size_t>(group_ + node) %
+                             nodes.size()];
+    if (writing ? session_.Writable(member) : session_.Readable(member)) {
+      continue;
+    }
+    missing_.dead_nodes.push_back(node);
+    silent_members_.insert(member);
+  }
+  const auto whole = [](const GenerationMap& generations) {
+    return std::all_of(generations.runs().begin(), generations.runs().end(),
+                       [](const auto& run) { return bool(run.generation); });
+  };
+  if (whole(map_.manifest().data) && whole(map_.manifest().parity)) return;
+  for (const BlockId block : geometry.StoredBlocks(map_.width())) {
+    if (!map_.GenerationOf(group_, block)) never_staged_.push_back(block);
+  }
+  missing_.blocks = never_staged_;
+}
+
+void GroupRun::Place(BlockId block, std::byte* at) { buffers_[block] = at; }
+
+void GroupRun::Give(BlockId block, const std::byte* content) {
+  given_[block] = content;
+}
+
+const std::byte* GroupRun::Have(BlockId block) const {
+  return have_[block] ? buffers_[block] : nullptr;
+}
+
+std::byte* GroupRun::BufferOf(BlockId block) {
+  if (buffers_[block] == nullptr) {
+    owned_.push_back(std::make_unique_for_overwrite<std::byte[]>(block_bytes_));
+    buffers_[block] = owned_.back().get();
+  }
+  return buffers_[block];
+}
+
+std::byte* GroupRun::FreshBufferOf(BlockId block) {
+  if (fresh_[block] == nullptr) {
+    owned_.push_back(std::make_unique_for_overwrite<std::byte[]>(block_bytes_));
+    fresh_[block] = owned_.back().get();
+  }
+  return fresh_[block];
+}
+
+// A connection that only broke is made again, and the request repeated once;
+// reads and the immutable blocks' writes may be.
+bool GroupRun::MayRetry(int member) const {
+  const net::ServerLink::State state = session_.link(member).state();
+  return state == net::ServerLink::State::kUp ||
+         state == net::ServerLink::State::kConnecting;
+}
+
+void GroupRun::StartFetch(BlockId block) {
+  Fetch& fetch = fetches_.emplace_back();
+  fetch.run = this;
+  fetch.block = block;
+  fetch.member = map_.MemberOf(group_, block);
+  fetch.key = map_.KeyOf(group_, block);
+  fetch.into = {Piece(fetch.header.data(), fetch.header.size()),
+                Piece(BufferOf(block), block_bytes_)};
+  fetch.request.verb = net::Verb::kGet;
+  fetch.request.key = fetch.key;
+  fetch.request.into = fetch.into;
+  fetch.request.context = &fetch;
+  fetch.request.done = [](net::Request& request) {
+    auto& done = *static_cast<Fetch*>(request.context);
+    done.run->OnFetched(done);
+  };
+  reads_.Add();
+  SubmitFetch(fetch);
+}
+
+void GroupRun::SubmitFetch(Fetch& fetch) {
+  fetch.request.outcome = Outcome::kPending;
+  session_.link(fetch.member).Submit(fetch.request);
+}
+
+void GroupRun::OnFetched(Fetch& fetch) {
+  const Outcome outcome = fetch.request.outcome;
+  if (!Answered(outcome) && !fetch.retried && MayRetry(fetch.member)) {
+    fetch.retried = true;
+    SubmitFetch(fetch);
+    return;
+  }
+  const BlockId block = fetch.block;
+  const BlockHeader expected{map_.GenerationOf(group_, block),
+                             map_.Number(group_, block)};
+  if (outcome == Outcome::kOk &&
+      VerifyBlock(expected, fetch.header, buffers_[block], block_bytes_)) {
+    have_[block] = true;
+    (map_.geometry().IsData(block) ? traffic_.data_reads
+                                   : traffic_.parity_reads)++;
+    traffic_.bytes_read += block_bytes_;
+    for (const std::uint32_t index : readers_[block]) {
+      StepState& state = steps_[index];
+      if (--state.waiting == 0 && !state.needs_given && !state.skip) {
+        state.ran = true;
+        RunStep(*plan_, plan_->steps[index]);
+      }
+    }
+  } else {
+    lost_reads_ = true;
+    missing_.blocks.push_back(block);
+    const bool gone = outcome == Outcome::kOk || outcome == Outcome::kMiss ||
+                      outcome == Outcome::kWrongSize;
+    if (gone) {
+      gone_.push_back(block);
+    } else {
+      silent_members_.insert(fetch.member);
+    }
+  }
+  reads_.CountDown();
+}
+
+void GroupRun::StartStage(BlockId block, const std::byte* content,
+                          const ChangeId& generation, std::int64_t exptime) {
+  Stage& stage = stages_.emplace_back();
+  stage.run = this;
+  stage.block = block;
+  stage.member = map_.MemberOf(group_, block);
+  const std::uint64_t number = map_.Number(group_, block);
+  stage.key = BlockKey(map_.key_hash(), generation, number);
+  stage.header = EncodeBlockHeader({generation, number}, content, block_bytes_);
+  stage.body = {Piece(stage.header.data(), stage.header.size()),
+                Piece(content, block_bytes_)};
+  stage.request.verb = net::Verb::kSet;
+  stage.request.key = stage.key;
+  stage.request.exptime = exptime;
+  stage.request.body = stage.body;
+  stage.request.context = &stage;
+  stage.request.done = [](net::Request& request) {
+    auto& done = *static_cast<Stage*>(request.context);
+    done.run->OnStaged(done);
+  };
+  writes_.Add();
+  SubmitStage(stage);
+}
+
+void GroupRun::SubmitStage(Stage& stage) {
+  stage.request.outcome = Outcome::kPending;
+  session_.link(stage.member).Submit(stage.request);
+}
+
+void GroupRun::OnStaged(Stage& stage) {
+  const Outcome outcome = stage.request.outcome;
+  if (!Answered(outcome) && !stage.retried && MayRetry(stage.member)) {
+    stage.retried = true;
+    SubmitStage(stage);
+    return;
+  }
+  if (outcome == Outcome::kOk) {
+    staged_.insert(stage.block);
+    ++traffic_.writes;
+    traffic_.bytes_written += block_bytes_;
+  } else if (!Answered(outcome)) {
+    unstaged_.insert(stage.block);
+    failed_members_.insert(stage.member);
+  } else if (refusal_.ok()) {
+    refusal_ = Refusal(outcome, session_.member_name(stage.member),
+                       stage.request.value, block_bytes_);
+  }
+  writes_.CountDown();
+}
+
+const std::byte* GroupRun::InputOf(const plan::Plan& plan,
+                                   std::uint32_t input) const {
+  if (input < plan.reads.size()) return buffers_[plan.reads[input]];
+  return given_[plan.given[input - plan.reads.size()]];
+}
+
+void GroupRun::PrepareSteps(const plan::Plan& plan) {
+  for (auto& readers : readers_) readers.clear();
+  steps_.assign(plan.steps.size(), {});
+  for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {
+    const plan::Step& step = plan.steps[i];
+    StepState& state = steps_[i];
+    for (const std::uint32_t input : step.inputs) {
+      if (input >= plan.reads.size()) {
+        state.needs_given = true;
+      } else if (!have_[plan.reads[input]]) {
+        ++state.waiting;
+        readers_[plan.reads[input]].push_back(i);
+      }
+    }
+    state.skip = std::all_of(step.outputs.begin(), step.outputs.end(),
+                             [&](BlockId block) {
+                               return map_.geometry().IsData(block)
+                                          ? have_[block]
+                                          : done_[block];
+                             });
+  }
+}
+
+// Computes a step's outputs and stages those that the plan writes. Recovered
+// data is stored content; parity is new content.
+void GroupRun::RunStep(const plan::Plan& plan, const plan::Step& step) {
+  std::vector<const std::uint8_t*> inputs;
+  inputs.reserve(step.inputs.size());
+  for (const std::uint32_t input : step.inputs) {
+    inputs.push_back(
+        reinterpret_cast<const std::uint8_t*>(InputOf(plan, input)));
+  }
+  std::vector<std::uint8_t*> outputs;
+  outputs.reserve(step.outputs.size());
+  for (const BlockId block : step.outputs) {
+    outputs.push_back(reinterpret_cast<std::uint8_t*>(
+        map_.geometry().IsData(block) ? BufferOf(block)
+                                      : FreshBufferOf(block)));
+  }
+  code::DefaultKernel().Multiply(step.coefficients, inputs, outputs,
+                                 block_bytes_);
+  for (const BlockId block : step.outputs) {
+    if (map_.geometry().IsData(block)) {
+      have_[block] = true;
+      decoded_ = true;
+      continue;
+    }
+    if (done_[block] || staging_ == nullptr) continue;
+    done_[block] = true;
+    StartStage(block, fresh_[block], staging_->generation, staging_->exptime);
+  }
+}
+
+// Node by node, so that the first servers work while the checksums of the next
+// ones' blocks are computed.
+Task<void> GroupRun::StageGiven(const plan::Plan& plan) {
+  std::vector<std::pair<int, BlockId>> blocks;
+  for (const BlockId block : plan.writes) {
+    if (!map_.geometry().IsData(block) || staged_.contains(block) ||
+        unstaged_.contains(block)) {
+      continue;
+    }
+    blocks.emplace_back(map_.geometry().NodeOf(block), block);
+  }
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto [node, block] = blocks[i];
+    StartStage(block, given_[block], staging_->generation, staging_->exptime);
+    if (i + 1 == blocks.size() || blocks[i + 1].first != node) {
+      net::Turn turn(session_.runtime());
+      co_await turn;
+    }
+  }
+}
+
+// False when reads were lost and another plan is needed.
+Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
+                             const std::function<void()>& supply) {
+  plan_ = &plan;
+  lost_reads_ = false;
+  PrepareSteps(plan);
+  for (const BlockId block : plan.reads) {
+    if (!have_[block]) StartFetch(block);
+  }
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    StepState& state = steps_[i];
+    if (state.waiting > 0 || state.needs_given || state.skip) continue;
+    if (!std::exchange(state.ran, true)) RunStep(plan, plan.steps[i]);
+  }
+  co_await reads_;
+  if (lost_reads_) co_return false;
+  if (supply) supply();
+  if (staging_ != nullptr) co_await StageGiven(plan);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    StepState& state = steps_[i];
+    if (state.skip || std::exchange(state.ran, true)) continue;
+    RunStep(plan, plan.steps[i]);
+  }
+  co_return true;
+}
+
+Status GroupRun::Shortage(const Planner& planner) const {
+  plan::Missing surely_gone;
+  surely_gone.blocks = never_staged_;
+  surely_gone.blocks.insert(surely_gone.blocks.end(), gone_.begin(),
+                            gone_.end());
+  if (!planner(surely_gone)) {
+    return {StatusCode::kNotFound,
+            "more blocks are gone than the redundancy can replace"};
+  }
+  std::string silent;
+  for (const int member : silent_members_) {
+    silent += (silent.empty() ? "" : "; ") + session_.Describe(member);
+  }
+  return {StatusCode::kUnavailable,
+          fmt::format("too many servers are silent to read the object ({}): "
+                      "bring one back",
+                      silent)};
+}
+
+Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
+                           const std::function<void()>& supply) {
+  staging_ = staging;
+  for (;;) {
+    const std::optional<plan::Plan> plan = planner(missing_);
+    if (!plan) {
+      co_await writes_;
+      co_return Shortage(planner);
+    }
+    const bool complete = co_await RunOnce(*plan, supply);
+    co_await writes_;
+    if (!refusal_.ok()) co_return refusal_;
+    if (!complete) continue;
+    unstaged_.insert(plan->unwritten.begin(), plan->unwritten.end());
+    co_return Status();
+  }
+}
+
+Task<void> GroupRun::WriteBack(std::span<const BlockId> blocks) {
+  const std::int64_t exptime = BlockExptime(map_.manifest().expiry,
+                                            session_.runtime().WallMicros());
+  for (const BlockId block : blocks) {
+    if (!have_[block]) continue;
+    StartStage(block, buffers_[block], map_.GenerationOf(group_, block),
+               exptime);
+  }
+  co_await writes_;
+}
+
+}  // namespace ers::store

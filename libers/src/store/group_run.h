@@ -1,0 +1,162 @@
+// GroupRun: the one executor. It runs plans for one group of one object:
+// fetches the blocks they read, computes their steps as soon as the inputs are
+// there, and stages what they write while other reads are still under way.
+#ifndef ERS_STORE_GROUP_RUN_H_
+#define ERS_STORE_GROUP_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/task.h"
+#include "plan/planners.h"
+#include "store/block_header.h"
+#include "store/object_map.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+// Blocks and payload bytes that moved, counted as replies came in.
+struct BlockTraffic {
+  std::uint64_t data_reads = 0;
+  std::uint64_t parity_reads = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+
+  BlockTraffic& operator+=(const BlockTraffic& other);
+};
+
+// How a run stages blocks.
+struct Staging {
+  ChangeId generation;
+  std::int64_t exptime = 0;  // memcached's
+};
+
+// Loop thread only; lives until its Run has returned. Buffers placed in it
+// outlive it.
+class GroupRun {
+ public:
+  using Planner =
+      std::function<std::optional<plan::Plan>(const plan::Missing&)>;
+
+  // `map` outlives the run. Blocks without a generation, and those of members
+  // that cannot be used now, are missing from the start; `writing` asks for
+  // members that new blocks may be put on.
+  GroupRun(Session& session, const ObjectMap& map, int group, bool writing);
+  ~GroupRun();
+  GroupRun(const GroupRun&) = delete;
+  GroupRun& operator=(const GroupRun&) = delete;
+
+  [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
+
+  // Where a stored block is read to (block_bytes() bytes). Blocks that were
+  // not placed get memory of the run's own.
+  void Place(layout::BlockId block, std::byte* at);
+  // New content of a data block: an input of the plan's steps, and staged
+  // where the plan writes it. Padded to block_bytes().
+  void Give(layout::BlockId block, const std::byte* content);
+  // Stored content that is in hand; null where it is not.
+  [[nodiscard]] const std::byte* Have(layout::BlockId block) const;
+
+  // Runs the plan that `planner` makes for what is missing; replans when more
+  // turns out to be missing. `staging` is null for plans without writes.
+  // Given blocks that depend on reads are supplied by `supply`, called once
+  // all reads and the steps without given inputs are done, before the rest.
+  // kNotFound: too many blocks are gone from servers that answer.
+  // kUnavailable: too many servers are silent. kNoMemory, kTooLarge: a server
+  // refused a block; staged ones are left for the caller to drop.
+  net::Task<Status> Run(const Planner& planner, const Staging* staging,
+                        const std::function<void()>& supply = {});
+
+  // Stores `blocks` again under the generation they have: a repair.
+  net::Task<void> WriteBack(std::span<const layout::BlockId> blocks);
+
+  // What a Run left: blocks staged; blocks of the new state that could not be
+  // put on their member; members that failed a stage.
+  [[nodiscard]] const std::set<layout::BlockId>& staged() const {
+    return staged_;
+  }
+  [[nodiscard]] const std::set<layout::BlockId>& unstaged() const {
+    return unstaged_;
+  }
+  [[nodiscard]] const std::set<int>& failed_members() const {
+    return failed_members_;
+  }
+  // Blocks that servers answered not to have, or had corrupted.
+  [[nodiscard]] const std::vector<layout::BlockId>& gone() const {
+    return gone_;
+  }
+  // Some stored data block was recovered from others.
+  [[nodiscard]] bool decoded() const { return decoded_; }
+  [[nodiscard]] const BlockTraffic& traffic() const { return traffic_; }
+
+ private:
+  struct Fetch;
+  struct Stage;
+  struct StepState;
+
+  void FindMissing(bool writing);
+  std::byte* BufferOf(layout::BlockId block);
+  std::byte* FreshBufferOf(layout::BlockId block);
+  void StartFetch(layout::BlockId block);
+  void SubmitFetch(Fetch& fetch);
+  void OnFetched(Fetch& fetch);
+  void StartStage(layout::BlockId block, const std::byte* content,
+                  const ChangeId& generation, std::int64_t exptime);
+  void SubmitStage(Stage& stage);
+  void OnStaged(Stage& stage);
+  bool MayRetry(int member) const;
+  void PrepareSteps(const plan::Plan& plan);
+  void RunStep(const plan::Plan& plan, const plan::Step& step);
+  const std::byte* InputOf(const plan::Plan& plan, std::uint32_t input) const;
+  net::Task<void> StageGiven(const plan::Plan& plan);
+  net::Task<bool> RunOnce(const plan::Plan& plan,
+                          const std::function<void()>& supply);
+  Status Shortage(const Planner& planner) const;
+
+  Session& session_;
+  const ObjectMap& map_;
+  const int group_;
+  const std::size_t block_bytes_;
+  plan::Missing missing_;
+  std::vector<layout::BlockId> never_staged_;
+  std::vector<layout::BlockId> gone_;
+  std::set<int> silent_members_;
+
+  std::vector<std::byte*> buffers_;      // stored content, by block id
+  std::vector<std::byte*> fresh_;        // new parity, by block id
+  std::vector<bool> have_;               // stored content is in its buffer
+  std::vector<bool> done_;               // new parity was computed and staged
+  std::vector<const std::byte*> given_;  // by data block id
+  std::deque<std::unique_ptr<std::byte[]>> owned_;
+
+  // The plan being run.
+  const plan::Plan* plan_ = nullptr;
+  const Staging* staging_ = nullptr;
+  std::vector<StepState> steps_;
+  std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
+  bool lost_reads_ = false;
+  Status refusal_;
+  net::Latch reads_;   // fetches under way
+  net::Latch writes_;  // stages under way
+  std::deque<Fetch> fetches_;
+  std::deque<Stage> stages_;
+
+  std::set<layout::BlockId> staged_;
+  std::set<layout::BlockId> unstaged_;
+  std::set<int> failed_members_;
+  bool decoded_ = false;
+  BlockTraffic traffic_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_GROUP_RUN_H_

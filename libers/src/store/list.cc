@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/batch.h"
+#include "store/home_chain.h"
+#include "store/keys.h"
+#include "store/store.h"
+#include "store/view_changer.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+constexpr std::size_t kKeysAtOnce = 64;
+
+// metadump escapes keys as URLs do.
+std::string Unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(&text[i + 1], &text[i + 3], code, 16).ptr ==
+            &text[i + 3]) {
+      out.push_back(static_cast<char>(code));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+// "key=<escaped> exp=..." lines: the keys that may hold manifests.
+void CollectKeys(std::string_view dump, std::set<std::string>& items) {
+  constexpr std::string_view kField = "key=";
+  while (!dump.empty()) {
+    const std::size_t end = std::min(dump.find('\n'), dump.size());
+    std::string_view line = dump.substr(0, end);
+    dump.remove_prefix(std::min(end + 1, dump.size()));
+    if (!line.starts_with(kField)) continue;
+    line.remove_prefix(kField.size());
+    std::string key = Unescape(line.substr(0, line.find(' ')));
+    const bool own = key.starts_with(kReservedPrefix) &&
+                     !key.starts_with(std::string(kReservedPrefix) + "k");
+    if (!own) items.insert(std::move(key));
+  }
+}
+
+// The item's manifest on any of the members that dumped it names the key.
+struct Listed {
+  std::string item;
+  std::shared_ptr<const Manifest> manifest;
+  Status status;
+};
+
+Task<void> Look(Session& session, Listed& listed, net::Latch& latch) {
+  HomeChain chain(session, listed.item);
+  Result<std::shared_ptr<const Manifest>> manifest =
+      co_await chain.ReadJudge();
+  if (manifest) {
+    listed.manifest = std::move(*manifest);
+  } else if (manifest.error().code() != StatusCode::kNotManaged &&
+             manifest.error().code() != StatusCode::kConflict) {
+    listed.status = manifest.error();
+  }
+  latch.CountDown();
+}
+
+Task<Status> Dump(Session& session, std::set<std::string>& items) {
+  const std::shared_ptr<const View> view = session.view();
+  std::deque<net::Request> requests;
+  std::vector<int> members;
+  Batch batch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    if (view->members[i].state == MemberState::kDown) continue;
+    net::Request& request = requests.emplace_back();
+    request.verb = net::Verb::kMetadump;
+    members.push_back(i);
+    batch.Submit(session.link(i), request);
+  }
+  co_await batch;
+  int silent = view->NotFull();
+  std::string why;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].outcome == net::Outcome::kOk) {
+      CollectKeys(requests[i].value, items);
+      continue;
+    }
+    ++silent;
+    why += (why.empty() ? "" : "; ") + session.Describe(members[i]) + " " +
+           requests[i].value;
+  }
+  // Every manifest is on M+1 members, so M may be silent.
+  if (silent <= view->max_parity) co_return Status();
+  co_return Status(StatusCode::kUnavailable,
+                   fmt::format("{} servers cannot list their keys ({}), the "
+                               "cluster bears {}",
+                               silent, why, view->max_parity));
+}
+
+}  // namespace
+
+Task<Status> Store::List(
+    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
+  Status status = co_await EnsureView(session_, 0);
+  if (status.code() == StatusCode::kNotFound) co_return Status();
+  std::set<std::string> items;
+  if (status.ok()) status = co_await Dump(session_, items);
+  if (!status.ok()) co_return status;
+  for (auto at = items.begin(); at != items.end();) {
+    std::deque<Listed> batch;
+    net::Latch latch(session_.runtime());
+    for (; at != items.end() && batch.size() < kKeysAtOnce; ++at) {
+      Listed& listed = batch.emplace_back();
+      listed.item = *at;
+      latch.Add();
+      net::Spawn(Look(session_, listed, latch));
+    }
+    co_await latch;
+    for (const Listed& listed : batch) {
+      if (!listed.status.ok()) co_return listed.status;
+      if (!listed.manifest) continue;
+      if (!visit(listed.manifest->key, InfoOf(*listed.manifest))) {
+        co_return Status();
+      }
+    }
+  }
+  co_return Status();
+}
+
+}  // namespace ers::store

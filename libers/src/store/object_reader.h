@@ -1,0 +1,32 @@
+// Reading bytes of a coded object, also with blocks missing.
+#ifndef ERS_STORE_OBJECT_READER_H_
+#define ERS_STORE_OBJECT_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "net/task.h"
+#include "store/group_run.h"
+#include "store/object_map.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+struct ReadOutcome {
+  Status status;
+  bool degraded = false;  // some blocks were decoded from others
+  int repaired = 0;       // and written back
+  BlockTraffic traffic;
+};
+
+// Reads bytes [offset, offset + length) of the value (within it) into memory
+// for so many, several groups at a time. Missing blocks are decoded and, where
+// their server answers, written back. `map` and `into` outlive the task.
+// kNotFound and kUnavailable as GroupRun::Run.
+net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
+                                 std::uint64_t offset, std::uint64_t length,
+                                 std::byte* into);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_OBJECT_READER_H_

@@ -1,0 +1,218 @@
+#include "store/object_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ers/options.h"
+#include "plan/plan_cache.h"
+#include "store/expiry.h"
+
+namespace ers::store {
+namespace {
+
+using layout::BlockId;
+using net::Task;
+
+// Groups under way at a time: one is filled while another is sent.
+constexpr std::size_t kGroupsAtOnce = 2;
+// An item is its value, its key (60 bytes) and memcached's header (under 100),
+// and must stay within the item limit with room to spare.
+constexpr std::size_t kItemOverhead = 512;
+
+std::size_t SmallestItemLimit(Session& session) {
+  std::size_t limit = kMaxGroupBytes;
+  for (int i = 0; i < session.members(); ++i) {
+    const net::ServerLink& link = session.link(i);
+    if (link.state() != net::ServerLink::State::kUp) continue;
+    limit = std::min<std::size_t>(limit, link.facts().item_size_max);
+  }
+  return limit;
+}
+
+// One group of the value: its blocks given, parity computed, all staged.
+struct GroupWrite {
+  std::shared_ptr<const ObjectMap> map;
+  std::unique_ptr<GroupRun> run;
+  std::vector<std::byte> tail;  // the padded end of the value
+  Status status;
+  std::optional<net::Latch> done;
+};
+
+// Blocks that lie whole in `bytes` are taken from there; the rest are padded
+// with zeros.
+void GiveBlocks(GroupWrite& write, std::span<const std::byte> bytes) {
+  const std::size_t block = write.run->block_bytes();
+  const auto blocks =
+      static_cast<std::size_t>(write.map->geometry().data_blocks());
+  const std::size_t whole = bytes.size() / block;
+  write.tail.resize(blocks > whole ? 2 * block : 0);
+  if (!write.tail.empty() && whole * block < bytes.size()) {
+    std::memcpy(write.tail.data(), bytes.data() + whole * block,
+                bytes.size() - whole * block);
+  }
+  for (std::size_t j = 0; j < blocks; ++j) {
+    const std::byte* content = j < whole    ? bytes.data() + j * block
+                               : j == whole ? write.tail.data()
+                                            : write.tail.data() + block;
+    write.run->Give(static_cast<BlockId>(j), content);
+  }
+}
+
+Task<void> RunWrite(GroupWrite& write, const Staging& staging) {
+  const Scheme scheme = write.map->manifest().scheme;
+  const Width width = write.map->width();
+  const layout::Geometry& geometry = write.map->geometry();
+  const GroupRun::Planner planner =
+      [&](const plan::Missing& missing) -> std::optional<plan::Plan> {
+    if (missing.dead_nodes.empty()) return *plan::CachedPutPlan(scheme, width);
+    return plan::PlanPut(geometry, width, missing);
+  };
+  write.status = co_await write.run->Run(planner, &staging);
+  write.done->CountDown();
+}
+
+}  // namespace
+
+Status CheckRedundancy(Session& session, const ObjectMap& map, int group) {
+  const layout::Geometry& geometry = map.geometry();
+  const Width width = map.width();
+  for (int stripe = 0; stripe < geometry.stripe_count(width); ++stripe) {
+    int absent = 0;
+    for (const BlockId block : geometry.StripeData(width, stripe)) {
+      absent += map.GenerationOf(group, block) ? 0 : 1;
+    }
+    for (int p = 0; p < geometry.scheme().m; ++p) {
+      const BlockId block = geometry.ParityId(width, stripe, p);
+      absent += map.GenerationOf(group, block) ? 0 : 1;
+    }
+    if (absent <= geometry.scheme().m) continue;
+    std::string silent;
+    for (const std::uint16_t member : map.manifest().nodes) {
+      if (session.Writable(member)) continue;
+      silent += (silent.empty() ? "" : "; ") + session.Describe(member);
+    }
+    return {StatusCode::kUnavailable,
+            fmt::format("{} blocks of a stripe have no server to go to, and "
+                        "the scheme can do without {} ({}): bring one back",
+                        absent, geometry.scheme().m, silent)};
+  }
+  return {};
+}
+
+Status PlaceObject(Session& session, Manifest& manifest) {
+  const Scheme& scheme = manifest.scheme;
+  const std::shared_ptr<const View> view = session.view();
+  const int needed = NodeCount(scheme);
+  if (session.members() < needed) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("scheme {} needs {} servers and the cluster has {}: "
+                        "list more servers or choose a narrower scheme",
+                        FormatScheme(scheme), needed, session.members())};
+  }
+  if (scheme.m > view->max_parity) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("scheme {} has m = {}, and this cluster was set up "
+                        "for at most {} (max_parity): choose a smaller m",
+                        FormatScheme(scheme), scheme.m, view->max_parity)};
+  }
+  std::vector<int> walk =
+      session.cluster().ring.Walk(manifest.key, session.members());
+  const auto live_end = std::stable_partition(
+      walk.begin(), walk.end(),
+      [&session](int member) { return session.Writable(member); });
+  const auto live = static_cast<int>(live_end - walk.begin());
+  walk.resize(static_cast<std::size_t>(std::max(live, needed)));
+  manifest.nodes.assign(walk.begin(), walk.end());
+  const std::size_t block =
+      SmallestItemLimit(session) - std::min(SmallestItemLimit(session) / 2,
+                                            kItemOverhead);
+  manifest.group_bytes = std::min<std::uint64_t>(
+      kMaxGroupBytes,
+      block * static_cast<std::uint64_t>(GroupDataBlocks(scheme)));
+  return {};
+}
+
+bool FitsInline(Session& session, const Manifest& manifest,
+                std::uint64_t length, std::size_t inline_below) {
+  if (length == 0) return true;
+  return length < inline_below &&
+         length + manifest.key.size() + kItemOverhead <=
+             SmallestItemLimit(session);
+}
+
+Task<WriteOutcome> WriteGroups(Session& session, Content& content,
+                               int first_group, Manifest& manifest) {
+  WriteOutcome outcome;
+  const Staging staging{
+      manifest.id,
+      BlockExptime(manifest.expiry, session.runtime().WallMicros())};
+  const auto geometry = layout::GetGeometry(manifest.scheme);
+  const auto data = static_cast<std::uint32_t>(geometry->data_blocks());
+  const auto parity =
+      static_cast<std::uint32_t>(geometry->parity_blocks(manifest.width));
+  std::deque<GroupWrite> writes;
+  const auto finish_oldest = [&]() -> Task<void> {
+    GroupWrite& write = writes.front();
+    co_await *write.done;
+    if (outcome.status.ok()) outcome.status = write.status;
+    outcome.traffic += write.run->traffic();
+    outcome.failed_members.insert(write.run->failed_members().begin(),
+                                  write.run->failed_members().end());
+    const int group = static_cast<int>(write.map->groups()) - 1;
+    for (const BlockId block : write.run->unstaged()) {
+      SetGeneration(*geometry, group, block, ChangeId{}, manifest);
+    }
+    writes.pop_front();
+    content.Release();
+  };
+  std::uint64_t length =
+      static_cast<std::uint64_t>(first_group) * manifest.group_bytes;
+  for (int group = first_group; outcome.status.ok(); ++group) {
+    Result<std::span<const std::byte>> bytes =
+        co_await content.Next(manifest.group_bytes);
+    if (!bytes) outcome.status = bytes.error();
+    if (!bytes || bytes->empty()) break;
+    length += bytes->size();
+    if (length > kMaxValueBytes) {
+      outcome.status =
+          Status(StatusCode::kTooLarge,
+                 fmt::format("the value is over {} MiB, the largest there is",
+                             kMaxValueBytes >> 20));
+      break;
+    }
+    const auto groups = static_cast<std::uint32_t>(group) + 1;
+    manifest.length = length;
+    manifest.data.Resize(groups * data, manifest.id);
+    manifest.parity.Resize(groups * parity, manifest.id);
+    // The map of this group alone looks at the manifest as it is now.
+    GroupWrite& write = writes.emplace_back();
+    write.map = std::make_shared<const ObjectMap>(
+        std::make_shared<const Manifest>(manifest));
+    write.run = std::make_unique<GroupRun>(session, *write.map, group,
+                                           /*writing=*/true);
+    write.done.emplace(session.runtime(), 1);
+    GiveBlocks(write, *bytes);
+    net::Spawn(RunWrite(write, staging));
+    const bool last = bytes->size() < manifest.group_bytes;
+    if (writes.size() == kGroupsAtOnce) co_await finish_oldest();
+    if (last) break;
+  }
+  while (!writes.empty()) co_await finish_oldest();
+  if (outcome.status.ok()) {
+    const auto final_manifest = std::make_shared<const Manifest>(manifest);
+    const ObjectMap map(final_manifest);
+    for (int group = first_group;
+         outcome.status.ok() && group < map.groups(); ++group) {
+      outcome.status = CheckRedundancy(session, map, group);
+    }
+  }
+  co_return outcome;
+}
+
+}  // namespace ers::store

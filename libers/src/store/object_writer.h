@@ -1,0 +1,48 @@
+// Staging a value's blocks group by group: the first half of a PUT, of a
+// re-encoding transition and of an append.
+#ifndef ERS_STORE_OBJECT_WRITER_H_
+#define ERS_STORE_OBJECT_WRITER_H_
+
+#include <cstddef>
+#include <memory>
+#include <set>
+
+#include "net/task.h"
+#include "store/content.h"
+#include "store/group_run.h"
+#include "store/manifest.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+// Chooses the group size and the nodes of a new object: live members round the
+// ring from the key's place; members that are out only where too few are live.
+// kInvalidArgument: the cluster has fewer than k'+m servers, or smaller M.
+// kUnavailable: more than m of them would be out. Fills manifest.group_bytes
+// and manifest.nodes; key and scheme must be set.
+Status PlaceObject(Session& session, Manifest& manifest);
+
+// Whether a value of this length may ride in a manifest on this cluster.
+bool FitsInline(Session& session, const Manifest& manifest,
+                std::uint64_t length, std::size_t inline_below);
+
+// OK, or kUnavailable: some stripe of the group has more than m blocks without
+// a place. For manifests whose generations are final.
+Status CheckRedundancy(Session& session, const ObjectMap& map, int group);
+
+struct WriteOutcome {
+  Status status;
+  std::set<int> failed_members;  // that did not take their blocks
+  BlockTraffic traffic;
+};
+
+// Encodes what is left of `content` and stages it as groups `first_group` and
+// up of `manifest` (placed, not inline), under manifest.id; sets
+// manifest.length and the generations of those groups. On failure the staged
+// blocks are left for the caller to drop: `manifest` names them.
+net::Task<WriteOutcome> WriteGroups(Session& session, Content& content,
+                                    int first_group, Manifest& manifest);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_OBJECT_WRITER_H_

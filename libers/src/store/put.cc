@@ -1,0 +1,148 @@
+#include <utility>
+
+#include "store/change.h"
+#include "store/content.h"
+#include "store/dropping.h"
+#include "store/keys.h"
+#include "store/object_writer.h"
+#include "store/store.h"
+#include "store/view_changer.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+struct PutJob {
+  Session& session;
+  const ClientOptions& client;
+  const PutOptions& options;
+  Content& content;
+  Manifest manifest;
+};
+
+// The value is small: it goes into the manifest.
+Task<Status> TakeInline(PutJob& job, std::size_t length) {
+  job.manifest.is_inline = true;
+  job.manifest.length = length;
+  Result<std::span<const std::byte>> bytes = co_await job.content.Next(length);
+  if (!bytes) co_return bytes.error();
+  job.manifest.value.assign(reinterpret_cast<const char*>(bytes->data()),
+                            bytes->size());
+  co_return Status();
+}
+
+Task<void> WriteAll(PutJob& job, WriteOutcome& outcome, net::Latch& latch) {
+  outcome =
+      co_await WriteGroups(job.session, job.content, 0, job.manifest);
+  latch.CountDown();
+}
+
+// Stages the blocks; the homes are read in the same round trip where the value
+// is one group.
+Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
+                         std::optional<HomesRead>& prepared) {
+  Status placed = PlaceObject(job.session, job.manifest);
+  if (!placed.ok()) co_return placed;
+  const std::optional<std::uint64_t> left = job.content.Left();
+  WriteOutcome outcome;
+  net::Latch latch(job.session.runtime(), 1);
+  net::Spawn(WriteAll(job, outcome, latch));
+  Result<HomesRead> read = Fail(StatusCode::kUnavailable, "not read yet");
+  const bool together = left && *left <= job.manifest.group_bytes;
+  if (together) read = co_await chain.Prepare();
+  co_await latch;
+  co_await MarkFailed(job.session, outcome.failed_members);
+  if (together && !read && outcome.status.ok()) outcome.status = read.error();
+  if (!outcome.status.ok()) {
+    DropStaged(job.session, job.manifest);
+    co_return outcome.status;
+  }
+  if (together) prepared = std::move(*read);
+  co_return Status();
+}
+
+Task<Result<ObjectInfo>> PutContent(PutJob& job) {
+  HomeChain chain(job.session, job.manifest.key);
+  const std::size_t threshold = std::max<std::size_t>(
+      1, job.client.inline_below);
+  Result<std::span<const std::byte>> head =
+      co_await job.content.Peek(threshold);
+  if (!head) co_return Fail(head.error());
+  std::optional<HomesRead> prepared;
+  Status status;
+  if (head->size() < threshold &&
+      FitsInline(job.session, job.manifest, head->size(),
+                 job.client.inline_below)) {
+    status = co_await TakeInline(job, head->size());
+  } else {
+    status = co_await StageBlocks(job, chain, prepared);
+  }
+  if (!status.ok()) co_return Fail(std::move(status));
+  const std::uint64_t expected = job.options.expected_cas;
+  const Check check = [expected](const Manifest* living,
+                                 Manifest& next) -> Result<Verdict> {
+    if (expected != 0 && living == nullptr) {
+      return Fail(StatusCode::kNotFound, "the key holds no object");
+    }
+    if (expected != 0 && living->cas != expected) {
+      return Fail(StatusCode::kConflict,
+                  "the object has another CAS: somebody changed it");
+    }
+    next.cas = NextCas(next, living);
+    return Verdict::kGoOn;
+  };
+  const ChangeOutcome outcome =
+      co_await CommitChange(job.session, chain, std::move(job.manifest),
+                            std::move(prepared), check);
+  if (!outcome.status.ok()) co_return Fail(outcome.status);
+  co_return InfoOf(*outcome.committed);
+}
+
+Task<Result<ObjectInfo>> PutAny(Session& session, const ClientOptions& client,
+                                std::string_view key, Content& content,
+                                const PutOptions& options) {
+  Status status = ValidateKey(key);
+  const Scheme scheme = options.scheme.value_or(client.scheme);
+  if (status.ok()) status = ValidateStoredScheme(scheme);
+  if (status.ok() && options.width == Width::kWide && !scheme.elastic()) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "scheme " + FormatScheme(scheme) + " has no wide form");
+  }
+  if (status.ok() && options.expiry < 0) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "the expiry is negative: give Unix seconds, or 0 for none");
+  }
+  if (status.ok()) status = co_await EnsureView(session, scheme.m);
+  if (!status.ok()) co_return Fail(std::move(status));
+  PutJob job{session, client, options, content, Manifest()};
+  job.manifest.id = session.change_ids().Next();
+  job.manifest.key = key;
+  job.manifest.scheme = scheme;
+  job.manifest.width = options.width;
+  job.manifest.client_flags = options.client_flags;
+  job.manifest.expiry = options.expiry;
+  co_return co_await PutContent(job);
+}
+
+}  // namespace
+
+Task<Result<ObjectInfo>> Store::Put(std::string_view key,
+                                    std::span<const std::byte> value,
+                                    const PutOptions& options) {
+  if (value.size() > kMaxValueBytes) {
+    co_return Fail(StatusCode::kTooLarge,
+                   "the value is over 256 MiB, the largest there is");
+  }
+  MemoryContent content(value);
+  co_return co_await PutAny(session_, options_, key, content, options);
+}
+
+Task<Result<ObjectInfo>> Store::PutFrom(std::string_view key,
+                                        const Source& source,
+                                        const PutOptions& options) {
+  SourceContent content(source);
+  co_return co_await PutAny(session_, options_, key, content, options);
+}
+
+}  // namespace ers::store

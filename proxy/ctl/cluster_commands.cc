@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "ctl/commands.h"
+#include "ctl/report.h"
+
+namespace ers::ctl {
+namespace {
+
+// One object a line, printed as it is found; JSON is one array.
+Status List(const GlobalOptions& global, std::optional<Width> width) {
+  auto client = OpenClient(global);
+  if (!client) return client.error();
+  Status printed;
+  bool first = true;
+  const auto visit = [&](std::string_view key, const ObjectInfo& info) {
+    if (width && info.width != *width) return true;
+    if (global.json) {
+      std::string line = Line(ObjectJson(key, info));
+      line.pop_back();  // the comma comes before the line's end
+      printed = Print((first ? "[" : ",\n") + line);
+    } else {
+      printed =
+          Print(fmt::format("{}\t{}\t{}\t{}\n", key, FormatScheme(info.scheme),
+                            WidthName(info.width), info.length));
+    }
+    first = false;
+    return printed.ok();
+  };
+  const Status listed = (*client)->List(visit);
+  if (!listed.ok()) return listed;
+  if (!printed.ok() || !global.json) return printed;
+  return Print(first ? "[]\n" : "]\n");
+}
+
+std::string ServersJson(const ClusterInfo& info) {
+  Json json = {{"epoch", info.epoch}, {"max_parity", info.max_parity}};
+  json["servers"] = Json::array();
+  for (const ServerInfo& server : info.servers) {
+    json["servers"].push_back({{"name", server.name},
+                               {"weight", server.weight},
+                               {"state", MemberStateName(server.state)},
+                               {"incarnation", server.incarnation},
+                               {"since", server.since},
+                               {"reachable", server.reachable},
+                               {"version", server.version},
+                               {"item_size_max", server.item_size_max},
+                               {"evictions", server.evictions},
+                               {"last_error", server.last_error}});
+  }
+  return Line(json);
+}
+
+std::string ServersText(const ClusterInfo& info) {
+  std::vector<std::vector<std::string>> rows = {
+      {"server", "state", "answers", "memcached", "item-max", "evicts",
+       "weight", "incarnation", "last error"}};
+  for (const ServerInfo& server : info.servers) {
+    rows.push_back({server.name, std::string(MemberStateName(server.state)),
+                    server.reachable ? "yes" : "NO", server.version,
+                    fmt::format("{}", server.item_size_max),
+                    server.evictions ? "yes" : "no",
+                    fmt::format("{}", server.weight),
+                    fmt::format("{}", server.incarnation), server.last_error});
+  }
+  const std::string view = info.epoch == 0
+                               ? "no view yet: the first put makes one"
+                               : fmt::format("view {}, any {} servers may die",
+                                             info.epoch, info.max_parity);
+  return view + "\n\n" + Columns(rows);
+}
+
+Status Servers(const GlobalOptions& global) {
+  auto client = OpenClient(global);
+  if (!client) return client.error();
+  const Result<ClusterInfo> info = (*client)->Servers();
+  if (!info) return info.error();
+  return Print(global.json ? ServersJson(*info) : ServersText(*info));
+}
+
+}  // namespace
+
+void AddCluster(CLI::App& app, Command& chosen) {
+  auto width = std::make_shared<std::optional<Width>>();
+  CLI::App* list = app.add_subcommand("ls", "Lists the objects");
+  list->add_option_function<std::string>(
+          "--width",
+          [width](const std::string& name) {
+            *width = name == "wide" ? Width::kWide : Width::kNarrow;
+          },
+          "Those of this width only")
+      ->check(CLI::IsMember({"narrow", "wide"}))
+      ->type_name("WIDTH");
+  list->footer("Example: ersctl ls --width wide");
+  list->callback([&chosen, width] {
+    chosen.run = [&chosen, width] { return List(chosen.global, *width); };
+  });
+
+  CLI::App* servers =
+      app.add_subcommand("servers", "Shows the servers and who answers");
+  servers->footer("Example: ersctl servers --json");
+  servers->callback(
+      [&chosen] { chosen.run = [&chosen] { return Servers(chosen.global); }; });
+}
+
+}  // namespace ers::ctl

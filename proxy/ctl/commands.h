@@ -1,0 +1,29 @@
+// The commands of ersctl, one function per group: it adds the subcommands to
+// the parser, and what they do to `chosen` once one is parsed.
+#ifndef ERS_PROXY_CTL_COMMANDS_H_
+#define ERS_PROXY_CTL_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "ctl/session.h"
+#include "ers/status.h"
+
+namespace ers::ctl {
+
+// The command that the arguments chose. Its Status decides the exit code.
+struct Command {
+  GlobalOptions global;
+  std::function<Status()> run;
+};
+
+void AddPut(CLI::App& app, Command& chosen);
+void AddGet(CLI::App& app, Command& chosen);
+void AddChanges(CLI::App& app, Command& chosen);  // update, append, rm
+void AddStat(CLI::App& app, Command& chosen);
+void AddTransition(CLI::App& app, Command& chosen);
+void AddCluster(CLI::App& app, Command& chosen);  // ls, servers
+
+}  // namespace ers::ctl
+
+#endif  // ERS_PROXY_CTL_COMMANDS_H_

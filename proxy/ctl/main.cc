@@ -1,0 +1,126 @@
+// ersctl: stores, reads, changes and inspects objects of a libers cluster.
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ctl/commands.h"
+#include "ctl/report.h"
+#include "ers/client.h"
+
+namespace ers::ctl {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  export ERS_SERVERS=10.0.0.1:11211,10.0.0.2:11211,...
+  ersctl put photo photo.jpg --scheme ers2:4,1,5
+  ersctl get photo -o copy.jpg
+  ersctl transition photo --to wide
+  ersctl stat photo --json
+  tar c src | ersctl put backup -
+
+Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error.
+The options above are accepted after the command, too.)";
+
+void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
+  app.add_option("--servers", global.servers,
+                 "Every server of the cluster: host:port[:weight],"
+                 "[IPv6]:port,/unix/socket,...")
+      ->envname("ERS_SERVERS")
+      ->type_name("LIST");
+  app.add_option("--state", global.state_file,
+                 "Where to keep the newest view of the cluster; - for nowhere "
+                 "(default: one file per cluster in "
+                 "${XDG_STATE_HOME:-~/.local/state}/libers)")
+      ->envname("ERS_STATE")
+      ->type_name("FILE");
+  app.add_option("--max-parity", global.max_parity,
+                 "Servers that may die: fixed when a cluster is first used "
+                 "(default: as the cluster has it)")
+      ->check(CLI::Range(1, 254))
+      ->type_name("M");
+  app.add_option("--timeout", global.timeout_seconds,
+                 "Give up after this long (default: 30)")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->type_name("SECONDS");
+  app.add_flag("--json", global.json, "Results and errors as JSON");
+}
+
+// Parses the arguments. Returns true if there is a command to run; else
+// `exit_code` says how to end.
+bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream out;
+    std::ostringstream err;
+    app.exit(success, out, err);
+    const Status printed = Print(out.str());
+    exit_code = ReportError(printed, false);
+  } catch (const CLI::Error& error) {
+    // Nothing was parsed to the end, so look for the flag itself.
+    const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+    const bool json = std::any_of(
+        arguments.begin(), arguments.end(),
+        [](const char* a) { return std::string_view(a) == "--json"; });
+    // The parser misses the command before it sees what stands in its place.
+    const std::vector<std::string> unknown = app.remaining();
+    const std::string message =
+        app.get_subcommands().empty() && !unknown.empty()
+            ? "unknown command or option '" + unknown.front() + "'"
+            : std::string(error.what());
+    exit_code = ReportError(
+        {StatusCode::kInvalidArgument, message + " (ersctl --help tells more)"},
+        json);
+  }
+  return false;
+}
+
+// Runs the command; an exception (no memory, above all) becomes a Status.
+Status Run(const Command& command) {
+  try {
+    return command.run();
+  } catch (const std::exception& error) {
+    return {StatusCode::kNoMemory,
+            std::string("this process failed: ") + error.what()};
+  }
+}
+
+int Main(int argc, char** argv) {
+  // A reader that leaves and a file that grows too large show as EPIPE and
+  // EFBIG where they are written to, and are told there.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+
+  CLI::App app(
+      "Keeps large values on plain memcached servers, erasure coded so that "
+      "any M servers may die.",
+      "ersctl");
+  Command command;
+  app.set_version_flag("--version", "ersctl " + std::string(Version()));
+  app.footer(kFooter);
+  app.require_subcommand(1, 1);
+  app.fallthrough();
+  AddGlobalOptions(app, command.global);
+  AddPut(app, command);
+  AddGet(app, command);
+  AddChanges(app, command);
+  AddStat(app, command);
+  AddTransition(app, command);
+  AddCluster(app, command);
+
+  int exit_code = kDone;
+  if (!Parse(app, argc, argv, exit_code)) return exit_code;
+  return ReportError(Run(command), command.global.json);
+}
+
+}  // namespace
+}  // namespace ers::ctl
+
+int main(int argc, char** argv) { return ers::ctl::Main(argc, argv); }

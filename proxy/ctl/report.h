@@ -1,0 +1,50 @@
+// What ersctl says: results on standard output, errors on standard error, as
+// text or JSON.
+#ifndef ERS_PROXY_CTL_REPORT_H_
+#define ERS_PROXY_CTL_REPORT_H_
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/object_info.h"
+#include "ers/status.h"
+
+namespace ers::ctl {
+
+using Json = nlohmann::ordered_json;
+
+enum ExitCode {
+  kDone = 0,
+  kNoSuchObject = 1,
+  kBadUsage = 2,
+  kClusterError = 3,
+};
+ExitCode ExitCodeOf(StatusCode code);
+
+// Says on standard error what went wrong and returns the exit code. OK says
+// nothing.
+ExitCode ReportError(const Status& status, bool json);
+
+// One line of JSON. Bytes that are not UTF-8 become U+FFFD.
+std::string Line(const Json& json);
+// `key` and everything that an ObjectInfo tells.
+Json ObjectJson(std::string_view key, const ObjectInfo& info);
+// "1048576 bytes, ers2:4,1,5, narrow"
+std::string ObjectText(const ObjectInfo& info);
+
+// Rows of cells as left-aligned columns, two spaces apart.
+std::string Columns(const std::vector<std::vector<std::string>>& rows);
+
+// Writes everything to the descriptor. kInvalidArgument names `what`.
+Status WriteAll(int descriptor, std::span<const std::byte> bytes,
+                std::string_view what);
+// A report for standard output. A reader who left early has seen what it
+// wanted: that is no error.
+Status Print(std::string_view text);
+
+}  // namespace ers::ctl
+
+#endif  // ERS_PROXY_CTL_REPORT_H_

@@ -1,0 +1,33 @@
+// The options that every command takes, and the client they open.
+#ifndef ERS_PROXY_CTL_SESSION_H_
+#define ERS_PROXY_CTL_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ers/client.h"
+
+namespace ers::ctl {
+
+struct GlobalOptions {
+  std::string servers;
+  // "": DefaultStateFile; "-": none.
+  std::string state_file;
+  int max_parity = 0;
+  double timeout_seconds = 30;
+  bool json = false;
+};
+
+// ${XDG_STATE_HOME:-~/.local/state}/libers/<hash>.view, the same for every
+// order of the servers.
+Result<std::string> DefaultStateFile(std::string_view servers);
+
+// A client of the cluster that `global` names; creates the folder of its state
+// file. kInvalidArgument names the option at fault. Does not connect.
+Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
+                                           const ClientOptions& options = {});
+
+}  // namespace ers::ctl
+
+#endif  // ERS_PROXY_CTL_SESSION_H_

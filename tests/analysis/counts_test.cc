@@ -1,0 +1,107 @@
+#include "analysis/counts.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "analysis/formulas.h"
+
+namespace ers::analysis {
+namespace {
+
+using plan::TransitionVariant;
+
+Row Ers2Forward() {
+  const auto rows = CountAll(Parameters{4, 3, 5});
+  REQUIRE(rows.has_value());
+  const Row* row = FindRow(*rows, {4, 3, 5}, Subject::kErs2,
+                           Direction::kForward, TransitionVariant::kPaper);
+  REQUIRE(row != nullptr);
+  return *row;
+}
+
+TEST_CASE("A plan that agrees with the formulas passes") {
+  CHECK(CheckRow(Ers2Forward()).ok());
+}
+
+TEST_CASE("A plan that reads one block more is an error that names both") {
+  Row row = Ers2Forward();
+  ++row.data_reads;
+  const Status status = CheckRow(row);
+  CHECK(status.code() == StatusCode::kCorruption);
+  CHECK_THAT(status.message(), Catch::Contains("4,3,5 ers2 forward paper"));
+  CHECK_THAT(status.message(), Catch::Contains("19 reads"));
+  CHECK_THAT(status.message(), Catch::Contains("says 18"));
+}
+
+TEST_CASE("A plan that writes another number of blocks is an error") {
+  Row row = Ers2Forward();
+  --row.writes;
+  CHECK(CheckRow(row).code() == StatusCode::kCorruption);
+}
+
+TEST_CASE("A plan below the lower bound is an error, also for SRS") {
+  Row row = Ers2Forward();
+  row.subject = Subject::kSrs;
+  row.data_reads = row.lower_bound - row.parity_reads - 1;
+  CHECK(CheckRow(row).code() == StatusCode::kCorruption);
+}
+
+TEST_CASE("An SRS plan that reads more than all data is an error") {
+  Row row = Ers2Forward();
+  row.subject = Subject::kSrs;
+  row.data_reads = 21;
+  row.parity_reads = 0;
+  CHECK(CheckRow(row).code() == StatusCode::kCorruption);
+}
+
+TEST_CASE("Parameters that are no scheme are refused") {
+  for (const Parameters p :
+       {Parameters{4, 1, 4}, Parameters{5, 1, 4}, Parameters{4, 0, 5},
+        Parameters{1, 1, 5}, Parameters{4, 1, 255}}) {
+    CAPTURE(p.k, p.m, p.kp);
+    const auto rows = CountAll(p);
+    REQUIRE_FALSE(rows.has_value());
+    CHECK(rows.error().code() == StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("The figure sets are 23 different ones with all that are named") {
+  const auto sets = FigureSets();
+  const std::set<Parameters> distinct(sets.begin(), sets.end());
+  CHECK(sets.size() == 23);
+  CHECK(distinct.size() == 23);
+  for (const Parameters named :
+       {Parameters{2, 1, 3}, Parameters{4, 1, 5}, Parameters{5, 1, 6},
+        Parameters{6, 2, 7}, Parameters{8, 2, 10}, Parameters{9, 2, 10},
+        Parameters{10, 3, 12}, Parameters{12, 3, 14}, Parameters{12, 4, 14},
+        Parameters{6, 1, 14}, Parameters{13, 1, 14}}) {
+    CAPTURE(named.k, named.m, named.kp);
+    CHECK(distinct.count(named) == 1);
+  }
+  // (k, m) of ColossusFS, Yahoo, Facebook and Azure.
+  for (const auto& [k, m] : {std::pair{6, 3}, {8, 3}, {10, 4}, {12, 4}}) {
+    CAPTURE(k, m);
+    CHECK(std::any_of(sets.begin(), sets.end(), [&](const Parameters& set) {
+      return set.k == k && set.m == m;
+    }));
+  }
+}
+
+TEST_CASE("With m >= k the bound and the optimal plans are all data") {
+  for (const Parameters p : {Parameters{2, 2, 3}, Parameters{2, 4, 5},
+                             Parameters{3, 3, 4}, Parameters{3, 5, 6}}) {
+    CAPTURE(p.k, p.m, p.kp);
+    const auto rows = CountAll(p);
+    REQUIRE(rows.has_value());
+    for (const Row& row : *rows) {
+      if (row.variant != TransitionVariant::kOptimal) continue;
+      CHECK(row.reads() ==
+            GroupDataBlocks(Scheme{SchemeKind::kErs2, p.k, p.m, p.kp}));
+      CHECK(row.reads() == row.lower_bound);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ers::analysis

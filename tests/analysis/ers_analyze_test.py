@@ -1,0 +1,337 @@
+"""Runs ers-analyze and holds its numbers against the ERS paper's.
+
+usage: ers_analyze_test.py PATH-OF-ERS-ANALYZE
+"""
+
+import csv
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = ""
+
+HEADER = ("k,m,kp,scheme,direction,variant,data_reads,parity_reads,reads,"
+          "writes,lower_bound")
+ALL_SETS = [(k, m, kp) for kp in range(3, 15) for k in range(2, kp)
+            for m in range(1, 5) if m < k]
+COMBINATIONS = {
+    ("srs-paper", "forward", "paper"), ("srs-paper", "backward", "paper"),
+    ("srs", "forward", "optimal"), ("srs", "backward", "optimal"),
+} | {(scheme, direction, variant) for scheme in ("ers1", "ers2")
+     for direction, variants in (("forward", ("optimal", "paper")),
+                                 ("backward", ("optimal", "paper",
+                                               "no-order")))
+     for variant in variants}
+EXPERIMENT_SETS = [(4, 1, 5), (5, 1, 6), (8, 2, 10), (9, 2, 10), (10, 3, 12),
+                   (12, 3, 14)]
+
+
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True,
+                          text=True, timeout=300, check=False, **options)
+
+
+def output_of(*arguments):
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def csv_rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def index(rows):
+    return {(int(row["k"]), int(row["m"]), int(row["kp"]), row["scheme"],
+             row["direction"], row["variant"]):
+            {name: int(row[name]) for name in HEADER.split(",")[6:]}
+            for row in rows}
+
+
+def overlaps(grid):
+    """Blocks of each narrow stripe in each row: {stripe: {row: blocks}}."""
+    found = {}
+    for row, cells in enumerate(grid):
+        for stripe in cells:
+            rows = found.setdefault(stripe, {})
+            rows[row] = rows.get(row, 0) + 1
+    return found
+
+
+def row_major(k, kp):
+    rows = math.lcm(k, kp) // kp
+    return [[(row * kp + column) // k for column in range(kp)]
+            for row in range(rows)]
+
+
+class Sweep(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text = output_of("sweep", "--format", "csv")
+        cls.rows = index(csv_rows(cls.text))
+
+    def reads(self, parameters, scheme, direction, variant):
+        return self.rows[(*parameters, scheme, direction, variant)]["reads"]
+
+    def test_has_every_set_and_combination_once_under_the_exact_header(self):
+        lines = self.text.splitlines()
+        self.assertEqual(lines[0], HEADER)
+        self.assertEqual(len(lines) - 1, len(self.rows))
+        self.assertEqual(len(ALL_SETS), 244)
+        self.assertEqual(set(self.rows), {(*s, *c) for s in ALL_SETS
+                                          for c in COMBINATIONS})
+
+    def test_reads_are_the_sum_and_nothing_is_below_the_bound(self):
+        for key, row in self.rows.items():
+            with self.subTest(key):
+                self.assertEqual(row["reads"],
+                                 row["data_reads"] + row["parity_reads"])
+                self.assertGreaterEqual(row["reads"], row["lower_bound"])
+
+    def test_ers2_optimal_is_the_lower_bound_in_all_sets_both_ways(self):
+        for k, m, kp in ALL_SETS:
+            l, r = math.lcm(k, kp), kp % k
+            a, b = l // k, l // kp
+            bounds = {"forward": a * m + (a % b) * (k - max(r, m)),
+                      "backward": b * (m + kp - k)}
+            for direction, bound in bounds.items():
+                with self.subTest((k, m, kp, direction)):
+                    row = self.rows[k, m, kp, "ers2", direction, "optimal"]
+                    self.assertEqual(row["lower_bound"], bound)
+                    self.assertEqual(row["reads"], bound)
+
+    def test_ers2_paper_misses_the_bound_forward_where_0_lt_r_lt_m(self):
+        for k, m, kp in ALL_SETS:
+            with self.subTest((k, m, kp)):
+                row = self.rows[k, m, kp, "ers2", "forward", "paper"]
+                self.assertEqual(row["reads"] > row["lower_bound"],
+                                 0 < kp % k < m)
+        self.assertEqual(self.reads((4, 3, 5), "ers2", "forward", "paper"), 18)
+        self.assertEqual(self.reads((4, 3, 5), "ers2", "forward", "optimal"),
+                         16)
+        self.assertEqual(self.reads((5, 4, 6), "ers2", "forward", "paper"), 28)
+        self.assertEqual(self.reads((5, 4, 6), "ers2", "forward", "optimal"),
+                         25)
+
+    def test_ers1_paper_is_what_a_count_of_the_row_major_grid_gives(self):
+        for k, m, kp in ALL_SETS:
+            l = math.lcm(k, kp)
+            best = {}  # row -> overlaps of the stripes credited to it
+            for rows in overlaps(row_major(k, kp)).values():
+                most = max(rows.values())
+                row = min(r for r in rows if rows[r] == most)
+                best.setdefault(row, []).append(most)
+            forward = sum(m + k - o for row in best.values() for o in row)
+            backward = m * l // kp + l - sum(max(row) for row in best.values())
+            with self.subTest((k, m, kp)):
+                self.assertEqual(
+                    self.reads((k, m, kp), "ers1", "forward", "paper"),
+                    forward)
+                self.assertEqual(
+                    self.reads((k, m, kp), "ers1", "backward", "paper"),
+                    backward)
+
+    def test_srs_is_never_worse_than_all_data_and_that_at_the_six_sets(self):
+        for k, m, kp in ALL_SETS:
+            for direction in ("forward", "backward"):
+                reads = self.reads((k, m, kp), "srs", direction, "optimal")
+                with self.subTest((k, m, kp, direction)):
+                    self.assertLessEqual(reads, math.lcm(k, kp))
+                    if (k, m, kp) in EXPERIMENT_SETS:
+                        self.assertEqual(reads, math.lcm(k, kp))
+
+    def test_srs_rule_and_fair_plan_differ_where_they_should(self):
+        def both(*parameters):
+            return (self.reads(parameters, "srs-paper", "forward", "paper"),
+                    self.reads(parameters, "srs", "forward", "optimal"))
+        self.assertEqual(both(3, 2, 9), (6, 8))
+        # By brute force over all subsets: 3, 4 and 3 blocks per stripe.
+        self.assertEqual(both(4, 2, 12), (6, 10))
+        self.assertEqual(both(4, 1, 6), (12, 9))
+        beaten = [s for s in ALL_SETS if s[1] == 1
+                  and both(*s)[1] < both(*s)[0]]
+        self.assertEqual(len(beaten), 14)
+        self.assertEqual(sum(s[1] == 1 for s in ALL_SETS), 78)
+
+    def test_no_order_reads_more_than_the_paper_at_4_1_5(self):
+        row = self.rows[4, 1, 5, "ers2", "backward", "no-order"]
+        self.assertEqual(row["data_reads"], 7)
+        row = self.rows[4, 1, 5, "ers2", "backward", "paper"]
+        self.assertEqual(row["data_reads"], 4)
+
+    def test_variants_are_ordered(self):
+        for s in ALL_SETS:
+            for scheme in ("ers1", "ers2"):
+                optimal, paper, no_order = (
+                    self.reads(s, scheme, "backward", variant)
+                    for variant in ("optimal", "paper", "no-order"))
+                with self.subTest((s, scheme)):
+                    self.assertLessEqual(optimal, paper)
+                    self.assertLessEqual(paper, no_order)
+                    self.assertLessEqual(
+                        self.reads(s, scheme, "forward", "optimal"),
+                        self.reads(s, scheme, "forward", "paper"))
+
+    def test_json_and_count_say_the_same(self):
+        from_json = index(json.loads(output_of("sweep", "--format", "json")))
+        self.assertEqual(from_json, self.rows)
+        for parameters in ((2, 1, 3), (12, 3, 14)):
+            text = output_of("count", *map(str, parameters), "--format", "csv")
+            self.assertEqual(text.splitlines()[0], HEADER)
+            self.assertEqual(index(csv_rows(text)),
+                             {key: row for key, row in self.rows.items()
+                              if key[:3] == parameters})
+
+
+class Table1(unittest.TestCase):
+    # (comparison, direction): improved sets, average, best, best set.
+    EXPECTED = {
+        ("ERS-1 over SRS", "forward"): ("221", "46.2", "73.8", "6,1,14"),
+        ("ERS-2 over ERS-1", "forward"): ("123", "14.8", "53.6", "13,1,14"),
+        # The paper prints 36.2; its own plans and rule give 34.6.
+        ("ERS-1 over SRS", "backward"): ("222", "34.6", "65.9", "13,1,14"),
+        ("ERS-2 over ERS-1", "backward"): ("121", "20.2", "58.1", "13,1,14"),
+    }
+    QUANTITIES = ("improved sets", "average %", "best %", "best set")
+    POINTS = {
+        ("ERS-1 over SRS", "forward", "at 6,2,7 %"): "45.2",
+        ("ERS-2 over ERS-1", "forward", "at 6,2,7 %"): "17.4",
+        ("ERS-2 over SRS", "forward", "at 9,2,10 %"): "68.9",
+        ("ERS-1 over SRS", "forward", "at 12,3,14 %"): "53.6",
+        ("ERS-2 over SRS", "forward", "at 12,3,14 %"): "63.1",
+        ("ERS-1 over SRS", "forward", "at 12,4,14 %"): "45.2",
+        ("ERS-2 over SRS", "forward", "at 12,4,14 %"): "54.8",
+        ("ERS-1 over SRS", "backward", "at 4,1,5 %"): "50.0",
+        ("ERS-2 over ERS-1", "backward", "at 4,1,5 %"): "20.0",
+    }
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cells = csv_rows(output_of("table1", "--format", "csv"))
+
+    def test_every_cell_and_point(self):
+        expected = {(*comparison, quantity): value
+                    for comparison, values in self.EXPECTED.items()
+                    for quantity, value in zip(self.QUANTITIES, values)}
+        expected.update(self.POINTS)
+        self.assertEqual({(cell["comparison"], cell["direction"],
+                           cell["quantity"]): cell["computed"]
+                          for cell in self.cells}, expected)
+
+    def test_only_the_one_known_cell_differs_and_is_marked(self):
+        differing = [cell for cell in self.cells if cell["differs"] == "yes"]
+        self.assertEqual(
+            [(cell["comparison"], cell["direction"], cell["quantity"],
+              cell["paper"], cell["computed"]) for cell in differing],
+            [("ERS-1 over SRS", "backward", "average %", "36.2", "34.6")])
+        for cell in self.cells:
+            self.assertEqual(cell["differs"] == "yes",
+                             cell["paper"] != cell["computed"])
+
+    def test_the_other_formats_say_the_same(self):
+        cells = json.loads(output_of("table1", "--format", "json"))
+        for cell in cells:
+            cell["differs"] = "yes" if cell["differs"] else "no"
+        self.assertEqual(cells, self.cells)
+        marked = [line for line in output_of("table1").splitlines()
+                  if "<-- differs" in line]
+        self.assertEqual(len(marked), 1)
+        self.assertIn("36.2", marked[0])
+
+
+class CommandLine(unittest.TestCase):
+    def test_bad_use_is_exit_code_2_and_names_the_fault(self):
+        for arguments in ((), ("count", "4", "1"), ("count", "5", "1", "4"),
+                          ("count", "4", "0", "5"), ("sweep", "--format", "x"),
+                          ("count", "4", "1", "five"), ("figures",)):
+            with self.subTest(arguments):
+                done = run(*arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertTrue(done.stderr.strip())
+                self.assertEqual(done.stdout, "")
+
+    def test_help_and_version(self):
+        self.assertIn("figures", output_of("--help"))
+        self.assertRegex(output_of("--version"), r"^ers-analyze \d+\.\d+\.\d+$")
+
+    def test_a_full_disk_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([PROGRAM, "count", "4", "1", "5"],
+                                  stdout=full, stderr=subprocess.PIPE,
+                                  check=False)
+        self.assertEqual(done.returncode, 3)
+
+
+def python_with_matplotlib():
+    for python in ("python3", "/usr/bin/python3"):
+        try:
+            if subprocess.run([python, "-c", "import matplotlib"],
+                              capture_output=True,
+                              check=False).returncode == 0:
+                return python
+        except OSError:
+            pass
+    return None
+
+
+class Figures(unittest.TestCase):
+    def test_draws_three_figures_and_keeps_their_rows(self):
+        python = python_with_matplotlib()
+        if python is None:
+            self.skipTest("matplotlib is not installed (python3-matplotlib)")
+        with tempfile.TemporaryDirectory() as directory:
+            target = os.path.join(directory, "new", "figures")
+            output_of("figures", target, "--python", python)
+            self.assertEqual(
+                sorted(os.listdir(target)),
+                ["bound.png", "bound.svg", "figure-sets.csv", "figure10.png",
+                 "figure10.svg", "figure9.png", "figure9.svg", "sweep.csv"])
+            for name in ("figure9", "figure10", "bound"):
+                with open(os.path.join(target, name + ".png"), "rb") as file:
+                    image = file.read()
+                self.assertEqual(image[:8], b"\x89PNG\r\n\x1a\n")
+                self.assertGreater(len(image), 20000)
+                with open(os.path.join(target, name + ".svg"),
+                          encoding="utf-8") as file:
+                    drawing = file.read()
+                self.assertIn("<svg", drawing)
+                self.assertGreater(len(drawing), 20000)
+            with open(os.path.join(target, "figure-sets.csv"),
+                      encoding="ascii") as file:
+                sets = {(row["k"], row["m"], row["kp"])
+                        for row in csv.DictReader(file)}
+            self.assertEqual(len(sets), 23)
+
+    def test_without_matplotlib_the_package_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, "matplotlib.py"), "w",
+                      encoding="ascii") as file:
+                file.write("raise ImportError('hidden by the test')\n")
+            done = run("figures", os.path.join(directory, "out"), "--python",
+                       sys.executable,
+                       env={**os.environ, "PYTHONPATH": directory})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("python3-matplotlib", done.stderr)
+
+    def test_without_python_the_option_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = run("figures", directory, "--python", "/no/such/python")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("--python", done.stderr)
+
+    def test_a_directory_that_cannot_be_made_is_named(self):
+        done = run("figures", "/dev/null/figures")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/dev/null/figures", done.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

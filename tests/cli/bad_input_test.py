@@ -1,0 +1,221 @@
+"""What a user may get wrong: a clear error each, and nothing lost."""
+
+import json
+import os
+import resource
+import unittest
+
+from ctl_case import (BAD_USAGE, CLUSTER_ERROR, DONE, NOT_FOUND, CtlCase, ask,
+                      random_bytes)
+
+
+class BadUsageTest(CtlCase):
+
+    def setUp(self):
+        super().setUp()
+        self.value = random_bytes(100_000, seed=1)
+        self.put("kept", self.value)
+
+    def tearDown(self):
+        self.check("kept", self.value)
+
+    def test_command_lines(self):
+        self.file("f", b"x")
+        for text, words in (
+                ("subcommand", []),
+                ("KEY", ["get"]),
+                ("FILE", ["put", "kept"]),
+                ("--offset", ["update", "kept", "f"]),
+                ("--offset", ["update", "kept", "f", "--offset", "-1"]),
+                ("--to", ["transition", "kept"]),
+                ("--plan", ["transition", "kept", "--to", "wide", "--plan",
+                            "best"]),
+                ("sideways", ["transition", "kept", "--to", "sideways"]),
+                ("--width", ["ls", "--width", "broad"]),
+                ("--width", ["put", "kept", "f", "--width", "broad"]),
+                ("--flags", ["put", "kept", "f", "--flags", "-1"]),
+                ("--flags", ["put", "kept", "f", "--flags", "4294967296"]),
+                ("--expire", ["put", "kept", "f", "--expire", "soon"]),
+                ("--expire", ["put", "kept", "f", "--expire", "0"]),
+                ("--timeout", ["get", "kept", "--timeout", "0"]),
+                ("--max-parity", ["get", "kept", "--max-parity", "0"]),
+                ("--nonsense", ["get", "kept", "--nonsense"]),
+                ("frob", ["frob"]),
+                ("--range", ["get", "kept", "--range", "9-5"]),
+                ("--range", ["get", "kept", "--range", "5"]),
+                ("--range", ["get", "kept", "--range", "a-b"]),
+                ("--range", ["get", "kept", "--range", "0-5x"]),
+                ("--range", ["get", "kept", "--range",
+                             "0-99999999999999999999"])):
+            with self.subTest(words=words):
+                self.refused(BAD_USAGE, text, *words)
+
+    def test_bad_usage_as_json(self):
+        for words in (["get"], ["put", "kept", "/nonexistent"],
+                      ["get", "kept", "--range", "x"]):
+            with self.subTest(words=words):
+                result = self.run_ctl(*words, "--json")
+                self.assertEqual(result.returncode, BAD_USAGE)
+                error = json.loads(result.stderr)["error"]
+                self.assertEqual(error["code"], "invalid-argument")
+                self.assertEqual(error["exit"], BAD_USAGE)
+                self.assertTrue(error["message"])
+
+    def test_schemes(self):
+        for scheme in ("ers2:5,1,5", "ers2:6,1,5", "srs:5,2,4",  # k >= k'
+                       "rs:4,0", "ers2:4,0,5", "rep:1",  # m = 0
+                       "ers1:100,2,254", "rs:200,56",  # k' + m > 255
+                       "rs:1,1", "rs:4", "ers2:4,1", "ers3:4,1,5", "rep",
+                       "rs:4,1,", "rs:4 ,1", "rs:-4,1", "rs:99999999999,1"):
+            with self.subTest(scheme=scheme):
+                self.refused(BAD_USAGE, scheme, "put", "kept", "-",
+                             "--scheme", scheme, data=b"x")
+                self.refused(BAD_USAGE, scheme, "transition", "kept", "--to",
+                             scheme)
+
+    def test_too_many_blocks_in_a_group(self):
+        # lcm(33, 34) = 1122
+        self.refused(BAD_USAGE, "1024", "put", "kept", "-", "--scheme",
+                     "ers2:33,1,34", data=self.value)
+
+    def test_fewer_servers_than_nodes(self):
+        self.refused(BAD_USAGE, "7", "put", "kept", "-", "--scheme",
+                     "ers2:4,2,5", data=self.value)
+        self.refused(BAD_USAGE, "7", "transition", "kept", "--to", "rs:6,1")
+
+    def test_server_lists(self):
+        first = self.servers.split(",")[0]
+        for text, servers in (
+                (first, f"{self.servers},{first}"),
+                ("nohost", "nohost"),
+                ("h:0", f"h:0,{self.servers}"),
+                ("h:65536", f"{self.servers},h:65536"),
+                ("h:x", "h:x"),
+                ("[::1", "[::1:11211"),
+                (":11211", ":11211"),
+                ("--servers", f"{self.servers},,")):
+            with self.subTest(servers=servers):
+                self.refused(BAD_USAGE, text, "get", "kept", "--servers",
+                             servers)
+        self.refused(BAD_USAGE, "--servers", "get", "kept", servers="")
+
+    def test_keys(self):
+        self.file("f", b"x")
+        for key in ("", "k" * 251, "tab\tkey", "a b", "new\nline", "del\x7f"):
+            for words in (["put", key, "f"], ["get", key], ["stat", key],
+                          ["rm", key], ["append", key, "f"],
+                          ["update", key, "f", "--offset", "0"],
+                          ["transition", key, "--to", "wide"]):
+                with self.subTest(key=key, command=words[0]):
+                    self.refused(BAD_USAGE, "key", *words)
+        self.put("k" * 250, b"the longest key")
+        self.check("k" * 250, b"the longest key")
+
+    def test_update_beyond_the_end(self):
+        for offset, data in ((100_000, b"x"), (99_999, b"xy"),
+                             (1 << 63, b"x"), ((1 << 64) - 1, b"x")):
+            with self.subTest(offset=offset):
+                self.refused(BAD_USAGE, "end", "update", "kept", "--offset",
+                             str(offset), "-", data=data)
+
+    def test_range_beyond_the_end(self):
+        self.refused(BAD_USAGE, "end", "get", "kept", "--range",
+                     "100001-100002")
+
+    def test_transition_to_the_width_or_scheme_it_has(self):
+        for target in ("narrow", "ers2:4,1,5"):
+            self.refused(BAD_USAGE, "kept", "transition", "kept", "--to",
+                         target)
+        self.put("wide", b"x" * 5000, "--width", "wide")
+        self.refused(BAD_USAGE, "wide", "transition", "wide", "--to", "wide")
+
+    def test_width_of_a_scheme_that_has_one(self):
+        self.put("rigid", b"x" * 5000, "--scheme", "rs:4,1")
+        self.refused(BAD_USAGE, "rs:4,1", "transition", "rigid", "--to",
+                     "wide")
+
+    def test_files(self):
+        os.mkdir(self.path("folder"))
+        for text, words in (
+                ("nofile", ["put", "kept", "nofile"]),
+                ("folder", ["put", "kept", "folder"]),
+                ("nofile", ["append", "kept", "nofile"]),
+                ("nofile", ["update", "kept", "nofile", "--offset", "0"]),
+                ("folder", ["get", "kept", "-o", "folder"]),
+                ("none/f", ["get", "kept", "-o", "none/f"]),
+                ("/dev/full", ["get", "kept", "-o", "/dev/full"])):
+            with self.subTest(words=words):
+                self.refused(BAD_USAGE, text, *words)
+        self.assertEqual(os.listdir(self.work), ["folder"])
+
+    def test_a_value_over_the_limit(self):
+        with open(self.path("huge"), "wb") as file:
+            file.truncate((256 << 20) + 1)
+        self.refused(BAD_USAGE, "huge", "put", "kept", "huge")
+        self.refused(CLUSTER_ERROR, "huge", "update", "kept", "huge",
+                     "--offset", "0")
+
+    def test_a_state_file_that_cannot_be(self):
+        self.file("f", b"x")
+        self.refused(BAD_USAGE, "--state", "get", "kept", "--state",
+                     "f/view")
+
+
+class NoHalfFileTest(CtlCase):
+
+    def test_a_failed_get_leaves_the_older_file(self):
+        self.file("out", b"older")
+        self.refused(NOT_FOUND, "none", "get", "none", "-o", "out")
+        self.assertEqual(self.read("out"), b"older")
+        self.assertEqual(os.listdir(self.work), ["out"])
+
+    def test_a_write_that_fails_midway_leaves_the_older_file(self):
+        self.put("long", random_bytes(3 << 20, seed=2))
+        self.file("out", b"older")
+
+        def small_files_only():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+        self.refused(BAD_USAGE, "out", "get", "long", "-o", "out",
+                     preexec_fn=small_files_only)
+        self.assertEqual(self.read("out"), b"older")
+        self.assertEqual(os.listdir(self.work), ["out"])
+
+
+class StateFileTest(CtlCase):
+
+    def test_the_order_of_the_servers_does_not_matter(self):
+        views = os.path.join(self.folder, "state", "libers")
+        self.put("k", b"x")
+        names = [n for n in os.listdir(views) if n.endswith(".view")]
+        self.assertEqual(len(names), 1)
+        turned = ",".join(reversed(self.servers.split(",")))
+        self.assertEqual(self.ctl("get", "k", servers=turned), b"x")
+        self.assertEqual(
+            [n for n in os.listdir(views) if n.endswith(".view")], names)
+
+    def test_state_names_a_file_in_folders_that_are_made(self):
+        self.ctl("put", "k2", "-", "--state", self.path("a/b/view"), data=b"x")
+        self.assertTrue(os.path.exists(self.path("a/b/view")))
+        self.assertEqual(self.run_ctl("get", "k2", "--state", "-").returncode,
+                         DONE)
+
+
+class ForeignItemTest(CtlCase):
+
+    def test_a_plain_item_is_told_and_left_alone(self):
+        for server in self.servers.split(","):
+            ask(server, b"set plain 5 0 4\r\nours\r\n")
+        for words in (["get", "plain"], ["stat", "plain"],
+                      ["append", "plain", "-"],
+                      ["update", "plain", "--offset", "0", "-"],
+                      ["transition", "plain", "--to", "wide"]):
+            with self.subTest(words=words):
+                self.refused(CLUSTER_ERROR, "plain", *words, data=b"x")
+        for server in self.servers.split(","):
+            self.assertIn(b"VALUE plain 5 4\r\nours",
+                          ask(server, b"get plain\r\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,129 @@
+"""What the tests of the command line have in common: a cluster of real
+memcached processes for each class, and ersctl run against it.
+
+The build's programs are named by the environment: ERSCTL, ERS_EXAMPLE_CPP,
+ERS_EXAMPLE_C; ERS_SANITIZE is set where sanitizers are built in.
+"""
+
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+TOOL = os.path.join(TOP, "memcached-cluster", "cluster")
+ERSCTL = os.environ.get(
+    "ERSCTL", os.path.join(TOP, "build", "release", "bin", "ersctl"))
+SANITIZED = bool(os.environ.get("ERS_SANITIZE"))
+
+DONE, NOT_FOUND, BAD_USAGE, CLUSTER_ERROR = range(4)
+DEADLINE_S = 60
+
+OBJECT_KEYS = ["key", "scheme", "width", "length", "version", "inline",
+               "group_bytes", "groups", "flags", "cas", "expiry"]
+
+
+def random_bytes(count, seed):
+    return random.Random(seed).randbytes(count)
+
+
+def ask(server, request):
+    """Sends a text request on a connection of its own; returns the reply."""
+    host, port = server.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), 5) as link:
+        link.sendall(request + b"quit\r\n")
+        reply = b""
+        while part := link.recv(65536):
+            reply += part
+    return reply
+
+
+class CtlCase(unittest.TestCase):
+    """A cluster for the class; kills in one test need a class of its own."""
+
+    up = ("-n", "6")  # how the cluster is started
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="ersctl-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.cluster_folder = os.path.join(cls.folder, "cluster")
+        cls.addClassCleanup(cls.tool, "down")
+        cls.tool("up", *cls.up)
+        cls.servers = cls.tool("env").strip().partition("=")[2]
+
+    @classmethod
+    def tool(cls, *words):
+        result = subprocess.run(
+            [sys.executable, TOOL, "--dir", cls.cluster_folder, *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=DEADLINE_S, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"cluster {words}: {result.stderr}")
+        return result.stdout
+
+    def setUp(self):
+        self.work = tempfile.mkdtemp(dir=self.folder)
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def file(self, name, data):
+        with open(self.path(name), "wb") as out:
+            out.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def environment(self, servers=None):
+        env = {k: v for k, v in os.environ.items()
+               if k not in ("ERS_SERVERS", "ERS_STATE")}
+        env["XDG_STATE_HOME"] = os.path.join(self.folder, "state")
+        if servers != "":
+            env["ERS_SERVERS"] = servers or self.servers
+        return env
+
+    def run_ctl(self, *words, data=b"", servers=None, preexec_fn=None):
+        return subprocess.run(
+            [ERSCTL, *words], input=data, capture_output=True,
+            env=self.environment(servers), cwd=self.work, timeout=DEADLINE_S,
+            check=False, preexec_fn=preexec_fn)
+
+    def ctl(self, *words, **options):
+        """Runs a command that must succeed; returns its output."""
+        result = self.run_ctl(*words, **options)
+        self.assertEqual(result.returncode, DONE, (words, result.stderr))
+        return result.stdout
+
+    def ctl_json(self, *words, **options):
+        return json.loads(self.ctl(*words, "--json", **options))
+
+    def refused(self, code, text, *words, **options):
+        """Runs a command that must fail; returns its standard error.
+
+        One line, which holds `text`; nothing on standard output."""
+        result = self.run_ctl(*words, **options)
+        message = result.stderr.decode(errors="replace")
+        self.assertEqual(result.returncode, code, (words, message))
+        self.assertIn(text, message)
+        self.assertTrue(message.startswith("ersctl: "), message)
+        self.assertEqual(message.count("\n"), 1, message)
+        self.assertEqual(result.stdout, b"")
+        return message
+
+    def put(self, key, data, *words):
+        return self.ctl_json("put", key, "-", *words, data=data)
+
+    def check(self, key, data):
+        """The object's bytes are `data`."""
+        got = self.ctl("get", key)
+        self.assertEqual(len(got), len(data))
+        self.assertTrue(got == data, f"{key}: other bytes than stored")

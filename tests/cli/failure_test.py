@@ -1,0 +1,162 @@
+"""Servers that are dead, silent, full, too strict or too old."""
+
+import os
+import socketserver
+import threading
+import unittest
+
+from ctl_case import CLUSTER_ERROR, CtlCase, random_bytes
+
+
+class OneServerDeadTest(CtlCase):
+
+    def test_everything_goes_on(self):
+        narrow, wide = (random_bytes(300_000, seed=s) for s in (1, 2))
+        self.put("narrow", narrow)
+        self.put("wide", wide, "--width", "wide")
+        self.put("small", b"inline")
+        self.tool("kill", "3")
+        dead = self.servers.split(",")[2]
+
+        self.check("narrow", narrow)
+        self.check("wide", wide)
+        self.check("small", b"inline")
+        self.ctl("transition", "narrow", "--to", "wide")
+        self.ctl("transition", "wide", "--to", "narrow")
+        self.ctl("update", "narrow", "--offset", "10", "-", data=b"new")
+        narrow = narrow[:10] + b"new" + narrow[13:]
+        self.check("narrow", narrow)
+        self.check("wide", wide)
+        self.put("later", wide)
+        self.check("later", wide)
+        self.ctl("rm", "small")
+        servers = {s["name"]: s for s in self.ctl_json("servers")["servers"]}
+        self.assertIs(servers[dead]["reachable"], False)
+        self.assertEqual(servers[dead]["state"], "down")
+        self.assertEqual(sum(s["reachable"] for s in servers.values()), 5)
+        detail = self.ctl_json("stat", "wide")
+        self.assertEqual({b["server"] for b in detail["blocks"]
+                          if not b["present"]} - {dead}, set())
+
+
+class EachServerDeadTest(CtlCase):
+    up = ("-n", "7")
+
+    def test_any_two_of_seven(self):
+        data = random_bytes(300_000, seed=3)
+        self.put("two", data, "--scheme", "ers2:4,2,5")
+        self.tool("kill", "2")
+        self.check("two", data)
+        self.tool("kill", "6")
+        self.check("two", data)
+        self.ctl("transition", "two", "--to", "wide")
+        self.check("two", data)
+
+
+class TooManyDeadTest(CtlCase):
+
+    def test_an_error_and_never_a_miss(self):
+        self.put("lost", random_bytes(300_000, seed=4))
+        for number in ("1", "2", "3"):
+            self.tool("kill", number)
+        self.file("out", b"older")
+        for words in (["get", "lost", "-o", "out"], ["stat", "lost"],
+                      ["rm", "lost"], ["append", "lost", "-"],
+                      ["put", "lost", "-"],
+                      ["transition", "lost", "--to", "wide"]):
+            with self.subTest(words=words):
+                message = self.refused(CLUSTER_ERROR, "", *words, data=b"x")
+                self.assertTrue(
+                    any(s in message for s in self.servers.split(",")[:3]),
+                    message)
+        self.assertEqual(self.read("out"), b"older")
+        self.assertEqual(os.listdir(self.work), ["out"])
+
+
+class SilentServersTest(CtlCase):
+
+    def test_servers_that_stand_still(self):
+        data = random_bytes(300_000, seed=5)
+        self.put("frozen", data)
+        for number in ("1", "2"):
+            self.tool("stop", number)
+        try:
+            self.refused(CLUSTER_ERROR, "", "put", "frozen", "-", "--timeout",
+                         "2", data=b"x" * 5000)
+        finally:
+            for number in ("1", "2"):
+                self.tool("cont", number)
+
+
+class ItemLimitTest(CtlCase):
+    up = ("-n", "6", "--item-max", "1")
+
+    def test_a_block_over_the_item_limit(self):
+        self.put("big", b"small", "--scheme", "rep:2")
+        message = self.refused(CLUSTER_ERROR, "item", "put", "big", "-",
+                               "--scheme", "rep:2", data=b"x" * (4 << 20))
+        self.assertTrue(any(s in message for s in self.servers.split(",")),
+                        message)
+        self.check("big", b"small")
+
+
+class OutOfMemoryTest(CtlCase):
+    up = ("-n", "6", "--memory", "4", "--item-max", "1", "--no-evict")
+
+    def test_a_full_server_refuses_and_keeps_what_it_has(self):
+        stored = {}
+        for i in range(100):
+            key, data = f"fill-{i}", random_bytes(1 << 20, seed=i)
+            result = self.run_ctl("put", key, "-", data=data)
+            if result.returncode != 0:
+                break
+            stored[key] = data
+        self.assertEqual(result.returncode, CLUSTER_ERROR)
+        message = result.stderr.decode()
+        self.assertTrue(any(s in message for s in self.servers.split(",")),
+                        message)
+        self.assertTrue(stored, "nothing could be stored at all")
+        for key, data in stored.items():
+            self.check(key, data)
+        # A put that replaces: the old value is still there.
+        self.refused(CLUSTER_ERROR, "", "put", "fill-0", "-",
+                     data=random_bytes(16 << 20, seed=200))
+        self.check("fill-0", stored["fill-0"])
+
+
+class OldServer(socketserver.StreamRequestHandler):
+    """Answers as memcached 1.4 does: it has no meta commands."""
+
+    def handle(self):
+        for line in self.rfile:
+            words = line.split()
+            if words[:1] == [b"version"]:
+                reply = b"VERSION 1.4.39\r\n"
+            elif words[:1] == [b"stats"]:
+                reply = (b"STAT pid 1\r\nSTAT uptime 5\r\nSTAT time 5\r\n"
+                         b"STAT version 1.4.39\r\nEND\r\n")
+            elif words[:1] in ([b"get"], [b"gets"]):
+                reply = b"END\r\n"
+            else:
+                reply = b"ERROR\r\n"
+            self.wfile.write(reply)
+
+
+class OldMemcachedTest(CtlCase):
+    up = ("-n", "5")
+
+    def test_a_memcached_older_than_1_6_is_named(self):
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), OldServer)
+        server.daemon_threads = True
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        old = f"127.0.0.1:{server.server_address[1]}"
+        message = self.refused(CLUSTER_ERROR, old, "put", "k", "-",
+                               servers=f"{old},{self.servers}",
+                               data=b"x" * 100_000)
+        self.assertIn("1.6", message)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,386 @@
+// The checker against histories made by hand, good and bad, and its search
+// against all orders of small random ones.
+#include "sim/checker.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sim/history.h"
+#include "sim/sim_world.h"
+
+namespace ers::sim {
+namespace {
+
+// A history in words; times are small numbers.
+class Tale {
+ public:
+  std::uint32_t Put(int from, int to, Ending ending = Ending::kAcked,
+                    std::size_t cells = 3, std::uint64_t attributes = 0) {
+    const auto id = history.BeginPut(1, "k", cells, At(from), attributes);
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+    return id;
+  }
+  std::uint32_t Update(int from, int to, std::size_t first, std::size_t count,
+                       Ending ending = Ending::kAcked) {
+    const auto id = history.BeginUpdate(1, "k", first, count, At(from));
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+    return id;
+  }
+  void Get(int from, int to, Cells cells, std::uint64_t cas = 0,
+           std::uint64_t attributes = 0) {
+    const auto id = history.Begin(2, "k", OperationKind::kGet, At(from));
+    history.EndGet(id, std::move(cells), At(to), cas, attributes);
+  }
+  void Other(OperationKind kind, int from, int to,
+             Ending ending = Ending::kAcked) {
+    const auto id = history.Begin(3, "k", kind, At(from));
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+  }
+  void Miss(int from, int to) {
+    Other(OperationKind::kGet, from, to, Ending::kNotFound);
+  }
+  void Delete(int from, int to, Ending ending = Ending::kAcked) {
+    Other(OperationKind::kDelete, from, to, ending);
+  }
+
+  void IsGood(const CheckOptions& options = {}) const {
+    for (const Violation& violation : Check(history, options)) {
+      FAIL_CHECK(violation.text);
+    }
+  }
+  void Breaks(Invariant invariant, const CheckOptions& options = {}) const {
+    const std::vector<Violation> found = Check(history, options);
+    REQUIRE(!found.empty());
+    CAPTURE(found.front().text);
+    CHECK(found.front().invariant == invariant);
+    CHECK(found.front().text.starts_with(InvariantName(invariant)));
+  }
+
+  static TimePoint At(int time) {
+    return TimePoint(std::chrono::milliseconds(time));
+  }
+  History history;
+};
+
+TEST_CASE("good histories pass") {
+  Tale tale;
+  tale.Miss(0, 1);
+  const auto a = tale.Put(2, 3);
+  tale.Get(4, 5, {a, a, a}, 7);
+  const auto u = tale.Update(6, 10, 1, 1);
+  tale.Get(7, 8, {a, a, a}, 7);
+  tale.Get(8, 9, {a, u, a}, 8);
+  tale.Other(OperationKind::kTransition, 8, 12);
+  tale.Get(11, 12, {a, u, a}, 8);
+  const auto lost = tale.Put(13, 14, Ending::kUnknown);
+  tale.Get(15, 16, {a, u, a});
+  tale.Delete(17, 18);
+  tale.Miss(19, 20);
+  // What is unknown may come late, and once.
+  tale.Get(21, 22, {lost, lost, lost});
+  tale.Delete(23, 24, Ending::kUnknown);
+  tale.Get(25, 26, {lost, lost, lost});
+  tale.Miss(27, 28);
+  tale.Update(29, 30, 0, 1, Ending::kNotFound);
+  tale.Put(31, 32, Ending::kFailed);
+  tale.Miss(33, 34);
+  tale.IsGood();
+}
+
+TEST_CASE("concurrent writers may come in either order") {
+  for (const bool first : {false, true}) {
+    Tale tale;
+    const auto a = tale.Put(1, 10);
+    const auto b = tale.Put(2, 11);
+    const auto seen = first ? a : b;
+    tale.Get(12, 13, {seen, seen, seen});
+    tale.IsGood();
+  }
+}
+
+TEST_CASE("invariant 1: a lost acknowledged change is found") {
+  SECTION("behind an older value") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    tale.Put(3, 4);
+    tale.Get(5, 6, {a, a, a});
+    tale.Breaks(Invariant::kNothingLost);
+  }
+  SECTION("an update of one cell") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    const auto u = tale.Update(3, 4, 0, 1);
+    tale.Update(5, 6, 1, 1);
+    tale.Get(7, 8, {u, a, a});
+    tale.Breaks(Invariant::kNothingLost);
+  }
+  SECTION("behind a miss, unless values may vanish") {
+    Tale tale;
+    tale.Put(1, 2);
+    tale.Miss(3, 4);
+    tale.Breaks(Invariant::kNothingLost);
+    CheckOptions options;
+    options.values_may_vanish = true;
+    tale.IsGood(options);
+  }
+}
+
+TEST_CASE("invariant 2: a read that goes back is found") {
+  SECTION("past an acknowledged change") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    const auto b = tale.Put(3, 4);
+    tale.Get(5, 6, {b, b, b});
+    tale.Get(7, 8, {a, a, a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("past a change that was only observed") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    const auto b = tale.Put(3, 4, Ending::kUnknown);
+    tale.Get(5, 6, {b, b, b});
+    tale.Get(7, 8, {a, a, a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("a change takes effect twice") {
+    Tale tale;
+    const auto a = tale.Put(1, 20, Ending::kUnknown);
+    const auto b = tale.Put(2, 20, Ending::kUnknown);
+    tale.Get(5, 6, {a, a, a});
+    tale.Get(7, 8, {b, b, b});
+    tale.Get(9, 10, {a, a, a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("what vanished comes back") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    tale.Miss(3, 4);
+    tale.Get(5, 6, {a, a, a});
+    CheckOptions options;
+    options.values_may_vanish = true;
+    tale.Breaks(Invariant::kOneChain, options);
+  }
+  SECTION("only an order of all of them shows it") {
+    // Both reads are concurrent with both updates, but disagree on them.
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    const auto u = tale.Update(3, 20, 0, 1);
+    const auto w = tale.Update(3, 20, 1, 1);
+    tale.Get(4, 19, {u, a, a});
+    tale.Get(4, 19, {a, w, a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+}
+
+TEST_CASE("invariant 6: a deleted life that shows is found") {
+  Tale tale;
+  const auto a = tale.Put(1, 2);
+  tale.Delete(3, 4);
+  tale.Get(5, 6, {a, a, a});
+  tale.Breaks(Invariant::kDeletedStaysDeleted);
+}
+
+TEST_CASE("invariant 7: bytes that are not one change's are found") {
+  SECTION("a mix of two puts") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    const auto b = tale.Put(3, 10);
+    tale.Get(4, 9, {a, b, a});
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("bytes that nobody wrote") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    tale.Get(3, 4, {a, 99, a});
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("an update outside of its range") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    const auto u = tale.Update(3, 4, 0, 1);
+    tale.Get(5, 6, {u, u, a});
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("a change before it was asked for") {
+    Tale tale;
+    tale.Get(1, 2, {2, 2, 2});
+    tale.Put(3, 4);
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("another length") {
+    Tale tale;
+    const auto a = tale.Put(1, 2);
+    tale.Get(3, 4, {a, a});
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("other flags") {
+    Tale tale;
+    const auto a = tale.Put(1, 2, Ending::kAcked, 1, 5);
+    tale.Get(3, 4, {a}, 0, 6);
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("a transition that changes the CAS") {
+    Tale tale;
+    const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+    tale.Get(3, 4, {a}, 5);
+    tale.Other(OperationKind::kTransition, 5, 6);
+    tale.Get(7, 8, {a}, 6);
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("two contents of one CAS") {
+    Tale tale;
+    const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+    tale.Get(3, 4, {a}, 5);
+    const auto b = tale.Put(5, 6, Ending::kAcked, 1);
+    tale.Get(7, 8, {b}, 5);
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+}
+
+TEST_CASE("invariant 8: a miss of what is there is found") {
+  Tale tale;
+  const auto a = tale.Put(1, 2);
+  tale.Miss(3, 4);
+  tale.Get(5, 6, {a, a, a});
+  tale.Breaks(Invariant::kMissOnlyIfAbsent);
+}
+
+TEST_CASE("invariant 9: a change that did not happen is found") {
+  Tale tale;
+  tale.Put(1, 2);
+  const auto b = tale.Put(3, 4, Ending::kFailed);
+  tale.Get(50, 60, {b, b, b});
+  tale.Breaks(Invariant::kFailedLeavesWhole);
+}
+
+TEST_CASE("invariant 11: an operation that never ends is found") {
+  Tale tale;
+  tale.Put(1, 0, Ending::kOpen);
+  tale.Breaks(Invariant::kEverythingEnds);
+  CheckOptions options;
+  options.killed_clients = {1};
+  tale.IsGood(options);
+}
+
+TEST_CASE("every invariant has its number and a name") {
+  for (int number = 1; number <= 12; ++number) {
+    const std::string name = InvariantName(static_cast<Invariant>(number));
+    CHECK(name.starts_with("invariant " + std::to_string(number) + " ("));
+  }
+}
+
+// One cell, so that a state is a number; written apart from the search.
+bool SomeOrderExplains(const std::vector<const Operation*>& operations) {
+  std::vector<std::size_t> order(operations.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto told = [](const Operation& op) {
+    return op.ending == Ending::kAcked || op.ending == Ending::kNotFound;
+  };
+  do {
+    // Any subset of the untold ones may be left out.
+    std::vector<std::size_t> untold;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (!told(*operations[i])) untold.push_back(i);
+    }
+    for (unsigned out = 0; out < 1U << untold.size(); ++out) {
+      std::uint32_t state = 0;
+      bool good = true;
+      std::vector<const Operation*> past;
+      for (const std::size_t i : order) {
+        const Operation& op = *operations[i];
+        const auto at = std::find(untold.begin(), untold.end(), i);
+        if (at != untold.end() && (out >> (at - untold.begin()) & 1) != 0) {
+          continue;
+        }
+        for (const Operation* earlier : past) {
+          if (told(op) && op.returned < earlier->invoked) good = false;
+        }
+        past.push_back(&op);
+        if (op.ending == Ending::kNotFound) {
+          good = good && state == 0;
+        } else if (op.kind == OperationKind::kPut) {
+          state = op.id;
+        } else if (op.kind == OperationKind::kUpdate) {
+          good = good && state != 0;
+          state = op.id;
+        } else if (op.kind == OperationKind::kGet) {
+          good = good && op.cells == Cells{state} && state != 0;
+        } else if (op.kind == OperationKind::kDelete) {
+          good = good && state != 0;
+          state = 0;
+        } else {
+          good = good && state != 0;
+        }
+      }
+      if (good) return true;
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  return false;
+}
+
+TEST_CASE("the search agrees with all orders of small histories") {
+  int explained = 0;
+  int impossible = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    CAPTURE(seed);
+    SeededRandom random(seed);
+    Tale tale;
+    const auto below = [&random](int n) {
+      return static_cast<int>(random.Below(static_cast<std::uint64_t>(n)));
+    };
+    for (int i = 0; i < 6; ++i) {
+      const int from = below(20);
+      const int to = from + below(10);
+      constexpr Ending kEndings[] = {Ending::kAcked, Ending::kAcked,
+                                     Ending::kUnknown, Ending::kAcked};
+      const Ending ending = kEndings[below(4)];
+      switch (below(6)) {
+        case 0:
+          tale.Put(from, to, ending, 1);
+          break;
+        case 1:
+          tale.Update(from, to, 0, 1, ending);
+          break;
+        case 2:
+          tale.Delete(from, to, ending);
+          break;
+        case 3:
+          tale.Miss(from, to);
+          break;
+        default:
+          tale.Get(from, to, {static_cast<std::uint32_t>(1 + below(6))});
+      }
+    }
+    std::vector<const Operation*> operations;
+    for (const Operation& op : tale.history.operations()) {
+      operations.push_back(&op);
+    }
+    const bool expected = SomeOrderExplains(operations);
+    ++(expected ? explained : impossible);
+    const SearchResult result = SearchOrder(operations, {});
+    REQUIRE(result ==
+            (expected ? SearchResult::kExplained : SearchResult::kImpossible));
+  }
+  CHECK(explained > 100);
+  CHECK(impossible > 100);
+}
+
+TEST_CASE("a history of 300 operations with unknown ones is searched soon") {
+  Tale tale;
+  std::uint32_t current = tale.Put(0, 1);
+  for (int i = 1; i < 100; ++i) {
+    const int at = i * 10;
+    tale.Put(at, at + 1, Ending::kUnknown);
+    const auto next = tale.Put(at + 2, at + 6);
+    tale.Get(at + 3, at + 4, {current, current, current});
+    tale.Get(at + 5, at + 8, {next, next, next});
+    current = next;
+  }
+  tale.IsGood();
+}
+
+}  // namespace
+}  // namespace ers::sim

@@ -1,0 +1,90 @@
+#include "sim/history.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <utility>
+
+namespace ers::sim {
+namespace {
+
+double Milliseconds(TimePoint time) {
+  return static_cast<double>(time.time_since_epoch().count()) / 1e6;
+}
+
+}  // namespace
+
+std::string Describe(const Operation& operation) {
+  constexpr const char* kKinds[] = {"put", "update", "get", "delete",
+                                    "transition"};
+  constexpr const char* kEndings[] = {"never told", "acked", "not found",
+                                      "did not happen", "outcome unknown"};
+  std::string text =
+      fmt::format("{} {} by client {} [{} ms, {}] {}",
+                  kKinds[static_cast<int>(operation.kind)], operation.id,
+                  operation.client, Milliseconds(operation.invoked),
+                  operation.ending == Ending::kOpen
+                      ? "open"
+                      : fmt::format("{} ms", Milliseconds(operation.returned)),
+                  kEndings[static_cast<int>(operation.ending)]);
+  if (!operation.cells.empty()) {
+    text += " reading";
+    for (const std::uint32_t cell : operation.cells) {
+      text += fmt::format(" {}", cell);
+    }
+  }
+  return text;
+}
+
+std::uint32_t History::Add(Operation operation) {
+  operation.id = static_cast<std::uint32_t>(operations_.size() + 1);
+  operations_.push_back(std::move(operation));
+  return operations_.back().id;
+}
+
+std::uint32_t History::Begin(int client, std::string key, OperationKind kind,
+                             TimePoint now) {
+  Operation operation;
+  operation.client = client;
+  operation.key = std::move(key);
+  operation.kind = kind;
+  operation.invoked = now;
+  return Add(std::move(operation));
+}
+
+std::uint32_t History::BeginPut(int client, std::string key, std::size_t cells,
+                                TimePoint now, std::uint64_t attributes) {
+  const std::uint32_t id =
+      Begin(client, std::move(key), OperationKind::kPut, now);
+  operations_.back().cell_count = cells;
+  operations_.back().attributes_put = attributes;
+  return id;
+}
+
+std::uint32_t History::BeginUpdate(int client, std::string key,
+                                   std::size_t first_cell,
+                                   std::size_t cell_count, TimePoint now) {
+  const std::uint32_t id =
+      Begin(client, std::move(key), OperationKind::kUpdate, now);
+  operations_.back().first_cell = first_cell;
+  operations_.back().cell_count = cell_count;
+  return id;
+}
+
+void History::End(std::uint32_t id, Ending ending, TimePoint now) {
+  Operation& operation = operations_[id - 1];
+  assert(operation.ending == Ending::kOpen);
+  operation.ending = ending;
+  operation.returned = now;
+}
+
+void History::EndGet(std::uint32_t id, Cells cells, TimePoint now,
+                     std::uint64_t client_cas, std::uint64_t attributes) {
+  End(id, Ending::kAcked, now);
+  Operation& operation = operations_[id - 1];
+  operation.cells = std::move(cells);
+  operation.client_cas = client_cas;
+  operation.attributes = attributes;
+}
+
+}  // namespace ers::sim

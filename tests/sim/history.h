@@ -1,0 +1,97 @@
+// History: what the clients of a run asked for, when, and what they were told.
+//
+// Values are known by who wrote them. A driver stores values of a fixed number
+// of cells (any bytes; a cell may be a block's worth); a PUT writes its own
+// operation number into every cell, an UPDATE into a range of them, and a GET
+// hands back the numbers it found. So a mix of two values, a change applied
+// twice and a change out of nowhere all show.
+#ifndef ERS_TESTS_SIM_HISTORY_H_
+#define ERS_TESTS_SIM_HISTORY_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "net/runtime.h"
+
+namespace ers::sim {
+
+using net::TimePoint;
+
+enum class OperationKind : std::uint8_t {
+  kPut,
+  kUpdate,
+  kGet,
+  kDelete,
+  kTransition,  // and any change that keeps the content: touch, repair
+};
+
+enum class Ending : std::uint8_t {
+  kOpen,      // never told: under way, or its process was killed
+  kAcked,     // done; for kGet: a value was read
+  kNotFound,  // told that there is no object: an observation of a miss
+  kFailed,    // told that it did not happen; a kGet that read nothing
+  kUnknown,   // told that the outcome is unknown
+};
+
+// Number of the operation that wrote each cell; 0 is no operation.
+using Cells = std::vector<std::uint32_t>;
+
+struct Operation {
+  std::uint32_t id = 0;  // from 1, in the order of Begin
+  int client = 0;
+  std::string key;
+  OperationKind kind = OperationKind::kGet;
+  // kPut: how many cells. kUpdate: which of them; beyond the end of the value
+  // it cannot be acked.
+  std::size_t first_cell = 0;
+  std::size_t cell_count = 0;
+
+  TimePoint invoked{};
+  TimePoint returned = TimePoint::max();
+  Ending ending = Ending::kOpen;
+  // kGet that was acked: what was read. `client_cas` 0: not looked at.
+  Cells cells;
+  std::uint64_t client_cas = 0;
+  std::uint64_t attributes = 0;  // flags and expiry, hashed by the driver
+
+  // For kPut: what a GET must show with it; 0: not looked at.
+  std::uint64_t attributes_put = 0;
+};
+
+// "put 17 by client 2 [1.5 ms, 2.25 ms] acked".
+std::string Describe(const Operation& operation);
+
+// One thread.
+class History {
+ public:
+  // Times are the caller's, from one clock. Returns the operation's number.
+  std::uint32_t BeginPut(int client, std::string key, std::size_t cells,
+                         TimePoint now, std::uint64_t attributes = 0);
+  std::uint32_t BeginUpdate(int client, std::string key, std::size_t first_cell,
+                            std::size_t cell_count, TimePoint now);
+  // kGet, kDelete or kTransition.
+  std::uint32_t Begin(int client, std::string key, OperationKind kind,
+                      TimePoint now);
+  void End(std::uint32_t id, Ending ending, TimePoint now);
+  // The end of a GET that found a value.
+  void EndGet(std::uint32_t id, Cells cells, TimePoint now,
+              std::uint64_t client_cas = 0, std::uint64_t attributes = 0);
+
+  [[nodiscard]] const std::vector<Operation>& operations() const {
+    return operations_;
+  }
+  [[nodiscard]] const Operation& at(std::uint32_t id) const {
+    return operations_[id - 1];
+  }
+
+ private:
+  std::uint32_t Add(Operation operation);
+
+  std::vector<Operation> operations_;
+};
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_HISTORY_H_

@@ -1,0 +1,179 @@
+// SearchOrder: is there an order of one key's operations that explains what
+// every client was told?
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "sim/checker.h"
+
+namespace ers::sim {
+namespace {
+
+// 0 is the absent state; others number the contents met so far.
+using State = std::uint32_t;
+
+class Search {
+ public:
+  Search(const std::vector<const Operation*>& operations,
+         const CheckOptions& options)
+      : options_(options) {
+    for (const Operation* operation : operations) {
+      if (Matters(*operation, operations)) operations_.push_back(operation);
+    }
+    std::sort(operations_.begin(), operations_.end(),
+              [](const Operation* a, const Operation* b) {
+                return a->invoked < b->invoked;
+              });
+    done_.assign((operations_.size() + 7) / 8, '\0');
+    left_ = static_cast<std::size_t>(
+        std::count_if(operations_.begin(), operations_.end(), &Told));
+  }
+
+  SearchResult Run() {
+    if (Explain(0, 0)) return SearchResult::kExplained;
+    return steps_ > options_.search_limit ? SearchResult::kGaveUp
+                                          : SearchResult::kImpossible;
+  }
+
+ private:
+  // It happened, or was seen not to, before its client went on.
+  static bool Told(const Operation* operation) {
+    return operation->ending == Ending::kAcked ||
+           operation->ending == Ending::kNotFound;
+  }
+  static bool Matters(const Operation& operation,
+                      const std::vector<const Operation*>& all) {
+    if (operation.ending == Ending::kFailed) return false;
+    if (Told(&operation)) return true;
+    if (operation.kind == OperationKind::kUpdate) {
+      // One of unknown outcome that nobody saw explains nothing.
+      return std::any_of(all.begin(), all.end(), [&](const Operation* other) {
+        return std::find(other->cells.begin(), other->cells.end(),
+                         operation.id) != other->cells.end();
+      });
+    }
+    return operation.kind == OperationKind::kPut ||
+           operation.kind == OperationKind::kDelete;
+  }
+
+  [[nodiscard]] bool IsDone(std::size_t i) const {
+    return (done_[i / 8] >> (i % 8) & 1) != 0;
+  }
+  void Flip(std::size_t i) {
+    done_[i / 8] = static_cast<char>(done_[i / 8] ^ (1 << (i % 8)));
+  }
+
+  State Number(Cells cells) {
+    const auto [found, added] = numbers_.try_emplace(
+        std::move(cells), static_cast<State>(contents_.size() + 1));
+    if (added) contents_.push_back(&found->first);
+    return found->second;
+  }
+
+  // False: it cannot happen in `state`.
+  bool Apply(const Operation& operation, State state, State* after) {
+    *after = state;
+    if (operation.ending == Ending::kNotFound) {
+      *after = 0;
+      return state == 0 || options_.values_may_vanish;
+    }
+    switch (operation.kind) {
+      case OperationKind::kPut:
+        *after = Number(Cells(operation.cell_count, operation.id));
+        return true;
+      case OperationKind::kUpdate: {
+        if (state == 0) return false;
+        Cells cells = *contents_[state - 1];
+        const std::size_t end = operation.first_cell + operation.cell_count;
+        if (end > cells.size()) return false;
+        for (std::size_t i = operation.first_cell; i < end; ++i) {
+          cells[i] = operation.id;
+        }
+        *after = Number(std::move(cells));
+        return true;
+      }
+      case OperationKind::kGet:
+        return state != 0 && *contents_[state - 1] == operation.cells;
+      case OperationKind::kDelete:
+        *after = 0;
+        return state != 0;
+      case OperationKind::kTransition:
+        return state != 0;
+    }
+    return false;
+  }
+
+  // From `low` on, in the order of invocation: those that may come next.
+  std::vector<std::size_t> Candidates(std::size_t low) const {
+    TimePoint first_return = TimePoint::max();
+    std::vector<std::size_t> found;
+    for (std::size_t i = low; i < operations_.size(); ++i) {
+      const Operation& operation = *operations_[i];
+      if (operation.invoked > first_return) break;
+      if (IsDone(i)) continue;
+      found.push_back(i);
+      if (Told(&operation)) {
+        first_return = std::min(first_return, operation.returned);
+      }
+    }
+    std::stable_partition(found.begin(), found.end(),
+                          [&](std::size_t i) { return Told(operations_[i]); });
+    return found;
+  }
+
+  bool Explain(std::size_t low, State state) {
+    if (left_ == 0) return true;
+    std::string visited = done_;
+    visited.append(std::to_string(state));
+    if (!visited_.insert(std::move(visited)).second) return false;
+    if (++steps_ > options_.search_limit) return false;
+    while (low < operations_.size() && IsDone(low)) ++low;
+    const std::vector<std::size_t> candidates = Candidates(low);
+    // What is true now and changes nothing may as well come now.
+    for (const std::size_t i : candidates) {
+      State after = state;
+      if (Told(operations_[i]) && Apply(*operations_[i], state, &after) &&
+          after == state) {
+        return Try(i, low, after);
+      }
+    }
+    return std::any_of(candidates.begin(), candidates.end(),
+                       [&](std::size_t i) {
+                         State after = state;
+                         return Apply(*operations_[i], state, &after) &&
+                                after != state && Try(i, low, after);
+                       });
+  }
+
+  bool Try(std::size_t i, std::size_t low, State after) {
+    const std::size_t told = Told(operations_[i]) ? 1 : 0;
+    Flip(i);
+    left_ -= told;
+    const bool explained = Explain(low, after);
+    left_ += told;
+    Flip(i);
+    return explained;
+  }
+
+  const CheckOptions& options_;
+  std::vector<const Operation*> operations_;
+  std::string done_;      // one bit each
+  std::size_t left_ = 0;  // told and not done
+  std::size_t steps_ = 0;
+  std::map<Cells, State> numbers_;
+  std::vector<const Cells*> contents_;
+  std::unordered_set<std::string> visited_;
+};
+
+}  // namespace
+
+SearchResult SearchOrder(const std::vector<const Operation*>& operations,
+                         const CheckOptions& options) {
+  return Search(operations, options).Run();
+}
+
+}  // namespace ers::sim

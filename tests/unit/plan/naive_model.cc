@@ -1,0 +1,188 @@
+#include "unit/plan/naive_model.h"
+
+#include <cstdlib>
+#include <numeric>
+#include <stdexcept>
+
+#include "unit/code/reference.h"
+
+extern "C" {
+#include <jerasure.h>
+#include <reed_sol.h>
+}
+
+namespace naive {
+namespace {
+
+int LeastCommonMultiple(int a, int b) {
+  int multiple = a;
+  while (multiple % b != 0) multiple += a;
+  return multiple;
+}
+
+}  // namespace
+
+Model::Model(const Parameters& parameters, std::mt19937& random)
+    : p_(parameters),
+      l_(LeastCommonMultiple(parameters.k, parameters.kp)),
+      row_(l_, -1),
+      node_(l_, -1),
+      stripe_(l_, -1),
+      logical_(l_, -1),
+      wide_matrix_(reed_sol_vandermonde_coding_matrix(p_.kp, p_.m, 8)),
+      narrow_matrix_(reed_sol_vandermonde_coding_matrix(p_.k, p_.m, 8)) {
+  PlaceAll();
+  const bool elastic = p_.family != "rep" && p_.family != "rs";
+  const int parity =
+      p_.m * stripes(false) + (elastic ? p_.m * stripes(true) : 0);
+  contents_.resize(l_ + parity);
+  for (int d = 0; d < l_; ++d) {
+    for (auto& byte : contents_[d].bytes) {
+      byte = static_cast<std::uint8_t>(random());
+    }
+  }
+  const std::vector<Block> data(contents_.begin(), contents_.begin() + l_);
+  for (const bool wide : {false, true}) {
+    if (wide && !elastic) continue;
+    for (int s = 0; s < stripes(wide); ++s) {
+      const auto blocks = Encode(wide, s, data);
+      for (int p = 0; p < p_.m; ++p) {
+        contents_[parity_id(wide, s, p)] = blocks[p];
+      }
+    }
+  }
+}
+
+Model::~Model() {
+  std::free(wide_matrix_);
+  std::free(narrow_matrix_);
+}
+
+void Model::PlaceAll() {
+  if (p_.family == "ers2") return PlaceErs2();
+  for (int j = 0; j < l_; ++j) {
+    if (p_.family == "srs") {
+      // Down the columns; the logical columns likewise.
+      node_[j] = j / (l_ / p_.kp);
+      row_[j] = j % (l_ / p_.kp);
+      logical_[j] = j / (l_ / p_.k);
+      stripe_[j] = j % (l_ / p_.k);
+    } else {
+      row_[j] = j / p_.kp;
+      node_[j] = j % p_.kp;
+      stripe_[j] = j / p_.k;
+      logical_[j] = j % p_.k;
+    }
+  }
+}
+
+// Draws the grid of the paper's figure 4 cell by cell: first the stripes that
+// fit into a row, then the others into whatever cells stayed empty.
+void Model::PlaceErs2() {
+  const int rows = l_ / p_.kp;
+  const int q = p_.kp / p_.k;
+  const int r = p_.kp % p_.k;
+  const int alpha = q * rows;
+  const int beta = l_ / p_.k - alpha;
+  std::vector<std::vector<int>> grid(rows, std::vector<int>(p_.kp, -1));
+  std::vector<std::vector<int>> empty(rows);  // columns, in order of taking
+  int next = 0;
+  for (int i = 0; i < rows; ++i) {
+    int column = i < beta ? i * (p_.k - r) : (i - beta + 1) * r;
+    for (int n = 0; n < q * p_.k; ++n) grid[i][column++ % p_.kp] = next++;
+    for (int n = q * p_.k; n < p_.kp; ++n) {
+      empty[i].push_back(column++ % p_.kp);
+    }
+  }
+  int row = beta;
+  std::size_t used = 0;
+  for (int i = 0; i < beta; ++i) {
+    for (const int column : empty[i]) grid[i][column] = next++;
+    for (int n = 0; n < p_.k - r; ++n) {
+      grid[row][empty[row][used++]] = next++;
+      if (used == empty[row].size()) {
+        used = 0;
+        ++row;
+      }
+    }
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int column = 0; column < p_.kp; ++column) {
+      const int j = grid[i][column];
+      if (j < 0) throw std::logic_error("a cell stayed empty");
+      row_[j] = i;
+      node_[j] = column;
+      stripe_[j] = j / p_.k;
+      logical_[j] = j % p_.k;
+    }
+  }
+}
+
+int Model::parity_id(bool wide, int stripe, int p) const {
+  return l_ + (wide ? p_.m * stripes(false) : 0) + stripe * p_.m + p;
+}
+
+int Model::stripe_of(int data, bool wide) const {
+  return wide ? row_[data] : stripe_[data];
+}
+
+std::vector<int> Model::members(bool wide, int stripe) const {
+  std::vector<int> found;
+  for (int j = 0; j < l_; ++j) {
+    if (stripe_of(j, wide) == stripe) found.push_back(j);
+  }
+  return found;
+}
+
+bool Model::stored(int id, bool wide) const {
+  const int first = parity_id(wide, 0, 0);
+  return id < l_ || (id >= first && id < first + p_.m * stripes(wide));
+}
+
+int Model::stripe_of_block(int id, bool wide) const {
+  return id < l_ ? stripe_of(id, wide) : (id - parity_id(wide, 0, 0)) / p_.m;
+}
+
+int Model::node_of(int id) const {
+  return id < l_ ? node_[id] : p_.kp + (id - l_) % p_.m;
+}
+
+std::vector<Block> Model::Encode(bool wide, int stripe,
+                                 const std::vector<Block>& data) const {
+  const bool logical = !wide && p_.family == "srs";
+  const int columns = logical ? p_.k : p_.kp;
+  Block zero;
+  std::vector<Block> copies = data;
+  std::vector<Block> parity(p_.m);
+  std::vector<char*> inputs(columns,
+                            reinterpret_cast<char*>(zero.bytes.data()));
+  std::vector<char*> outputs;
+  for (int j = 0; j < l_; ++j) {
+    if (stripe_of(j, wide) != stripe) continue;
+    inputs[logical ? logical_[j] : node_[j]] =
+        reinterpret_cast<char*>(copies[j].bytes.data());
+  }
+  for (auto& block : parity) {
+    outputs.push_back(reinterpret_cast<char*>(block.bytes.data()));
+  }
+  jerasure_matrix_encode(columns, p_.m, 8,
+                         logical ? narrow_matrix_ : wide_matrix_, inputs.data(),
+                         outputs.data(), kBlockBytes);
+  return parity;
+}
+
+const std::array<std::array<std::uint8_t, 256>, 256>& Products() {
+  static const auto products = [] {
+    std::array<std::array<std::uint8_t, 256>, 256> table{};
+    for (int a = 0; a < 256; ++a) {
+      for (int b = 0; b < 256; ++b) {
+        table[a][b] = BitwiseProduct(static_cast<std::uint8_t>(a),
+                                     static_cast<std::uint8_t>(b));
+      }
+    }
+    return table;
+  }();
+  return products;
+}
+
+}  // namespace naive

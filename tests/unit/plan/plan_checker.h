@@ -1,0 +1,71 @@
+// Runs plans on bytes and holds the results against the naive model.
+#ifndef ERS_TESTS_UNIT_PLAN_PLAN_CHECKER_H_
+#define ERS_TESTS_UNIT_PLAN_PLAN_CHECKER_H_
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "plan/planners.h"
+#include "unit/plan/naive_model.h"
+
+namespace ers::plan {
+
+// Checks that every planner's plan is right for one scheme. Checks return what
+// is wrong, or an empty string.
+class PlanChecker {
+ public:
+  PlanChecker(const naive::Parameters& parameters, std::mt19937& random);
+
+  const naive::Model& model() const { return model_; }
+  const Geometry& geometry() const { return geometry_; }
+  bool elastic() const { return geometry_.scheme().elastic(); }
+
+  // The library's ids, nodes and stripes against the model's.
+  std::string CheckLayout() const;
+  // Every planner, with up to m nodes dead.
+  std::string CheckAll(const Missing& missing);
+  std::string CheckTransition(Width from, TransitionVariant variant,
+                              const Missing& missing) const;
+  std::string CheckPut(Width width, const Missing& missing) const;
+  std::string CheckGet(Width width, const std::vector<BlockId>& wanted,
+                       const Missing& missing) const;
+  std::string CheckUpdate(Width width, const std::vector<BlockId>& touched,
+                          const std::vector<BlockId>& keep,
+                          const Missing& missing);
+  std::string CheckRebuild(Width width, const std::vector<BlockId>& lost,
+                           const Missing& missing) const;
+
+  // Random choices for one of the above; `missing.dead_nodes` unchanged.
+  std::vector<BlockId> RandomData();
+  // Up to m blocks of each stripe of `width`, on live nodes too.
+  Missing RandomMissing(Width width);
+
+ private:
+  struct Outcome {
+    std::string error;
+    std::map<BlockId, naive::Block> outputs;
+    std::map<BlockId, bool> from_reads_alone;
+  };
+  // `stripe_limit`: also demand at most k reads per stripe.
+  Outcome Run(const Plan& plan, Width stored, const Missing& missing,
+              const std::map<BlockId, naive::Block>& given,
+              bool stripe_limit) const;
+  // plan.writes and plan.unwritten are `changed`, split by dead nodes, and the
+  // steps make what of the written is not given.
+  std::string CheckWrites(const Plan& plan, const Missing& missing,
+                          std::vector<BlockId> changed) const;
+  std::string Compare(const Outcome& outcome, Width width,
+                      const std::vector<naive::Block>& new_data) const;
+  std::vector<naive::Block> OldData() const;
+
+  naive::Model model_;
+  Geometry geometry_;
+  std::mt19937& random_;
+};
+
+}  // namespace ers::plan
+
+#endif  // ERS_TESTS_UNIT_PLAN_PLAN_CHECKER_H_
