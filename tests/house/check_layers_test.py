@@ -41,7 +41,7 @@ FORBIDDEN = (
     ("libers/src/net/a.cc", "store/manifest.h"),
     ("libers/src/net/a.cc", "jerasure.h"),
     ("libers/src/store/a.cc", "client/a.h"),
-    ("libers/src/store/a.cc", "ers/client.h"),
+    ("libers/src/store/a.cc", "ers/ers.h"),
     ("libers/src/store/a.cc", "event2/event.h"),
     ("libers/src/store/a.cc", "isa-l/erasure_code.h"),
     ("libers/src/client/a.cc", "proxy/a.h"),
