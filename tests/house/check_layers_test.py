@@ -41,7 +41,7 @@ FORBIDDEN = (
     ("libers/src/net/a.cc", "store/manifest.h"),
     ("libers/src/net/a.cc", "jerasure.h"),
     ("libers/src/store/a.cc", "client/a.h"),
-    ("libers/src/store/a.cc", "ers/client.h"),
+    ("libers/src/store/a.cc", "ers/ers.h"),
     ("libers/src/store/a.cc", "event2/event.h"),
     ("libers/src/store/a.cc", "isa-l/erasure_code.h"),
     ("libers/src/client/a.cc", "proxy/a.h"),
@@ -54,30 +54,39 @@ FORBIDDEN = (
 )
 
 
-def check(path, line):
+def check(cases):
+    """What check-layers says of a tree with one file per (path, line)."""
     with tempfile.TemporaryDirectory() as top:
-        os.makedirs(os.path.join(top, os.path.dirname(path)))
-        with open(os.path.join(top, path), "w", encoding="utf-8") as file:
-            file.write(f"// first\n{line}\n")
+        for path, line in cases:
+            path = os.path.join(top, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"// first\n{line}\n")
         return subprocess.run([sys.executable, TOOL, top], check=False,
                               capture_output=True, text=True)
+
+
+def numbered(path, number):
+    stem, suffix = os.path.splitext(path)
+    return f"{stem}{number}{suffix}"
 
 
 class CheckLayersTest(unittest.TestCase):
 
     def test_allowed_includes_pass(self):
-        for path, included in ALLOWED:
-            with self.subTest(path=path, included=included):
-                result = check(path, f'#include "{included}"')
-                self.assertEqual(result.returncode, 0, result.stdout)
+        result = check([(numbered(path, i), f'#include "{included}"')
+                        for i, (path, included) in enumerate(ALLOWED)])
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn(f"{len(ALLOWED)} files checked", result.stdout)
 
     def test_forbidden_includes_are_named_with_their_line(self):
-        for path, included in FORBIDDEN:
-            for line in (f'#include "{included}"', f"#  include <{included}>"):
-                with self.subTest(path=path, line=line):
-                    result = check(path, line)
-                    self.assertEqual(result.returncode, 1, result.stdout)
-                    self.assertIn(f"{path}:2: {included}: ", result.stdout)
+        for form in ('#include "%s"', "#  include <%s>"):
+            result = check([(numbered(path, i), form % included)
+                            for i, (path, included) in enumerate(FORBIDDEN)])
+            self.assertEqual(result.returncode, 1, result.stdout)
+            for i, (path, included) in enumerate(FORBIDDEN):
+                self.assertIn(f"{numbered(path, i)}:2: {included}: ",
+                              result.stdout)
 
     def test_a_tree_without_sources_is_a_fault(self):
         with tempfile.TemporaryDirectory() as top:
