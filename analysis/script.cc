@@ -31,6 +31,7 @@ Result<std::string> FindFiguresScript() {
 
 Status RunProgram(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
