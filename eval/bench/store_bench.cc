@@ -21,10 +21,9 @@ bool ChangesContent(Case c) { return c == Case::kPut || c == Case::kUpdate; }
 class StoreBench {
  public:
   StoreBench(const StoreOptions& options, std::string tag)
-      : options_(options), random_(options.seed) {
+      : options_(options), tag_(std::move(tag)), random_(options.seed) {
     contents_.resize(options.keys);
     for (std::size_t i = 0; i < options.keys; ++i) {
-      keys_.push_back({i, fmt::format("{}-{}", tag, i)});
       contents_[i].resize(options.bytes);
       for (std::size_t at = 0; at < options.bytes;
            at += sizeof(std::uint64_t)) {
@@ -36,7 +35,12 @@ class StoreBench {
   }
 
   void Add(std::unique_ptr<Contender> contender) {
-    contenders_.push_back(Turn{std::move(contender), {}, {}});
+    // Keys of its own: a plain item and an object cannot share one.
+    std::vector<Key> keys;
+    for (std::size_t i = 0; i < options_.keys; ++i) {
+      keys.push_back({i, fmt::format("{}-{}-{}", tag_, contender->name(), i)});
+    }
+    contenders_.push_back(Turn{std::move(contender), std::move(keys), {}, {}});
   }
 
   Status Run() {
@@ -64,6 +68,7 @@ class StoreBench {
  private:
   struct Turn {
     std::unique_ptr<Contender> contender;
+    std::vector<Key> keys;
     std::map<std::size_t, Width> widths;  // by Key::number
     std::map<Case, std::vector<double>> samples;
   };
@@ -71,7 +76,7 @@ class StoreBench {
   // Every key gets a value once, so that no case meets an empty server.
   Status Load() {
     for (Turn& turn : contenders_) {
-      for (const Key& key : keys_) {
+      for (const Key& key : turn.keys) {
         Status put = turn.contender->Put(key, contents_[key.number]);
         if (put.ok()) put = Verify(turn, key);
         if (!put.ok()) return Name(turn, Case::kPut, put);
@@ -82,10 +87,10 @@ class StoreBench {
   }
 
   Status Repeat(std::size_t number, bool counted) {
-    const Key& key = keys_[number % keys_.size()];
+    const std::size_t place = number % options_.keys;
     for (const Case c : options_.cases) {
       Range range;
-      if (ChangesContent(c)) range = NewContent(c, key);
+      if (ChangesContent(c)) range = NewContent(c, place);
       std::vector<std::size_t> order(contenders_.size());
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
       std::shuffle(order.begin(), order.end(), random_);
@@ -94,6 +99,7 @@ class StoreBench {
           return {StatusCode::kUnavailable, "interrupted"};
         }
         Turn& turn = contenders_[i];
+        const Key& key = turn.keys[place];
         const bool measures = turn.contender->Measures(c);
         if (!measures && !ChangesContent(c)) continue;
         Status done = Time(turn, c, key, range, counted && measures);
@@ -104,8 +110,8 @@ class StoreBench {
   }
 
   // The next content of a key, the same for every contender.
-  Range NewContent(Case c, const Key& key) {
-    std::vector<std::byte>& content = contents_[key.number];
+  Range NewContent(Case c, std::size_t place) {
+    std::vector<std::byte>& content = contents_[place];
     Range range{0, content.size()};
     if (c == Case::kUpdate) {
       range.length = std::min(options_.update_bytes, content.size());
@@ -187,7 +193,7 @@ class StoreBench {
   // Given servers are left as they were found.
   Status Clean() {
     for (Turn& turn : contenders_) {
-      for (const Key& key : keys_) {
+      for (const Key& key : turn.keys) {
         Status removed = turn.contender->Remove(key);
         if (!removed.ok()) return removed;
       }
@@ -196,8 +202,8 @@ class StoreBench {
   }
 
   const StoreOptions& options_;
+  const std::string tag_;
   std::mt19937_64 random_;
-  std::vector<Key> keys_;
   std::vector<std::vector<std::byte>> contents_;  // by Key::number
   std::vector<Turn> contenders_;
 };

@@ -67,6 +67,9 @@ struct Request {
   std::uint64_t only_connection = 0;
   // Non-empty: only to the server process of this boot mark, else kNotSent.
   std::string_view only_boot;
+  // May wait for the next request to the same server, a short while: nobody is
+  // in a hurry for it. Its timeout counts from when it leaves.
+  bool lazy = false;
   Duration timeout{};  // from Submit to reply; 0: the link's
 
   Outcome outcome = Outcome::kPending;

@@ -9,6 +9,9 @@
 namespace ers::net {
 namespace {
 
+// How long, and how many, lazy requests wait for others to leave with.
+constexpr Duration kLazyDelay = std::chrono::milliseconds(20);
+constexpr int kMaxLazyWaiting = 64;
 // Doublings of the backoff; more only overflow.
 constexpr int kMaxDoublings = 20;
 
@@ -31,6 +34,7 @@ ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
       guard_(guard),
       retry_timer_(runtime.NewTimer([this] { OnRetryTimer(); })),
       deadline_timer_(runtime.NewTimer([this] { OnDeadline(); })),
+      lazy_timer_(runtime.NewTimer([this] { WantTurn(); })),
       handshake_(options_.nonce_key),
       turn_(new Turn) {
   turn_->link = this;
@@ -68,13 +72,22 @@ void ServerLink::Impl::Submit(Request& request) {
     End(request, Outcome::kNotSent);
     return;
   }
-  const Duration timeout =
-      request.timeout.count() > 0 ? request.timeout : options_.request_timeout;
-  request.deadline = runtime_.Now() + timeout;
   waiting_.Push(request);
+  if (request.lazy && state_ == State::kUp) {
+    request.deadline = TimePoint::max();
+    if (lazy_waiting_++ == 0) lazy_timer_->Start(kLazyDelay);
+    if (lazy_waiting_ == kMaxLazyWaiting) WantTurn();
+    return;
+  }
+  request.deadline = runtime_.Now() + TimeoutOf(request);
   ArmDeadline(request.deadline);
   if (state_ == State::kIdle) Connect();
   if (state_ == State::kUp) WantTurn();
+}
+
+Duration ServerLink::Impl::TimeoutOf(const Request& request) const {
+  return request.timeout.count() > 0 ? request.timeout
+                                     : options_.request_timeout;
 }
 
 void ServerLink::Impl::End(Request& request, Outcome outcome) {
@@ -119,7 +132,7 @@ void ServerLink::Impl::OnReadable() { ReadAvailable(); }
 
 void ServerLink::Impl::OnWritable() { Write(); }
 
-void ServerLink::Impl::OnFailed(const std::string& reason) { Fail(reason); }
+void ServerLink::Impl::OnFailed(const std::string& reason) { Cut(reason); }
 
 void ServerLink::Impl::OnHandshakeReply(Request& reply) {
   switch (handshake_.OnReply(reply)) {
@@ -177,6 +190,16 @@ void ServerLink::Impl::Fail(const std::string& reason, State state) {
   state_ = state;
   failed_before_ = true;
   retry_timer_->Start(Backoff());
+}
+
+// The stream broke. That alone does not make a server dead: it may only have
+// closed an idle connection. Requests wait for one more try, as for the first.
+void ServerLink::Impl::Cut(const std::string& reason) {
+  const bool was_up = state_ == State::kUp;
+  Fail(reason);
+  if (!was_up) return;
+  failed_before_ = false;
+  Connect();
 }
 
 // Doubles from try to try, and half of it is chance: proxies that lost the
@@ -260,6 +283,8 @@ ServerLink::ServerLink(Runtime& runtime, Endpoint endpoint, int member,
 ServerLink::~ServerLink() = default;
 
 void ServerLink::Submit(Request& request) { impl_->Submit(request); }
+void ServerLink::Flush() { impl_->Flush(); }
+
 void ServerLink::Abort(const std::string& reason) { impl_->Abort(reason); }
 ServerLink::State ServerLink::state() const { return impl_->state(); }
 int ServerLink::member() const { return impl_->member(); }

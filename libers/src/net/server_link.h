@@ -8,7 +8,10 @@
 //   connecting  TCP connect, then the handshake (version, stats, settings, boot
 //               mark); requests wait only if the link has not failed before
 //   up          requests flow
-//   failed      the last try or connection failed; requests end at once with
+//               (a connection that breaks is made anew at once, as the first
+//               was)
+//   failed      the last try failed, or a deadline passed; requests end at once
+//   with
 //               kNotSent, while probes go on in the background with backoff:
 //               nobody waits for a dead server twice
 //   refused     the server answers but must not be used (too old, or the guard
@@ -88,6 +91,9 @@ class ServerLink {
   // Drops the connection: sent requests end as kLost. Used when a member
   // leaves the view. The link probes again with backoff. No-op while idle.
   void Abort(const std::string& reason);
+
+  // Sends lazy requests now.
+  void Flush();
 
   enum class State : std::uint8_t {
     kIdle,

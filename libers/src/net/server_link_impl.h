@@ -30,6 +30,7 @@ class ServerLink::Impl : private StreamHandler {
 
   void Submit(Request& request);
   void Abort(const std::string& reason);
+  void Flush() { WantTurn(); }
 
   State state() const { return state_; }
   int member() const { return member_; }
@@ -86,6 +87,8 @@ class ServerLink::Impl : private StreamHandler {
 
   void End(Request& request, Outcome outcome);
   void Fail(const std::string& reason, State state = State::kFailed);
+  void Cut(const std::string& reason);
+  Duration TimeoutOf(const Request& request) const;
   void EndOpenRequests();
   void DropStream();
   Duration Backoff();
@@ -107,6 +110,8 @@ class ServerLink::Impl : private StreamHandler {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Timer> retry_timer_;  // connecting: its end; failed: backoff
   std::unique_ptr<Timer> deadline_timer_;
+  std::unique_ptr<Timer> lazy_timer_;
+  int lazy_waiting_ = 0;  // requests since the last write
   TimePoint armed_deadline_ = TimePoint::max();
   Handshake handshake_;
 

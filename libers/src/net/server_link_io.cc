@@ -21,6 +21,7 @@ constexpr int kReadsPerTurn = 32;
 // --- Writing ----------------------------------------------------------------
 
 void ServerLink::Impl::Write() {
+  lazy_waiting_ = 0;
   do {
     if (batch_.empty()) FillBatch();
   } while (!batch_.empty() && FlushBatch());
@@ -36,6 +37,10 @@ void ServerLink::Impl::FillBatch() {
     if (!MayLeave(request)) {
       End(queue.Pop(), Outcome::kNotSent);
       continue;
+    }
+    if (request.lazy) {
+      request.deadline = runtime_.Now() + TimeoutOf(request);
+      ArmDeadline(request.deadline);
     }
     const bool metadump = request.verb == Verb::kMetadump;
     // The server refuses a dump that is pipelined behind a command, and does
@@ -64,7 +69,7 @@ bool ServerLink::Impl::FlushBatch() {
         stream_->WriteV(batch_.pieces(), batch_.piece_count());
     const bool full = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
     if (moved < 0 && !full) {
-      Fail("cannot send: " + ErrnoText(errno));
+      Cut("cannot send: " + ErrnoText(errno));
       return false;
     }
     if (full != want_write_) stream_->WantWrite(want_write_ = full);
@@ -112,11 +117,11 @@ void ServerLink::Impl::ReadAvailable() {
     const ssize_t moved = stream_->ReadV(pieces.data(), count);
     if (moved < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      Fail(ErrnoText(errno));
+      Cut(ErrnoText(errno));
       return;
     }
     if (moved == 0) {
-      Fail("the server closed the connection");
+      Cut("the server closed the connection");
       return;
     }
     const auto bytes = static_cast<std::size_t>(moved);

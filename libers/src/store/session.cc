@@ -28,7 +28,7 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
 }
 
 Session::~Session() {
-  for (const auto& link : links_) link->Abort("the client is closing");
+  for (const auto& link : links_) link->Flush();
   runtime_.RunUntil([this] { return detached_ == 0; });
 }
 

@@ -307,7 +307,8 @@ TEST_CASE("a connection cut at any byte loses what was sent, and only that") {
       REQUIRE((second.outcome == Outcome::kOk) == (cut == replies.size()));
       if (cut < first_end) REQUIRE(first.outcome == Outcome::kLost);
       if (cut < replies.size()) REQUIRE(second.outcome == Outcome::kLost);
-      REQUIRE(f.link->state() == State::kFailed);
+      REQUIRE(f.link->state() == State::kUp);  // made anew at once
+      REQUIRE(f.link->connection() == 2);
       REQUIRE(f.link->last_error() == (how == 0
                                            ? "the server closed the connection"
                                            : "connection reset by peer"));
@@ -428,13 +429,49 @@ TEST_CASE("after a failure requests end at once while probes back off") {
     f.runtime.on_connect = Greet;
     f.runtime.RunUntil([&] { return f.link->state() == State::kUp; });
     Wire& wire = f.Up();
-    wire.closed = true;
-    f.runtime.Settle();
     const TimePoint failed = f.runtime.Now();
     const std::size_t tries = f.runtime.wires.size();
+    wire.closed = true;
+    f.runtime.Settle();
     f.runtime.RunUntil([&] { return f.runtime.wires.size() > tries; });
     CHECK(f.runtime.Now() - failed <= std::chrono::milliseconds(50));
   }
+}
+
+TEST_CASE("a lazy request leaves with the next one, or alone after a while") {
+  Fixture f;
+  Wire& wire = f.Up();
+  Call lazy(Verb::kDelete, "old");
+  lazy.lazy = true;
+  f.link->Submit(lazy);
+  f.runtime.Settle();
+  CHECK(wire.writes == 0);
+  SECTION("with the next") {
+    Call next(Verb::kGet, "new");
+    f.link->Submit(next);
+    f.runtime.Settle();
+    CHECK(wire.writes == 1);
+    CHECK(wire.received.starts_with("md old"));
+    wire.outgoing = "HD\r\nEN\r\n";
+    f.runtime.Settle();
+    CHECK(next.outcome == Outcome::kMiss);
+  }
+  SECTION("alone") {
+    const TimePoint before = f.runtime.Now();
+    f.runtime.RunUntil([&] { return wire.writes == 1; });
+    CHECK(f.runtime.Now() - before <= std::chrono::milliseconds(20));
+    wire.outgoing = "HD\r\n";
+    f.runtime.Settle();
+  }
+  SECTION("when asked to") {
+    f.link->Flush();
+    f.runtime.Settle();
+    CHECK(wire.writes == 1);
+    wire.outgoing = "HD\r\n";
+    f.runtime.Settle();
+  }
+  CHECK(lazy.ends == 1);
+  CHECK(lazy.outcome == Outcome::kOk);
 }
 
 TEST_CASE("a server that takes no connection, or does not greet, is given up") {
