@@ -20,7 +20,7 @@ namespace ers::bench {
 // A value as memcached_get hands it out, in memory of its own.
 struct Fetched {
   struct Free {
-    void operator()(char* data) const { std::free(data); }
+    void operator()(char* memory) const { std::free(memory); }
   };
   std::unique_ptr<char, Free> data;
   std::size_t size = 0;

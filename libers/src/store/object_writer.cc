@@ -121,13 +121,16 @@ Status PlaceObject(Session& session, Manifest& manifest) {
                         "for at most {} (max_parity): choose a smaller m",
                         FormatScheme(scheme), scheme.m, view->max_parity)};
   }
-  std::vector<int> walk =
+  const std::vector<int> ring =
       session.cluster().ring.Walk(manifest.key, session.members());
-  const auto live_end = std::stable_partition(
-      walk.begin(), walk.end(),
-      [&session](int member) { return session.Writable(member); });
-  const auto live = static_cast<int>(live_end - walk.begin());
-  walk.resize(static_cast<std::size_t>(std::max(live, needed)));
+  std::vector<int> walk;
+  for (const int member : ring) {
+    if (session.Writable(member)) walk.push_back(member);
+  }
+  for (const int member : ring) {
+    if (static_cast<int>(walk.size()) >= needed) break;
+    if (!session.Writable(member)) walk.push_back(member);
+  }
   manifest.nodes.assign(walk.begin(), walk.end());
   const std::size_t block =
       SmallestItemLimit(session) -

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/crc32c.h"
 #include "ers/options.h"
@@ -128,11 +129,16 @@ Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {
   std::erase_if(homes.members, [&view](int member) {
     return view.members[member].state == MemberState::kDown;
   });
-  // Latest returned first, then by walk (the walk's order is kept).
-  std::stable_sort(homes.members.begin(), homes.members.end(),
-                   [&view](int a, int b) {
-                     return view.members[a].joined > view.members[b].joined;
-                   });
+  // Latest returned first, then by walk: an insertion keeps the walk's order,
+  // and there are only M+1 of them.
+  for (std::size_t i = 1; i < homes.members.size(); ++i) {
+    for (std::size_t j = i;
+         j > 0 && view.members[homes.members[j]].joined >
+                      view.members[homes.members[j - 1]].joined;
+         --j) {
+      std::swap(homes.members[j], homes.members[j - 1]);
+    }
+  }
   homes.judge_is_full =
       !homes.members.empty() &&
       view.members[homes.members.back()].state == MemberState::kFull;
