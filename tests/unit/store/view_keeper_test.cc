@@ -159,7 +159,7 @@ TEST_CASE("a state file that cannot be used is named, never passed over") {
   const TemporaryFolder folder;
   const std::string path = folder / "state";
   const ViewKeeper keeper(path);
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(), std::string("{}"), std::string("\0\xff", 2),
         std::string(test::kViewText.substr(1)),
         std::string(R"({"format":2,"crc32c":0})")}) {
