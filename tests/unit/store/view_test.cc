@@ -169,6 +169,12 @@ TEST_CASE("cluster options that cannot work name themselves") {
   CHECK_THAT(OptionError(bad), Contains("servers is empty"));
   bad.servers = "a:1,a:1";
   CHECK_THAT(OptionError(bad), Contains("twice"));
+  // The view record could not hold this name.
+  bad.servers = "/run/\xff\xfe";
+  CHECK_THAT(OptionError(bad), Contains("UTF-8"));
+  good.servers += ",/run/schl\xc3\xbcssel";
+  CHECK(OptionError(good) == "opened");
+  good.servers = "b:2,a:1:3,/run/x";
   for (const int parity : {-1, 3, 4}) {
     bad = good;
     bad.max_parity = parity;
