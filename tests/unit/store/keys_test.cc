@@ -63,7 +63,8 @@ TEST_CASE("a block's key is as docs/format.md shows it") {
   const std::uint64_t ones = ~std::uint64_t{0};
   CHECK(BlockKey({ones, ones}, {ones, ones}, ones) ==
         "ers!b_____________________w._____________________w.ffffffffffffffff");
-  CHECK(BlockKey(HashKey("movie"), test::kId, 0) == "@movie@");
+  CHECK(BlockKey(HashKey("movie"), test::kId, 0) ==
+        "ers!b6QGF9QPBwtcRMU4DsBK4LQ.AAECAwQFBgcICQoLDA0ODw.0");
 }
 
 }  // namespace
