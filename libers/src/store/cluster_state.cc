@@ -3,9 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace ers::store {
+namespace {
+
+// Names go into the view record, which is JSON and so UTF-8.
+bool IsUtf8(const std::string& name) {
+  using nlohmann::json;
+  const std::string text =
+      json(name).dump(-1, ' ', false, json::error_handler_t::ignore);
+  return json::parse(text) == name;
+}
+
+}  // namespace
 
 ClusterState::ClusterState(ClusterOptions cluster_options,
                            std::vector<net::Endpoint> sorted_endpoints)
@@ -22,6 +34,11 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(ClusterOptions options) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("{} servers are listed: at most {} are allowed",
                             endpoints->size(), kMaxMembers));
+  }
+  for (const net::Endpoint& endpoint : *endpoints) {
+    if (IsUtf8(endpoint.name())) continue;
+    return Fail(StatusCode::kInvalidArgument,
+                "servers: a unix socket's path is not UTF-8: rename it");
   }
   const int members = static_cast<int>(endpoints->size());
   if (options.max_parity < 0 || options.max_parity >= members) {

@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr std::uint64_t kFormat = 1;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
@@ -106,14 +106,20 @@ Result<View> DecodeView(std::string_view text) {
   }
   // The library's JSON accessors throw on a wrong type; nothing leaves here.
   try {
-    if (root.at("format").get<int>() > kFormat) {
+    // A damaged digit may make a number of another kind, which must not even be
+    // converted.
+    const json& format = root.at("format");
+    const json checksum = root.at("crc32c");
+    if (!format.is_number_unsigned() || !checksum.is_number_unsigned()) {
+      return Fail(StatusCode::kCorruption, "the view record is corrupted");
+    }
+    if (format.get<std::uint64_t>() > kFormat) {
       return Fail(StatusCode::kUnsupportedFormat,
                   "the view record was written by a newer version of this "
                   "library: upgrade it");
     }
-    const auto checksum = root.at("crc32c").get<std::uint32_t>();
     root.erase("crc32c");
-    if (checksum != Crc32c(root.dump())) {
+    if (checksum.get<std::uint64_t>() != Crc32c(root.dump())) {
       return Fail(StatusCode::kCorruption, "the view record is corrupted");
     }
     return FromJson(root);

@@ -1,0 +1,43 @@
+#include "ers/value.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <utility>
+
+namespace ers {
+namespace {
+
+TEST_CASE("a value keeps its memory while it need not grow") {
+  Value value;
+  CHECK(value.size() == 0);
+  CHECK(value.text().empty());
+  REQUIRE(value.Resize(100));
+  std::memset(value.data(), 'x', 100);
+  const std::byte* const memory = value.data();
+  REQUIRE(value.Resize(10));
+  CHECK(value.data() == memory);
+  CHECK(value.text() == "xxxxxxxxxx");
+  REQUIRE(value.Resize(100));
+  CHECK(value.data() == memory);
+  REQUIRE(value.Resize(0));
+  CHECK(value.size() == 0);
+  REQUIRE(value.Resize(1000));
+  std::memset(value.data(), 'y', 1000);
+  CHECK(value.bytes().size() == 1000);
+}
+
+TEST_CASE("moving a value moves its memory") {
+  Value first;
+  REQUIRE(first.Resize(3));
+  std::memcpy(first.data(), "abc", 3);
+  Value second(std::move(first));
+  CHECK(second.text() == "abc");
+  CHECK(first.size() == 0);
+  Value third;
+  third = std::move(second);
+  CHECK(third.text() == "abc");
+  CHECK(second.size() == 0);
+}
+
+}  // namespace
+}  // namespace ers

@@ -1,0 +1,172 @@
+#include "store/manifest.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "base/crc32c.h"
+#include "base/wire.h"
+#include "unit/store/golden.h"
+
+namespace ers::store {
+namespace {
+
+struct Example {
+  std::string_view hex;
+  Manifest manifest;
+};
+
+std::vector<Example> Examples() {
+  return {{test::kTombstoneHex, test::TombstoneExample()},
+          {test::kInlineHex, test::InlineExample()},
+          {test::kCodedHex, test::CodedExample()}};
+}
+
+bool IsRefusal(StatusCode code) {
+  return code == StatusCode::kNotManaged || code == StatusCode::kCorruption ||
+         code == StatusCode::kUnsupportedFormat;
+}
+
+// The same bytes with a checksum that fits.
+std::string Sealed(std::string bytes) {
+  bytes.resize(bytes.size() - 4);
+  WireWriter(bytes).Put(Crc32c(bytes));
+  return bytes;
+}
+
+TEST_CASE("manifests have the bytes that docs/format.md shows") {
+  for (const Example& example : Examples()) {
+    CAPTURE(example.manifest.key);
+    CHECK(test::ToHex(EncodeManifest(example.manifest)) == example.hex);
+  }
+}
+
+TEST_CASE("a manifest is read back as it was written") {
+  for (const Example& example : Examples()) {
+    const Manifest& was = example.manifest;
+    CAPTURE(was.key);
+    const Result<Manifest> is = DecodeManifest(test::FromHex(example.hex));
+    REQUIRE(is.has_value());
+    CHECK(is->member == was.member);
+    CHECK(is->incarnation == was.incarnation);
+    CHECK(is->id == was.id);
+    CHECK(is->history == was.history);
+    CHECK(is->replaces == was.replaces);
+    CHECK(is->tombstone == was.tombstone);
+    CHECK(is->key == was.key);
+    if (was.tombstone) continue;
+    CHECK(is->scheme == was.scheme);
+    CHECK(is->width == was.width);
+    CHECK(is->length == was.length);
+    CHECK(is->client_flags == was.client_flags);
+    CHECK(is->cas == was.cas);
+    CHECK(is->expiry == was.expiry);
+    CHECK(is->is_inline == was.is_inline);
+    CHECK(is->value == was.value);
+    CHECK(is->group_bytes == was.group_bytes);
+    CHECK(is->nodes == was.nodes);
+    CHECK(is->data == was.data);
+    CHECK(is->parity == was.parity);
+  }
+}
+
+TEST_CASE("no part of a manifest passes for one") {
+  for (const Example& example : Examples()) {
+    const std::string bytes = test::FromHex(example.hex);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      CAPTURE(example.manifest.key, size);
+      const Result<Manifest> part = DecodeManifest(bytes.substr(0, size));
+      REQUIRE_FALSE(part.has_value());
+      CHECK(IsRefusal(part.error().code()));
+    }
+    const Result<Manifest> more = DecodeManifest(bytes + '\0');
+    REQUIRE_FALSE(more.has_value());
+    CHECK(more.error().code() == StatusCode::kCorruption);
+  }
+}
+
+TEST_CASE("no changed byte of a manifest goes unseen") {
+  for (const Example& example : Examples()) {
+    const std::string bytes = test::FromHex(example.hex);
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      for (int flip = 1; flip < 256; ++flip) {
+        std::string bad = bytes;
+        bad[at] = static_cast<char>(bad[at] ^ flip);
+        const Result<Manifest> read = DecodeManifest(bad);
+        CAPTURE(example.manifest.key, at, flip);
+        REQUIRE_FALSE(read.has_value());
+        const StatusCode expected = at < 4 ? StatusCode::kNotManaged
+                                    : at == 4 && bad[at] != 0
+                                        ? StatusCode::kUnsupportedFormat
+                                        : StatusCode::kCorruption;
+        REQUIRE(read.error().code() == expected);
+      }
+    }
+  }
+}
+
+// What a checksum cannot catch: bytes that were wrong when they were written.
+// Every one is refused, or leads to a manifest that writes the same bytes.
+TEST_CASE("a wrong manifest with a right checksum does no harm") {
+  for (const Example& example : Examples()) {
+    const std::string bytes = test::FromHex(example.hex);
+    for (std::size_t at = 5; at + 4 < bytes.size(); ++at) {
+      for (int flip = 1; flip < 256; ++flip) {
+        std::string bad = bytes;
+        bad[at] = static_cast<char>(bad[at] ^ flip);
+        const Result<Manifest> read = DecodeManifest(Sealed(bad));
+        CAPTURE(example.manifest.key, at, flip);
+        if (!read) {
+          REQUIRE(read.error().code() == StatusCode::kCorruption);
+          continue;
+        }
+        const Result<Manifest> again = DecodeManifest(EncodeManifest(*read));
+        REQUIRE(again.has_value());
+        REQUIRE(again->id == read->id);
+        REQUIRE(again->data == read->data);
+      }
+    }
+    for (std::size_t size = 9; size < bytes.size(); ++size) {
+      CAPTURE(example.manifest.key, size);
+      REQUIRE_FALSE(DecodeManifest(Sealed(bytes.substr(0, size))).has_value());
+    }
+  }
+}
+
+TEST_CASE("a manifest of a newer format is told apart from a broken one") {
+  std::string bytes = test::FromHex(test::kInlineHex);
+  bytes[4] = kManifestFormatVersion + 1;
+  const Result<Manifest> newer = DecodeManifest(Sealed(bytes));
+  REQUIRE_FALSE(newer.has_value());
+  CHECK(newer.error().code() == StatusCode::kUnsupportedFormat);
+  // Even where nothing else of it is as we know it.
+  const Result<Manifest> tiny = DecodeManifest("eRSm\x02");
+  REQUIRE_FALSE(tiny.has_value());
+  CHECK(tiny.error().code() == StatusCode::kUnsupportedFormat);
+}
+
+TEST_CASE("a manifest remembers itself and eight changes before") {
+  Manifest manifest = test::TombstoneExample();
+  manifest.history.clear();
+  for (std::uint64_t i = 0; i < kHistoryLength; ++i) {
+    manifest.history.push_back({100 - i, i});
+  }
+  const Result<Manifest> read = DecodeManifest(EncodeManifest(manifest));
+  REQUIRE(read.has_value());
+  CHECK(read->Remembers(manifest.id));
+  for (const ChangeId& id : manifest.history) CHECK(read->Remembers(id));
+  CHECK_FALSE(read->Remembers({100, 1}));
+  CHECK_FALSE(read->Remembers({}));
+  manifest.history.push_back({1, 1});
+  CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)).has_value());
+}
+
+TEST_CASE("a key of 250 bytes fits, whatever its bytes") {
+  Manifest manifest = test::InlineExample();
+  manifest.key = std::string(250, '\xfe');
+  const Result<Manifest> read = DecodeManifest(EncodeManifest(manifest));
+  REQUIRE(read.has_value());
+  CHECK(read->key == manifest.key);
+}
+
+}  // namespace
+}  // namespace ers::store
