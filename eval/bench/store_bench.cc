@@ -45,8 +45,8 @@ class StoreBench {
 
   Status Run() {
     Status status = Load();
-    for (int i = -kWarmUps; status.ok() && i < options_.repetitions; ++i) {
-      status = Repeat(static_cast<std::size_t>(i + kWarmUps), i >= 0);
+    for (int i = 0; status.ok() && i < kWarmUps + options_.repetitions; ++i) {
+      status = Repeat(static_cast<std::size_t>(i), i >= kWarmUps);
     }
     if (status.ok()) status = Clean();
     return status;

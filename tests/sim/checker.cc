@@ -19,8 +19,7 @@ constexpr std::string_view kNames[] = {
     "no read shows a life of the key that an acknowledged delete ended",
     "a read returns one change's bytes and attributes",
     "a miss only if absent",
-    "a failed or unknown change leaves old or new whole, "
-    "and what did not happen never shows",
+    "a failed or unknown change leaves old or new whole; no other shows",
     "garbage collection removes only garbage",
     "after faults stop, everything ends",
     "never more than M members not full"};

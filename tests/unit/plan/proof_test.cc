@@ -57,7 +57,7 @@ void ProveAll(const naive::Parameters& parameters, bool exhaustive, int samples,
               std::mt19937& random) {
   CAPTURE(parameters.family, parameters.k, parameters.m, parameters.kp);
   PlanChecker checker(parameters, random);
-  REQUIRE(checker.CheckLayout() == "");
+  REQUIRE(checker.CheckLayout().empty());
   const auto prove = [&](const Missing& missing) {
     const std::string error = checker.CheckAll(missing);
     if (error.empty()) return;
@@ -89,15 +89,15 @@ void ProveScattered(const naive::Parameters& parameters, int samples,
       CAPTURE(missing.blocks, static_cast<int>(width));
       const auto touched = checker.RandomData();
       const std::vector<BlockId> keep{touched.front()};
-      REQUIRE(checker.CheckGet(width, all, missing) == "");
-      REQUIRE(checker.CheckUpdate(width, touched, keep, missing) == "");
-      REQUIRE(checker.CheckUpdate(width, touched, {}, missing) == "");
-      REQUIRE(checker.CheckRebuild(width, missing.blocks, {}) == "");
+      REQUIRE(checker.CheckGet(width, all, missing).empty());
+      REQUIRE(checker.CheckUpdate(width, touched, keep, missing).empty());
+      REQUIRE(checker.CheckUpdate(width, touched, {}, missing).empty());
+      REQUIRE(checker.CheckRebuild(width, missing.blocks, {}).empty());
       if (!checker.elastic()) continue;
       for (const auto variant :
            {TransitionVariant::kOptimal, TransitionVariant::kPaper,
             TransitionVariant::kNoOrder}) {
-        REQUIRE(checker.CheckTransition(width, variant, missing) == "");
+        REQUIRE(checker.CheckTransition(width, variant, missing).empty());
       }
     }
   }

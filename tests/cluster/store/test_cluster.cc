@@ -1,0 +1,59 @@
+#include "cluster/store/test_cluster.h"
+
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+namespace ers::test {
+
+TestCluster::TestCluster(int servers, std::vector<std::string> arguments) {
+  for (const char* word : {"-t", "1"}) arguments.emplace_back(word);
+  for (int i = 0; i < servers; ++i) servers_.emplace_back(arguments);
+}
+
+std::string TestCluster::List() const {
+  std::string list;
+  for (const MemcachedProcess& server : servers_) {
+    if (!list.empty()) list += ',';
+    list += server.endpoint().name();
+  }
+  return list;
+}
+
+MemcachedProcess& TestCluster::Named(const std::string& name) {
+  for (MemcachedProcess& server : servers_) {
+    if (server.endpoint().name() == name) return server;
+  }
+  throw std::runtime_error("no such member: " + name);
+}
+
+std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
+                                          std::size_t inline_below) const {
+  ClusterOptions options;
+  options.servers = List();
+  options.max_parity = max_parity;
+  auto cluster = Cluster::Open(std::move(options));
+  REQUIRE_OK(cluster);
+  ClientOptions client_options;
+  client_options.scheme = scheme;
+  client_options.inline_below = inline_below;
+  auto client = Client::Open(*cluster, client_options);
+  REQUIRE_OK(client);
+  return std::move(*client);
+}
+
+std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+std::vector<std::byte> MustGet(Client& client, const std::string& key) {
+  Value value;
+  const auto got = client.Get(key, value);
+  REQUIRE_OK(got);
+  return {value.bytes().begin(), value.bytes().end()};
+}
+
+}  // namespace ers::test

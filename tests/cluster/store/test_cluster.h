@@ -1,0 +1,54 @@
+// TestCluster: real memcached processes and clients on them.
+#ifndef TESTS_CLUSTER_STORE_TEST_CLUSTER_H_
+#define TESTS_CLUSTER_STORE_TEST_CLUSTER_H_
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/memcached_process.h"
+#include "ers/client.h"
+
+namespace ers::test {
+
+// Fails the test with the status's own words.
+#define REQUIRE_OK(expression)                             \
+  do {                                                     \
+    const auto& outcome = (expression);                    \
+    if (!outcome.has_value()) {                            \
+      FAIL(#expression ": " << outcome.error().message()); \
+    }                                                      \
+  } while (false)
+
+class TestCluster {
+ public:
+  explicit TestCluster(int servers, std::vector<std::string> arguments = {});
+
+  MemcachedProcess& server(int i) {
+    return servers_[static_cast<std::size_t>(i)];
+  }
+  int size() const { return static_cast<int>(servers_.size()); }
+  std::string List() const;
+  // The process that listens at a member's name.
+  MemcachedProcess& Named(const std::string& name);
+
+  // A client of a process of its own: nothing is remembered, nothing inline.
+  std::unique_ptr<Client> Open(const Scheme& scheme, int max_parity = 0,
+                               std::size_t inline_below = 0) const;
+
+ private:
+  std::deque<MemcachedProcess> servers_;
+};
+
+// `size` bytes that depend on `seed`.
+std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed);
+// The value as bytes, or an empty vector and a failed test.
+std::vector<std::byte> MustGet(Client& client, const std::string& key);
+
+}  // namespace ers::test
+
+#endif  // TESTS_CLUSTER_STORE_TEST_CLUSTER_H_

@@ -1,0 +1,107 @@
+// What transitions move, counted as replies come in, against the plans.
+#include <map>
+
+#include "cluster/store/test_cluster.h"
+#include "plan/planners.h"
+
+namespace ers::test {
+namespace {
+
+Result<TransitionInfo> Move(Client& client, const std::string& key, Width to,
+                            TransitionVariant variant) {
+  return client.Transition(key, {.width = to, .scheme = {}}, variant);
+}
+
+// Requests that all servers together have answered with a value or stored.
+std::pair<long, long> Served(TestCluster& cluster) {
+  long hits = 0;
+  long sets = 0;
+  for (int i = 0; i < cluster.size(); ++i) {
+    const std::string stats = cluster.server(i).Ask("stats\r\n", "END");
+    const auto field = [&stats](const std::string& name) {
+      const std::size_t at = stats.find("STAT " + name + " ");
+      return std::stol(stats.substr(at + name.size() + 6));
+    };
+    hits += field("get_hits");
+    sets += field("cmd_set");
+  }
+  return {hits, sets};
+}
+
+}  // namespace
+
+TEST_CASE("real transitions read and write what the plans say") {
+  const auto kind =
+      GENERATE(SchemeKind::kSrs, SchemeKind::kErs1, SchemeKind::kErs2);
+  const auto [k, m, kp] = GENERATE(table<int, int, int>({{4, 1, 5},
+                                                         {5, 1, 6},
+                                                         {8, 2, 10},
+                                                         {9, 2, 10},
+                                                         {10, 3, 12},
+                                                         {12, 3, 14}}));
+  const Scheme scheme{kind, k, m, kp};
+  CAPTURE(FormatScheme(scheme));
+  TestCluster cluster(kp + m, {"-m", "16"});
+  auto client = cluster.Open(scheme);
+  const std::vector<std::byte> value = Bytes(100003, 5);
+  REQUIRE_OK(client->Put("key", value, {}));
+  const layout::Geometry geometry(scheme);
+  for (const auto variant :
+       {TransitionVariant::kOptimal, TransitionVariant::kPaper,
+        TransitionVariant::kNoOrder}) {
+    for (const Width to : {Width::kWide, Width::kNarrow}) {
+      const bool forward = to == Width::kWide;
+      const auto used = forward && variant == TransitionVariant::kNoOrder
+                            ? TransitionVariant::kOptimal
+                            : variant;
+      const auto plan = forward ? plan::PlanForward(geometry, used, {})
+                                : plan::PlanBackward(geometry, used, {});
+      const plan::ReadCount reads = plan::CountReads(geometry, *plan);
+      const auto before = Served(cluster);
+      const auto moved = Move(*client, "key", to, used);
+      REQUIRE_OK(moved);
+      CHECK(moved->path == TransitionPath::kPlan);
+      CHECK(moved->data_reads == static_cast<std::uint64_t>(reads.data));
+      CHECK(moved->parity_reads == static_cast<std::uint64_t>(reads.parity));
+      CHECK(moved->writes == plan->writes.size());
+      // The servers saw the same, and one read and one write per home more.
+      const auto after = Served(cluster);
+      CHECK(after.first - before.first == reads.total() + m + 1);
+      CHECK(after.second - before.second ==
+            static_cast<long>(plan->writes.size()) + m + 1);
+      REQUIRE(MustGet(*client, "key") == value);
+    }
+  }
+}
+
+TEST_CASE("any scheme becomes any other, content and attributes stay") {
+  TestCluster cluster(10, {"-m", "64"});
+  const Scheme first{SchemeKind::kRs, 4, 2, 4};
+  auto client = cluster.Open(first, 2);
+  const std::vector<std::byte> value = Bytes(300007, 6);
+  PutOptions options;
+  options.client_flags = 12345;
+  options.expiry = 4000000000;
+  const auto put = client->Put("key", value, options);
+  REQUIRE_OK(put);
+  for (const char* name : {"ers2:6,2,8", "rep:3", "srs:4,1,5", "ers1:2,1,3",
+                           "rep:2", "rs:4,2", "ers2:4,2,6"}) {
+    CAPTURE(name);
+    const auto target = ParseTransitionTarget(name);
+    REQUIRE_OK(target);
+    const auto moved =
+        client->Transition("key", *target, TransitionVariant::kOptimal);
+    REQUIRE_OK(moved);
+    CHECK(moved->path == TransitionPath::kReencode);
+    CHECK(moved->object.cas == put->cas);
+    CHECK(moved->object.client_flags == 12345);
+    CHECK(moved->object.expiry == 4000000000);
+    REQUIRE(MustGet(*client, "key") == value);
+    const auto again =
+        client->Transition("key", *target, TransitionVariant::kOptimal);
+    REQUIRE_FALSE(again.has_value());
+    CHECK(again.error().code() == StatusCode::kAlreadyThere);
+  }
+}
+
+}  // namespace ers::test
