@@ -1,6 +1,7 @@
 #include "store/expiry.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ers::store {
 namespace {
@@ -22,7 +23,11 @@ std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
   if (expiry == 0) return 0;
   const std::int64_t left =
       std::max<std::int64_t>(0, expiry - now_us / kMicros) + kSlackSeconds;
-  return left <= kMaxRelativeSeconds ? left : expiry + kSlackSeconds;
+  if (left <= kMaxRelativeSeconds) return left;
+  // memcached reads exptime as 32 bits and takes what is larger for past; the
+  // manifest's own expiry still holds where the item has none.
+  const std::int64_t absolute = expiry + kSlackSeconds;
+  return absolute <= std::numeric_limits<std::int32_t>::max() ? absolute : 0;
 }
 
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us) {

@@ -181,10 +181,12 @@ class ObjectContent final : public Content {
 
 Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
                       BlockTraffic& traffic) {
-  Status placed = PlaceObject(session, next);
-  if (!placed.ok()) co_return placed;
+  // Nothing of the new form is there yet: whoever drops it must find that.
+  next.length = 0;
   next.data = GenerationMap();
   next.parity = GenerationMap();
+  Status placed = PlaceObject(session, next);
+  if (!placed.ok()) co_return placed;
   ObjectContent content(session, map);
   WriteOutcome outcome = co_await WriteGroups(session, content, 0, next);
   traffic += content.traffic();
