@@ -78,8 +78,7 @@ int main(int argc, char** argv) {
   if (!moved) return Fail("transition", moved.error());
   std::printf(
       "transition read %llu blocks and wrote %llu\n",
-      static_cast<unsigned long long>(moved->data_reads) +
-          moved->parity_reads,
+      static_cast<unsigned long long>(moved->data_reads) + moved->parity_reads,
       static_cast<unsigned long long>(moved->writes));
   if (Check(client, value) != 0) return 1;
 

@@ -140,6 +140,9 @@ TEST_CASE("items outlive their object by a minute") {
   constexpr std::int64_t kNowUs = kNow * 1'000'000 + 999'999;
   constexpr std::int64_t kMonth = 60 * 60 * 24 * 30;
   CHECK(BlockExptime(0, kNowUs) == 0);
+  // The last second that memcached's 32 bits can say, and the one behind it.
+  CHECK(BlockExptime(2147483587, kNowUs) == 2147483647);
+  CHECK(BlockExptime(2147483588, kNowUs) == 0);
   CHECK(BlockExptime(kNow + 10, kNowUs) == 70);
   // Expired already: memcached must not be told 0, which is for ever.
   CHECK(BlockExptime(kNow - 1000, kNowUs) == 60);
