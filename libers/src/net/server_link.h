@@ -97,10 +97,10 @@ class ServerLink {
 
   enum class State : std::uint8_t {
     kIdle,
-    kConnecting,
+    kConnecting,  // requests wait for it
     kUp,
-    kFailed,
-    kRefused
+    kFailed,   // requests end at once; tried again after a backoff
+    kRefused,  // likewise: it answers, but is not what it must be
   };
   State state() const;
   int member() const;

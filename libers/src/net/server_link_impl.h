@@ -32,7 +32,11 @@ class ServerLink::Impl : private StreamHandler {
   void Abort(const std::string& reason);
   void Flush() { WantTurn(); }
 
-  State state() const { return state_; }
+  // A try after a failure is no promise: nothing waits for it.
+  State state() const {
+    return state_ == State::kConnecting && failed_before_ ? State::kFailed
+                                                          : state_;
+  }
   int member() const { return member_; }
   const Endpoint& endpoint() const { return endpoint_; }
   const ServerFacts& facts() const { return facts_; }

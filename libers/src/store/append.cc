@@ -97,14 +97,13 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   }
   if (!status.ok()) co_return Fail(std::move(status));
   const ChangeId base_id = (*base)->id;
-  const Check check = [base_id](const Manifest* living,
-                                Manifest& proposed) -> Result<Verdict> {
+  const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
     if (living == nullptr || living->id != base_id) return Verdict::kRestart;
-    proposed.cas = NextCas(proposed, living);
     return Verdict::kGoOn;
   };
-  const ChangeOutcome outcome = co_await CommitChange(
-      session_, current.chain(), std::move(next), std::nullopt, check);
+  const ChangeOutcome outcome =
+      co_await CommitChange(session_, current.chain(), std::move(next),
+                            ClientCas::kRises, std::nullopt, check);
   if (outcome.restart) {
     co_return Fail(StatusCode::kConflict,
                    "the object changed while it was appended to; nothing was "

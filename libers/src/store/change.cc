@@ -4,15 +4,22 @@
 #include <utility>
 
 #include "store/dropping.h"
+#include "store/planted_bug.h"
 #include "store/view_changer.h"
 
 namespace ers::store {
 
 using net::Task;
 
-std::uint64_t NextCas(const Manifest& next, const Manifest* living) {
-  return std::max(next.id.time_us, living == nullptr ? 0 : living->cas + 1);
+namespace {
+
+// Rises with every change of content, also when the maker's clock is behind,
+// and over a delete.
+std::uint64_t NextCas(const Manifest& next, const Manifest* there) {
+  return std::max(next.id.time_us, there == nullptr ? 0 : there->cas + 1);
 }
+
+}  // namespace
 
 Task<void> MarkFailed(Session& session, std::set<int> members) {
   for (const int member : members) {
@@ -24,7 +31,7 @@ Task<void> MarkFailed(Session& session, std::set<int> members) {
 }
 
 Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
-                                 Manifest next,
+                                 Manifest next, ClientCas cas,
                                  std::optional<HomesRead> prepared,
                                  Check check) {
   for (;;) {
@@ -38,7 +45,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     }
     const std::shared_ptr<const Manifest> there = prepared->judge().manifest;
     const bool alive = there && chain.Alive(*there);
-    Result<Verdict> verdict = check(alive ? there.get() : nullptr, next);
+    Result<Verdict> verdict = check(alive ? there.get() : nullptr);
     if (!verdict) {
       DropStaged(session, next);
       co_return ChangeOutcome{verdict.error(), false, nullptr};
@@ -46,6 +53,10 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     if (*verdict == Verdict::kRestart) {
       DropStaged(session, next);
       co_return ChangeOutcome{Status(), true, nullptr};
+    }
+    if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
+    if (Planted(PlantedBug::kDropBeforeFlip)) {
+      DropReplaced(session, there, std::make_shared<const Manifest>(next));
     }
     const CommitResult result = co_await chain.Commit(*prepared, next);
     if (result.fate == CommitFate::kCommitted) {
@@ -60,6 +71,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     }
     session.manifests().Erase(next.key);
     if (result.fate == CommitFate::kUnknown) {
+      if (Planted(PlantedBug::kDropAfterUnknown)) DropStaged(session, next);
       co_return ChangeOutcome{result.status, false, nullptr};
     }
     if (!result.status.ok()) {

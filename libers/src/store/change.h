@@ -26,25 +26,26 @@ struct ChangeOutcome {
   std::shared_ptr<const Manifest> committed;
 };
 
+// What the client CAS is to do.
+enum class ClientCas {
+  kRises,  // new content
+  kStays,
+};
+
 // Commits `next` (with its id, its blocks staged). `check` sees the living
-// manifest that would be replaced (null: none) before each try and may still
-// set fields of `next`; its failure ends the change. `prepared` may hold what
-// Prepare gave already. Blocks that did not make it, or were replaced, are
-// dropped; after an unknown outcome all stay.
-using Check =
-    std::function<Result<Verdict>(const Manifest* living, Manifest& next)>;
+// manifest that would be replaced (null: none) before each try; its failure
+// ends the change. `prepared` may hold what Prepare gave already. Blocks that
+// did not make it, or were replaced, are dropped; after an unknown outcome all
+// stay.
+using Check = std::function<Result<Verdict>(const Manifest* living)>;
 net::Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
-                                      Manifest next,
+                                      Manifest next, ClientCas cas,
                                       std::optional<HomesRead> prepared,
                                       Check check);
 
 // Takes members that failed to store blocks out of the view, as far as it
 // bears that: changes after this one must not wait for them again.
 net::Task<void> MarkFailed(Session& session, std::set<int> members);
-
-// The client CAS of new content: rises with every change, also when the
-// maker's clock is behind.
-std::uint64_t NextCas(const Manifest& next, const Manifest* living);
 
 }  // namespace ers::store
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "store/planted_bug.h"
+
 namespace ers::store {
 
 std::string FormatChangeId(const ChangeId& id) {
@@ -14,6 +16,10 @@ ChangeIdSource::ChangeIdSource(net::Runtime& runtime)
     : runtime_(runtime), nonce_(runtime.Random() | 1) {}
 
 ChangeId ChangeIdSource::Next() {
+  if (Planted(PlantedBug::kGenerationTwice) && last_us_ != 0 &&
+      runtime_.Random() % 4 == 0) {
+    return {last_us_, nonce_};
+  }
   last_us_ =
       std::max(last_us_ + 1, static_cast<std::uint64_t>(runtime_.WallMicros()));
   return {last_us_, nonce_};

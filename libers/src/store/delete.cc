@@ -17,14 +17,14 @@ net::Task<Status> Store::Delete(std::string_view key) {
   tombstone.id = session_.change_ids().Next();
   tombstone.tombstone = true;
   tombstone.key = key;
-  const Check check = [key](const Manifest* living,
-                            Manifest&) -> Result<Verdict> {
+  const Check check = [key](const Manifest* living) -> Result<Verdict> {
     if (living != nullptr) return Verdict::kGoOn;
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   };
-  const ChangeOutcome outcome = co_await CommitChange(
-      session_, current.chain(), std::move(tombstone), std::nullopt, check);
+  const ChangeOutcome outcome =
+      co_await CommitChange(session_, current.chain(), std::move(tombstone),
+                            ClientCas::kRises, std::nullopt, check);
   co_return outcome.status;
 }
 

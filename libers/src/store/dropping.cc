@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "store/batch.h"
-#include "store/object_map.h"
 
 namespace ers::store {
 namespace {
@@ -77,6 +76,18 @@ void DropReplaced(Session& session, std::shared_ptr<const Manifest> old,
             from.groups() > 1 ? net::Verb::kTouch : net::Verb::kDelete,
             [&](int group, layout::BlockId block) {
               return !to || !Names(*to, from, group, block);
+            });
+}
+
+void DropOutdated(Session& session, const ObjectMap& from, int group,
+                  const std::set<layout::BlockId>& blocks,
+                  std::shared_ptr<const Manifest> kept) {
+  std::optional<ObjectMap> to;
+  if (HasBlocks(kept.get())) to.emplace(std::move(kept));
+  DropThose(session, from, net::Verb::kDelete,
+            [&](int of, layout::BlockId block) {
+              return of == group && blocks.contains(block) &&
+                     !(to && Names(*to, from, group, block));
             });
 }
 

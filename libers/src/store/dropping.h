@@ -3,13 +3,15 @@
 #define ERS_STORE_DROPPING_H_
 
 #include <memory>
+#include <set>
 
 #include "store/manifest.h"
+#include "store/object_map.h"
 #include "store/session.h"
 
 namespace ers::store {
 
-// Both work in the background. A delete that does not arrive leaves garbage,
+// All work in the background. A delete that does not arrive leaves garbage,
 // no harm.
 
 // Deletes the blocks that `old` names and `kept` (null: nothing is kept) does
@@ -21,6 +23,12 @@ void DropReplaced(Session& session, std::shared_ptr<const Manifest> old,
 // Deletes the blocks that an abandoned change staged: those of its own
 // generation, and no others.
 void DropStaged(Session& session, const Manifest& abandoned);
+
+// Deletes those of `blocks`, of one group of `from`, that `kept` (null: nothing
+// is kept) does not name: a late reader put them back.
+void DropOutdated(Session& session, const ObjectMap& from, int group,
+                  const std::set<layout::BlockId>& blocks,
+                  std::shared_ptr<const Manifest> kept);
 
 }  // namespace ers::store
 

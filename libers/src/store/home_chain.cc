@@ -8,6 +8,7 @@
 #include "store/batch.h"
 #include "store/expiry.h"
 #include "store/keys.h"
+#include "store/planted_bug.h"
 #include "store/view_changer.h"
 
 namespace ers::store {
@@ -232,8 +233,15 @@ Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
   Result<Settlement> settlement = ChooseSettlement(read);
   if (!settlement) co_return Fail(settlement.error());
   const int count = static_cast<int>(read.copies.size());
+  const bool forward =
+      settlement->forward || Planted(PlantedBug::kSettleFirstToLast);
+  const ChangeId chosen =
+      settlement->manifest ? settlement->manifest->id : ChangeId{};
   for (int i = 0; i < count; ++i) {
-    const HomeCopy& home = read.copies[settlement->forward ? i : count - 1 - i];
+    const HomeCopy& home = read.copies[forward ? i : count - 1 - i];
+    if (Planted(PlantedBug::kSettleSkipsEqual) && home.shown() == chosen) {
+      continue;
+    }
     const CasResult result =
         co_await Cas(*read.view, home, settlement->manifest.get());
     if (result.outcome == Outcome::kOk) continue;
@@ -267,7 +275,8 @@ Task<HomeChain::CasResult> HomeChain::Cas(const View& view,
   const std::string bytes = CopyFor(view, home.member, manifest);
   const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
   net::Request request;
-  request.verb = net::Verb::kCas;
+  request.verb =
+      Planted(PlantedBug::kCommitBySet) ? net::Verb::kSet : net::Verb::kCas;
   request.key = item_key_;
   request.token = home.token;
   request.exptime =
@@ -276,6 +285,8 @@ Task<HomeChain::CasResult> HomeChain::Cas(const View& view,
           : ManifestExptime(*manifest, session_.runtime().WallMicros());
   request.body = {&body, 1};
   request.only_connection = home.connection;
+  TellManifestWrite(view.epoch, home.member, item_key_, home.token,
+                    manifest == nullptr ? ChangeId{} : manifest->id);
   Batch batch(session_.runtime());
   batch.Submit(session_.link(home.member), request);
   co_await batch;
@@ -284,6 +295,7 @@ Task<HomeChain::CasResult> HomeChain::Cas(const View& view,
     if (session_.link(home.member).state() == net::ServerLink::State::kFailed) {
       break;
     }
+    result.resent = true;
     request.only_connection = 0;
     request.only_boot = home.boot_mark;
     batch.Submit(session_.link(home.member), request);
@@ -316,11 +328,14 @@ Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
   next.key = key_;
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
     const HomeCopy& home = base.copies[i];
+    const bool judge = i + 1 == base.copies.size();
+    if (judge && i > 0 && Planted(PlantedBug::kAckBeforeJudge)) break;
     const CasResult result = co_await Cas(*base.view, home, &next);
     if (result.outcome == Outcome::kOk) continue;
-    // Refused at the first home, nothing of this change is anywhere.
+    // Refused at the first home at once, nothing of this change is anywhere.
     const bool untouched =
-        i == 0 && (result.view_changed || result.outcome != Outcome::kLost);
+        i == 0 && !result.resent &&
+        (result.view_changed || result.outcome != Outcome::kLost);
     if (!untouched) co_return co_await Resolve(base, next, result);
     if (result.outcome == Outcome::kNoMemory ||
         result.outcome == Outcome::kTooLarge) {
@@ -421,6 +436,7 @@ Task<Result<std::shared_ptr<const Manifest>>> HomeChain::FinishReadJudge(
     batch.Submit(session_.link(judge.member), judge.request);
     co_await batch;
   }
+  if (Planted(PlantedBug::kMissByJudgeAlone)) co_return Found();
   Result<HomesRead> read = co_await Collect(/*vivify=*/false);
   if (!read) co_return Fail(read.error());
   const bool nothing = std::all_of(

@@ -97,6 +97,8 @@ class HomeChain {
   struct CasResult {
     net::Outcome outcome = net::Outcome::kNotSent;
     bool view_changed = false;
+    // The first try's reply was lost: a refusal may be of its own making.
+    bool resent = false;
     std::string error;
   };
 

@@ -156,7 +156,11 @@ std::string EncodeManifest(const Manifest& manifest) {
   PutId(wire, manifest.id);
   for (const ChangeId& id : manifest.history) PutId(wire, id);
   wire.PutBytes(manifest.key);
-  if (!manifest.tombstone) PutObject(wire, manifest);
+  if (manifest.tombstone) {
+    wire.Put(manifest.cas);
+  } else {
+    PutObject(wire, manifest);
+  }
   wire.Put(Crc32c(out));
   return out;
 }
@@ -199,7 +203,9 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   if (history > kHistoryLength) return corrupt("history");
   for (int i = 0; i < history; ++i) manifest.history.push_back(GetId(wire));
   manifest.key = wire.GetBytes(key_bytes);
-  if (!manifest.tombstone) {
+  if (manifest.tombstone) {
+    manifest.cas = wire.Get<std::uint64_t>();
+  } else {
     const std::string_view wrong = GetObject(wire, manifest);
     if (!wrong.empty()) return corrupt(wrong);
   }

@@ -38,7 +38,8 @@ struct Manifest {
   Replaces replaces;
   bool tombstone = false;
 
-  // The object. A tombstone has only its key.
+  // The object. A tombstone has only its key and a CAS, which later lives of
+  // the key stay above.
   std::string key;
   Scheme scheme;
   Width width = Width::kNarrow;

@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "store/dropping.h"
+#include "store/home_chain.h"
+
 namespace ers::store {
 namespace {
 
@@ -50,6 +53,21 @@ void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
   }
 }
 
+// Stores again what was missing. A change may have dropped these very blocks
+// while they were read; so the manifest is looked at once more afterwards, and
+// what it no longer names goes again. A change that flips it after that look
+// drops them itself.
+Task<void> Repair(Session& session, const ObjectMap& map, GroupRun& run,
+                  int group) {
+  co_await run.WriteBack(run.gone());
+  if (run.staged().empty()) co_return;
+  HomeChain chain(session, map.manifest().key);
+  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
+  // Not to be learned: garbage collection will.
+  if (!now) co_return;
+  DropOutdated(session, map, group, run.staged(), std::move(*now));
+}
+
 Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
                            const GroupPart& part) {
   ReadOutcome outcome;
@@ -64,7 +82,7 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
   CopyEdges(part, wanted, run);
   outcome.degraded = run.decoded();
   if (!run.gone().empty()) {
-    co_await run.WriteBack(run.gone());
+    co_await Repair(session, map, run, part.group);
     outcome.repaired = static_cast<int>(run.staged().size());
   }
   co_return outcome;

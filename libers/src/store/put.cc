@@ -79,8 +79,7 @@ Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   }
   if (!status.ok()) co_return Fail(std::move(status));
   const std::uint64_t expected = job.options.expected_cas;
-  const Check check = [expected](const Manifest* living,
-                                 Manifest& next) -> Result<Verdict> {
+  const Check check = [expected](const Manifest* living) -> Result<Verdict> {
     if (expected != 0 && living == nullptr) {
       return Fail(StatusCode::kNotFound, "the key holds no object");
     }
@@ -88,11 +87,11 @@ Task<Result<ObjectInfo>> PutContent(PutJob& job) {
       return Fail(StatusCode::kConflict,
                   "the object has another CAS: somebody changed it");
     }
-    next.cas = NextCas(next, living);
     return Verdict::kGoOn;
   };
-  const ChangeOutcome outcome = co_await CommitChange(
-      job.session, chain, std::move(job.manifest), std::move(prepared), check);
+  const ChangeOutcome outcome =
+      co_await CommitChange(job.session, chain, std::move(job.manifest),
+                            ClientCas::kRises, std::move(prepared), check);
   if (!outcome.status.ok()) co_return Fail(outcome.status);
   co_return InfoOf(*outcome.committed);
 }

@@ -258,13 +258,13 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       co_return Fail(std::move(status));
     }
     const ChangeId base_id = (*base)->id;
-    const Check check = [base_id](const Manifest* living,
-                                  Manifest&) -> Result<Verdict> {
+    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
       return living != nullptr && living->id == base_id ? Verdict::kGoOn
                                                         : Verdict::kRestart;
     };
-    const ChangeOutcome outcome = co_await CommitChange(
-        session_, current.chain(), std::move(next), std::nullopt, check);
+    const ChangeOutcome outcome =
+        co_await CommitChange(session_, current.chain(), std::move(next),
+                              ClientCas::kStays, std::nullopt, check);
     if (outcome.restart) continue;
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     info.microseconds = static_cast<std::uint64_t>(

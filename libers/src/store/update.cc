@@ -173,14 +173,13 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
       }
     }
     const ChangeId base_id = (*base)->id;
-    const Check check = [base_id](const Manifest* living,
-                                  Manifest& proposed) -> Result<Verdict> {
+    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
       if (living == nullptr || living->id != base_id) return Verdict::kRestart;
-      proposed.cas = NextCas(proposed, living);
       return Verdict::kGoOn;
     };
-    const ChangeOutcome outcome = co_await CommitChange(
-        session_, source.chain(), std::move(next), std::nullopt, check);
+    const ChangeOutcome outcome =
+        co_await CommitChange(session_, source.chain(), std::move(next),
+                              ClientCas::kRises, std::nullopt, check);
     if (outcome.restart) continue;
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     co_return InfoOf(*outcome.committed);

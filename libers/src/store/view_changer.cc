@@ -10,6 +10,7 @@
 
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/planted_bug.h"
 #include "store/view_records.h"
 #include "store/wakeup.h"
 
@@ -110,6 +111,10 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
                                records.silent, members - max_parity));
   }
   const View view = FirstView(session, max_parity, epoch);
+  if (view.NotFull() > max_parity) {
+    co_return Fail(StatusCode::kUnavailable,
+                   "servers went away while the cluster was set up: try again");
+  }
   std::optional<View> newer;
   const Status stored = co_await StoreViewRecord(session, view, newer);
   if (newer) co_return *newer;
@@ -164,6 +169,15 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
   co_return *best;
 }
 
+bool Reconnecting(Session& session) {
+  for (int i = 0; i < session.members(); ++i) {
+    if (session.link(i).state() == net::ServerLink::State::kConnecting) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Members whose memory is not the one the view knows leave it.
 Task<void> DropRestarted(Session& session) {
   for (int i = 0; i < session.members(); ++i) {
@@ -179,10 +193,8 @@ Task<void> DropRestarted(Session& session) {
   }
 }
 
-// The next view, without `member` and all whose writes are stranded.
-Result<View> Without(Session& session, int member) {
-  const std::shared_ptr<const View> now = session.view();
-  View next = *now;
+// The view after `next`, without `member` and all whose writes are stranded.
+Result<View> Without(Session& session, View next, int member) {
   ++next.epoch;
   std::vector<int> leaving = session.cluster().keeper.Stranded();
   leaving.push_back(member);
@@ -205,6 +217,24 @@ Result<View> Without(Session& session, int member) {
   return next;
 }
 
+// Makes that view and has it stored. Where a newer one is found (another
+// process went ahead, or an earlier try of this one got half way), what that
+// one says holds too; but it may not be installed as it is: the members that
+// must leave might still be in it.
+Task<Result<View>> StoreWithout(Session& session, int member) {
+  View base = *session.view();
+  for (;;) {
+    Result<View> next = Without(session, std::move(base), member);
+    if (!next) co_return next;
+    std::optional<View> newer;
+    Status status = co_await StoreViewRecord(session, *next, newer);
+    if (newer) status = CheckMembers(session, session.cluster(), *newer);
+    if (!status.ok()) co_return Fail(std::move(status));
+    if (!newer) co_return next;
+    base = std::move(*newer);
+  }
+}
+
 }  // namespace
 
 Task<Status> EnsureView(Session& session, int max_parity) {
@@ -216,6 +246,11 @@ Task<Status> EnsureView(Session& session, int max_parity) {
     co_return Status();
   }
   Result<ViewRecords> records = co_await ReadViewRecords(session);
+  // A connection that only broke gets another try: a first view without its
+  // server would keep that out.
+  if (records && !records->best && Reconnecting(session)) {
+    records = co_await ReadViewRecords(session);
+  }
   if (!records) {
     keeper.EndChange(nullptr);
     co_return records.error();
@@ -238,25 +273,19 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
     keeper.EndChange(nullptr);
     co_return Status();
   }
-  session.link(member).Abort("it left the view: " + reason);
-  if (!co_await Drain(session, member)) {
+  net::ServerLink& link = session.link(member);
+  const net::ServerLink::State state = link.state();
+  if (state != net::ServerLink::State::kFailed &&
+      state != net::ServerLink::State::kRefused) {
+    link.Abort("it left the view: " + reason);
+  }
+  if (!Planted(PlantedBug::kNoBarrier) && !co_await Drain(session, member)) {
     keeper.EndChange(nullptr);
     co_return Status(StatusCode::kUnavailable,
                      "changes under way do not end: try again");
   }
-  Result<View> next = Without(session, member);
-  if (!next) {
-    keeper.EndChange(nullptr);
-    co_return next.error();
-  }
-  std::optional<View> newer;
-  Status status = co_await StoreViewRecord(session, *next, newer);
-  if (newer) {
-    // Another process went ahead. Its view is the truth.
-    status = CheckMembers(session, session.cluster(), *newer);
-    if (status.ok()) next = std::move(*newer);
-  }
-  if (status.ok()) status = keeper.WriteStateFile(*next);
+  Result<View> next = co_await StoreWithout(session, member);
+  Status status = next ? keeper.WriteStateFile(*next) : next.error();
   if (!status.ok()) {
     keeper.EndChange(nullptr);
     co_return status;
@@ -264,9 +293,7 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
   session.cluster().Log(LogLevel::kWarning,
                         fmt::format("view {}: {} is down ({})", next->epoch,
                                     session.member_name(member), reason));
-  const bool gone = next->members[member].state == MemberState::kDown;
   keeper.EndChange(std::make_shared<const View>(std::move(*next)));
-  if (!gone) co_return co_await MarkDown(session, member, std::move(reason));
   co_return Status();
 }
 

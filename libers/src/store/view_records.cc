@@ -63,9 +63,20 @@ Task<void> ReadOne(Session& session, int member,
   if (--reading->left == 0 || enough) reading->enough->Callback()();
 }
 
+// Who took a record, and why others did not.
+struct Held {
+  int count = 0;
+  std::string silent;
+
+  void Miss(const Session& session, int member) {
+    if (!silent.empty()) silent += "; ";
+    silent += session.Describe(member);
+  }
+};
+
 // Replaces the record on one member.
 Task<void> StoreOne(Session& session, int member, const std::string& text,
-                    std::uint64_t epoch, int& held,
+                    std::uint64_t epoch, Held& held,
                     std::optional<View>& newer) {
   net::Request read;
   read.verb = net::Verb::kVivify;
@@ -75,6 +86,7 @@ Task<void> StoreOne(Session& session, int member, const std::string& text,
   batch.Submit(session.link(member), read);
   co_await batch;
   if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
+    held.Miss(session, member);
     co_return;
   }
   Result<View> there = DecodeView(read.value);
@@ -91,7 +103,11 @@ Task<void> StoreOne(Session& session, int member, const std::string& text,
   write.body = {&body, 1};
   batch.Submit(session.link(member), write);
   co_await batch;
-  if (write.outcome == Outcome::kOk) ++held;
+  if (write.outcome == Outcome::kOk) {
+    ++held.count;
+  } else {
+    held.Miss(session, member);
+  }
 }
 
 Task<void> StoreOnLatch(Task<void> store, net::Latch& latch) {
@@ -118,7 +134,7 @@ Task<Result<ViewRecords>> ReadViewRecords(Session& session) {
 Task<Status> StoreViewRecord(Session& session, const View& view,
                              std::optional<View>& newer) {
   const std::string text = EncodeView(view);
-  int held = 0;
+  Held held;
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view.members[i].state == MemberState::kDown) continue;
@@ -131,11 +147,12 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
     co_return Status(StatusCode::kUnavailable,
                      "another process changed the view at the same time");
   }
-  if (held < view.Quorum()) {
+  if (held.count < view.Quorum()) {
     co_return Status(
         StatusCode::kUnavailable,
-        fmt::format("only {} of the {} servers needed took the new view", held,
-                    view.Quorum()));
+        fmt::format("only {} of the {} servers needed took the new view ({}): "
+                    "bring one back",
+                    held.count, view.Quorum(), held.silent));
   }
   co_return Status();
 }

@@ -419,7 +419,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
     f.runtime.on_connect = [](Wire& wire) { wire.silent = true; };
     const std::size_t tries = f.runtime.wires.size();
     f.runtime.RunUntil([&] { return f.runtime.wires.size() > tries; });
-    CHECK(f.link->state() == State::kConnecting);
+    CHECK(f.link->state() == State::kFailed);
     f.link->Submit(second);
     f.runtime.Settle();
     CHECK(second.ends == 2);

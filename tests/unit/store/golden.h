@@ -35,7 +35,7 @@ inline constexpr store::ChangeId kOldId{0x1011121314151617, 0x18191a1b1c1d1e1f};
 inline constexpr std::string_view kTombstoneHex =
     "6552536d01010104020001002827262524232221383736353433323141000000"
     "0000000007060504030201000f0e0d0c0b0a090817161514131211101f1e1d1c"
-    "1b1a1918676f6e658ff482e4";
+    "1b1a1918676f6e655100000000000000d58ca239";
 inline constexpr std::string_view kInlineHex =
     "6552536d01020005020001002827262524232221383736353433323141000000"
     "0000000007060504030201000f0e0d0c0b0a0908736d616c6c01010101070000"
@@ -75,6 +75,7 @@ inline store::Manifest TombstoneExample() {
   store::Manifest manifest = Copy("gone");
   manifest.history = {kOldId};
   manifest.tombstone = true;
+  manifest.cas = 0x51;
   return manifest;
 }
 

@@ -1,0 +1,62 @@
+// Planted bugs: what tests/sim breaks on purpose, to prove that its checks see
+// it, and what it listens to. Only tests/sim compiles the store with
+// ERS_PLANTED_BUGS; in the library Planted() is a constant false.
+#ifndef ERS_STORE_PLANTED_BUG_H_
+#define ERS_STORE_PLANTED_BUG_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "store/change_id.h"
+
+namespace ers::store {
+
+enum class PlantedBug {
+  kNone,
+  kNoBarrier,          // a view change waits for no manifest write
+  kIgnoreEpoch,        // manifest writes are admitted under any view
+  kSettleSkipsEqual,   // settling leaves homes alone that show it already
+  kSettleFirstToLast,  // going back to the judge's content begins at the front
+  kCommitBySet,        // manifests are written without a token
+  kSkipChecksum,       // any bytes of the right size pass for a block
+  kAckBeforeJudge,     // a change is acknowledged before its commit point
+  kDropBeforeFlip,     // replaced blocks go before the manifest changes
+  kGenerationTwice,    // a change stages under its predecessor's generation
+  kDropAfterUnknown,   // staged blocks go though the change may have happened
+  kMissByJudgeAlone,   // no manifest at the judge is taken for a miss
+};
+
+#if defined(ERS_PLANTED_BUGS)
+
+// Told just before a manifest write is sent.
+class StoreWatch {
+ public:
+  virtual ~StoreWatch() = default;
+  virtual void OnManifestWrite(std::uint64_t epoch, int member,
+                               std::string_view item_key, std::uint64_t token,
+                               const ChangeId& id) = 0;
+};
+
+// One thread.
+extern PlantedBug planted_bug;
+extern StoreWatch* store_watch;
+
+inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
+inline void TellManifestWrite(std::uint64_t epoch, int member,
+                              std::string_view item_key, std::uint64_t token,
+                              const ChangeId& id) {
+  if (store_watch == nullptr) return;
+  store_watch->OnManifestWrite(epoch, member, item_key, token, id);
+}
+
+#else
+
+constexpr bool Planted(PlantedBug) { return false; }
+inline void TellManifestWrite(std::uint64_t, int, std::string_view,
+                              std::uint64_t, const ChangeId&) {}
+
+#endif
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_PLANTED_BUG_H_
