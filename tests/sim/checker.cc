@@ -79,7 +79,8 @@ class KeyCheck {
         return;
       case SearchResult::kImpossible:
         return Report(Invariant::kOneChain,
-                      "no order of the operations explains them:" + AllOf());
+                      "no order of the operations explains them, as of " +
+                          Describe(*FirstImpossible()) + ":" + AllOf());
       case SearchResult::kGaveUp:
         return Report(Invariant::kOneChain,
                       "the search for an order gave up:" + AllOf());
@@ -96,6 +97,35 @@ class KeyCheck {
       text += "\n  " + Describe(*operation);
     }
     return text;
+  }
+
+  // Up to whose return no order explains what was told, the earliest.
+  const Operation* FirstImpossible() const {
+    std::vector<const Operation*> told;
+    for (const Operation* operation : operations_) {
+      if (operation->returned != TimePoint::max()) told.push_back(operation);
+    }
+    std::sort(told.begin(), told.end(), [](const auto* a, const auto* b) {
+      return a->returned < b->returned;
+    });
+    const auto impossible = [this](const Operation* last) {
+      std::vector<Operation> known;
+      for (const Operation* operation : operations_) {
+        if (operation->invoked > last->returned) continue;
+        known.push_back(*operation);
+        if (operation->returned <= last->returned) continue;
+        known.back().ending = Ending::kOpen;
+        known.back().returned = TimePoint::max();
+        known.back().cells.clear();
+      }
+      std::vector<const Operation*> pointers;
+      for (const Operation& operation : known) pointers.push_back(&operation);
+      return SearchOrder(pointers, options_) == SearchResult::kImpossible;
+    };
+    const auto first = std::partition_point(
+        told.begin(), told.end(),
+        [&](const Operation* last) { return !impossible(last); });
+    return first == told.end() ? told.back() : *first;
   }
 
   void CheckEnds() {

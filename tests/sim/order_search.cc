@@ -45,6 +45,13 @@ class Search {
     return operation->ending == Ending::kAcked ||
            operation->ending == Ending::kNotFound;
   }
+  // It was told something, and no state is another one for it.
+  static bool Looks(const Operation& operation) {
+    return operation.ending == Ending::kNotFound ||
+           (operation.ending == Ending::kAcked &&
+            (operation.kind == OperationKind::kGet ||
+             operation.kind == OperationKind::kTransition));
+  }
   static bool Matters(const Operation& operation,
                       const std::vector<const Operation*>& all) {
     if (operation.ending == Ending::kFailed) return false;
@@ -74,7 +81,8 @@ class Search {
     return found->second;
   }
 
-  // False: it cannot happen in `state`.
+  // False: it cannot happen in `state`. What is left of a value that vanished
+  // may still be updated, moved or deleted; that does not bring it back.
   bool Apply(const Operation& operation, State state, State* after) {
     *after = state;
     if (operation.ending == Ending::kNotFound) {
@@ -86,7 +94,7 @@ class Search {
         *after = Number(Cells(operation.cell_count, operation.id));
         return true;
       case OperationKind::kUpdate: {
-        if (state == 0) return false;
+        if (state == 0) return options_.values_may_vanish;
         Cells cells = *contents_[state - 1];
         const std::size_t end = operation.first_cell + operation.cell_count;
         if (end > cells.size()) return false;
@@ -100,9 +108,9 @@ class Search {
         return state != 0 && *contents_[state - 1] == operation.cells;
       case OperationKind::kDelete:
         *after = 0;
-        return state != 0;
+        return state != 0 || options_.values_may_vanish;
       case OperationKind::kTransition:
-        return state != 0;
+        return state != 0 || options_.values_may_vanish;
     }
     return false;
   }
@@ -135,20 +143,19 @@ class Search {
     if (++steps_ > options_.search_limit) return false;
     while (low < operations_.size() && IsDone(low)) ++low;
     const std::vector<std::size_t> candidates = Candidates(low);
-    // What is true now and changes nothing may as well come now.
+    // What only looks, and sees what is true now, may as well come now.
     for (const std::size_t i : candidates) {
       State after = state;
-      if (Told(operations_[i]) && Apply(*operations_[i], state, &after) &&
+      if (Looks(*operations_[i]) && Apply(*operations_[i], state, &after) &&
           after == state) {
         return Try(i, low, after);
       }
     }
-    return std::any_of(candidates.begin(), candidates.end(),
-                       [&](std::size_t i) {
-                         State after = state;
-                         return Apply(*operations_[i], state, &after) &&
-                                after != state && Try(i, low, after);
-                       });
+    return std::any_of(
+        candidates.begin(), candidates.end(), [&](std::size_t i) {
+          State after = state;
+          return Apply(*operations_[i], state, &after) && Try(i, low, after);
+        });
   }
 
   bool Try(std::size_t i, std::size_t low, State after) {

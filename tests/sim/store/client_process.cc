@@ -1,0 +1,35 @@
+#include "sim/store/client_process.h"
+
+#include <fmt/format.h>
+
+#include "sim/sim_server.h"
+
+namespace ers::sim {
+
+ClientProcess::ClientProcess(SimRuntime& runtime, const World& world,
+                             const Scenario& scenario, bool trace)
+    : runtime_(runtime) {
+  ClusterOptions options;
+  for (const auto& server : world.servers()) {
+    if (!options.servers.empty()) options.servers += ",";
+    options.servers += server->name();
+  }
+  options.max_parity = scenario.max_parity;
+  if (trace) {
+    options.log = [](LogLevel, std::string_view line) {
+      fmt::print("    {}\n", line);
+    };
+  }
+  cluster_ = store::OpenClusterState(options).value();
+  ClientOptions client;
+  client.scheme = scenario.schemes.front();
+  client.inline_below = scenario.inline_below;
+  for (int i = 0; i < scenario.sessions; ++i) {
+    sessions_.push_back(std::make_unique<store::Session>(
+        runtime_, cluster_, client.cached_manifests));
+    stores_.push_back(
+        std::make_unique<store::Store>(*sessions_.back(), client));
+  }
+}
+
+}  // namespace ers::sim

@@ -1,0 +1,40 @@
+// ClientProcess: one simulated process that uses the store.
+#ifndef ERS_TESTS_SIM_STORE_CLIENT_PROCESS_H_
+#define ERS_TESTS_SIM_STORE_CLIENT_PROCESS_H_
+
+#include <memory>
+#include <vector>
+
+#include "sim/sim_runtime.h"
+#include "sim/store/scenario.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+
+// One thread. Its sessions share one view, as the loops of a process do.
+class ClientProcess {
+ public:
+  ClientProcess(SimRuntime& runtime, const World& world,
+                const Scenario& scenario, bool trace);
+
+  SimRuntime& runtime() { return runtime_; }
+  [[nodiscard]] const store::ClusterState& cluster() const { return *cluster_; }
+  [[nodiscard]] std::shared_ptr<const store::View> view() const {
+    return cluster_->keeper.Current();
+  }
+  store::Store& store(int client) {
+    return *stores_[static_cast<std::size_t>(client) % stores_.size()];
+  }
+
+ private:
+  SimRuntime& runtime_;
+  std::shared_ptr<store::ClusterState> cluster_;
+  std::vector<std::unique_ptr<store::Session>> sessions_;
+  std::vector<std::unique_ptr<store::Store>> stores_;
+};
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_STORE_CLIENT_PROCESS_H_

@@ -1,0 +1,189 @@
+#include "sim/store/fault_plan.h"
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto kKinds = static_cast<std::size_t>(FaultKind::kCount);
+constexpr std::array<std::string_view, kKinds> kNames = {
+    "crash",     "restart",      "stall",        "hiccup",     "partition",
+    "cut",       "lost-replies", "cut-replies",  "slow",       "evict",
+    "no-memory", "corrupt",      "client-pause", "client-kill"};
+
+// May strike servers that are no victims: nothing is lost by it, and nobody
+// has to leave the view.
+bool IsMild(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kHiccup:
+    case FaultKind::kCut:
+    case FaultKind::kSlow:
+    case FaultKind::kNoMemory:
+    case FaultKind::kClientPause:
+    case FaultKind::kClientKill:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Of the time that a fault lasts.
+std::pair<Duration, Duration> Lengths(FaultKind kind,
+                                      const Scenario& scenario) {
+  switch (kind) {
+    // Around the request timeout most is at stake.
+    case FaultKind::kStall:
+      return {milliseconds(950), milliseconds(1100)};
+    case FaultKind::kPartition:
+      return {milliseconds(500), seconds(8)};
+    case FaultKind::kHiccup:
+      // Many in a row must not add up to a silence that makes a server leave.
+      return {microseconds(100), milliseconds(scenario.stress ? 40 : 300)};
+    case FaultKind::kClientPause:
+      return {milliseconds(1), scenario.scope == FaultScope::kWithin
+                                   ? Duration(milliseconds(300))
+                                   : Duration(seconds(4))};
+    case FaultKind::kRestart:
+      return {microseconds(0), seconds(2)};
+    default:
+      return {microseconds(100), milliseconds(50)};
+  }
+}
+
+}  // namespace
+
+std::string_view FaultName(FaultKind kind) {
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
+                     ProcessFaults process)
+    : world_(world), scenario_(scenario), process_(std::move(process)) {
+  if (scenario.scope != FaultScope::kNone) Draw(span);
+}
+
+void FaultPlan::Draw(Duration span) {
+  SeededRandom& random = world_.random();
+  // A server that is silent while the cluster is set up is not in it: only
+  // beyond M may that be any.
+  const Duration earliest = scenario_.scope == FaultScope::kWithin
+                                ? Duration(milliseconds(3))
+                                : Duration{};
+  const std::uint64_t count = 1 + random.Below(scenario_.stress ? 30 : 8);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    auto kind = static_cast<FaultKind>(random.Below(kKinds));
+    if (scenario_.stress && random.Below(2) == 0) kind = FaultKind::kHiccup;
+    SimServer& server = IsMild(kind) ? Anywhere() : Victim();
+    const auto [least, most] = Lengths(kind, scenario_);
+    const Duration length = random.Between(least, most);
+    world_.After(random.Between(earliest, span), [this, kind, &server, length] {
+      if (!healed_) Strike(kind, server, length);
+    });
+  }
+}
+
+SimServer& FaultPlan::Anywhere() {
+  const auto& servers = world_.servers();
+  return *servers[world_.random().Below(servers.size())];
+}
+
+SimServer& FaultPlan::Victim() {
+  const auto& victims = scenario_.victims;
+  const int victim = victims[world_.random().Below(victims.size())];
+  return *world_.servers()[static_cast<std::size_t>(victim)];
+}
+
+void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
+  constexpr std::uint32_t kOften = 300'000;
+  const TimePoint begin = world_.now();
+  TimePoint end = begin + length;
+  const auto then = [this, length](std::function<void()> undo) {
+    world_.After(length, std::move(undo));
+  };
+  ServerFaults& faults = server.faults();
+  switch (kind) {
+    case FaultKind::kCrash:
+      server.Crash();
+      end = TimePoint::max();
+      break;
+    case FaultKind::kRestart:
+      server.Crash();
+      then([&server] { server.Restart(); });
+      break;
+    case FaultKind::kStall:
+    case FaultKind::kHiccup:
+      server.Stall();
+      then([&server] { server.Continue(); });
+      break;
+    case FaultKind::kPartition:
+      server.SetReachable(false);
+      then([&server] { server.SetReachable(true); });
+      break;
+    case FaultKind::kCut:
+      server.CutConnections();
+      break;
+    case FaultKind::kLostReplies:
+      faults.drop_reply_chance = kOften;
+      then([&faults] { faults.drop_reply_chance = 0; });
+      break;
+    case FaultKind::kCutReplies:
+      faults.cut_reply_chance = kOften;
+      then([&faults] { faults.cut_reply_chance = 0; });
+      break;
+    case FaultKind::kSlow:
+      faults.slow_max = milliseconds(20);
+      then([&faults] { faults.slow_max = Duration{}; });
+      break;
+    case FaultKind::kEvict:
+      server.EvictRandom(1 + world_.random().Below(4));
+      break;
+    case FaultKind::kNoMemory:
+      faults.out_of_memory_chance = kOften;
+      then([&faults] { faults.out_of_memory_chance = 0; });
+      break;
+    case FaultKind::kCorrupt:
+      Corrupt(server);
+      break;
+    case FaultKind::kClientPause:
+      process_.pause(length);
+      break;
+    case FaultKind::kClientKill:
+      process_.kill();
+      break;
+    case FaultKind::kCount:
+      break;
+  }
+  windows_.push_back({kind, begin, end});
+}
+
+void FaultPlan::Corrupt(SimServer& server) {
+  SeededRandom& random = world_.random();
+  const std::vector<std::string> keys = server.items().LiveKeys();
+  if (keys.empty()) return;
+  std::string& value =
+      server.items().Find(keys[random.Below(keys.size())])->value;
+  // Behind magic and version: an item that is not ours, or newer, is told as
+  // such, whatever it was before.
+  constexpr std::size_t kSpared = 5;
+  if (value.size() <= kSpared) return;
+  char& byte = value[kSpared + random.Below(value.size() - kSpared)];
+  byte = static_cast<char>(byte ^ (1 << random.Below(8)));
+}
+
+void FaultPlan::Heal() {
+  healed_ = true;
+  for (const auto& server : world_.servers()) {
+    server->faults() = ServerFaults();
+    server->SetReachable(true);
+    server->Continue();
+  }
+}
+
+}  // namespace ers::sim

@@ -1,0 +1,75 @@
+// FaultPlan: what goes wrong during one run, and when.
+#ifndef ERS_TESTS_SIM_STORE_FAULT_PLAN_H_
+#define ERS_TESTS_SIM_STORE_FAULT_PLAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "sim/sim_server.h"
+#include "sim/store/scenario.h"
+
+namespace ers::sim {
+
+enum class FaultKind : std::uint8_t {
+  kCrash,        // memory is gone, nobody listens
+  kRestart,      // a crash, and an empty server comes back
+  kStall,        // longer than the request timeout
+  kHiccup,       // a shorter one
+  kPartition,    // no byte gets through for a time
+  kCut,          // connections break, once
+  kLostReplies,  // commands are applied, connections cut before the answer
+  kCutReplies,   // the same in the middle of the answer
+  kSlow,         // late answers
+  kEvict,        // items are gone
+  kNoMemory,     // stores are refused
+  kCorrupt,      // a byte of an item is flipped
+  kClientPause,  // the process is stopped for a while
+  kClientKill,   // the process is killed, another one starts
+  kCount
+};
+std::string_view FaultName(FaultKind kind);
+
+// When a fault could be felt.
+struct FaultWindow {
+  FaultKind kind = FaultKind::kCut;
+  TimePoint begin{};
+  TimePoint end{};
+};
+
+// Schedules its faults with World::After as soon as it is made. One thread.
+class FaultPlan {
+ public:
+  struct ProcessFaults {
+    std::function<void(Duration)> pause;
+    std::function<void()> kill;
+  };
+
+  // Faults begin within `span`.
+  FaultPlan(World& world, const Scenario& scenario, Duration span,
+            ProcessFaults process);
+
+  // Ends all that is not over, for good; what is lost stays lost.
+  void Heal();
+  [[nodiscard]] const std::vector<FaultWindow>& windows() const {
+    return windows_;
+  }
+
+ private:
+  void Draw(Duration span);
+  void Strike(FaultKind kind, SimServer& server, Duration length);
+  void Corrupt(SimServer& server);
+  [[nodiscard]] SimServer& Anywhere();
+  [[nodiscard]] SimServer& Victim();
+
+  World& world_;
+  const Scenario& scenario_;
+  ProcessFaults process_;
+  std::vector<FaultWindow> windows_;
+  bool healed_ = false;
+};
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_STORE_FAULT_PLAN_H_

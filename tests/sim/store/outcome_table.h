@@ -1,0 +1,30 @@
+// OutcomeTable: how operations ended while each kind of fault could be felt:
+// shows what a set of runs has, and has not, tried.
+#ifndef ERS_TESTS_SIM_STORE_OUTCOME_TABLE_H_
+#define ERS_TESTS_SIM_STORE_OUTCOME_TABLE_H_
+
+#include <array>
+#include <cstdint>
+
+#include "sim/store/store_run.h"
+
+namespace ers::sim {
+
+class OutcomeTable {
+ public:
+  void Add(const StoreRun& run);
+  // Rows: fault kind x operation kind. Columns: endings.
+  void Print() const;
+
+ private:
+  static constexpr std::size_t kFaults =
+      static_cast<std::size_t>(FaultKind::kCount) + 1;  // the last: none
+  static constexpr std::size_t kOperations = 5;
+  static constexpr std::size_t kEndings = 5;
+  using Row = std::array<std::uint64_t, kEndings>;
+  std::array<std::array<Row, kOperations>, kFaults> counts_{};
+};
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_STORE_OUTCOME_TABLE_H_

@@ -1,0 +1,50 @@
+// Scenario: what one run of the store's simulation is about, drawn from its
+// seed: the cluster, the objects, the clients, and which faults may happen.
+#ifndef ERS_TESTS_SIM_STORE_SCENARIO_H_
+#define ERS_TESTS_SIM_STORE_SCENARIO_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ers/scheme.h"
+#include "sim/sim_world.h"
+
+namespace ers::sim {
+
+// Which promises hold, by what the faults leave.
+enum class FaultScope {
+  // None: at the end the servers hold exactly what manifests name.
+  kNone,
+  // Memory loss, long silence and eviction strike at most M servers: nothing
+  // may vanish, and all calls work once the faults are over.
+  kWithin,
+  // Anything strikes anywhere: values may vanish, whole.
+  kBeyond,
+};
+
+struct Scenario {
+  int max_parity = 1;           // M
+  std::vector<Scheme> schemes;  // all with m = M
+  int servers = 0;
+  int sessions = 1;  // loops of the process, each with its own connections
+  int clients = 3;   // spread over the sessions
+  std::vector<std::string> keys;
+  int operations = 200;  // of all clients together
+  // Small values of one key, many faults in a short time: all about the commit.
+  bool stress = false;
+  std::size_t cell_bytes = 8;
+  std::size_t max_cells = 12;
+  std::size_t inline_below = 0;
+  std::uint64_t item_size_max = 1 << 20;
+  FaultScope scope = FaultScope::kWithin;
+  std::vector<int> victims;  // kWithin: where anything may happen
+};
+
+Scenario DrawScenario(SeededRandom& random);
+std::string Describe(const Scenario& scenario);
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_STORE_SCENARIO_H_

@@ -1,0 +1,238 @@
+#include "sim/store/server_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "store/keys.h"
+#include "store/object_map.h"
+#include "store/view.h"
+
+namespace ers::sim {
+namespace {
+
+using store::Manifest;
+
+bool Stores(std::string_view verb) {
+  return verb == "ms" || verb == "cas" || verb == "set" || verb == "add" ||
+         verb == "replace";
+}
+
+std::int64_t Micros(TimePoint time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             time.time_since_epoch())
+      .count();
+}
+
+bool Drops(std::string_view verb) {
+  return verb == "md" || verb == "delete" || verb == "touch";
+}
+
+}  // namespace
+
+bool IsBlockKey(std::string_view key) {
+  return key.starts_with("ers!b") && key != store::kBootKey;
+}
+
+std::vector<std::pair<int, std::string>> NamedBlocks(const Manifest& manifest) {
+  std::vector<std::pair<int, std::string>> named;
+  if (manifest.tombstone || manifest.is_inline) return named;
+  const store::ObjectMap map(std::make_shared<const Manifest>(manifest));
+  for (int group = 0; group < map.groups(); ++group) {
+    for (const layout::BlockId block :
+         map.geometry().StoredBlocks(map.width())) {
+      if (!map.GenerationOf(group, block)) continue;
+      named.emplace_back(map.MemberOf(group, block), map.KeyOf(group, block));
+    }
+  }
+  return named;
+}
+
+ServerWatch::ServerWatch(World& world, const Scenario& scenario, bool trace)
+    : world_(world), scenario_(scenario), trace_(trace) {
+  for (const std::string& key : scenario.keys) {
+    key_of_item_[store::ManifestKey(key)] = key;
+  }
+  for (std::size_t i = 0; i < world.servers().size(); ++i) {
+    const int member = static_cast<int>(i);
+    world.servers()[i]->on_applied =
+        [this, member](const SimConnection&, const AppliedCommand& command) {
+          OnApplied(member, command);
+        };
+  }
+  store::store_watch = this;
+}
+
+ServerWatch::~ServerWatch() {
+  store::store_watch = nullptr;
+  for (const auto& server : world_.servers()) server->on_applied = nullptr;
+}
+
+void ServerWatch::OnManifestWrite(std::uint64_t epoch, int member,
+                                  std::string_view item_key,
+                                  std::uint64_t token,
+                                  const store::ChangeId& id) {
+  sent_in_[{member, std::string(item_key), token, id}] = epoch;
+}
+
+void ServerWatch::Trace(int member, const AppliedCommand& command) const {
+  const Result<Manifest> manifest = store::DecodeManifest(command.value);
+  const std::string change =
+      command.value.empty() || !manifest
+          ? std::string()
+          : fmt::format(" change {}{}", store::FormatChangeId(manifest->id),
+                        manifest->tombstone ? " (tombstone)" : "");
+  fmt::print("    {} us, server {}: {} {} token {}: {}{}\n",
+             Micros(world_.now()), member, command.verb, command.key,
+             command.token_given, command.applied ? "done" : command.reply,
+             change);
+}
+
+void ServerWatch::OnApplied(int member, const AppliedCommand& command) {
+  if (trace_) Trace(member, command);
+  if (IsBlockKey(command.key)) {
+    OnBlock(member, command);
+  } else if (command.key == store::kViewKey) {
+    OnView(command);
+  } else if (const auto found = key_of_item_.find(command.key);
+             found != key_of_item_.end()) {
+    OnManifest(member, found->second, command);
+  }
+}
+
+void ServerWatch::OnBlock(int member, const AppliedCommand& command) {
+  if (!command.applied) return;
+  const std::pair<int, std::string> place(member, std::string(command.key));
+  if (Stores(command.verb)) {
+    const std::size_t content = std::hash<std::string_view>()(command.value);
+    const auto [it, fresh] = staged_.try_emplace(place, Staged{content});
+    if (!fresh && it->second.content != content) {
+      Report(
+          Invariant::kBlocksOfManifest, command.key,
+          fmt::format("server {}: two contents under one generation", member));
+    }
+    it->second = Staged{content};
+  } else if (Drops(command.verb)) {
+    const std::optional<std::string> object = NamedBy(member, command.key);
+    if (object) {
+      Report(Invariant::kBlocksOfManifest, *object,
+             fmt::format("server {}: block {} is dropped while the judge's "
+                         "manifest names it",
+                         member, command.key));
+    }
+    staged_[place].dropped = true;
+  }
+}
+
+void ServerWatch::OnManifest(int member, const std::string& key,
+                             const AppliedCommand& command) {
+  if (!Stores(command.verb)) return;
+  if (!command.applied) {
+    if (command.verb != "cas" && command.reply == "SERVER_ERROR") {
+      Report(Invariant::kFailedLeavesWhole, key,
+             fmt::format("server {}: \"{}\" without memory deleted the "
+                         "manifest",
+                         member, command.verb));
+    }
+    return;
+  }
+  const Result<Manifest> manifest = store::DecodeManifest(command.value);
+  CheckBarrier(member, key, command,
+               manifest ? manifest->id : store::ChangeId{});
+  if (!manifest || process_ == nullptr || !process_->view()) return;
+  const store::Homes homes =
+      store::HomesOf(*process_->view(), process_->cluster().ring, key);
+  if (!homes.members.empty() && homes.judge() == member) {
+    CheckNamedBlocks(key, *manifest);
+  }
+}
+
+void ServerWatch::CheckBarrier(int member, const std::string& key,
+                               const AppliedCommand& command,
+                               const store::ChangeId& id) {
+  const auto sent = sent_in_.find(
+      {member, std::string(command.key), command.token_given, id});
+  if (sent == sent_in_.end() || process_ == nullptr) return;
+  const std::shared_ptr<const store::View> view = process_->view();
+  if (!view || view->epoch <= sent->second ||
+      view->members[static_cast<std::size_t>(member)].state ==
+          MemberState::kDown) {
+    return;
+  }
+  Report(Invariant::kViewBarrier, key,
+         fmt::format("server {}: a manifest write of view {} lands in view {}",
+                     member, sent->second, view->epoch));
+}
+
+void ServerWatch::CheckNamedBlocks(const std::string& key,
+                                   const Manifest& manifest) {
+  for (const auto& place : NamedBlocks(manifest)) {
+    const auto found = staged_.find(place);
+    const bool missing = found == staged_.end();
+    if (!missing && !found->second.dropped) continue;
+    Report(Invariant::kBlocksOfManifest, key,
+           fmt::format("change {} names block {} of server {}, which was {}",
+                       store::FormatChangeId(manifest.id), place.second,
+                       place.first, missing ? "never staged" : "dropped"));
+    return;
+  }
+}
+
+void ServerWatch::OnView(const AppliedCommand& command) {
+  if (!Stores(command.verb) || !command.applied) return;
+  const Result<store::View> view = store::DecodeView(command.value);
+  if (view && view->NotFull() > view->max_parity) {
+    Report(Invariant::kEnoughMembers, command.key,
+           fmt::format("view {} has {} members that are not full", view->epoch,
+                       view->NotFull()));
+  }
+}
+
+std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
+  if (process_ == nullptr) return std::nullopt;
+  const std::shared_ptr<const store::View> view = process_->view();
+  if (!view) return std::nullopt;
+  const store::Homes homes =
+      store::HomesOf(*view, process_->cluster().ring, key);
+  if (!homes.judge_is_full) return std::nullopt;
+  const auto judge = static_cast<std::size_t>(homes.judge());
+  SimServer& server = *world_.servers()[judge];
+  if (!server.up()) return std::nullopt;
+  const ModelItem* item = server.items().Find(store::ManifestKey(key));
+  if (item == nullptr) return std::nullopt;
+  Result<Manifest> manifest = store::DecodeManifest(item->value);
+  if (!manifest || manifest->incarnation != view->members[judge].incarnation) {
+    return std::nullopt;
+  }
+  return std::move(*manifest);
+}
+
+std::optional<std::string> ServerWatch::NamedBy(
+    int member, std::string_view block_key) const {
+  for (const std::string& key : scenario_.keys) {
+    const std::optional<Manifest> manifest = AtJudge(key);
+    if (!manifest) continue;
+    const std::vector<std::pair<int, std::string>> named =
+        NamedBlocks(*manifest);
+    const bool names =
+        std::any_of(named.begin(), named.end(), [&](const auto& place) {
+          return place.first == member && place.second == block_key;
+        });
+    if (names) return key;
+  }
+  return std::nullopt;
+}
+
+void ServerWatch::Report(Invariant invariant, std::string_view key,
+                         const std::string& text) {
+  constexpr std::size_t kEnough = 20;
+  if (violations_.size() < kEnough) {
+    violations_.push_back(
+        Breach(invariant, key,
+               fmt::format("{} (at {} us)", text, Micros(world_.now()))));
+  }
+}
+
+}  // namespace ers::sim

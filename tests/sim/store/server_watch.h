@@ -1,0 +1,98 @@
+// ServerWatch: sees every command that the model servers apply, and says at
+// once when one breaks a promise that clients cannot see being broken:
+// invariants 3, 4, 9 and 12.
+#ifndef ERS_TESTS_SIM_STORE_SERVER_WATCH_H_
+#define ERS_TESTS_SIM_STORE_SERVER_WATCH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "sim/checker.h"
+#include "sim/sim_server.h"
+#include "sim/store/client_process.h"
+#include "store/manifest.h"
+#include "store/planted_bug.h"
+
+namespace ers::sim {
+
+// Listens to all servers of a world, which outlive it, and to the store
+// (store::store_watch, while it lives). One thread.
+class ServerWatch : private store::StoreWatch {
+ public:
+  // `trace`: prints every command.
+  ServerWatch(World& world, const Scenario& scenario, bool trace);
+  ~ServerWatch() override;
+  ServerWatch(const ServerWatch&) = delete;
+  ServerWatch& operator=(const ServerWatch&) = delete;
+
+  // Whose view decides who judges; outlives its being followed. What a killed
+  // process sent last lands when it will, whatever the view: no barrier can
+  // wait for it.
+  void Follow(const ClientProcess* process) {
+    process_ = process;
+    sent_in_.clear();
+  }
+
+  [[nodiscard]] const std::vector<Violation>& violations() const {
+    return violations_;
+  }
+
+  // What the judge of a key shows now, if its server is up.
+  [[nodiscard]] std::optional<store::Manifest> AtJudge(
+      const std::string& key) const;
+
+ private:
+  void OnManifestWrite(std::uint64_t epoch, int member,
+                       std::string_view item_key, std::uint64_t token,
+                       const store::ChangeId& id) override;
+  void OnApplied(int member, const AppliedCommand& command);
+  void Trace(int member, const AppliedCommand& command) const;
+  void OnBlock(int member, const AppliedCommand& command);
+  void OnManifest(int member, const std::string& key,
+                  const AppliedCommand& command);
+  void OnView(const AppliedCommand& command);
+  void CheckBarrier(int member, const std::string& key,
+                    const AppliedCommand& command, const store::ChangeId& id);
+  void CheckNamedBlocks(const std::string& key,
+                        const store::Manifest& manifest);
+  // Is the block named by what a judge shows? Its object's key, if so.
+  [[nodiscard]] std::optional<std::string> NamedBy(
+      int member, std::string_view block_key) const;
+  void Report(Invariant invariant, std::string_view key,
+              const std::string& text);
+
+  struct Staged {
+    std::size_t content = 0;  // hash of the item
+    bool dropped = false;
+  };
+
+  World& world_;
+  const Scenario& scenario_;
+  const bool trace_;
+  const ClientProcess* process_ = nullptr;
+  std::map<std::string, std::string, std::less<>> key_of_item_;
+  // Member and block key.
+  std::map<std::pair<int, std::string>, Staged> staged_;
+  // Member, item key, token, change: the view that the write was made in.
+  std::map<std::tuple<int, std::string, std::uint64_t, store::ChangeId>,
+           std::uint64_t>
+      sent_in_;
+  std::vector<Violation> violations_;
+};
+
+// Is it a block's, by its name?
+bool IsBlockKey(std::string_view key);
+// Every block that a manifest names, as (member, key).
+std::vector<std::pair<int, std::string>> NamedBlocks(
+    const store::Manifest& manifest);
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_STORE_SERVER_WATCH_H_

@@ -1,0 +1,128 @@
+#include "sim/store/stored_state.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "store/block_header.h"
+#include "store/object_map.h"
+#include "unit/code/reference.h"
+
+namespace ers::sim {
+namespace {
+
+using Payload = std::vector<std::uint8_t>;
+
+// The payload, if its server has it whole.
+std::optional<Payload> Find(const World& world, const store::ObjectMap& map,
+                            int group, layout::BlockId block) {
+  const store::ChangeId generation = map.GenerationOf(group, block);
+  const auto member = static_cast<std::size_t>(map.MemberOf(group, block));
+  SimServer& server = *world.servers()[member];
+  if (!generation || !server.up()) return std::nullopt;
+  const ModelItem* item = server.items().Find(map.KeyOf(group, block));
+  const std::size_t size = map.BlockBytes(group);
+  if (item == nullptr ||
+      item->value.size() != store::kBlockHeaderBytes + size) {
+    return std::nullopt;
+  }
+  store::BlockHeaderBytes header;
+  std::memcpy(header.data(), item->value.data(), header.size());
+  Payload payload(size);
+  std::memcpy(payload.data(), item->value.data() + header.size(), size);
+  const store::BlockHeader expected{generation, map.Number(group, block)};
+  if (!store::VerifyBlock(expected, header,
+                          reinterpret_cast<const std::byte*>(payload.data()),
+                          size)) {
+    return std::nullopt;
+  }
+  return payload;
+}
+
+// The name of a parity block that its stripe's data do not give.
+std::optional<std::string> WrongParity(const World& world,
+                                       const store::ObjectMap& map, int group,
+                                       int stripe) {
+  const layout::Geometry& geometry = map.geometry();
+  const Width width = map.width();
+  std::vector<Payload> parity(static_cast<std::size_t>(geometry.scheme().m),
+                              Payload(map.BlockBytes(group)));
+  for (const layout::BlockId block : geometry.StripeData(width, stripe)) {
+    const std::optional<Payload> data = Find(world, map, group, block);
+    if (!data) return std::nullopt;
+    for (std::size_t p = 0; p < parity.size(); ++p) {
+      const std::uint8_t coefficient =
+          geometry.Coefficient(block, width, static_cast<int>(p));
+      for (std::size_t i = 0; i < data->size(); ++i) {
+        parity[p][i] ^= BitwiseProduct(coefficient, (*data)[i]);
+      }
+    }
+  }
+  for (std::size_t p = 0; p < parity.size(); ++p) {
+    const layout::BlockId block =
+        geometry.ParityId(width, stripe, static_cast<int>(p));
+    const std::optional<Payload> stored = Find(world, map, group, block);
+    if (stored && *stored != parity[p]) return map.KeyOf(group, block);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Violation> CheckParity(const World& world, const Scenario& scenario,
+                                   const ServerWatch& watch) {
+  std::vector<Violation> violations;
+  for (const std::string& key : scenario.keys) {
+    std::optional<store::Manifest> manifest = watch.AtJudge(key);
+    if (!manifest || manifest->tombstone || manifest->is_inline) continue;
+    const store::ObjectMap map(
+        std::make_shared<const store::Manifest>(std::move(*manifest)));
+    for (int group = 0; group < map.groups(); ++group) {
+      const int stripes = map.geometry().stripe_count(map.width());
+      for (int stripe = 0; stripe < stripes; ++stripe) {
+        const std::optional<std::string> wrong =
+            WrongParity(world, map, group, stripe);
+        if (!wrong) continue;
+        violations.push_back(
+            Breach(Invariant::kOneChangesBytes, key,
+                   fmt::format("parity block {} is not what its stripe's data "
+                               "give",
+                               *wrong)));
+      }
+    }
+  }
+  return violations;
+}
+
+std::vector<Violation> CheckNothingLeftOver(const World& world,
+                                            const Scenario& scenario,
+                                            const ServerWatch& watch) {
+  std::set<std::pair<int, std::string>> named;
+  for (const std::string& key : scenario.keys) {
+    const std::optional<store::Manifest> manifest = watch.AtJudge(key);
+    if (!manifest) continue;
+    for (auto& place : NamedBlocks(*manifest)) named.insert(std::move(place));
+  }
+  std::vector<Violation> violations;
+  for (std::size_t i = 0; i < world.servers().size(); ++i) {
+    for (const std::string& key : world.servers()[i]->items().LiveKeys()) {
+      if (!IsBlockKey(key)) continue;
+      if (named.erase({static_cast<int>(i), key}) > 0) continue;
+      violations.push_back(Breach(
+          Invariant::kGarbageOnly, key,
+          fmt::format("left over on server {} though nothing failed", i)));
+    }
+  }
+  for (const auto& [member, key] : named) {
+    violations.push_back(Breach(
+        Invariant::kGarbageOnly, key,
+        fmt::format("gone from server {} though nothing failed", member)));
+  }
+  return violations;
+}
+
+}  // namespace ers::sim

@@ -1,0 +1,196 @@
+#include "sim/store/workload.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "store/wakeup.h"
+
+namespace ers::sim {
+namespace {
+
+using net::Task;
+
+template <typename T>
+Status StatusOf(const Result<T>& result) {
+  return result ? Status() : result.error();
+}
+
+Ending EndingOf(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kOk:
+      return Ending::kAcked;
+    case StatusCode::kNotFound:
+      return Ending::kNotFound;
+    case StatusCode::kOutcomeUnknown:
+      return Ending::kUnknown;
+    default:
+      return Ending::kFailed;
+  }
+}
+
+}  // namespace
+
+// Every word of a cell is the number of the operation that wrote it.
+std::vector<std::byte> Workload::Bytes(std::uint32_t id,
+                                       std::size_t cells) const {
+  std::vector<std::byte> bytes(cells * scenario_.cell_bytes);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof id) {
+    std::memcpy(bytes.data() + at, &id, sizeof id);
+  }
+  return bytes;
+}
+
+Cells Workload::CellsOf(std::uint32_t id, const std::string& key,
+                        std::span<const std::byte> bytes) {
+  Cells cells(bytes.size() / scenario_.cell_bytes);
+  bool whole = bytes.size() % scenario_.cell_bytes == 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::byte* cell = bytes.data() + i * scenario_.cell_bytes;
+    std::memcpy(&cells[i], cell, sizeof cells[i]);
+    for (std::size_t at = 0; at < scenario_.cell_bytes; at += sizeof cells[i]) {
+      whole = whole && std::memcmp(cell + at, &cells[i], sizeof cells[i]) == 0;
+    }
+  }
+  if (!whole) {
+    violations_.push_back(
+        Breach(Invariant::kOneChangesBytes, key,
+               fmt::format("get {} shows a cell that nobody wrote", id)));
+  }
+  return cells;
+}
+
+void Workload::EndChange(std::uint32_t id, const Status& status) {
+  if (trace_ && !status.ok()) fmt::print("    {}: {}\n", id, status.message());
+  history_.End(id, EndingOf(status), world_.now());
+}
+
+Task<void> Workload::Put(store::Store& store, int client,
+                         const std::string& key) {
+  SeededRandom& random = world_.random();
+  const std::size_t cells = random.Below(scenario_.max_cells + 1);
+  PutOptions options;
+  options.client_flags = static_cast<std::uint32_t>(1 + random.Below(1000));
+  options.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
+  if (options.scheme->elastic() && random.Below(2) == 0) {
+    options.width = Width::kWide;
+  }
+  const std::uint32_t id =
+      history_.BeginPut(client, key, cells, world_.now(), options.client_flags);
+  const std::vector<std::byte> bytes = Bytes(id, cells);
+  const Result<ObjectInfo> info = co_await store.Put(key, bytes, options);
+  EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::Get(store::Store& store, int client,
+                         const std::string& key) {
+  const bool stream = world_.random().Below(3) == 0;
+  const std::uint32_t id =
+      history_.Begin(client, key, OperationKind::kGet, world_.now());
+  Value value;
+  std::vector<std::byte> streamed;
+  const std::function<void(const GetInfo&)> begin = [](const GetInfo&) {};
+  const Sink sink = [&streamed](std::span<const std::byte> bytes) {
+    streamed.insert(streamed.end(), bytes.begin(), bytes.end());
+    return Status();
+  };
+  Result<GetInfo> info = Fail(StatusCode::kUnavailable, "not asked yet");
+  if (stream) {
+    info = co_await store.GetTo(key, begin, sink);
+  } else {
+    info = co_await store.Get(key, value);
+  }
+  if (!info) {
+    EndChange(id, info.error());
+    co_return;
+  }
+  const std::span<const std::byte> bytes =
+      stream ? std::span<const std::byte>(streamed) : value.bytes();
+  history_.EndGet(id, CellsOf(id, key, bytes), world_.now(), info->cas,
+                  info->client_flags);
+}
+
+Task<void> Workload::Update(store::Store& store, int client,
+                            const std::string& key) {
+  SeededRandom& random = world_.random();
+  const std::size_t first = random.Below(scenario_.max_cells);
+  const std::size_t count = 1 + random.Below(scenario_.max_cells / 2);
+  const std::uint32_t id =
+      history_.BeginUpdate(client, key, first, count, world_.now());
+  const std::vector<std::byte> bytes = Bytes(id, count);
+  const Result<ObjectInfo> info =
+      co_await store.Update(key, first * scenario_.cell_bytes, bytes);
+  EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::Delete(store::Store& store, int client,
+                            const std::string& key) {
+  const std::uint32_t id =
+      history_.Begin(client, key, OperationKind::kDelete, world_.now());
+  const Status status = co_await store.Delete(key);
+  EndChange(id, status);
+}
+
+Task<void> Workload::Transition(store::Store& store, int client,
+                                const std::string& key) {
+  constexpr int kVariants = 3;
+  SeededRandom& random = world_.random();
+  TransitionTarget target;
+  const std::uint64_t choice = random.Below(3);
+  if (choice < 2) {
+    target.width = choice == 0 ? Width::kNarrow : Width::kWide;
+  } else {
+    target.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
+  }
+  const auto variant = static_cast<TransitionVariant>(random.Below(kVariants));
+  const std::uint32_t id =
+      history_.Begin(client, key, OperationKind::kTransition, world_.now());
+  const Result<TransitionInfo> info =
+      co_await store.Transition(key, target, variant);
+  EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::One(ClientProcess& process, int client,
+                         const std::string& key) {
+  store::Store& store = process.store(client);
+  const std::uint64_t choice = world_.random().Below(100);
+  if (choice < 35) {
+    co_await Get(store, client, key);
+  } else if (choice < 55) {
+    co_await Put(store, client, key);
+  } else if (choice < 75) {
+    co_await Update(store, client, key);
+  } else if (choice < 80) {
+    co_await Delete(store, client, key);
+  } else {
+    co_await Transition(store, client, key);
+  }
+}
+
+Task<void> Workload::Run(ClientProcess& process, int client) {
+  ++running_;
+  while (started_ < scenario_.operations) {
+    ++started_;
+    SeededRandom& random = world_.random();
+    const std::string& key =
+        scenario_.keys[random.Below(scenario_.keys.size())];
+    co_await One(process, client, key);
+    const Duration pause = random.Between(
+        Duration{},
+        std::chrono::microseconds(random.Below(4) == 0 ? 2000 : 50));
+    std::shared_ptr<store::Wakeup> nap = store::Wakeup::New(process.runtime());
+    co_await nap->Wait(pause);
+  }
+  --running_;
+}
+
+Task<void> Workload::ReadAll(ClientProcess& process, int client) {
+  ++running_;
+  for (const std::string& key : scenario_.keys) {
+    co_await Get(process.store(client), client, key);
+  }
+  --running_;
+}
+
+}  // namespace ers::sim

@@ -1,0 +1,70 @@
+// Workload: what the simulated clients do, and what they are told, written
+// into a History.
+#ifndef ERS_TESTS_SIM_STORE_WORKLOAD_H_
+#define ERS_TESTS_SIM_STORE_WORKLOAD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "net/task.h"
+#include "sim/checker.h"
+#include "sim/history.h"
+#include "sim/store/client_process.h"
+
+namespace ers::sim {
+
+// One thread. Outlives the tasks it gives.
+class Workload {
+ public:
+  // `trace`: prints every outcome that is not the usual one.
+  Workload(World& world, const Scenario& scenario, bool trace)
+      : world_(world), scenario_(scenario), trace_(trace) {}
+
+  // Random operations of one client, one after the other, until the run's
+  // operations are used up.
+  net::Task<void> Run(ClientProcess& process, int client);
+  // One GET of every key.
+  net::Task<void> ReadAll(ClientProcess& process, int client);
+
+  [[nodiscard]] const History& history() const { return history_; }
+  // What a GET showed that no change can have written.
+  [[nodiscard]] const std::vector<Violation>& violations() const {
+    return violations_;
+  }
+  // Clients that have not ended.
+  [[nodiscard]] int running() const { return running_; }
+  // A process was killed: its clients never end.
+  void Forget(int clients) { running_ -= clients; }
+  [[nodiscard]] int operations_left() const {
+    return scenario_.operations - started_;
+  }
+
+ private:
+  net::Task<void> One(ClientProcess& process, int client,
+                      const std::string& key);
+  net::Task<void> Put(store::Store& store, int client, const std::string& key);
+  net::Task<void> Get(store::Store& store, int client, const std::string& key);
+  net::Task<void> Update(store::Store& store, int client,
+                         const std::string& key);
+  net::Task<void> Delete(store::Store& store, int client,
+                         const std::string& key);
+  net::Task<void> Transition(store::Store& store, int client,
+                             const std::string& key);
+  std::vector<std::byte> Bytes(std::uint32_t id, std::size_t cells) const;
+  Cells CellsOf(std::uint32_t id, const std::string& key,
+                std::span<const std::byte> bytes);
+  void EndChange(std::uint32_t id, const Status& status);
+
+  World& world_;
+  const Scenario& scenario_;
+  const bool trace_;
+  History history_;
+  std::vector<Violation> violations_;
+  int running_ = 0;
+  int started_ = 0;
+};
+
+}  // namespace ers::sim
+
+#endif  // ERS_TESTS_SIM_STORE_WORKLOAD_H_
