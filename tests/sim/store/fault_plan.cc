@@ -25,7 +25,6 @@ bool IsMild(FaultKind kind) {
     case FaultKind::kHiccup:
     case FaultKind::kCut:
     case FaultKind::kSlow:
-    case FaultKind::kNoMemory:
     case FaultKind::kClientPause:
     case FaultKind::kClientKill:
       return true;

@@ -69,7 +69,10 @@ Scenario DrawScenario(SeededRandom& random) {
     scenario.keys.resize(1);
     scenario.inline_below = 4096;
     scenario.cell_bytes = 4;
-    scenario.operations = 80;
+    scenario.operations = 60;
+    scenario.clients += 2;
+    scenario.sessions = scenario.clients;
+    if (random.Below(2) == 0) scenario.latency = std::chrono::milliseconds(20);
   }
   scenario.scope =
       OneOf(random, std::array{FaultScope::kNone, FaultScope::kWithin,

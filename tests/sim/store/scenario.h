@@ -34,6 +34,9 @@ struct Scenario {
   int operations = 200;  // of all clients together
   // Small values of one key, many faults in a short time: all about the commit.
   bool stress = false;
+  // The longest way of a piece of bytes: a long one lets much happen between
+  // the sending of a command and its being applied.
+  Duration latency = NetworkOptions().latency_max;
   std::size_t cell_bytes = 8;
   std::size_t max_cells = 12;
   std::size_t inline_below = 0;

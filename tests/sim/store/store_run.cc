@@ -30,6 +30,7 @@ class Driver {
  public:
   Driver(std::uint64_t seed, bool trace)
       : world_(seed), scenario_(DrawScenario(world_.random())), trace_(trace) {
+    world_.network().latency_max = scenario_.latency;
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
     for (int i = 0; i < scenario_.servers; ++i) {
@@ -155,7 +156,10 @@ void Driver::Collect(StoreRun& run) {
 }
 
 StoreRun Driver::Run() {
-  const Duration span = scenario_.operations * std::chrono::microseconds(400);
+  // About as long as the clients will take.
+  const Duration one =
+      std::max<Duration>(std::chrono::microseconds(400), scenario_.latency / 2);
+  const Duration span = scenario_.operations * one;
   FaultPlan::ProcessFaults process_faults;
   process_faults.pause = [this](Duration length) {
     process_->runtime().PauseFor(length);

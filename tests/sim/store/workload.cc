@@ -154,14 +154,25 @@ Task<void> Workload::Transition(store::Store& store, int client,
 Task<void> Workload::One(ClientProcess& process, int client,
                          const std::string& key) {
   store::Store& store = process.store(client);
-  const std::uint64_t choice = world_.random().Below(100);
-  if (choice < 35) {
+  // Rivals on one key write more: they meet half way.
+  struct Share {
+    std::uint64_t get, put, update, remove;  // of 100; the rest transitions
+  };
+  const Share share =
+      scenario_.stress ? Share{30, 50, 10, 5} : Share{35, 20, 20, 5};
+  std::uint64_t choice = world_.random().Below(100);
+  const auto falls_in = [&choice](std::uint64_t part) {
+    if (choice < part) return true;
+    choice -= part;
+    return false;
+  };
+  if (falls_in(share.get)) {
     co_await Get(store, client, key);
-  } else if (choice < 55) {
+  } else if (falls_in(share.put)) {
     co_await Put(store, client, key);
-  } else if (choice < 75) {
+  } else if (falls_in(share.update)) {
     co_await Update(store, client, key);
-  } else if (choice < 80) {
+  } else if (falls_in(share.remove)) {
     co_await Delete(store, client, key);
   } else {
     co_await Transition(store, client, key);
