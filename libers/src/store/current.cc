@@ -55,6 +55,7 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
 
 bool CurrentManifest::MayRetry(const Status& failure) const {
   const bool short_of_blocks = failure.code() == StatusCode::kNotFound ||
+                               failure.code() == StatusCode::kCorruption ||
                                failure.code() == StatusCode::kUnavailable;
   return short_of_blocks && !repeated_;
 }
