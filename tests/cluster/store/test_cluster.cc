@@ -27,10 +27,15 @@ MemcachedProcess& TestCluster::Named(const std::string& name) {
   throw std::runtime_error("no such member: " + name);
 }
 
-std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
-                                          std::size_t inline_below) const {
+ClusterOptions TestCluster::Options() const {
   ClusterOptions options;
   options.servers = List();
+  return options;
+}
+
+std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
+                                          std::size_t inline_below) const {
+  ClusterOptions options = Options();
   options.max_parity = max_parity;
   auto cluster = Cluster::Open(std::move(options));
   REQUIRE_OK(cluster);
