@@ -112,6 +112,7 @@ Task<Result<ObjectInfo>> PutAny(Session& session, const ClientOptions& client,
                     "the expiry is negative: give Unix seconds, or 0 for none");
   }
   if (status.ok()) status = co_await EnsureView(session, scheme.m);
+  if (status.ok()) status = CheckParity(session, scheme);
   if (!status.ok()) co_return Fail(std::move(status));
   PutJob job{session, client, options, content, Manifest()};
   job.manifest.id = session.change_ids().Next();

@@ -239,6 +239,8 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       if (current.remembered()) continue;
       co_return Fail(to.error());
     }
+    status = CheckParity(session_, to->scheme);
+    if (!status.ok()) co_return Fail(std::move(status));
     if (variant == TransitionVariant::kNoOrder && to->width == Width::kWide) {
       co_return Fail(StatusCode::kInvalidArgument,
                      "plan no-order is for transitions to narrow only");
