@@ -45,7 +45,7 @@ Result<Destination> Resolve(const Manifest& base,
   if (!valid.ok()) return Fail(valid);
   if (to.scheme == base.scheme && to.width == base.width) {
     return Fail(StatusCode::kAlreadyThere,
-                fmt::format("the object is {} {} already",
+                fmt::format("key '{}' is {} {} already", base.key,
                             FormatScheme(base.scheme), WidthName(base.width)));
   }
   return to;

@@ -263,6 +263,7 @@ class Walk {
     if (scheme == info_.scheme && width == info_.width) {
       REQUIRE_FALSE(moved.has_value());
       CHECK(moved.error().code() == StatusCode::kAlreadyThere);
+      CHECK(moved.error().message().find("'key'") != std::string::npos);
       return;
     }
     REQUIRE_OK(moved);
