@@ -132,6 +132,8 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
   if (!records.best && records.answered == members && filed) {
     // All members answer and none knows a view: they all lost their memory,
     // and there is nothing left that an old view could protect.
+    const Status fits = CheckMembers(session, session.cluster(), *filed);
+    if (!fits.ok()) co_return Fail(fits);
     co_return co_await CreateFirst(session, records, filed->max_parity,
                                    filed->epoch + 1);
   }
