@@ -58,7 +58,8 @@ struct Settlement {
 // The one pending change is finished; any other picture goes back to what the
 // judge shows. A judge's copy that fails its checksum is as good as lost: then
 // the other homes stand in, if they agree.
-Result<Settlement> ChooseSettlement(const HomesRead& read) {
+Result<Settlement> ChooseSettlement(const HomesRead& read,
+                                    const std::string& key) {
   const HomeCopy& judge = read.judge();
   const HomeCopy& first = read.copies.front();
   if (first.manifest &&
@@ -87,8 +88,9 @@ Result<Settlement> ChooseSettlement(const HomesRead& read) {
   }
   if (stand_in == nullptr || !stand_in->manifest) {
     return Fail(StatusCode::kCorruption,
-                "the manifest is corrupted and no other copy can stand in; "
-                "delete or overwrite the object");
+                fmt::format("key '{}': the manifest is corrupted and no other "
+                            "copy can stand in; delete or overwrite the object",
+                            key));
   }
   return Settlement{stand_in->manifest, false};
 }
@@ -209,8 +211,13 @@ Task<Result<HomesRead>> HomeChain::Collect(bool vivify) {
 }
 
 Task<Result<HomesRead>> HomeChain::Prepare() {
+  found_corrupted_ = false;
   Result<HomesRead> read = co_await Collect(/*vivify=*/true);
   if (!read || read->Agreed()) co_return read;
+  if (replaces_corrupted_ && !ChooseSettlement(*read, key_)) {
+    found_corrupted_ = true;
+    co_return read;
+  }
   co_return co_await Settle();
 }
 
@@ -229,7 +236,7 @@ Task<Result<HomesRead>> HomeChain::Settle() {
 
 // One pass of writes; false where one of them met a rival or a new view.
 Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
-  Result<Settlement> settlement = ChooseSettlement(read);
+  Result<Settlement> settlement = ChooseSettlement(read, key_);
   if (!settlement) co_return Fail(settlement.error());
   const int count = static_cast<int>(read.copies.size());
   for (int i = 0; i < count; ++i) {

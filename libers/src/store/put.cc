@@ -63,6 +63,7 @@ Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
 
 Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   HomeChain chain(job.session, job.manifest.key);
+  if (job.options.expected_cas == 0) chain.ReplaceCorrupted();
   const std::size_t threshold =
       std::max<std::size_t>(1, job.client.inline_below);
   Result<std::span<const std::byte>> head =

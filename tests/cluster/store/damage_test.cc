@@ -181,6 +181,12 @@ TEST_CASE("a corrupted manifest is mended from the other home") {
   }
   for (const StoredItem& home : homes) home.Write("eRSm\x01 no more");
   CHECK(CodeOfGet(*client, "key") == StatusCode::kCorruption);
+  // As the message says, it can be overwritten, and deleted.
+  REQUIRE_OK(client->Put("key", value, {}));
+  REQUIRE(MustGet(*client, "key") == value);
+  for (const StoredItem& home : homes) home.Flip(60);
+  REQUIRE(client->Delete("key").ok());
+  CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
 }
 
 TEST_CASE("a manifest of a newer format is an error, never a miss") {
