@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "store/change.h"
@@ -83,11 +85,13 @@ Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   const Check check = [expected](const Manifest* living,
                                  Manifest& next) -> Result<Verdict> {
     if (expected != 0 && living == nullptr) {
-      return Fail(StatusCode::kNotFound, "the key holds no object");
+      return Fail(StatusCode::kNotFound,
+                  fmt::format("key '{}' holds no object", next.key));
     }
     if (expected != 0 && living->cas != expected) {
       return Fail(StatusCode::kConflict,
-                  "the object has another CAS: somebody changed it");
+                  fmt::format("key '{}' has another CAS: somebody changed it",
+                              next.key));
     }
     next.cas = NextCas(next, living);
     return Verdict::kGoOn;
