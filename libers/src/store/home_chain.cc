@@ -37,6 +37,13 @@ std::string CopyFor(const View& view, int member, const Manifest* manifest) {
   return EncodeManifest(copy);
 }
 
+// Does it put blocks on members that the view does not have?
+bool NamesStrangers(const Manifest& manifest, const View& view) {
+  return std::any_of(
+      manifest.nodes.begin(), manifest.nodes.end(),
+      [&view](std::uint16_t node) { return node >= view.members.size(); });
+}
+
 // A home did not answer: it leaves the view, unless its connection only broke
 // and is being made again.
 Task<Status> HomeFailed(Session& session, int member) {
@@ -161,6 +168,10 @@ Result<HomeCopy> HomeChain::Interpret(const View& view, int member,
   }
   if (manifest->incarnation != view.members[member].incarnation ||
       manifest->member != member) {
+    return copy;
+  }
+  if (NamesStrangers(*manifest, view)) {
+    copy.kind = HomeCopy::Kind::kCorrupt;
     return copy;
   }
   copy.kind = HomeCopy::Kind::kManifest;

@@ -21,7 +21,7 @@ struct HomeCopy {
   enum class Kind {
     kAbsent,  // no item, a stub, or a manifest of another incarnation
     kManifest,
-    kCorrupt,  // ours, but its checksum fails
+    kCorrupt,  // ours, but its checksum fails or it makes no sense
   };
   int member = 0;
   Kind kind = Kind::kAbsent;

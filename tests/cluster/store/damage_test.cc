@@ -189,6 +189,38 @@ TEST_CASE("a corrupted manifest is mended from the other home") {
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
 }
 
+TEST_CASE("a manifest that names members beyond the cluster is corrupted") {
+  TestCluster cluster(6);
+  const auto client = cluster.Open(kScheme);
+  const std::vector<std::byte> value = Bytes(20000, 1);
+  REQUIRE_OK(client->Put("key", value, {}));
+  const std::vector<StoredItem> homes = HomesOf(cluster, *client, "key");
+  const auto spoil = [](const StoredItem& home) {
+    auto manifest = store::DecodeManifest(home.Read());
+    REQUIRE_OK(manifest);
+    manifest->nodes[2] = 6;
+    home.Write(store::EncodeManifest(*manifest));
+  };
+  // At one home the others stand in.
+  for (const StoredItem& home : homes) {
+    spoil(home);
+    CHECK(MustGet(*cluster.Open(kScheme), "key") == value);
+    REQUIRE_OK(client->Update("key", 0, value));
+  }
+  for (const StoredItem& home : homes) spoil(home);
+  const auto fresh = cluster.Open(kScheme);
+  Value got;
+  const auto read = fresh->Get("key", got);
+  REQUIRE_FALSE(read.has_value());
+  CHECK(read.error().code() == StatusCode::kCorruption);
+  CHECK(read.error().message().find("'key'") != std::string::npos);
+  CHECK(fresh->Stat("key").error().code() == StatusCode::kCorruption);
+  CHECK(client->Update("key", 1, Bytes(1, 1)).error().code() ==
+        StatusCode::kCorruption);
+  REQUIRE_OK(fresh->Put("key", value, {}));
+  CHECK(MustGet(*client, "key") == value);
+}
+
 TEST_CASE("a manifest of a newer format is an error, never a miss") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
