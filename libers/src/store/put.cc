@@ -25,6 +25,8 @@ struct PutJob {
 
 // The value is small: it goes into the manifest.
 Task<Status> TakeInline(PutJob& job, std::size_t length) {
+  Status redundancy = CheckParity(job.session, job.manifest.scheme);
+  if (!redundancy.ok()) co_return redundancy;
   job.manifest.is_inline = true;
   job.manifest.length = length;
   Result<std::span<const std::byte>> bytes = co_await job.content.Next(length);
@@ -117,7 +119,6 @@ Task<Result<ObjectInfo>> PutAny(Session& session, const ClientOptions& client,
                     "the expiry is negative: give Unix seconds, or 0 for none");
   }
   if (status.ok()) status = co_await EnsureView(session, scheme.m);
-  if (status.ok()) status = CheckParity(session, scheme);
   if (!status.ok()) co_return Fail(std::move(status));
   PutJob job{session, client, options, content, Manifest()};
   job.manifest.id = session.change_ids().Next();

@@ -199,7 +199,7 @@ Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
 Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
                           TransitionVariant variant, Manifest& next,
                           TransitionInfo& info) {
-  if (base->is_inline) co_return Status();
+  if (base->is_inline) co_return CheckParity(session, next.scheme);
   const ObjectMap map(base);
   BlockTraffic traffic;
   Status status;
@@ -239,8 +239,6 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       if (current.remembered()) continue;
       co_return Fail(to.error());
     }
-    status = CheckParity(session_, to->scheme);
-    if (!status.ok()) co_return Fail(std::move(status));
     if (variant == TransitionVariant::kNoOrder && to->width == Width::kWide) {
       co_return Fail(StatusCode::kInvalidArgument,
                      "plan no-order is for transitions to narrow only");
