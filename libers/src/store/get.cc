@@ -106,8 +106,11 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
   if (!value.Resize(range->length)) {
     return Fail(StatusCode::kNoMemory, "no memory for the value");
   }
-  std::memcpy(value.data(), manifest.value.data() + range->offset,
-              range->length);
+  // An empty value has no memory, which memcpy may not be given.
+  if (range->length > 0) {
+    std::memcpy(value.data(), manifest.value.data() + range->offset,
+                range->length);
+  }
   return GetInfoOf(manifest, ReadOutcome());
 }
 
