@@ -59,13 +59,12 @@ Task<Status> GrowInline(Session& session, std::size_t inline_below,
   co_return co_await StageEnd(session, content, 0, next);
 }
 
+// `tail` is the content behind the last full group.
 Task<Status> GrowCoded(Session& session, const ObjectMap& map,
-                       const Source& source, Manifest& next) {
+                       std::vector<std::byte> tail, const Source& source,
+                       Manifest& next) {
   const std::uint64_t full = next.length / next.group_bytes;
-  Result<std::vector<std::byte>> tail =
-      co_await ReadTail(session, map, full * next.group_bytes);
-  if (!tail) co_return tail.error();
-  SourceContent content(source, std::move(*tail));
+  SourceContent content(source, std::move(tail));
   const auto groups = static_cast<std::uint32_t>(full);
   const layout::Geometry& geometry = map.geometry();
   next.data.Resize(groups * static_cast<std::uint32_t>(geometry.data_blocks()),
@@ -76,6 +75,35 @@ Task<Status> GrowCoded(Session& session, const ObjectMap& map,
   co_return co_await StageEnd(session, content, static_cast<int>(full), next);
 }
 
+// The manifest to start from, and what of the value is to be written again.
+struct Base {
+  std::shared_ptr<const Manifest> manifest;
+  std::vector<std::byte> tail;
+};
+
+// The source is not touched yet: this may start over where a rival replaced
+// the blocks under the read.
+Task<Result<Base>> ReadBase(Session& session, CurrentManifest& current) {
+  for (;;) {
+    Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();
+    // A source is read once: it must not be spent on an old manifest.
+    if (manifest && current.remembered()) manifest = co_await current.Next();
+    if (!manifest) co_return Fail(manifest.error());
+    Base base{std::move(*manifest), {}};
+    if (base.manifest->is_inline) co_return base;
+    const ObjectMap map(base.manifest);
+    const std::uint64_t full =
+        base.manifest->length / base.manifest->group_bytes;
+    Result<std::vector<std::byte>> tail =
+        co_await ReadTail(session, map, full * base.manifest->group_bytes);
+    if (tail) {
+      base.tail = std::move(*tail);
+      co_return base;
+    }
+    if (!current.MayRetry(tail.error())) co_return Fail(tail.error());
+  }
+}
+
 }  // namespace
 
 Task<Result<ObjectInfo>> Store::Append(std::string_view key,
@@ -83,20 +111,19 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   CurrentManifest current(session_, key);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
-  // A source is read once: it must not be spent on an old manifest.
-  if (base && current.remembered()) base = co_await current.Next();
+  Result<Base> base = co_await ReadBase(session_, current);
   if (!base) co_return Fail(base.error());
-  Manifest next = **base;
+  Manifest next = *base->manifest;
   next.id = session_.change_ids().Next();
   if (next.is_inline) {
     status = co_await GrowInline(session_, options_.inline_below, source, next);
   } else {
-    const ObjectMap map(*base);
-    status = co_await GrowCoded(session_, map, source, next);
+    const ObjectMap map(base->manifest);
+    status =
+        co_await GrowCoded(session_, map, std::move(base->tail), source, next);
   }
   if (!status.ok()) co_return Fail(std::move(status));
-  const ChangeId base_id = (*base)->id;
+  const ChangeId base_id = base->manifest->id;
   const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
     if (living == nullptr || living->id != base_id) return Verdict::kRestart;
     return Verdict::kGoOn;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "store/keys.h"
 #include "store/view_changer.h"
 
 namespace ers::store {
@@ -16,8 +15,7 @@ CurrentManifest::CurrentManifest(Session& session, std::string_view key)
     : session_(session), key_(key) {}
 
 net::Task<Status> CurrentManifest::Begin() {
-  Status status = ValidateKey(key_);
-  if (status.ok()) status = co_await EnsureView(session_, 0);
+  Status status = co_await EnsureViewFor(session_, key_);
   if (status.ok()) chain_ = std::make_unique<HomeChain>(session_, key_);
   co_return status;
 }
@@ -55,6 +53,7 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
 
 bool CurrentManifest::MayRetry(const Status& failure) const {
   const bool short_of_blocks = failure.code() == StatusCode::kNotFound ||
+                               failure.code() == StatusCode::kCorruption ||
                                failure.code() == StatusCode::kUnavailable;
   return short_of_blocks && !repeated_;
 }

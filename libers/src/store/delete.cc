@@ -17,8 +17,10 @@ net::Task<Status> Store::Delete(std::string_view key) {
   tombstone.id = session_.change_ids().Next();
   tombstone.tombstone = true;
   tombstone.key = key;
-  const Check check = [key](const Manifest* living) -> Result<Verdict> {
-    if (living != nullptr) return Verdict::kGoOn;
+  const HomeChain& chain = current.chain();
+  current.chain().ReplaceCorrupted();
+  const Check check = [key, &chain](const Manifest* living) -> Result<Verdict> {
+    if (living != nullptr || chain.found_corrupted()) return Verdict::kGoOn;
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   };

@@ -7,7 +7,6 @@
 
 #include "store/batch.h"
 #include "store/home_chain.h"
-#include "store/keys.h"
 #include "store/object_reader.h"
 #include "store/store.h"
 #include "store/view_changer.h"
@@ -37,12 +36,6 @@ Status KeptChanging(std::string_view key) {
   return {StatusCode::kUnavailable,
           fmt::format("key '{}' changes faster than it can be read: try again",
                       key)};
-}
-
-Task<Status> BeginRead(Session& session, std::string_view key) {
-  Status status = ValidateKey(key);
-  if (!status.ok()) co_return status;
-  co_return co_await EnsureView(session, 0);
 }
 
 // Bytes [offset, offset + length) of the value, cut at its end.
@@ -113,14 +106,17 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
   if (!value.Resize(range->length)) {
     return Fail(StatusCode::kNoMemory, "no memory for the value");
   }
-  std::memcpy(value.data(), manifest.value.data() + range->offset,
-              range->length);
+  // An empty value has no memory, which memcpy may not be given.
+  if (range->length > 0) {
+    std::memcpy(value.data(), manifest.value.data() + range->offset,
+                range->length);
+  }
   return GetInfoOf(manifest, ReadOutcome());
 }
 
 Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
                                Range asked, Value& value) {
-  Status status = co_await BeginRead(session, key);
+  Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session, key);
   ManifestPtr believed = session.manifests().Find(key);
@@ -226,7 +222,7 @@ Task<ReadOutcome> StreamGroups(Session& session, const ObjectMap& map,
 
 Task<Result<GetInfo>> Store::GetTo(std::string_view key, const Begin& begin,
                                    const Sink& sink) {
-  Status status = co_await BeginRead(session_, key);
+  Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session_, key);
   ChangeId failed_before;

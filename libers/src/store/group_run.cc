@@ -217,6 +217,7 @@ void GroupRun::OnFetched(Fetch& fetch) {
                       outcome == Outcome::kWrongSize;
     if (gone) {
       gone_.push_back(block);
+      if (outcome != Outcome::kMiss) damaged_.push_back(block);
     } else {
       silent_members_.insert(fetch.member);
     }
@@ -380,22 +381,35 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
 }
 
 Status GroupRun::Shortage(const Planner& planner) const {
-  plan::Missing surely_gone;
-  surely_gone.blocks = never_staged_;
-  surely_gone.blocks.insert(surely_gone.blocks.end(), gone_.begin(),
-                            gone_.end());
-  if (!planner(surely_gone)) {
+  plan::Missing lost;
+  lost.blocks = never_staged_;
+  for (const BlockId block : gone_) {
+    if (std::find(damaged_.begin(), damaged_.end(), block) == damaged_.end()) {
+      lost.blocks.push_back(block);
+    }
+  }
+  if (!planner(lost)) {
     return {StatusCode::kNotFound,
-            "more blocks are gone than the redundancy can replace"};
+            fmt::format("key '{}': more blocks are gone than the redundancy "
+                        "can replace",
+                        map_.manifest().key)};
+  }
+  lost.blocks.insert(lost.blocks.end(), damaged_.begin(), damaged_.end());
+  if (!planner(lost)) {
+    return {StatusCode::kCorruption,
+            fmt::format("key '{}': more blocks are damaged or gone than the "
+                        "redundancy can replace; delete or overwrite the "
+                        "object",
+                        map_.manifest().key)};
   }
   std::string silent;
   for (const int member : silent_members_) {
     silent += (silent.empty() ? "" : "; ") + session_.Describe(member);
   }
   return {StatusCode::kUnavailable,
-          fmt::format("too many servers are silent to read the object ({}): "
-                      "bring one back",
-                      silent)};
+          fmt::format("key '{}': too many servers are silent to read the "
+                      "object ({}): bring one back",
+                      map_.manifest().key, silent)};
 }
 
 Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,

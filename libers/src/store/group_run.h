@@ -70,7 +70,8 @@ class GroupRun {
   // turns out to be missing. `staging` is null for plans without writes.
   // Given blocks that depend on reads are supplied by `supply`, called once
   // all reads and the steps without given inputs are done, before the rest.
-  // kNotFound: too many blocks are gone from servers that answer.
+  // kNotFound: too many blocks are gone from servers that answer. kCorruption:
+  // with those that are damaged there are too many.
   // kUnavailable: too many servers are silent. kNoMemory, kTooLarge: a server
   // refused a block; staged ones are left for the caller to drop.
   net::Task<Status> Run(const Planner& planner, const Staging* staging,
@@ -129,6 +130,7 @@ class GroupRun {
   plan::Missing missing_;
   std::vector<layout::BlockId> never_staged_;
   std::vector<layout::BlockId> gone_;
+  std::vector<layout::BlockId> damaged_;  // of these
   std::set<int> silent_members_;
 
   std::vector<std::byte*> buffers_;      // stored content, by block id

@@ -38,6 +38,13 @@ std::string CopyFor(const View& view, int member, const Manifest* manifest) {
   return EncodeManifest(copy);
 }
 
+// Does it put blocks on members that the view does not have?
+bool NamesStrangers(const Manifest& manifest, const View& view) {
+  return std::any_of(
+      manifest.nodes.begin(), manifest.nodes.end(),
+      [&view](std::uint16_t node) { return node >= view.members.size(); });
+}
+
 // A home did not answer: it leaves the view, unless its connection only broke
 // and is being made again.
 Task<Status> HomeFailed(Session& session, int member) {
@@ -59,7 +66,8 @@ struct Settlement {
 // The one pending change is finished; any other picture goes back to what the
 // judge shows. A judge's copy that fails its checksum is as good as lost: then
 // the other homes stand in, if they agree.
-Result<Settlement> ChooseSettlement(const HomesRead& read) {
+Result<Settlement> ChooseSettlement(const HomesRead& read,
+                                    const std::string& key) {
   const HomeCopy& judge = read.judge();
   const HomeCopy& first = read.copies.front();
   if (first.manifest &&
@@ -88,8 +96,9 @@ Result<Settlement> ChooseSettlement(const HomesRead& read) {
   }
   if (stand_in == nullptr || !stand_in->manifest) {
     return Fail(StatusCode::kCorruption,
-                "the manifest is corrupted and no other copy can stand in; "
-                "delete or overwrite the object");
+                fmt::format("key '{}': the manifest is corrupted and no other "
+                            "copy can stand in; delete or overwrite the object",
+                            key));
   }
   return Settlement{stand_in->manifest, false};
 }
@@ -162,6 +171,10 @@ Result<HomeCopy> HomeChain::Interpret(const View& view, int member,
       manifest->member != member) {
     return copy;
   }
+  if (NamesStrangers(*manifest, view)) {
+    copy.kind = HomeCopy::Kind::kCorrupt;
+    return copy;
+  }
   copy.kind = HomeCopy::Kind::kManifest;
   copy.manifest = std::make_shared<const Manifest>(std::move(*manifest));
   return copy;
@@ -210,8 +223,13 @@ Task<Result<HomesRead>> HomeChain::Collect(bool vivify) {
 }
 
 Task<Result<HomesRead>> HomeChain::Prepare() {
+  found_corrupted_ = false;
   Result<HomesRead> read = co_await Collect(/*vivify=*/true);
   if (!read || read->Agreed()) co_return read;
+  if (replaces_corrupted_ && !ChooseSettlement(*read, key_)) {
+    found_corrupted_ = true;
+    co_return read;
+  }
   co_return co_await Settle();
 }
 
@@ -230,7 +248,7 @@ Task<Result<HomesRead>> HomeChain::Settle() {
 
 // One pass of writes; false where one of them met a rival or a new view.
 Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
-  Result<Settlement> settlement = ChooseSettlement(read);
+  Result<Settlement> settlement = ChooseSettlement(read, key_);
   if (!settlement) co_return Fail(settlement.error());
   const int count = static_cast<int>(read.copies.size());
   const bool forward =

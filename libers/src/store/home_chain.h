@@ -21,7 +21,7 @@ struct HomeCopy {
   enum class Kind {
     kAbsent,  // no item, a stub, or a manifest of another incarnation
     kManifest,
-    kCorrupt,  // ours, but its checksum fails
+    kCorrupt,  // ours, but its checksum fails or it makes no sense
   };
   int member = 0;
   Kind kind = Kind::kAbsent;
@@ -73,6 +73,12 @@ class HomeChain {
   // settles them if they differ. One round trip when all is well. This is the
   // end of a change's prepare.
   net::Task<Result<HomesRead>> Prepare();
+  // From now on Prepare also gives homes that nobody can settle, because the
+  // judge's copy is corrupted and none can stand in: for changes that replace
+  // whatever is there.
+  void ReplaceCorrupted() { replaces_corrupted_ = true; }
+  // Prepare gave such homes.
+  [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 
   // Writes `next` to every home in order, the judge last. `next` needs no id's
   // history, replaces or copy fields: they come from `base`, which Prepare
@@ -118,6 +124,8 @@ class HomeChain {
   const std::string key_;
   const std::string item_key_;
   net::TimePoint deadline_;
+  bool replaces_corrupted_ = false;
+  bool found_corrupted_ = false;
 };
 
 }  // namespace ers::store

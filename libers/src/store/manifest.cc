@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 
 #include "base/crc32c.h"
 #include "base/wire.h"
@@ -109,22 +110,27 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   if (nodes < NodeCount(manifest.scheme) || nodes > kMaxMembers) {
     return "node count";
   }
+  std::bitset<kMaxMembers> seen;
   for (int i = 0; i < nodes; ++i) {
-    manifest.nodes.push_back(wire.Get<std::uint16_t>());
+    const auto node = wire.Get<std::uint16_t>();
+    if (node >= kMaxMembers || seen.test(node)) return "nodes";
+    seen.set(node);
+    manifest.nodes.push_back(node);
   }
   if (!GetGenerations(wire, manifest.data) ||
       !GetGenerations(wire, manifest.parity)) {
     return "generations";
   }
-  const auto groups = static_cast<std::uint32_t>(
-      (manifest.length + manifest.group_bytes - 1) / manifest.group_bytes);
-  const int blocks = GroupDataBlocks(manifest.scheme);
-  const int stripe =
-      manifest.width == Width::kWide ? manifest.scheme.kp : manifest.scheme.k;
-  if (manifest.data.size() != groups * static_cast<std::uint32_t>(blocks) ||
-      manifest.parity.size() !=
-          groups *
-              static_cast<std::uint32_t>(blocks / stripe * manifest.scheme.m)) {
+  // In 64 bits: small groups of a long value make more blocks than 32 count.
+  const std::uint64_t groups =
+      (manifest.length + manifest.group_bytes - 1) / manifest.group_bytes;
+  const auto blocks =
+      static_cast<std::uint64_t>(GroupDataBlocks(manifest.scheme));
+  const auto stripe = static_cast<std::uint64_t>(
+      manifest.width == Width::kWide ? manifest.scheme.kp : manifest.scheme.k);
+  const auto m = static_cast<std::uint64_t>(manifest.scheme.m);
+  if (manifest.data.size() != groups * blocks ||
+      manifest.parity.size() != groups * (blocks / stripe * m)) {
     return "block count";
   }
   return {};
@@ -181,6 +187,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
     return Fail(StatusCode::kCorruption,
                 fmt::format("the manifest is corrupted ({})", what));
   };
+  if (version == 0) return corrupt("format version 0");
   if (bytes.size() < kMagic.size() + kChecksumBytes) return corrupt("size");
   const std::string_view body = bytes.substr(0, bytes.size() - kChecksumBytes);
   WireReader checksum(bytes.substr(body.size()));

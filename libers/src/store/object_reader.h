@@ -22,7 +22,7 @@ struct ReadOutcome {
 // Reads bytes [offset, offset + length) of the value (within it) into memory
 // for so many, several groups at a time. Missing blocks are decoded and, where
 // their server answers, written back. `map` and `into` outlive the task.
-// kNotFound and kUnavailable as GroupRun::Run.
+// kNotFound, kCorruption and kUnavailable as GroupRun::Run.
 net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,
                                  std::byte* into);

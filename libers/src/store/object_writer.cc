@@ -105,9 +105,17 @@ Status CheckRedundancy(Session& session, const ObjectMap& map, int group) {
   return {};
 }
 
+Status CheckParity(Session& session, const Scheme& scheme) {
+  const int most = session.view()->max_parity;
+  if (scheme.m <= most) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("scheme {} has m = {}, and this cluster was set up for "
+                      "at most {} (max_parity): choose a smaller m",
+                      FormatScheme(scheme), scheme.m, most)};
+}
+
 Status PlaceObject(Session& session, Manifest& manifest) {
   const Scheme& scheme = manifest.scheme;
-  const std::shared_ptr<const View> view = session.view();
   const int needed = NodeCount(scheme);
   if (session.members() < needed) {
     return {StatusCode::kInvalidArgument,
@@ -115,12 +123,8 @@ Status PlaceObject(Session& session, Manifest& manifest) {
                         "list more servers or choose a narrower scheme",
                         FormatScheme(scheme), needed, session.members())};
   }
-  if (scheme.m > view->max_parity) {
-    return {StatusCode::kInvalidArgument,
-            fmt::format("scheme {} has m = {}, and this cluster was set up "
-                        "for at most {} (max_parity): choose a smaller m",
-                        FormatScheme(scheme), scheme.m, view->max_parity)};
-  }
+  Status redundancy = CheckParity(session, scheme);
+  if (!redundancy.ok()) return redundancy;
   const std::vector<int> ring =
       session.cluster().ring.Walk(manifest.key, session.members());
   std::vector<int> walk;

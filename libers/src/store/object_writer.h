@@ -15,6 +15,10 @@
 
 namespace ers::store {
 
+// OK, or kInvalidArgument: the scheme's m is over the cluster's M. For inline
+// objects too: their copies survive M deaths and no more.
+Status CheckParity(Session& session, const Scheme& scheme);
+
 // Chooses the group size and the nodes of a new object: live members round the
 // ring from the key's place; members that are out only where too few are live.
 // kInvalidArgument: the cluster has fewer than k'+m servers, or smaller M.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "store/change.h"
@@ -23,6 +25,8 @@ struct PutJob {
 
 // The value is small: it goes into the manifest.
 Task<Status> TakeInline(PutJob& job, std::size_t length) {
+  Status redundancy = CheckParity(job.session, job.manifest.scheme);
+  if (!redundancy.ok()) co_return redundancy;
   job.manifest.is_inline = true;
   job.manifest.length = length;
   Result<std::span<const std::byte>> bytes = co_await job.content.Next(length);
@@ -63,6 +67,7 @@ Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
 
 Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   HomeChain chain(job.session, job.manifest.key);
+  if (job.options.expected_cas == 0) chain.ReplaceCorrupted();
   const std::size_t threshold =
       std::max<std::size_t>(1, job.client.inline_below);
   Result<std::span<const std::byte>> head =
@@ -79,13 +84,17 @@ Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   }
   if (!status.ok()) co_return Fail(std::move(status));
   const std::uint64_t expected = job.options.expected_cas;
-  const Check check = [expected](const Manifest* living) -> Result<Verdict> {
+  const std::string key = job.manifest.key;
+  const Check check = [expected,
+                       &key](const Manifest* living) -> Result<Verdict> {
     if (expected != 0 && living == nullptr) {
-      return Fail(StatusCode::kNotFound, "the key holds no object");
+      return Fail(StatusCode::kNotFound,
+                  fmt::format("key '{}' holds no object", key));
     }
     if (expected != 0 && living->cas != expected) {
-      return Fail(StatusCode::kConflict,
-                  "the object has another CAS: somebody changed it");
+      return Fail(
+          StatusCode::kConflict,
+          fmt::format("key '{}' has another CAS: somebody changed it", key));
     }
     return Verdict::kGoOn;
   };

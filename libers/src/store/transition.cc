@@ -45,7 +45,7 @@ Result<Destination> Resolve(const Manifest& base,
   if (!valid.ok()) return Fail(valid);
   if (to.scheme == base.scheme && to.width == base.width) {
     return Fail(StatusCode::kAlreadyThere,
-                fmt::format("the object is {} {} already",
+                fmt::format("key '{}' is {} {} already", base.key,
                             FormatScheme(base.scheme), WidthName(base.width)));
   }
   return to;
@@ -199,7 +199,7 @@ Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
 Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
                           TransitionVariant variant, Manifest& next,
                           TransitionInfo& info) {
-  if (base->is_inline) co_return Status();
+  if (base->is_inline) co_return CheckParity(session, next.scheme);
   const ObjectMap map(base);
   BlockTraffic traffic;
   Status status;

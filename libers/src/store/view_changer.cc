@@ -137,6 +137,8 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
   if (!records.best && records.answered == members && filed) {
     // All members answer and none knows a view: they all lost their memory,
     // and there is nothing left that an old view could protect.
+    const Status fits = CheckMembers(session, session.cluster(), *filed);
+    if (!fits.ok()) co_return Fail(fits);
     co_return co_await CreateFirst(session, records, filed->max_parity,
                                    filed->epoch + 1);
   }
@@ -155,7 +157,8 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
                       "the others know of no objects: start them",
                       members - records.answered, members, records.silent));
     }
-    co_return Fail(StatusCode::kNotFound, "nothing was ever stored here");
+    co_return Fail(StatusCode::kNotFound,
+                   "nothing was ever stored in this cluster");
   }
   const Status fits = CheckMembers(session, session.cluster(), *best);
   if (!fits.ok()) co_return Fail(fits);
@@ -264,6 +267,16 @@ Task<Status> EnsureView(Session& session, int max_parity) {
   keeper.EndChange(std::make_shared<const View>(std::move(*view)));
   co_await DropRestarted(session);
   co_return Status();
+}
+
+Task<Status> EnsureViewFor(Session& session, std::string_view key) {
+  Status status = ValidateKey(key);
+  if (!status.ok()) co_return status;
+  status = co_await EnsureView(session, 0);
+  if (status.code() != StatusCode::kNotFound) co_return status;
+  co_return Status(
+      StatusCode::kNotFound,
+      fmt::format("key '{}' holds no object: {}", key, status.message()));
 }
 
 Task<Status> MarkDown(Session& session, int member, std::string reason) {

@@ -4,6 +4,7 @@
 #define ERS_STORE_VIEW_CHANGER_H_
 
 #include <string>
+#include <string_view>
 
 #include "net/task.h"
 #include "store/session.h"
@@ -16,6 +17,10 @@ namespace ers::store {
 // when both are 0, kNotFound. Members that were restarted meanwhile leave.
 // kUnavailable, kIncompatible, kUnsupportedFormat otherwise.
 net::Task<Status> EnsureView(Session& session, int max_parity);
+
+// The same for an operation on what `key` holds: checks the key first, and
+// kNotFound names it.
+net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
 
 // OK once `member` is out of the view. kUnavailable where that would leave
 // more than M members not full, or fewer than n - M members could be told.

@@ -1,64 +1,37 @@
 // Items that were damaged behind the library's back.
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <map>
+#include <random>
 #include <utility>
 
-#include "cluster/store/test_cluster.h"
-#include "store/keys.h"
+#include "cluster/store/stored_items.h"
+#include "store/block_header.h"
 
 namespace ers::test {
 namespace {
 
 const Scheme kScheme{SchemeKind::kErs2, 4, 1, 5};
 
-// metadump escapes '!' as URLs do.
-std::string Unescaped(std::string text) {
-  constexpr std::string_view kMark = "%21";
-  std::string out;
-  std::size_t from = 0;
-  for (std::size_t at = text.find(kMark); at != std::string::npos;
-       at = text.find(kMark, from)) {
-    out.append(text, from, at - from);
-    out.push_back('!');
-    from = at + kMark.size();
-  }
-  out.append(text, from);
-  return out;
+struct Reading {
+  std::vector<std::byte> value;
+  GetInfo info;
+};
+
+Reading ReadBy(Client& client) {
+  Value value;
+  const auto got = client.Get("key", value);
+  REQUIRE_OK(got);
+  return {{value.bytes().begin(), value.bytes().end()}, *got};
 }
 
-// Keys of all items on a server that begin with `prefix`.
-std::vector<std::string> Keys(MemcachedProcess& server,
-                              const std::string& prefix) {
-  const std::string dump = server.Ask("lru_crawler metadump hash\r\n", "END");
-  std::vector<std::string> keys;
-  for (std::size_t at = dump.find("key="); at != std::string::npos;
-       at = dump.find("\nkey=", at)) {
-    at = dump.find('=', at) + 1;
-    const std::size_t end = dump.find(' ', at);
-    std::string key = dump.substr(at, end - at);
-    key = Unescaped(std::move(key));
-    if (key.starts_with(prefix)) keys.push_back(std::move(key));
+// The object's blocks, stripe by stripe (it has one group).
+std::map<int, std::vector<StoredBlock>> Stripes(TestCluster& cluster,
+                                                Client& client) {
+  std::map<int, std::vector<StoredBlock>> stripes;
+  for (StoredBlock& block : BlocksOf(cluster, client, "key")) {
+    stripes[block.state.stripe].push_back(std::move(block));
   }
-  return keys;
-}
-
-void Overwrite(MemcachedProcess& server, const std::string& key,
-               const std::string& bytes) {
-  const std::string answer = server.Ask(
-      fmt::format("set {} 0 0 {}\r\n{}\r\n", key, bytes.size(), bytes));
-  REQUIRE(answer.find("STORED") != std::string::npos);
-}
-
-// How many items named `key` there are, each overwritten with `bytes`.
-int OverwriteEverywhere(TestCluster& cluster, const std::string& key,
-                        const std::string& bytes, int most) {
-  int found = 0;
-  for (int i = 0; i < cluster.size() && found < most; ++i) {
-    if (Keys(cluster.server(i), key).empty()) continue;
-    Overwrite(cluster.server(i), key, bytes);
-    ++found;
-  }
-  return found;
+  return stripes;
 }
 
 StatusCode CodeOfGet(Client& client, const std::string& key) {
@@ -69,35 +42,127 @@ StatusCode CodeOfGet(Client& client, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("a corrupted block is decoded from the others and mended") {
+TEST_CASE("one changed byte of a data block is decoded around and mended") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   const std::vector<std::byte> value = Bytes(20000, 1);
   REQUIRE_OK(client->Put("key", value, {}));
-  for (int i = 0; i < cluster.size(); ++i) {
-    const auto keys = Keys(cluster.server(i), "ers!b");
-    std::vector<std::string> blocks;
-    for (const std::string& key : keys) {
-      if (key != store::kBootKey) blocks.push_back(key);
+  int number = 0;
+  for (const StoredBlock& block : BlocksOf(cluster, *client, "key")) {
+    if (block.state.kind != StoredBlockKind::kData) continue;
+    const std::string bytes = block.Read();
+    // The first and last byte of the header and of the payload in turn.
+    const std::size_t places[] = {0, store::kBlockHeaderBytes - 1,
+                                  store::kBlockHeaderBytes, bytes.size() - 1};
+    const std::size_t at = places[number++ % 4];
+    CAPTURE(block.state.block, at);
+    block.Flip(at);
+    // Sizes do not show it: only the checksum can.
+    for (const StoredBlock& any : BlocksOf(cluster, *client, "key")) {
+      REQUIRE(any.state.present);
     }
-    REQUIRE_FALSE(blocks.empty());
-    Overwrite(cluster.server(i), blocks.front(), std::string(1040, 'x'));
-    REQUIRE(MustGet(*client, "key") == value);
-    REQUIRE(MustGet(*cluster.Open(kScheme), "key") == value);
-    // A parity block is not read, so it is put right by hand for the next.
-    REQUIRE_OK(client->Put("key", value, {}));
+    const Reading first = ReadBy(*cluster.Open(kScheme));
+    REQUIRE(first.value == value);
+    CHECK(first.info.degraded);
+    CHECK(first.info.repaired_blocks == 1);
+    CHECK(block.Read() == bytes);
+    const Reading second = ReadBy(*cluster.Open(kScheme));
+    REQUIRE(second.value == value);
+    CHECK_FALSE(second.info.degraded);
+    CHECK(second.info.repaired_blocks == 0);
+  }
+  CHECK(number == 20);
+}
+
+TEST_CASE("m changed blocks of a stripe are borne, one more is an error") {
+  const auto [name, width] =
+      GENERATE(table<const char*, Width>({{"rep:3", Width::kNarrow},
+                                          {"rs:4,2", Width::kNarrow},
+                                          {"ers2:4,1,5", Width::kNarrow},
+                                          {"ers2:4,1,5", Width::kWide},
+                                          {"srs:4,2,6", Width::kWide},
+                                          {"ers2:3,3,4", Width::kNarrow}}));
+  CAPTURE(name, WidthName(width));
+  const Scheme scheme = *ParseScheme(name);
+  TestCluster cluster(NodeCount(scheme), {"-m", "16"});
+  auto client = cluster.Open(scheme);
+  const std::vector<std::byte> value = Bytes(20000, 1);
+  PutOptions options;
+  options.width = width;
+  REQUIRE_OK(client->Put("key", value, options));
+  std::mt19937 random(7);
+  const auto m = static_cast<std::size_t>(scheme.m);
+  for (auto& [stripe, blocks] : Stripes(cluster, *client)) {
+    CAPTURE(stripe);
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    std::vector<std::string> before;
+    for (std::size_t i = 0; i <= m; ++i) before.push_back(blocks[i].Read());
+    const auto flip = [&](std::size_t i) {
+      blocks[i].Flip(store::kBlockHeaderBytes + random() % 100);
+    };
+    int data = 0;
+    for (std::size_t i = 0; i < m; ++i) {
+      flip(i);
+      data += blocks[i].state.kind == StoredBlockKind::kData ? 1 : 0;
+    }
+    const Reading borne = ReadBy(*cluster.Open(scheme));
+    REQUIRE(borne.value == value);
+    CHECK(borne.info.repaired_blocks == data);
+    CHECK(borne.info.degraded == (data > 0));
+
+    for (std::size_t i = 0; i <= m; ++i) {
+      blocks[i].Write(before[i]);
+      flip(i);
+    }
+    const auto fresh = cluster.Open(scheme);
+    for (Client* reader : {client.get(), fresh.get()}) {
+      Value got;
+      const auto read = reader->Get("key", got);
+      REQUIRE_FALSE(read.has_value());
+      CHECK(read.error().code() == StatusCode::kCorruption);
+      CHECK(read.error().message().find("'key'") != std::string::npos);
+      CHECK(got.size() == 0);
+    }
+    for (std::size_t i = 0; i <= m; ++i) blocks[i].Write(before[i]);
+    REQUIRE(ReadBy(*client).value == value);
   }
 }
 
-TEST_CASE("more damage than the redundancy bears is a miss, not wrong bytes") {
+TEST_CASE("blocks that are gone beyond the redundancy are a miss") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   REQUIRE_OK(client->Put("key", Bytes(20000, 1), {}));
-  for (int i = 0; i < cluster.size(); ++i) {
-    for (const std::string& key : Keys(cluster.server(i), "ers!b")) {
-      if (key != store::kBootKey) Overwrite(cluster.server(i), key, "x");
-    }
+  const auto stripes = Stripes(cluster, *client);
+  const std::vector<StoredBlock>& blocks = stripes.begin()->second;
+  blocks[0].Delete();
+  // Damage that alone is borne does not make it an error.
+  blocks[1].Delete();
+  blocks[2].Flip(50);
+  CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
+}
+
+TEST_CASE("what is damaged beyond reading can be overwritten and deleted") {
+  TestCluster cluster(6);
+  auto client = cluster.Open(kScheme);
+  const std::vector<std::byte> value = Bytes(20000, 1);
+  REQUIRE_OK(client->Put("key", value, {}));
+  for (const StoredBlock& block : BlocksOf(cluster, *client, "key")) {
+    block.Flip(60);
   }
+  CHECK(CodeOfGet(*client, "key") == StatusCode::kCorruption);
+  CHECK(client->Update("key", 10, Bytes(10, 2)).error().code() ==
+        StatusCode::kCorruption);
+  CHECK(client
+            ->Transition("key", {.width = Width::kWide, .scheme = {}},
+                         TransitionVariant::kOptimal)
+            .error()
+            .code() == StatusCode::kCorruption);
+  REQUIRE_OK(client->Put("key", value, {}));
+  CHECK(MustGet(*client, "key") == value);
+  for (const StoredBlock& block : BlocksOf(cluster, *client, "key")) {
+    block.Flip(60);
+  }
+  REQUIRE(client->Delete("key").ok());
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
 }
 
@@ -106,23 +171,63 @@ TEST_CASE("a corrupted manifest is mended from the other home") {
   auto client = cluster.Open(kScheme);
   const std::vector<std::byte> value = Bytes(20000, 1);
   REQUIRE_OK(client->Put("key", value, {}));
-  for (int i = 0; i < cluster.size(); ++i) {
-    if (Keys(cluster.server(i), "key").empty()) continue;
-    Overwrite(cluster.server(i), "key", "eRSm\x01 and no more of it");
+  const std::vector<StoredItem> homes = HomesOf(cluster, *client, "key");
+  REQUIRE(homes.size() == 2);
+  for (const StoredItem& home : homes) {
+    home.Flip(60);
     REQUIRE(MustGet(*cluster.Open(kScheme), "key") == value);
     REQUIRE_OK(client->Update("key", 3, Bytes(10, 2)));
     REQUIRE_OK(client->Update("key", 0, value));
   }
-  REQUIRE(OverwriteEverywhere(cluster, "key", "eRSm\x01 no more", 2) == 2);
+  for (const StoredItem& home : homes) home.Write("eRSm\x01 no more");
   CHECK(CodeOfGet(*client, "key") == StatusCode::kCorruption);
+  // As the message says, it can be overwritten, and deleted.
+  REQUIRE_OK(client->Put("key", value, {}));
+  REQUIRE(MustGet(*client, "key") == value);
+  for (const StoredItem& home : homes) home.Flip(60);
+  REQUIRE(client->Delete("key").ok());
+  CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
+}
+
+TEST_CASE("a manifest that names members beyond the cluster is corrupted") {
+  TestCluster cluster(6);
+  const auto client = cluster.Open(kScheme);
+  const std::vector<std::byte> value = Bytes(20000, 1);
+  REQUIRE_OK(client->Put("key", value, {}));
+  const std::vector<StoredItem> homes = HomesOf(cluster, *client, "key");
+  const auto spoil = [](const StoredItem& home) {
+    auto manifest = store::DecodeManifest(home.Read());
+    REQUIRE_OK(manifest);
+    manifest->nodes[2] = 6;
+    home.Write(store::EncodeManifest(*manifest));
+  };
+  // At one home the others stand in.
+  for (const StoredItem& home : homes) {
+    spoil(home);
+    CHECK(MustGet(*cluster.Open(kScheme), "key") == value);
+    REQUIRE_OK(client->Update("key", 0, value));
+  }
+  for (const StoredItem& home : homes) spoil(home);
+  const auto fresh = cluster.Open(kScheme);
+  Value got;
+  const auto read = fresh->Get("key", got);
+  REQUIRE_FALSE(read.has_value());
+  CHECK(read.error().code() == StatusCode::kCorruption);
+  CHECK(read.error().message().find("'key'") != std::string::npos);
+  CHECK(fresh->Stat("key").error().code() == StatusCode::kCorruption);
+  CHECK(client->Update("key", 1, Bytes(1, 1)).error().code() ==
+        StatusCode::kCorruption);
+  REQUIRE_OK(fresh->Put("key", value, {}));
+  CHECK(MustGet(*client, "key") == value);
 }
 
 TEST_CASE("a manifest of a newer format is an error, never a miss") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   REQUIRE_OK(client->Put("key", Bytes(20000, 1), {}));
-  REQUIRE(OverwriteEverywhere(cluster, "key", "eRSm\x02 of the future", 2) ==
-          2);
+  for (const StoredItem& home : HomesOf(cluster, *client, "key")) {
+    home.Write("eRSm\x02 of the future");
+  }
   CHECK(CodeOfGet(*client, "key") == StatusCode::kUnsupportedFormat);
   CHECK(client->Put("key", Bytes(9, 1), {}).error().code() ==
         StatusCode::kUnsupportedFormat);
@@ -132,17 +237,16 @@ TEST_CASE("a plain item at the key is left alone") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   REQUIRE_OK(client->Put("other", Bytes(10, 1), {}));
+  std::vector<StoredItem> items;
   for (int i = 0; i < cluster.size(); ++i) {
-    Overwrite(cluster.server(i), "key", "somebody's");
+    items.push_back({&cluster.server(i), "key"});
+    items.back().Write("somebody's");
   }
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotManaged);
   CHECK(client->Put("key", Bytes(9, 1), {}).error().code() ==
         StatusCode::kNotManaged);
   CHECK(client->Delete("key").code() == StatusCode::kNotManaged);
-  for (int i = 0; i < cluster.size(); ++i) {
-    CHECK(cluster.server(i).Ask("get key\r\n", "END").find("somebody's") !=
-          std::string::npos);
-  }
+  for (const StoredItem& item : items) CHECK(item.Read() == "somebody's");
 }
 
 }  // namespace ers::test

@@ -1,5 +1,7 @@
 #include "cluster/store/test_cluster.h"
 
+#include <algorithm>
+#include <cstring>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -27,10 +29,15 @@ MemcachedProcess& TestCluster::Named(const std::string& name) {
   throw std::runtime_error("no such member: " + name);
 }
 
-std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
-                                          std::size_t inline_below) const {
+ClusterOptions TestCluster::Options() const {
   ClusterOptions options;
   options.servers = List();
+  return options;
+}
+
+std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
+                                          std::size_t inline_below) const {
+  ClusterOptions options = Options();
   options.max_parity = max_parity;
   auto cluster = Cluster::Open(std::move(options));
   REQUIRE_OK(cluster);
@@ -45,7 +52,10 @@ std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
 std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::byte> bytes(size);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(&bytes[at], &word, std::min(sizeof word, size - at));
+  }
   return bytes;
 }
 

@@ -36,6 +36,8 @@ class TestCluster {
   // The process that listens at a member's name.
   MemcachedProcess& Named(const std::string& name);
 
+  // Options that name all members.
+  ClusterOptions Options() const;
   // A client of a process of its own: nothing is remembered, nothing inline.
   std::unique_ptr<Client> Open(const Scheme& scheme, int max_parity = 0,
                                std::size_t inline_below = 0) const;

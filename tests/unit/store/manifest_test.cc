@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/wire.h"
+#include "ers/options.h"
 #include "unit/store/golden.h"
 
 namespace ers::store {
@@ -142,6 +143,63 @@ TEST_CASE("a manifest of a newer format is told apart from a broken one") {
   const Result<Manifest> tiny = DecodeManifest("eRSm\x02");
   REQUIRE_FALSE(tiny.has_value());
   CHECK(tiny.error().code() == StatusCode::kUnsupportedFormat);
+}
+
+TEST_CASE("format version 0 was never written") {
+  for (const Example& example : Examples()) {
+    std::string bytes = test::FromHex(example.hex);
+    bytes[4] = 0;
+    const Result<Manifest> read = DecodeManifest(Sealed(bytes));
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().code() == StatusCode::kCorruption);
+    CHECK(read.error().message().find("version 0") != std::string::npos);
+  }
+}
+
+void CheckCorrupted(const Manifest& manifest, std::string_view what) {
+  const Result<Manifest> read = DecodeManifest(EncodeManifest(manifest));
+  REQUIRE_FALSE(read.has_value());
+  CHECK(read.error().code() == StatusCode::kCorruption);
+  CHECK(read.error().message().find(what) != std::string::npos);
+}
+
+TEST_CASE("every member is in the node list once") {
+  Manifest manifest = test::CodedExample();
+  for (std::size_t i = 0; i < manifest.nodes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      CAPTURE(i, j);
+      Manifest twice = manifest;
+      twice.nodes[i] = twice.nodes[j];
+      CheckCorrupted(twice, "nodes");
+    }
+  }
+  manifest.nodes[0] = kMaxMembers - 1;
+  CHECK(DecodeManifest(EncodeManifest(manifest)).has_value());
+  manifest.nodes[0] = kMaxMembers;
+  CheckCorrupted(manifest, "nodes");
+}
+
+// 2^28 groups of one byte, with so many blocks each that 32 bits count 0 or
+// some of them.
+TEST_CASE("the count of blocks does not wrap") {
+  Manifest manifest = test::CodedExample();
+  manifest.length = kMaxValueBytes;
+  manifest.group_bytes = 1;
+  manifest.width = Width::kNarrow;
+  manifest.nodes.clear();
+  for (std::uint16_t i = 0; i < 40; ++i) manifest.nodes.push_back(i);
+  manifest.scheme = {SchemeKind::kRs, 16, 16, 16};
+  manifest.data = GenerationMap();
+  manifest.parity = GenerationMap();
+  CheckCorrupted(manifest, "block count");
+  manifest.scheme = {SchemeKind::kRs, 17, 16, 17};
+  manifest.data = GenerationMap(1 << 28, test::kId);
+  CheckCorrupted(manifest, "block count");
+  // What 32 bits do count is only a matter of size.
+  manifest.scheme = {SchemeKind::kRs, 15, 1, 15};
+  manifest.data = GenerationMap(15U << 28, test::kId);
+  manifest.parity = GenerationMap(1U << 28, test::kId);
+  CHECK(DecodeManifest(EncodeManifest(manifest)).has_value());
 }
 
 TEST_CASE("a manifest remembers itself and eight changes before") {
