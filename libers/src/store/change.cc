@@ -19,7 +19,23 @@ std::uint64_t NextCas(const Manifest& next, const Manifest* there) {
   return std::max(next.id.time_us, there == nullptr ? 0 : there->cas + 1);
 }
 
+Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
+  status = co_await std::move(stage);
+  latch.CountDown();
+}
+
 }  // namespace
+
+Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
+                             Task<Status> stage) {
+  Staged staged;
+  net::Latch latch(session.runtime(), 1);
+  net::Spawn(RunStage(std::move(stage), staged.status, latch));
+  Result<HomesRead> read = co_await chain.Prepare();
+  co_await latch;
+  if (read) staged.prepared = std::move(*read);
+  co_return staged;
+}
 
 Task<void> MarkFailed(Session& session, std::set<int> members) {
   for (const int member : members) {

@@ -26,6 +26,18 @@ struct ChangeOutcome {
   std::shared_ptr<const Manifest> committed;
 };
 
+struct Staged {
+  Status status;  // of the staging
+  // What Prepare gave; empty where it failed (CommitChange tries again).
+  std::optional<HomesRead> prepared;
+};
+
+// Runs `stage`, which stages the blocks of a change, and reads the homes
+// meanwhile: a round trip less. Whatever changes at a home in between makes
+// the commit fail there.
+net::Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
+                                  net::Task<Status> stage);
+
 // What the client CAS is to do.
 enum class ClientCas {
   kRises,  // new content

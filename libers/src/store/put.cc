@@ -36,33 +36,29 @@ Task<Status> TakeInline(PutJob& job, std::size_t length) {
   co_return Status();
 }
 
-Task<void> WriteAll(PutJob& job, WriteOutcome& outcome, net::Latch& latch) {
-  outcome = co_await WriteGroups(job.session, job.content, 0, job.manifest);
-  latch.CountDown();
+Task<Status> WriteAll(PutJob& job) {
+  WriteOutcome outcome =
+      co_await WriteGroups(job.session, job.content, 0, job.manifest);
+  co_await MarkFailed(job.session, std::move(outcome.failed_members));
+  co_return outcome.status;
 }
 
-// Stages the blocks; the homes are read in the same round trip where the value
-// is one group.
+// Stages the blocks. The homes are read meanwhile where the value is one group:
+// a longer one takes so long that rivals would come in between.
 Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
                          std::optional<HomesRead>& prepared) {
-  Status placed = PlaceObject(job.session, job.manifest);
-  if (!placed.ok()) co_return placed;
+  Status status = PlaceObject(job.session, job.manifest);
+  if (!status.ok()) co_return status;
   const std::optional<std::uint64_t> left = job.content.Left();
-  WriteOutcome outcome;
-  net::Latch latch(job.session.runtime(), 1);
-  net::Spawn(WriteAll(job, outcome, latch));
-  Result<HomesRead> read = Fail(StatusCode::kUnavailable, "not read yet");
-  const bool together = left && *left <= job.manifest.group_bytes;
-  if (together) read = co_await chain.Prepare();
-  co_await latch;
-  co_await MarkFailed(job.session, outcome.failed_members);
-  if (together && !read && outcome.status.ok()) outcome.status = read.error();
-  if (!outcome.status.ok()) {
-    DropStaged(job.session, job.manifest);
-    co_return outcome.status;
+  if (left && *left <= job.manifest.group_bytes) {
+    Staged staged = co_await StageAndPrepare(job.session, chain, WriteAll(job));
+    status = std::move(staged.status);
+    prepared = std::move(staged.prepared);
+  } else {
+    status = co_await WriteAll(job);
   }
-  if (together) prepared = std::move(*read);
-  co_return Status();
+  if (!status.ok()) DropStaged(job.session, job.manifest);
+  co_return status;
 }
 
 Task<Result<ObjectInfo>> PutContent(PutJob& job) {

@@ -251,7 +251,10 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
     next.id = session_.change_ids().Next();
     next.scheme = to->scheme;
     next.width = to->width;
-    status = co_await StageNewForm(session_, *base, variant, next, info);
+    Staged staged = co_await StageAndPrepare(
+        session_, current.chain(),
+        StageNewForm(session_, *base, variant, next, info));
+    status = std::move(staged.status);
     if (!status.ok()) {
       DropStaged(session_, next);
       if (current.MayRetry(status)) continue;
@@ -262,9 +265,9 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       return living != nullptr && living->id == base_id ? Verdict::kGoOn
                                                         : Verdict::kRestart;
     };
-    const ChangeOutcome outcome =
-        co_await CommitChange(session_, current.chain(), std::move(next),
-                              ClientCas::kStays, std::nullopt, check);
+    const ChangeOutcome outcome = co_await CommitChange(
+        session_, current.chain(), std::move(next), ClientCas::kStays,
+        std::move(staged.prepared), check);
     if (outcome.restart) continue;
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     info.microseconds = static_cast<std::uint64_t>(

@@ -161,11 +161,16 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
     }
     Manifest next = **base;
     next.id = session_.change_ids().Next();
+    std::optional<HomesRead> prepared;
     if (next.is_inline) {
       std::memcpy(next.value.data() + offset, bytes.data(), bytes.size());
     } else {
       const ObjectMap map(*base);
-      status = co_await StageUpdate(session_, map, offset, bytes, next);
+      Staged staged = co_await StageAndPrepare(
+          session_, source.chain(),
+          StageUpdate(session_, map, offset, bytes, next));
+      status = std::move(staged.status);
+      prepared = std::move(staged.prepared);
       if (!status.ok()) {
         DropStaged(session_, next);
         if (source.MayRetry(status)) continue;
@@ -179,7 +184,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
     };
     const ChangeOutcome outcome =
         co_await CommitChange(session_, source.chain(), std::move(next),
-                              ClientCas::kRises, std::nullopt, check);
+                              ClientCas::kRises, std::move(prepared), check);
     if (outcome.restart) continue;
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     co_return InfoOf(*outcome.committed);

@@ -20,10 +20,13 @@ constexpr std::array<std::string_view, kKinds> kNames = {
 
 // May strike servers that are no victims: nothing is lost by it, and nobody
 // has to leave the view.
-bool IsMild(FaultKind kind) {
+bool IsMild(FaultKind kind, const Scenario& scenario) {
   switch (kind) {
-    case FaultKind::kHiccup:
     case FaultKind::kCut:
+      // A connection that breaks while it is being made is a failed server,
+      // and with many faults in a row that is no rarity.
+      return !scenario.stress;
+    case FaultKind::kHiccup:
     case FaultKind::kSlow:
     case FaultKind::kClientPause:
     case FaultKind::kClientKill:
@@ -73,13 +76,18 @@ void FaultPlan::Draw(Duration span) {
   // A server that is silent while the cluster is set up is not in it: only
   // beyond M may that be any.
   const Duration earliest = scenario_.scope == FaultScope::kWithin
-                                ? Duration(milliseconds(3))
+                                ? milliseconds(3) + 20 * scenario_.latency
                                 : Duration{};
   const std::uint64_t count = 1 + random.Below(scenario_.stress ? 30 : 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto kind = static_cast<FaultKind>(random.Below(kKinds));
-    if (scenario_.stress && random.Below(2) == 0) kind = FaultKind::kHiccup;
-    SimServer& server = IsMild(kind) ? Anywhere() : Victim();
+    if (scenario_.stress) {
+      // Who leaves the view, and what is still under way then, is the matter.
+      constexpr std::array kMost = {FaultKind::kHiccup, FaultKind::kHiccup,
+                                    FaultKind::kCrash, FaultKind::kStall};
+      if (random.Below(4) != 0) kind = kMost[random.Below(kMost.size())];
+    }
+    SimServer& server = IsMild(kind, scenario_) ? Anywhere() : Victim();
     const auto [least, most] = Lengths(kind, scenario_);
     const Duration length = random.Between(least, most);
     world_.After(random.Between(earliest, span), [this, kind, &server, length] {

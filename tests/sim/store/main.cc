@@ -1,6 +1,7 @@
 // store_sim: the store over model servers, seed after seed.
 //
 //   store_sim --seeds 1-1000          nothing may break
+//   store_sim --seeds 1-1000 --rivals only runs that stress the commit
 //   store_sim --seeds 17 --trace      what happened in one run
 //   store_sim --seeds 1-500 --bug B   planted bug B must be caught, by the
 //                                     invariant that it breaks ("all": each)
@@ -27,19 +28,25 @@ struct Planted {
   std::string_view name;
   PlantedBug bug;
   std::vector<Invariant> breaks;  // any of them must be seen broken
+  Profile profile = Profile::kAny;
 };
 
 const std::vector<Planted>& AllPlanted() {
   using I = Invariant;
   static const std::vector<Planted> all = {
-      {"no-barrier", PlantedBug::kNoBarrier, {I::kViewBarrier}},
+      {"no-barrier",
+       PlantedBug::kNoBarrier,
+       {I::kViewBarrier},
+       Profile::kRivals},
       {"ignore-epoch", PlantedBug::kIgnoreEpoch, {I::kViewBarrier}},
       {"settle-skips-equal",
        PlantedBug::kSettleSkipsEqual,
-       {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole}},
+       {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
+       Profile::kRivals},
       {"settle-first-to-last",
        PlantedBug::kSettleFirstToLast,
-       {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole}},
+       {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
+       Profile::kRivals},
       {"commit-by-set",
        PlantedBug::kCommitBySet,
        {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole}},
@@ -95,13 +102,13 @@ void PrintViolations(const StoreRun& run) {
   }
 }
 
-int RunAll(const Seeds& seeds, bool trace) {
+int RunAll(const Seeds& seeds, Profile profile, bool trace) {
   OutcomeTable table;
   std::uint64_t failed = 0;
   std::uint64_t operations = 0;
   std::uint64_t hash = 0;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
-    const StoreRun run = RunStore(seed, trace);
+    const StoreRun run = RunStore(seed, profile, trace);
     table.Add(run);
     operations += run.history.operations().size();
     hash = (hash ^ run.trace_hash) * 0x9E3779B97F4A7C15U;
@@ -127,7 +134,7 @@ int RunAll(const Seeds& seeds, bool trace) {
 bool Catch(const Planted& planted, const Seeds& seeds) {
   store::planted_bug = planted.bug;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
-    const StoreRun run = RunStore(seed);
+    const StoreRun run = RunStore(seed, planted.profile, false);
     for (const Violation& violation : run.violations) {
       if (std::find(planted.breaks.begin(), planted.breaks.end(),
                     violation.invariant) == planted.breaks.end()) {
@@ -160,9 +167,11 @@ int Main(int argc, char** argv) {
   CLI::App app("The store over model servers, in virtual time");
   std::string seeds_text = "1-200";
   std::string bug;
+  bool rivals = false;
   bool trace = false;
   app.add_option("--seeds", seeds_text, "N or FIRST-LAST");
   app.add_option("--bug", bug, "a planted bug, or all");
+  app.add_flag("--rivals", rivals, "only runs that stress the commit");
   app.add_flag("--trace", trace, "print every operation");
   CLI11_PARSE(app, argc, argv);
   Seeds seeds;
@@ -170,7 +179,8 @@ int Main(int argc, char** argv) {
     fmt::print("--seeds {}: give N or FIRST-LAST\n", seeds_text);
     return 2;
   }
-  return bug.empty() ? RunAll(seeds, trace) : CatchBugs(bug, seeds);
+  const Profile profile = rivals ? Profile::kRivals : Profile::kAny;
+  return bug.empty() ? RunAll(seeds, profile, trace) : CatchBugs(bug, seeds);
 }
 
 }  // namespace

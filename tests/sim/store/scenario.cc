@@ -37,7 +37,7 @@ void Shuffle(SeededRandom& random, std::vector<int>& numbers) {
 
 }  // namespace
 
-Scenario DrawScenario(SeededRandom& random) {
+Scenario DrawScenario(SeededRandom& random, Profile profile) {
   Scenario scenario;
   scenario.max_parity = OneOf(random, std::array{1, 1, 2, 3});
   scenario.schemes = SchemesFor(scenario.max_parity);
@@ -64,20 +64,27 @@ Scenario DrawScenario(SeededRandom& random) {
   scenario.inline_below =
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
-  scenario.stress = random.Below(3) == 0;
+  scenario.stress = random.Below(3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
+    // As many servers as homes: whatever happens to one happens to the chain.
+    scenario.max_parity = OneOf(random, std::array{1, 2, 2, 3});
+    scenario.schemes = {SchemesFor(scenario.max_parity).front()};
+    scenario.servers = scenario.max_parity + 1;
     scenario.keys.resize(1);
     scenario.inline_below = 4096;
     scenario.cell_bytes = 4;
     scenario.operations = 60;
     scenario.clients += 2;
     scenario.sessions = scenario.clients;
-    if (random.Below(2) == 0) scenario.latency = std::chrono::milliseconds(20);
+    if (random.Below(2) == 0 || profile == Profile::kRivals) {
+      scenario.latency = std::chrono::milliseconds(20);
+    }
   }
   scenario.scope =
       OneOf(random, std::array{FaultScope::kNone, FaultScope::kWithin,
                                FaultScope::kWithin, FaultScope::kWithin,
                                FaultScope::kBeyond});
+  if (profile == Profile::kRivals) scenario.scope = FaultScope::kWithin;
   std::vector<int> members;
   for (int i = 0; i < scenario.servers; ++i) members.push_back(i);
   Shuffle(random, members);

@@ -45,7 +45,12 @@ struct Scenario {
   std::vector<int> victims;  // kWithin: where anything may happen
 };
 
-Scenario DrawScenario(SeededRandom& random);
+enum class Profile {
+  kAny,
+  kRivals,  // every run a stress of the commit, within M
+};
+
+Scenario DrawScenario(SeededRandom& random, Profile profile);
 std::string Describe(const Scenario& scenario);
 
 }  // namespace ers::sim

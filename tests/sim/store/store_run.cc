@@ -28,8 +28,10 @@ constexpr Duration kLateReaders = seconds(130);
 // Owns all that a run is made of, in the order in which it must go.
 class Driver {
  public:
-  Driver(std::uint64_t seed, bool trace)
-      : world_(seed), scenario_(DrawScenario(world_.random())), trace_(trace) {
+  Driver(std::uint64_t seed, Profile profile, bool trace)
+      : world_(seed),
+        scenario_(DrawScenario(world_.random(), profile)),
+        trace_(trace) {
     world_.network().latency_max = scenario_.latency;
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
@@ -184,8 +186,8 @@ StoreRun Driver::Run() {
 
 }  // namespace
 
-StoreRun RunStore(std::uint64_t seed, bool trace) {
-  auto driver = std::make_shared<Driver>(seed, trace);
+StoreRun RunStore(std::uint64_t seed, Profile profile, bool trace) {
+  auto driver = std::make_shared<Driver>(seed, profile, trace);
   StoreRun run = driver->Run();
   if (driver->stuck()) ParkForever(std::move(driver));
   return run;

@@ -24,7 +24,7 @@ struct StoreRun {
 
 // Parks memory for ever when the run kills a process, or does not end. `trace`:
 // prints every command that a server applied.
-StoreRun RunStore(std::uint64_t seed, bool trace = false);
+StoreRun RunStore(std::uint64_t seed, Profile profile, bool trace);
 
 }  // namespace ers::sim
 
