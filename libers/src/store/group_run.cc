@@ -103,7 +103,11 @@ GroupRun::GroupRun(Session& session, const ObjectMap& map, int group,
   FindMissing(writing);
 }
 
-GroupRun::~GroupRun() = default;
+GroupRun::~GroupRun() {
+  for (BufferPool::Buffer& buffer : owned_) {
+    session_.buffers().Return(std::move(buffer));
+  }
+}
 
 void GroupRun::FindMissing(bool writing) {
   const layout::Geometry& geometry = map_.geometry();
@@ -138,19 +142,18 @@ const std::byte* GroupRun::Have(BlockId block) const {
   return have_[block] ? buffers_[block] : nullptr;
 }
 
+std::byte* GroupRun::NewBuffer() {
+  owned_.push_back(session_.buffers().Take(block_bytes_));
+  return owned_.back().bytes.get();
+}
+
 std::byte* GroupRun::BufferOf(BlockId block) {
-  if (buffers_[block] == nullptr) {
-    owned_.push_back(std::make_unique_for_overwrite<std::byte[]>(block_bytes_));
-    buffers_[block] = owned_.back().get();
-  }
+  if (buffers_[block] == nullptr) buffers_[block] = NewBuffer();
   return buffers_[block];
 }
 
 std::byte* GroupRun::FreshBufferOf(BlockId block) {
-  if (fresh_[block] == nullptr) {
-    owned_.push_back(std::make_unique_for_overwrite<std::byte[]>(block_bytes_));
-    fresh_[block] = owned_.back().get();
-  }
+  if (fresh_[block] == nullptr) fresh_[block] = NewBuffer();
   return fresh_[block];
 }
 

@@ -105,6 +105,7 @@ class GroupRun {
   struct StepState;
 
   void FindMissing(bool writing);
+  std::byte* NewBuffer();
   std::byte* BufferOf(layout::BlockId block);
   std::byte* FreshBufferOf(layout::BlockId block);
   void StartFetch(layout::BlockId block);
@@ -138,7 +139,7 @@ class GroupRun {
   std::vector<bool> have_;               // stored content is in its buffer
   std::vector<bool> done_;               // new parity was computed and staged
   std::vector<const std::byte*> given_;  // by data block id
-  std::deque<std::unique_ptr<std::byte[]>> owned_;
+  std::vector<BufferPool::Buffer> owned_;
 
   // The plan being run.
   const plan::Plan* plan_ = nullptr;

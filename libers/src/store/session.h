@@ -11,6 +11,7 @@
 #include "net/runtime.h"
 #include "net/server_link.h"
 #include "net/task.h"
+#include "store/buffer_pool.h"
 #include "store/change_id.h"
 #include "store/cluster_state.h"
 #include "store/manifest_cache.h"
@@ -32,6 +33,7 @@ class Session final : private net::BootGuard {
   ClusterState& cluster() { return *cluster_; }
   ChangeIdSource& change_ids() { return change_ids_; }
   ManifestCache& manifests() { return manifests_; }
+  BufferPool& buffers() { return buffers_; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
   [[nodiscard]] std::shared_ptr<const View> view() const {
@@ -61,6 +63,7 @@ class Session final : private net::BootGuard {
   std::shared_ptr<ClusterState> cluster_;
   ChangeIdSource change_ids_;
   ManifestCache manifests_;
+  BufferPool buffers_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<net::ServerLink>> links_;
   int detached_ = 0;
