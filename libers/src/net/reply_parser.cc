@@ -142,6 +142,9 @@ ReplyParser::Progress ReplyParser::OnLine(std::string_view line) {
       return Finish(Outcome::kOk);
     case Verb::kCas:
       return OnCasLine(line);
+    case Verb::kFence:
+      if (line == "MN") return Finish(Outcome::kOk);
+      return line == "NS" ? Finish(Outcome::kNotStored) : Break(line);
     default:
       return OnMetaLine(line);
   }

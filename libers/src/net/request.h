@@ -25,6 +25,7 @@ enum class Verb : std::uint8_t {
   kMetadump,  // lru_crawler metadump hash: lines into `value`; nothing else
               // is on the connection meanwhile, so use a link of its own
   kVersion,   // version: what it answers into `value`
+  kFence,     // mn: the link's own, behind quiet requests
 };
 
 enum class Outcome : std::uint8_t {
@@ -70,6 +71,11 @@ struct Request {
   // May wait for the next request to the same server, a short while: nobody is
   // in a hurry for it. Its timeout counts from when it leaves.
   bool lazy = false;
+  // kSet: the server answers only a refusal; that there was none shows when it
+  // answers what the link sends behind. Fewer answers, less work for both. A
+  // refusal may be told of another quiet request of the same write: use it
+  // where one that is refused is as bad as any.
+  bool quiet = false;
   Duration timeout{};  // from Submit to reply; 0: the link's
 
   Outcome outcome = Outcome::kPending;

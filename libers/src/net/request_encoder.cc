@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::size_t kMaxKey = 250;
 constexpr std::size_t kLinesBytes = 32768;
-// A key, the words round it and five numbers of at most 20 digits.
-constexpr std::size_t kMaxLine = kMaxKey + 180;
+constexpr std::string_view kFence = "mn\r\n";
+// A key, the words round it, five numbers of at most 20 digits, and a fence.
+constexpr std::size_t kMaxLine = kMaxKey + 180 + kFence.size();
 
 std::size_t BodyBytes(const Request& request) {
   std::size_t bytes = 0;
@@ -22,7 +23,7 @@ std::size_t BodyBytes(const Request& request) {
 
 [[maybe_unused]] bool HasKey(Verb verb) {
   return verb != Verb::kStats && verb != Verb::kMetadump &&
-         verb != Verb::kVersion;
+         verb != Verb::kVersion && verb != Verb::kFence;
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ bool RequestEncoder::Append(const Request& request) {
       SignedNumber(request.exptime);
       Text(" F");
       Number(request.client_flags);
+      if (request.quiet) Text(" q");
       break;
     case Verb::kCas:
       Text("cas ");
@@ -96,11 +98,16 @@ bool RequestEncoder::Append(const Request& request) {
     case Verb::kVersion:
       Text("version");
       break;
+    case Verb::kFence:
+      assert(false);  // AppendFence
+      break;
   }
   Text("\r\n");
   if (request.verb == Verb::kSet || request.verb == Verb::kCas) Body(request);
   return true;
 }
+
+void RequestEncoder::AppendFence() { Text(kFence); }
 
 void RequestEncoder::Body(const Request& request) {
   for (const iovec& piece : request.body) {

@@ -219,13 +219,14 @@ void ServerLink::Impl::EndOpenRequests() {
   while (!sent_.empty()) {
     const bool sent = FrontEnd() == 0 || FrontBegin() < written;
     const bool answered = std::exchange(answered_early_, false);
-    if (FrontEnd() != 0) ++batch_first_;
-    Request& request = sent_.Pop();
+    Request& request = PopSent();
     if (state_ == State::kConnecting) continue;  // the handshake's own
+    if (request.verb == Verb::kFence) continue;
     if (!answered) request.value.clear();
     const Outcome outcome = sent ? Outcome::kLost : Outcome::kNotSent;
     End(request, answered ? request.outcome : outcome);
   }
+  fences_.clear();
   while (!greeting_.empty()) greeting_.Pop();
   while (!waiting_.empty()) End(waiting_.Pop(), Outcome::kNotSent);
 }

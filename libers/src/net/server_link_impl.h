@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -86,6 +87,9 @@ class ServerLink::Impl : private StreamHandler {
   int ReadPieces(iovec* pieces, std::size_t* straight);
   bool TakeBytes(std::string_view bytes);
   void OnReplyEnd();
+  void AppendFence();
+  bool OnFenceReply();
+  Request& PopSent();
   void OnHandshakeReply(Request& reply);
   void OnHandshakeEnd();
 
@@ -131,6 +135,9 @@ class ServerLink::Impl : private StreamHandler {
   // The first of sent_ was answered before it was wholly written (refused by
   // its size). Its value is still to be written: it cannot end yet.
   bool answered_early_ = false;
+  // Behind every run of quiet requests in sent_ follows one of these, in the
+  // same order; it takes the answers for the run.
+  std::deque<Request> fences_;
   bool metadump_sent_ = false;
   bool want_write_ = false;
   ReplyParser parser_;

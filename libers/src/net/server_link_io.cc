@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "net/errno_text.h"
 #include "net/server_link_impl.h"
@@ -15,6 +16,11 @@ constexpr std::size_t kBufferBesideValue = 4096;
 constexpr int kMaxReadPieces = 64;
 // Reads per callback: other connections want their turn.
 constexpr int kReadsPerTurn = 32;
+
+// Is its answer the fence's?
+bool BehindFence(const Request& request) {
+  return request.quiet || request.verb == Verb::kFence;
+}
 
 }  // namespace
 
@@ -32,6 +38,7 @@ void ServerLink::Impl::FillBatch() {
   batch_ends_.clear();
   batch_first_ = 0;
   RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
+  bool unfenced = false;
   while (!queue.empty() && !metadump_sent_) {
     Request& request = *queue.front();
     if (!MayLeave(request)) {
@@ -46,13 +53,28 @@ void ServerLink::Impl::FillBatch() {
     // The server refuses a dump that is pipelined behind a command, and does
     // not look at a command behind a dump until more bytes come.
     if (metadump && !sent_.empty()) break;
+    if (unfenced && !request.quiet) {
+      AppendFence();
+      unfenced = false;
+    }
     if (!batch_.Append(request)) break;
+    unfenced = request.quiet;
     metadump_sent_ = metadump;
     request.connection = connection_;
     sent_.Push(queue.Pop());
     batch_ends_.push_back({&request, batch_.total_bytes()});
     ++counters_.requests;
   }
+  if (unfenced) AppendFence();
+}
+
+void ServerLink::Impl::AppendFence() {
+  Request& fence = fences_.emplace_back();
+  fence.verb = Verb::kFence;
+  fence.deadline = TimePoint::max();
+  batch_.AppendFence();
+  sent_.Push(fence);
+  batch_ends_.push_back({&fence, batch_.total_bytes()});
 }
 
 bool ServerLink::Impl::MayLeave(const Request& request) const {
@@ -144,7 +166,8 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
         Fail("it sent a reply to no request: is it a memcached?");
         return false;
       }
-      parser_.Begin(*sent_.front());
+      parser_.Begin(BehindFence(*sent_.front()) ? fences_.front()
+                                                : *sent_.front());
     }
     switch (parser_.Parse(&bytes)) {
       case ReplyParser::Progress::kMore:
@@ -153,6 +176,10 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
         Fail(parser_.error());
         return false;
       case ReplyParser::Progress::kDone:
+        if (BehindFence(*sent_.front()) && OnFenceReply()) {
+          if (stream_ == nullptr) return false;
+          break;
+        }
         answered_early_ = FrontEnd() > batch_.written_bytes();
         if (!answered_early_) OnReplyEnd();
         if (stream_ == nullptr) return false;
@@ -162,11 +189,44 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
   return true;
 }
 
+Request& ServerLink::Impl::PopSent() {
+  if (FrontEnd() != 0) ++batch_first_;
+  return sent_.Pop();
+}
+
+// A fence's reply, or one to the quiet requests before it. False: it refused
+// the oldest of them, which is to be ended.
+bool ServerLink::Impl::OnFenceReply() {
+  constexpr char kNonsense[] =
+      "it sent a reply to no request: is it a memcached?";
+  Request& fence = fences_.front();
+  Request& oldest = *sent_.front();
+  if (fence.outcome != Outcome::kOk) {
+    if (&oldest == &fence) {
+      Fail(kNonsense);
+      return true;
+    }
+    oldest.outcome = fence.outcome;
+    oldest.value = std::exchange(fence.value, {});
+    return false;
+  }
+  const auto written =
+      std::find_if(batch_ends_.begin(), batch_ends_.end(),
+                   [&fence](const Written& w) { return w.request == &fence; });
+  if (written != batch_ends_.end() && written->end > batch_.written_bytes()) {
+    Fail(kNonsense);
+    return true;
+  }
+  while (sent_.front() != &fence) End(PopSent(), Outcome::kOk);
+  PopSent();
+  fences_.pop_front();
+  return true;
+}
+
 // The oldest request is answered and wholly written.
 void ServerLink::Impl::OnReplyEnd() {
   answered_early_ = false;
-  if (FrontEnd() != 0) ++batch_first_;
-  Request& request = sent_.Pop();
+  Request& request = PopSent();
   if (request.verb == Verb::kMetadump) metadump_sent_ = false;
   if (state_ == State::kConnecting) {
     OnHandshakeReply(request);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fake_runtime.h"
@@ -248,6 +249,134 @@ TEST_CASE("an answer before the value is written waits for the write") {
     CHECK(set.outcome == Outcome::kTooLarge);
     CHECK(next.outcome == Outcome::kNotSent);
   }
+}
+
+struct QuietSet : Call {
+  explicit QuietSet(std::string name, std::string bytes = "v")
+      : Call(Verb::kSet, std::move(name)) {
+    Body(std::move(bytes));
+    quiet = true;
+  }
+};
+
+TEST_CASE("quiet requests are answered together, by a fence") {
+  Fixture f;
+  Wire& wire = f.Up();
+  const std::uint64_t before = f.link->counters().requests;
+  QuietSet first("a");
+  QuietSet second("b");
+  Call get(Verb::kGet, "c");
+  QuietSet third("d");
+  f.link->Submit(first);
+  f.link->Submit(second);
+  f.link->Submit(get);
+  f.link->Submit(third);
+  f.runtime.Settle();
+  CHECK(wire.writes == 1);
+  CHECK(wire.received ==
+        "ms a 1 T0 F0 q\r\nv\r\nms b 1 T0 F0 q\r\nv\r\nmn\r\n"
+        "mg c v c f t s\r\nms d 1 T0 F0 q\r\nv\r\nmn\r\n");
+  CHECK(f.link->counters().requests == before + 4);
+
+  SECTION("all went well") {
+    wire.outgoing = "MN\r\n";
+    f.runtime.Settle();
+    CHECK(first.outcome == Outcome::kOk);
+    CHECK(second.outcome == Outcome::kOk);
+    CHECK(get.ends == 0);
+    CHECK(third.ends == 0);
+    wire.outgoing = "EN\r\nMN\r\n";
+    f.runtime.Settle();
+    CHECK(get.outcome == Outcome::kMiss);
+    CHECK(third.outcome == Outcome::kOk);
+  }
+  SECTION("one was refused") {
+    wire.outgoing = "SERVER_ERROR out of memory storing object\r\n";
+    f.runtime.Settle();
+    CHECK(first.outcome == Outcome::kNoMemory);
+    CHECK(second.ends == 0);
+    wire.outgoing = "MN\r\nEN\r\nSERVER_ERROR busy\r\nMN\r\n";
+    f.runtime.Settle();
+    CHECK(second.outcome == Outcome::kOk);
+    CHECK(get.outcome == Outcome::kMiss);
+    CHECK(third.outcome == Outcome::kServerError);
+    CHECK(third.value == "SERVER_ERROR busy");
+  }
+  SECTION("more were refused than there were") {
+    wire.outgoing = "NS\r\nNS\r\nNS\r\n";
+    f.runtime.Settle();
+    CHECK(first.outcome == Outcome::kNotStored);
+    CHECK(second.outcome == Outcome::kNotStored);
+    CHECK(f.link->state() == State::kFailed);
+    CHECK(get.outcome == Outcome::kLost);
+    CHECK(third.outcome == Outcome::kLost);
+  }
+  SECTION("the connection breaks: what is not known to be done is lost") {
+    wire.outgoing = "MN\r\n";
+    f.runtime.Settle();
+    wire.closed = true;
+    f.runtime.Settle();
+    CHECK(second.outcome == Outcome::kOk);
+    CHECK(get.outcome == Outcome::kLost);
+    CHECK(third.outcome == Outcome::kLost);
+  }
+  SECTION("nonsense in place of the fence's answer") {
+    wire.outgoing = "HD\r\n";
+    f.runtime.Settle();
+    CHECK(f.link->state() == State::kFailed);
+    CHECK(first.outcome == Outcome::kLost);
+  }
+  CHECK(first.ends + second.ends + get.ends + third.ends == 4);
+}
+
+TEST_CASE("a fence is not answered before what it is behind was written") {
+  Fixture f;
+  Wire& wire = f.Up();
+  QuietSet set("a", "a longer value");
+  f.link->Submit(set);
+  wire.write_room = 20;
+  f.runtime.Settle();
+  SECTION("a refusal may come early, and waits for the write") {
+    wire.outgoing = "SERVER_ERROR object too large for cache\r\n";
+    f.runtime.Settle();
+    CHECK(set.ends == 0);
+    wire.write_room = Wire::kAll;
+    f.runtime.Settle();
+    CHECK(set.outcome == Outcome::kTooLarge);
+    wire.outgoing = "MN\r\n";
+    f.runtime.Settle();
+    CHECK(f.link->state() == State::kUp);
+  }
+  SECTION("nothing else may") {
+    wire.outgoing = "MN\r\n";
+    f.runtime.Settle();
+    CHECK(f.link->state() == State::kFailed);
+    CHECK(set.outcome == Outcome::kLost);
+  }
+}
+
+TEST_CASE("quiet requests that fill many batches each get their fence") {
+  Fixture f;
+  Wire& wire = f.Up();
+  constexpr int kMany = 400;  // of lines of 250 bytes and more: several batches
+  std::deque<std::string> keys;
+  std::deque<QuietSet> calls;
+  for (int i = 0; i < kMany; ++i) {
+    keys.push_back(std::to_string(1000 + i) + std::string(246, 'k'));
+    f.link->Submit(calls.emplace_back(keys.back()));
+  }
+  f.runtime.Settle();
+  std::size_t fences = 0;
+  for (std::size_t at = 0;
+       (at = wire.received.find("mn\r\n", at)) != std::string::npos; ++at) {
+    ++fences;
+  }
+  CHECK(fences > 1);
+  CHECK(fences < 10);
+  for (std::size_t i = 0; i < fences; ++i) wire.outgoing += "MN\r\n";
+  f.runtime.Settle();
+  for (const Call& call : calls) REQUIRE(call.outcome == Outcome::kOk);
+  CHECK(f.link->state() == State::kUp);
 }
 
 TEST_CASE("bytes that nobody asked for end the connection") {
