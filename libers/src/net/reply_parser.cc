@@ -144,6 +144,7 @@ ReplyParser::Progress ReplyParser::OnLine(std::string_view line) {
       return OnCasLine(line);
     case Verb::kFence:
       if (line == "MN") return Finish(Outcome::kOk);
+      if (line == "NF") return Finish(Outcome::kMiss);
       return line == "NS" ? Finish(Outcome::kNotStored) : Break(line);
     default:
       return OnMetaLine(line);

@@ -71,11 +71,12 @@ struct Request {
   // May wait for the next request to the same server, a short while: nobody is
   // in a hurry for it. Its timeout counts from when it leaves.
   bool lazy = false;
-  // kSet: the server answers only a refusal; that there was none shows when it
-  // answers what the link sends behind. Fewer answers, less work for both. A
-  // refusal may be told of another quiet request of the same write: use it
-  // where one that is refused is as bad as any.
-  bool quiet = false;
+  // kSet, kDelete, not null: the server answers only a refusal or a miss; that
+  // there was none shows when it answers what the link sends behind. Fewer
+  // answers, less work for both. A refusal may be told of another request of
+  // the same verb and with the same pointer: let those share it of which one
+  // refused is as bad as any.
+  const void* quiet_run = nullptr;
   Duration timeout{};  // from Submit to reply; 0: the link's
 
   Outcome outcome = Outcome::kPending;

@@ -69,7 +69,7 @@ bool RequestEncoder::Append(const Request& request) {
       SignedNumber(request.exptime);
       Text(" F");
       Number(request.client_flags);
-      if (request.quiet) Text(" q");
+      if (request.quiet_run != nullptr) Text(" q");
       break;
     case Verb::kCas:
       Text("cas ");
@@ -86,6 +86,7 @@ bool RequestEncoder::Append(const Request& request) {
     case Verb::kDelete:
       Text("md ");
       Text(request.key);
+      if (request.quiet_run != nullptr) Text(" q");
       break;
     case Verb::kStats:
       assert(request.key.empty() || IsValidKey(request.key));

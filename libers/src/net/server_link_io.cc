@@ -19,7 +19,7 @@ constexpr int kReadsPerTurn = 32;
 
 // Is its answer the fence's?
 bool BehindFence(const Request& request) {
-  return request.quiet || request.verb == Verb::kFence;
+  return request.quiet_run != nullptr || request.verb == Verb::kFence;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void ServerLink::Impl::FillBatch() {
   batch_ends_.clear();
   batch_first_ = 0;
   RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
-  bool unfenced = false;
+  const Request* quiet = nullptr;  // the last one, if no fence is behind it
   while (!queue.empty() && !metadump_sent_) {
     Request& request = *queue.front();
     if (!MayLeave(request)) {
@@ -53,19 +53,20 @@ void ServerLink::Impl::FillBatch() {
     // The server refuses a dump that is pipelined behind a command, and does
     // not look at a command behind a dump until more bytes come.
     if (metadump && !sent_.empty()) break;
-    if (unfenced && !request.quiet) {
+    if (quiet != nullptr && (request.quiet_run != quiet->quiet_run ||
+                             request.verb != quiet->verb)) {
       AppendFence();
-      unfenced = false;
+      quiet = nullptr;
     }
     if (!batch_.Append(request)) break;
-    unfenced = request.quiet;
+    if (request.quiet_run != nullptr) quiet = &request;
     metadump_sent_ = metadump;
     request.connection = connection_;
     sent_.Push(queue.Pop());
     batch_ends_.push_back({&request, batch_.total_bytes()});
     ++counters_.requests;
   }
-  if (unfenced) AppendFence();
+  if (quiet != nullptr) AppendFence();
 }
 
 void ServerLink::Impl::AppendFence() {

@@ -38,6 +38,7 @@ net::Task<void> Run(Session& session, std::deque<Drop> drops, net::Verb verb) {
     drop.request.key = drop.key;
     drop.request.exptime = kReadDeadlineSeconds;
     drop.request.lazy = true;
+    if (verb == net::Verb::kDelete) drop.request.quiet_run = &drops;
     batch.Submit(session.link(drop.member), drop.request);
   }
   co_await batch;

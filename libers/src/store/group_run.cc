@@ -240,7 +240,7 @@ void GroupRun::StartStage(BlockId block, const std::byte* content,
   stage.body = {Piece(stage.header.data(), stage.header.size()),
                 Piece(content, block_bytes_)};
   stage.request.verb = net::Verb::kSet;
-  stage.request.quiet = true;
+  stage.request.quiet_run = this;
   stage.request.key = stage.key;
   stage.request.exptime = exptime;
   stage.request.body = stage.body;

@@ -63,6 +63,11 @@ struct Settlement {
   bool forward = false;
 };
 
+bool Shows(const HomeCopy& home, const Settlement& settlement) {
+  return home.shown() ==
+         (settlement.manifest ? settlement.manifest->id : ChangeId{});
+}
+
 // The one pending change is finished; any other picture goes back to what the
 // judge shows. A judge's copy that fails its checksum is as good as lost: then
 // the other homes stand in, if they agree.
@@ -253,11 +258,9 @@ Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
   const int count = static_cast<int>(read.copies.size());
   const bool forward =
       settlement->forward || Planted(PlantedBug::kSettleFirstToLast);
-  const ChangeId chosen =
-      settlement->manifest ? settlement->manifest->id : ChangeId{};
   for (int i = 0; i < count; ++i) {
     const HomeCopy& home = read.copies[forward ? i : count - 1 - i];
-    if (Planted(PlantedBug::kSettleSkipsEqual) && home.shown() == chosen) {
+    if (Planted(PlantedBug::kSettleSkipsEqual) && Shows(home, *settlement)) {
       continue;
     }
     const CasResult result =
