@@ -76,6 +76,18 @@ Status CheckErsRow(const Row& row) {
   return {};
 }
 
+Row MakeRow(const Parameters& p, const Case& c, const plan::ReadCount& reads,
+            int writes) {
+  return {.parameters = p,
+          .subject = c.subject,
+          .direction = c.direction,
+          .variant = c.variant,
+          .data_reads = reads.data,
+          .parity_reads = reads.parity,
+          .writes = writes,
+          .lower_bound = LowerBound(p, c.direction)};
+}
+
 // nullopt: the planner made no plan, which with nothing missing is its fault.
 std::optional<Row> CountPlan(const Parameters& p, const Case& c) {
   const layout::Geometry geometry(Scheme{KindOf(c.subject), p.k, p.m, p.kp});
@@ -83,27 +95,13 @@ std::optional<Row> CountPlan(const Parameters& p, const Case& c) {
                         ? plan::PlanForward(geometry, c.variant, {})
                         : plan::PlanBackward(geometry, c.variant, {});
   if (!plan.has_value()) return std::nullopt;
-  const plan::ReadCount reads = plan::CountReads(geometry, *plan);
-  return Row{.parameters = p,
-             .subject = c.subject,
-             .direction = c.direction,
-             .variant = c.variant,
-             .data_reads = reads.data,
-             .parity_reads = reads.parity,
-             .writes = static_cast<int>(plan->writes.size()),
-             .lower_bound = LowerBound(p, c.direction)};
+  return MakeRow(p, c, plan::CountReads(geometry, *plan),
+                 static_cast<int>(plan->writes.size()));
 }
 
-std::optional<Row> CountRule(const Parameters& p, const Case& c) {
-  const plan::ReadCount reads = SrsPaperReads(p, c.direction);
-  return Row{.parameters = p,
-             .subject = c.subject,
-             .direction = c.direction,
-             .variant = c.variant,
-             .data_reads = reads.data,
-             .parity_reads = reads.parity,
-             .writes = ExpectedWrites(p, c.direction),
-             .lower_bound = LowerBound(p, c.direction)};
+Row CountRule(const Parameters& p, const Case& c) {
+  return MakeRow(p, c, SrsPaperReads(p, c.direction),
+                 ExpectedWrites(p, c.direction));
 }
 
 }  // namespace

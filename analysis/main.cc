@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 #include <system_error>
 
 #include "analysis/counts.h"
+#include "analysis/format_option.h"
+#include "analysis/output.h"
 #include "analysis/render.h"
 #include "analysis/script.h"
 #include "analysis/table1.h"
@@ -20,7 +20,9 @@ namespace {
 using ers::Result;
 using ers::Status;
 using ers::StatusCode;
+using ers::analysis::AddFormatOption;
 using ers::analysis::Format;
+using ers::analysis::Print;
 using ers::analysis::Row;
 
 constexpr int kExitBadUsage = 2;
@@ -32,15 +34,6 @@ struct Arguments {
   std::string directory;
   std::string python = "python3";
 };
-
-// Prints, and says so where the output cannot take it (a full disk).
-Status Print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-      std::fflush(stdout) != 0) {
-    return {StatusCode::kNoMemory, "cannot write to standard output"};
-  }
-  return {};
-}
 
 Status PrintRows(const Result<std::vector<Row>>& rows, Format format) {
   if (!rows.has_value()) return rows.error();
@@ -105,17 +98,6 @@ Status Figures(const Arguments& arguments) {
                                     directory.string()});
 }
 
-void AddFormat(CLI::App* command, Arguments* arguments) {
-  const std::map<std::string, Format> formats = {{"table", Format::kTable},
-                                                 {"csv", Format::kCsv},
-                                                 {"json", Format::kJson}};
-  command
-      ->add_option("--format", arguments->format,
-                   "table (for people, the default), csv or json")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("table|csv|json");
-}
-
 int Report(const Status& status) {
   if (status.ok()) return 0;
   fmt::print(stderr, "ers-analyze: {}\n", status.message());
@@ -137,13 +119,13 @@ int Run(int argc, char** argv) {
   count->add_option("M", arguments.parameters.m, "Parity blocks")->required();
   count->add_option("KP", arguments.parameters.kp, "Data blocks, wide")
       ->required();
-  AddFormat(count, &arguments);
+  AddFormatOption(count, &arguments.format);
   CLI::App* sweep =
       app.add_subcommand("sweep", "The 244 sets of the paper's section 6.1");
-  AddFormat(sweep, &arguments);
+  AddFormatOption(sweep, &arguments.format);
   CLI::App* table1 = app.add_subcommand(
       "table1", "The paper's table 1 and single figures beside ours");
-  AddFormat(table1, &arguments);
+  AddFormatOption(table1, &arguments.format);
   CLI::App* figures = app.add_subcommand(
       "figures",
       "Draw figures 9 and 10, and paper plan, optimal plan and "

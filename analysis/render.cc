@@ -1,60 +1,13 @@
 #include "analysis/render.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 namespace ers::analysis {
 namespace {
 
-using TextRow = std::vector<std::string>;
 // Keys in the order in which they are added, as the columns are.
 using Json = nlohmann::ordered_json;
-
-std::string Csv(const std::vector<TextRow>& lines) {
-  std::string out;
-  for (const TextRow& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      // Sets hold commas; nothing here holds a quote.
-      const bool quote = line[i].find(',') != std::string::npos;
-      fmt::format_to(std::back_inserter(out), "{}{}{}{}", i == 0 ? "" : ",",
-                     quote ? "\"" : "", line[i], quote ? "\"" : "");
-    }
-    out += '\n';
-  }
-  return out;
-}
-
-bool IsNumber(const std::string& text) {
-  return !text.empty() &&
-         text.find_first_not_of("0123456789.") == std::string::npos;
-}
-
-// Numbers to the right, words to the left; the first line is the header.
-std::string Table(const std::vector<TextRow>& lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const TextRow& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  }
-  std::string out;
-  for (std::size_t n = 0; n < lines.size(); ++n) {
-    std::string text;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::string& below = lines[n == 0 && lines.size() > 1 ? 1 : n][i];
-      const std::string& cell = lines[n][i];
-      text += IsNumber(below) ? fmt::format("{:>{}}  ", cell, widths[i])
-                              : fmt::format("{:<{}}  ", cell, widths[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out += text + '\n';
-  }
-  return out;
-}
 
 std::vector<TextRow> RowLines(std::span<const Row> rows) {
   std::vector<TextRow> lines = {{"k", "m", "kp", "scheme", "direction",
@@ -114,7 +67,7 @@ std::string Table1Json(std::span<const Cell> cells) {
 std::string RenderRows(std::span<const Row> rows, Format format) {
   if (format == Format::kJson) return RowsJson(rows);
   const auto lines = RowLines(rows);
-  return format == Format::kCsv ? Csv(lines) : Table(lines);
+  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
 }
 
 std::string RenderTable1(std::span<const Cell> cells, Format format) {
@@ -129,7 +82,7 @@ std::string RenderTable1(std::span<const Cell> cells, Format format) {
          cell.differs() ? (csv ? "yes" : "<-- differs") : (csv ? "no" : ""),
          cell.optimal});
   }
-  return csv ? Csv(lines) : Table(lines);
+  return csv ? RenderCsv(lines) : RenderTable(lines);
 }
 
 }  // namespace ers::analysis

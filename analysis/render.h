@@ -6,11 +6,10 @@
 #include <string>
 
 #include "analysis/counts.h"
+#include "analysis/output.h"
 #include "analysis/table1.h"
 
 namespace ers::analysis {
-
-enum class Format { kTable, kCsv, kJson };
 
 // Columns: k,m,kp,scheme,direction,variant,data_reads,parity_reads,reads,
 // writes,lower_bound. JSON: an array of objects with these keys.

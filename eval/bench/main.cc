@@ -5,12 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "analysis/format_option.h"
 #include "bench/check.h"
 #include "bench/code_bench.h"
 #include "bench/contender.h"
@@ -20,8 +19,8 @@ namespace {
 
 using ers::Status;
 using ers::StatusCode;
+using ers::analysis::Format;
 using ers::bench::Case;
-using ers::bench::Format;
 
 constexpr int kExitMissed = 1;  // a promise of `check`
 constexpr int kExitBadUsage = 2;
@@ -58,6 +57,7 @@ struct Arguments {
 };
 
 int Report(const Status& status) {
+  if (status.ok()) return 0;
   if (StopAsked()) {
     fmt::print(stderr, "ers-bench: interrupted\n");
     return kExitInterrupted;
@@ -74,11 +74,7 @@ void PrintSeed(const Arguments& arguments, int repetitions) {
 }
 
 int Print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-      std::fflush(stdout) == 0) {
-    return 0;
-  }
-  return Report({StatusCode::kUnavailable, "cannot write to standard output"});
+  return Report(ers::analysis::Print(text));
 }
 
 int Store(Arguments& arguments) {
@@ -128,14 +124,7 @@ int Check(Arguments& arguments) {
 }
 
 void AddCommon(CLI::App* command, Arguments* arguments) {
-  const std::map<std::string, Format> formats = {{"table", Format::kTable},
-                                                 {"csv", Format::kCsv},
-                                                 {"json", Format::kJson}};
-  command
-      ->add_option("--format", arguments->format,
-                   "table (for people, the default), csv or json")
-      ->transform(CLI::CheckedTransformer(formats))
-      ->option_text("table|csv|json");
+  ers::analysis::AddFormatOption(command, &arguments->format);
   command->add_option("--seed", arguments->seed,
                       "Of contents and of the order of turns (random)");
 }

@@ -1,69 +1,20 @@
 #include "bench/samples.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 namespace ers::bench {
 namespace {
 
-using Line = std::vector<std::string>;
+using analysis::TextRow;
 
-std::optional<double> Number(const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-std::string Csv(std::span<const Line> lines) {
-  std::string out;
-  for (const Line& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const bool quote = line[i].find(',') != std::string::npos;
-      if (i > 0) out += ',';
-      out += quote ? '"' + line[i] + '"' : line[i];
-    }
-    out += '\n';
-  }
-  return out;
-}
-
-std::string Table(std::span<const Line> lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const Line& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  }
-  std::string out;
-  for (std::size_t n = 0; n < lines.size(); ++n) {
-    std::string text;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::string& cell = lines[n][i];
-      // A column's name stands as its first cell does.
-      const Line& model = lines[n == 0 && lines.size() > 1 ? 1 : n];
-      text += Number(model[i]).has_value()
-                  ? fmt::format("{:>{}}  ", cell, widths[i])
-                  : fmt::format("{:<{}}  ", cell, widths[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out += text + '\n';
-  }
-  return out;
-}
-
-std::string Json(std::span<const Line> lines) {
+std::string Json(std::span<const TextRow> lines) {
   auto array = nlohmann::ordered_json::array();
-  for (const Line& line : lines.subspan(1)) {
+  for (const TextRow& line : lines.subspan(1)) {
     nlohmann::ordered_json object;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const auto number = Number(line[i]);
+      const auto number = analysis::Number(line[i]);
       if (number.has_value()) {
         object[lines[0][i]] = *number;
       } else {
@@ -87,15 +38,14 @@ Spread Summarise(std::vector<double> samples) {
   return {.median = median, .min = samples.front(), .max = samples.back()};
 }
 
-std::string Render(std::span<const std::vector<std::string>> lines,
-                   Format format) {
+std::string Render(std::span<const TextRow> lines, Format format) {
   switch (format) {
     case Format::kCsv:
-      return Csv(lines);
+      return analysis::RenderCsv(lines);
     case Format::kJson:
       return Json(lines);
     case Format::kTable:
-      return Table(lines);
+      return analysis::RenderTable(lines);
   }
   return {};
 }

@@ -2,10 +2,11 @@
 #ifndef ERS_EVAL_BENCH_SAMPLES_H_
 #define ERS_EVAL_BENCH_SAMPLES_H_
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "analysis/output.h"
 
 namespace ers::bench {
 
@@ -19,13 +20,12 @@ struct Spread {
 // of the middle two.
 Spread Summarise(std::vector<double> samples);
 
-enum class Format { kTable, kCsv, kJson };
+using analysis::Format;
 
 // A table of text: the first line names the columns, all lines are as long.
 // CSV quotes cells with commas; JSON is an array of objects in which cells
 // that are numbers are numbers. Ends with a newline.
-std::string Render(std::span<const std::vector<std::string>> lines,
-                   Format format);
+std::string Render(std::span<const analysis::TextRow> lines, Format format);
 
 }  // namespace ers::bench
 

@@ -17,9 +17,9 @@ namespace {
 
 // What ISA-L expands a coefficient to.
 constexpr std::size_t kTableBytes = 32;
-// Rows that ISA-L computes in one pass over the inputs (AVX2 and wider). With
-// four parities the row of ones is 3 to 9 % faster in that pass than as XOR;
-// with up to three the XOR is up to three times faster.
+// Rows that ISA-L computes in one pass over the inputs (AVX2 and wider). A row
+// of ones that fills up such a pass costs less there than as a XOR; any other
+// costs more: compare ers-bench code with other numbers here.
 constexpr std::size_t kBatch = 4;
 // Columns of a turn stay in the second-level cache between the XOR and the
 // products that read them.
@@ -104,7 +104,7 @@ class Isal final : public Kernel {
                    rows.data());
   }
 
-  // By coefficient: expanding one costs a hundred times more than copying it.
+  // By coefficient: copying a table is far less work than expanding one.
   std::array<std::array<std::uint8_t, kTableBytes>, 256> tables_;
 };
 

@@ -15,7 +15,7 @@ extern "C" {
 namespace ers::code {
 namespace {
 
-// More distinct (k, m) than any process uses; the largest take 64 KiB each.
+// More distinct (k, m) than one process uses, and yet an end.
 constexpr std::size_t kMaxCached = 512;
 
 std::shared_ptr<const Matrix> MakeMatrix(int k, int m, int w) {

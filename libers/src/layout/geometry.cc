@@ -9,7 +9,7 @@
 namespace ers::layout {
 namespace {
 
-// Geometries of stored schemes take some 30 KiB at most.
+// More schemes than one process uses, and yet an end.
 constexpr std::size_t kMaxCached = 64;
 
 Placement Place(const Scheme& scheme) {

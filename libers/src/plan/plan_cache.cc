@@ -11,7 +11,7 @@
 namespace ers::plan {
 namespace {
 
-// Plans of stored schemes take up to some 100 KiB.
+// More schemes and operations than one process uses, and yet an end.
 constexpr std::size_t kMaxCached = 128;
 
 enum class Operation { kPut, kForward, kBackward };

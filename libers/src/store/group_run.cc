@@ -47,25 +47,15 @@ Status Refusal(Outcome outcome, const std::string& server,
 
 }  // namespace
 
-struct GroupRun::Fetch {
+// One block on its way from or to its member.
+struct GroupRun::Transfer {
   GroupRun* run = nullptr;
   BlockId block = 0;
   int member = 0;
   bool retried = false;
   std::string key;
   BlockHeaderBytes header;
-  std::array<iovec, 2> into;
-  net::Request request;
-};
-
-struct GroupRun::Stage {
-  GroupRun* run = nullptr;
-  BlockId block = 0;
-  int member = 0;
-  bool retried = false;
-  std::string key;
-  BlockHeaderBytes header;
-  std::array<iovec, 2> body;
+  std::array<iovec, 2> item;  // header and payload
   net::Request request;
 };
 
@@ -165,38 +155,55 @@ bool GroupRun::MayRetry(int member) const {
          state == net::ServerLink::State::kConnecting;
 }
 
-void GroupRun::StartFetch(BlockId block) {
-  Fetch& fetch = fetches_.emplace_back();
-  fetch.run = this;
-  fetch.block = block;
-  fetch.member = map_.MemberOf(group_, block);
-  fetch.key = map_.KeyOf(group_, block);
-  fetch.into = {Piece(fetch.header.data(), fetch.header.size()),
-                Piece(BufferOf(block), block_bytes_)};
-  fetch.request.verb = net::Verb::kGet;
-  fetch.request.key = fetch.key;
-  fetch.request.into = fetch.into;
-  fetch.request.context = &fetch;
-  fetch.request.done = [](net::Request& request) {
-    auto& done = *static_cast<Fetch*>(request.context);
-    done.run->OnFetched(done);
+GroupRun::Transfer& GroupRun::NewTransfer(net::Verb verb, BlockId block,
+                                          std::string key,
+                                          const std::byte* payload) {
+  Transfer& transfer = transfers_.emplace_back();
+  transfer.run = this;
+  transfer.block = block;
+  transfer.member = map_.MemberOf(group_, block);
+  transfer.key = std::move(key);
+  transfer.item = {Piece(transfer.header.data(), transfer.header.size()),
+                   Piece(payload, block_bytes_)};
+  transfer.request.verb = verb;
+  transfer.request.key = transfer.key;
+  transfer.request.context = &transfer;
+  transfer.request.done = [](net::Request& request) {
+    auto& done = *static_cast<Transfer*>(request.context);
+    done.run->OnDone(done);
   };
-  reads_.Add();
-  SubmitFetch(fetch);
+  return transfer;
 }
 
-void GroupRun::SubmitFetch(Fetch& fetch) {
-  fetch.request.outcome = Outcome::kPending;
-  session_.link(fetch.member).Submit(fetch.request);
+void GroupRun::Submit(Transfer& transfer) {
+  transfer.request.outcome = Outcome::kPending;
+  session_.link(transfer.member).Submit(transfer.request);
 }
 
-void GroupRun::OnFetched(Fetch& fetch) {
-  const Outcome outcome = fetch.request.outcome;
-  if (!Answered(outcome) && !fetch.retried && MayRetry(fetch.member)) {
-    fetch.retried = true;
-    SubmitFetch(fetch);
-    return;
+void GroupRun::OnDone(Transfer& transfer) {
+  if (!Answered(transfer.request.outcome) && !transfer.retried &&
+      MayRetry(transfer.member)) {
+    transfer.retried = true;
+    Submit(transfer);
+  } else if (transfer.request.verb == net::Verb::kGet) {
+    OnFetched(transfer);
+    reads_.CountDown();
+  } else {
+    OnStaged(transfer);
+    writes_.CountDown();
   }
+}
+
+void GroupRun::StartFetch(BlockId block) {
+  Transfer& fetch = NewTransfer(net::Verb::kGet, block,
+                                map_.KeyOf(group_, block), BufferOf(block));
+  fetch.request.into = fetch.item;
+  reads_.Add();
+  Submit(fetch);
+}
+
+void GroupRun::OnFetched(const Transfer& fetch) {
+  const Outcome outcome = fetch.request.outcome;
   const BlockId block = fetch.block;
   const BlockHeader expected{map_.GenerationOf(group_, block),
                              map_.Number(group_, block)};
@@ -213,58 +220,36 @@ void GroupRun::OnFetched(Fetch& fetch) {
         RunStep(*plan_, plan_->steps[index]);
       }
     }
-  } else {
-    lost_reads_ = true;
-    missing_.blocks.push_back(block);
-    const bool gone = outcome == Outcome::kOk || outcome == Outcome::kMiss ||
-                      outcome == Outcome::kWrongSize;
-    if (gone) {
-      gone_.push_back(block);
-      if (outcome != Outcome::kMiss) damaged_.push_back(block);
-    } else {
-      silent_members_.insert(fetch.member);
-    }
+    return;
   }
-  reads_.CountDown();
+  lost_reads_ = true;
+  missing_.blocks.push_back(block);
+  const bool gone = outcome == Outcome::kOk || outcome == Outcome::kMiss ||
+                    outcome == Outcome::kWrongSize;
+  if (gone) {
+    gone_.push_back(block);
+    if (outcome != Outcome::kMiss) damaged_.push_back(block);
+  } else {
+    silent_members_.insert(fetch.member);
+  }
 }
 
 void GroupRun::StartStage(BlockId block, const std::byte* content,
                           const ChangeId& generation, std::int64_t exptime) {
-  Stage& stage = stages_.emplace_back();
-  stage.run = this;
-  stage.block = block;
-  stage.member = map_.MemberOf(group_, block);
   const std::uint64_t number = map_.Number(group_, block);
-  stage.key = BlockKey(map_.key_hash(), generation, number);
+  Transfer& stage =
+      NewTransfer(net::Verb::kSet, block,
+                  BlockKey(map_.key_hash(), generation, number), content);
   stage.header = EncodeBlockHeader({generation, number}, content, block_bytes_);
-  stage.body = {Piece(stage.header.data(), stage.header.size()),
-                Piece(content, block_bytes_)};
-  stage.request.verb = net::Verb::kSet;
   stage.request.quiet_run = this;
-  stage.request.key = stage.key;
   stage.request.exptime = exptime;
-  stage.request.body = stage.body;
-  stage.request.context = &stage;
-  stage.request.done = [](net::Request& request) {
-    auto& done = *static_cast<Stage*>(request.context);
-    done.run->OnStaged(done);
-  };
+  stage.request.body = stage.item;
   writes_.Add();
-  SubmitStage(stage);
+  Submit(stage);
 }
 
-void GroupRun::SubmitStage(Stage& stage) {
-  stage.request.outcome = Outcome::kPending;
-  session_.link(stage.member).Submit(stage.request);
-}
-
-void GroupRun::OnStaged(Stage& stage) {
+void GroupRun::OnStaged(const Transfer& stage) {
   const Outcome outcome = stage.request.outcome;
-  if (!Answered(outcome) && !stage.retried && MayRetry(stage.member)) {
-    stage.retried = true;
-    SubmitStage(stage);
-    return;
-  }
   if (outcome == Outcome::kOk) {
     staged_.insert(stage.block);
     ++traffic_.writes;
@@ -276,7 +261,6 @@ void GroupRun::OnStaged(Stage& stage) {
     refusal_ = Refusal(outcome, session_.member_name(stage.member),
                        stage.request.value, block_bytes_);
   }
-  writes_.CountDown();
 }
 
 const std::byte* GroupRun::InputOf(const plan::Plan& plan,

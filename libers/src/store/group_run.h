@@ -100,22 +100,23 @@ class GroupRun {
   [[nodiscard]] const BlockTraffic& traffic() const { return traffic_; }
 
  private:
-  struct Fetch;
-  struct Stage;
+  struct Transfer;
   struct StepState;
 
   void FindMissing(bool writing);
   std::byte* NewBuffer();
   std::byte* BufferOf(layout::BlockId block);
   std::byte* FreshBufferOf(layout::BlockId block);
+  bool MayRetry(int member) const;
+  Transfer& NewTransfer(net::Verb verb, layout::BlockId block, std::string key,
+                        const std::byte* payload);
+  void Submit(Transfer& transfer);
+  void OnDone(Transfer& transfer);
   void StartFetch(layout::BlockId block);
-  void SubmitFetch(Fetch& fetch);
-  void OnFetched(Fetch& fetch);
+  void OnFetched(const Transfer& fetch);
   void StartStage(layout::BlockId block, const std::byte* content,
                   const ChangeId& generation, std::int64_t exptime);
-  void SubmitStage(Stage& stage);
-  void OnStaged(Stage& stage);
-  bool MayRetry(int member) const;
+  void OnStaged(const Transfer& stage);
   void PrepareSteps(const plan::Plan& plan);
   void RunStep(const plan::Plan& plan, const plan::Step& step);
   const std::byte* InputOf(const plan::Plan& plan, std::uint32_t input) const;
@@ -148,10 +149,9 @@ class GroupRun {
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
   bool lost_reads_ = false;
   Status refusal_;
-  net::Latch reads_;   // fetches under way
-  net::Latch writes_;  // stages under way
-  std::deque<Fetch> fetches_;
-  std::deque<Stage> stages_;
+  net::Latch reads_;                // fetches under way
+  net::Latch writes_;               // stages under way
+  std::deque<Transfer> transfers_;
 
   std::set<layout::BlockId> staged_;
   std::set<layout::BlockId> unstaged_;

@@ -32,12 +32,13 @@ TEST_CASE("moving a value moves its memory") {
   std::memcpy(first.data(), "abc", 3);
   Value second(std::move(first));
   CHECK(second.text() == "abc");
-  // What is left of a moved value is part of what is tested.
+  // What is left of a value moved from is part of what is tested.
   // NOLINTNEXTLINE(bugprone-use-after-move)
   CHECK(first.size() == 0);
   Value third;
   third = std::move(second);
   CHECK(third.text() == "abc");
+  // The same for a value moved by assignment.
   // NOLINTNEXTLINE(bugprone-use-after-move)
   CHECK(second.size() == 0);
 }

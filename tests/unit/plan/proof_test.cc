@@ -11,8 +11,8 @@
 namespace ers::plan {
 namespace {
 
-// Sanitizers slow plans down twentyfold; there the rest is sampled, and the
-// other builds prove it.
+// Sanitizers slow plans down; there the rest is sampled, and the other builds
+// prove it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ERS_TEST_SANITIZED 1
 #elif defined(__has_feature)
@@ -172,7 +172,7 @@ TEST_CASE("plans are right for large stripes") {
   }
 }
 
-// Hidden: tens of minutes. tests/run --full asks for it by its tag.
+// Hidden, as it takes long: tests/run --full asks for it by its tag.
 TEST_CASE("plans are right in every erasure pattern of every set", "[.full]") {
   const unsigned seed = 425;
   CAPTURE(seed);
