@@ -21,6 +21,7 @@ SimServer::SimServer(World& world, std::string name, ModelServerOptions options,
     return world_.random().Chance(faults_.dump_miss_chance);
   };
   model_.dump_busy = [this] {
+    ++dumps_;
     return world_.random().Chance(faults_.dump_busy_chance);
   };
   model_.on_applied = [this](const AppliedCommand& command) {
@@ -108,11 +109,13 @@ void SimServer::Process(SimConnection& connection, std::string_view bytes) {
   if (random.Chance(faults_.evict_chance)) EvictRandom(1);
   replies_.clear();
   current_ = &connection;
+  const int dumps = dumps_;
   model_.Feed(connection.session(), bytes, replies_);
   current_ = nullptr;
   const bool quits = connection.session().closed;
   if (replies_.empty() && !quits) return;
-  const Duration delay = random.Between(faults_.slow_min, faults_.slow_max);
+  Duration delay = random.Between(faults_.slow_min, faults_.slow_max);
+  if (dumps_ != dumps) delay += faults_.dump_time;
   if (!replies_.empty() && random.Chance(faults_.drop_reply_chance)) {
     connection.Cut(0);
   } else if (!replies_.empty() && random.Chance(faults_.cut_reply_chance)) {

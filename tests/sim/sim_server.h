@@ -24,6 +24,7 @@ struct ServerFaults {
   std::uint32_t out_of_memory_chance = 0;   // per allocation
   std::uint32_t dump_miss_chance = 15'000;  // per key of "metadump all"
   std::uint32_t dump_busy_chance = 0;       // per metadump
+  Duration dump_time{};  // how long the reply to a metadump takes
   // Added to every reply.
   Duration slow_min{};
   Duration slow_max{};
@@ -55,6 +56,8 @@ class SimServer {
   [[nodiscard]] bool stalled() const { return stalled_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   ServerFaults& faults() { return faults_; }
+  // Metadumps asked for so far.
+  [[nodiscard]] int dumps() const { return dumps_; }
   ModelServer& model() { return model_; }
   ModelItems& items() { return model_.items(); }
 
@@ -77,6 +80,7 @@ class SimServer {
   ModelServer model_;
   ServerFaults faults_;
   bool up_ = true;
+  int dumps_ = 0;
   bool stalled_ = false;
   bool reachable_ = true;
   const SimConnection* current_ = nullptr;

@@ -22,8 +22,9 @@ enum class Verb : std::uint8_t {
   kCas,       // text "cas": never deletes the old item when memory is short
   kDelete,    // md KEY
   kStats,     // stats [argument in key, may be empty]: lines into `value`
-  kMetadump,  // lru_crawler metadump hash: lines into `value`; nothing else
-              // is on the connection meanwhile, so use a link of its own
+  kMetadump,  // lru_crawler metadump hash: lines into `value`. Alone on its
+              // link until it ends (the caller's duty): the server refuses it
+              // behind other commands, and looks at none behind it
   kVersion,   // version: what it answers into `value`
   kFence,     // mn: the link's own, behind quiet requests
 };

@@ -237,7 +237,7 @@ void ServerLink::Impl::DropStream() {
   batch_.Clear();
   batch_ends_.clear();
   batch_first_ = 0;
-  metadump_sent_ = want_write_ = false;
+  want_write_ = false;
   facts_ = ServerFacts();
 }
 

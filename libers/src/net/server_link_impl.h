@@ -138,7 +138,6 @@ class ServerLink::Impl : private StreamHandler {
   // Behind every run of quiet requests in sent_ follows one of these, in the
   // same order; it takes the answers for the run.
   std::deque<Request> fences_;
-  bool metadump_sent_ = false;
   bool want_write_ = false;
   ReplyParser parser_;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);

@@ -39,7 +39,7 @@ void ServerLink::Impl::FillBatch() {
   batch_first_ = 0;
   RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
   const Request* quiet = nullptr;  // the last one, if no fence is behind it
-  while (!queue.empty() && !metadump_sent_) {
+  while (!queue.empty()) {
     Request& request = *queue.front();
     if (!MayLeave(request)) {
       End(queue.Pop(), Outcome::kNotSent);
@@ -49,10 +49,6 @@ void ServerLink::Impl::FillBatch() {
       request.deadline = runtime_.Now() + TimeoutOf(request);
       ArmDeadline(request.deadline);
     }
-    const bool metadump = request.verb == Verb::kMetadump;
-    // The server refuses a dump that is pipelined behind a command, and does
-    // not look at a command behind a dump until more bytes come.
-    if (metadump && !sent_.empty()) break;
     if (quiet != nullptr && (request.quiet_run != quiet->quiet_run ||
                              request.verb != quiet->verb)) {
       AppendFence();
@@ -60,7 +56,6 @@ void ServerLink::Impl::FillBatch() {
     }
     if (!batch_.Append(request)) break;
     if (request.quiet_run != nullptr) quiet = &request;
-    metadump_sent_ = metadump;
     request.connection = connection_;
     sent_.Push(queue.Pop());
     batch_ends_.push_back({&request, batch_.total_bytes()});
@@ -228,7 +223,6 @@ bool ServerLink::Impl::OnFenceReply() {
 void ServerLink::Impl::OnReplyEnd() {
   answered_early_ = false;
   Request& request = PopSent();
-  if (request.verb == Verb::kMetadump) metadump_sent_ = false;
   if (state_ == State::kConnecting) {
     OnHandshakeReply(request);
     return;

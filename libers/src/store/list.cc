@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -74,36 +75,53 @@ Task<void> Look(Session& session, Listed& listed, net::Latch& latch) {
   latch.CountDown();
 }
 
+// A dump has a connection of its own: memcached serves nothing else there
+// meanwhile.
+struct MemberDump {
+  std::unique_ptr<net::ServerLink> link;
+  net::Request request;
+};
+
+// What a dump that failed came to: the server's words, or the connection's.
+std::string Failure(const Session& session, const MemberDump& dump) {
+  if (dump.request.value.empty()) return session.Describe(*dump.link);
+  return fmt::format("{}: {}", session.member_name(dump.link->member()),
+                     dump.request.value);
+}
+
 Task<Status> Dump(Session& session, std::set<std::string>& items) {
   const std::shared_ptr<const View> view = session.view();
-  std::deque<net::Request> requests;
-  std::vector<int> members;
+  std::deque<MemberDump> dumps;
+  int silent = view->NotFull();
+  std::vector<std::string> why;
   Batch batch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view->members[i].state == MemberState::kDown) continue;
-    net::Request& request = requests.emplace_back();
-    request.verb = net::Verb::kMetadump;
-    members.push_back(i);
-    batch.Submit(session.link(i), request);
+    if (!session.Readable(i)) {  // nobody waits for a dead server twice
+      ++silent;
+      why.push_back(session.Describe(i));
+      continue;
+    }
+    MemberDump& dump = dumps.emplace_back();
+    dump.link = session.NewLink(i);
+    dump.request.verb = net::Verb::kMetadump;
+    batch.Submit(*dump.link, dump.request);
   }
   co_await batch;
-  int silent = view->NotFull();
-  std::string why;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].outcome == net::Outcome::kOk) {
-      CollectKeys(requests[i].value, items);
+  for (const MemberDump& dump : dumps) {
+    if (dump.request.outcome == net::Outcome::kOk) {
+      CollectKeys(dump.request.value, items);
       continue;
     }
     ++silent;
-    why += (why.empty() ? "" : "; ") + session.Describe(members[i]) + " " +
-           requests[i].value;
+    why.push_back(Failure(session, dump));
   }
   // Every manifest is on M+1 members, so M may be silent.
   if (silent <= view->max_parity) co_return Status();
   co_return Status(StatusCode::kUnavailable,
                    fmt::format("{} servers cannot list their keys ({}), the "
                                "cluster bears {}",
-                               silent, why, view->max_parity));
+                               silent, fmt::join(why, "; "), view->max_parity));
 }
 
 }  // namespace

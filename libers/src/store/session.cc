@@ -14,16 +14,9 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
       cluster_(std::move(cluster)),
       change_ids_(runtime),
       manifests_(cached_manifests) {
-  net::LinkOptions options;
-  options.connect_timeout = cluster_->options.connect_timeout;
-  options.request_timeout = cluster_->options.request_timeout;
-  options.nonce_key = kBootKey;
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
-    const int member = static_cast<int>(links_.size());
     names_.push_back(endpoint.name());
-    net::BootGuard* guard = this;
-    links_.push_back(std::make_unique<net::ServerLink>(runtime_, endpoint,
-                                                       member, options, guard));
+    links_.push_back(NewLink(static_cast<int>(links_.size())));
   }
 }
 
@@ -32,9 +25,19 @@ Session::~Session() {
   runtime_.RunUntil([this] { return detached_ == 0; });
 }
 
-std::string Session::Describe(int member) const {
-  const std::string& error = links_[member]->last_error();
-  return fmt::format("{}: {}", names_[member],
+std::unique_ptr<net::ServerLink> Session::NewLink(int member) {
+  net::LinkOptions options;
+  options.connect_timeout = cluster_->options.connect_timeout;
+  options.request_timeout = cluster_->options.request_timeout;
+  options.nonce_key = kBootKey;
+  net::BootGuard* guard = this;
+  return std::make_unique<net::ServerLink>(
+      runtime_, cluster_->endpoints[member], member, options, guard);
+}
+
+std::string Session::Describe(const net::ServerLink& link) const {
+  const std::string& error = link.last_error();
+  return fmt::format("{}: {}", names_[link.member()],
                      error.empty() ? "no answer" : error);
 }
 

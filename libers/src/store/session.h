@@ -42,8 +42,14 @@ class Session final : private net::BootGuard {
   [[nodiscard]] const std::string& member_name(int member) const {
     return names_[member];
   }
+  // Another connection to a member, held to the view as link() is. The session
+  // outlives it.
+  std::unique_ptr<net::ServerLink> NewLink(int member);
   // "host:port: connection refused": for error messages.
-  [[nodiscard]] std::string Describe(int member) const;
+  [[nodiscard]] std::string Describe(const net::ServerLink& link) const;
+  [[nodiscard]] std::string Describe(int member) const {
+    return Describe(*links_[member]);
+  }
 
   // May blocks be read from / written to this member now, without waiting for
   // a dead server? A member that is out of the view is read only over a

@@ -837,30 +837,6 @@ TEST_CASE("a request for another connection or boot is not sent") {
   f.link.reset();
 }
 
-TEST_CASE("a metadump is alone on the connection") {
-  Fixture f;
-  Wire& wire = f.Up();
-  Call before(Verb::kGet, "a");
-  Call dump(Verb::kMetadump);
-  Call after(Verb::kGet, "b");
-  for (Call* call : {&before, &dump, &after}) f.link->Submit(*call);
-  f.runtime.Settle();
-  CHECK(wire.received == "mg a v c f t s\r\n");
-  wire.received.clear();
-  wire.outgoing = "EN\r\n";
-  f.runtime.Settle();
-  CHECK(wire.received == "lru_crawler metadump hash\r\n");
-  wire.received.clear();
-  wire.outgoing = "key=a exp=-1\n";
-  f.runtime.Settle();
-  CHECK(wire.received.empty());
-  wire.outgoing = "END\r\n";
-  f.runtime.Settle();
-  CHECK(dump.value == "key=a exp=-1\n");
-  CHECK(wire.received == "mg b v c f t s\r\n");
-  f.link.reset();
-}
-
 TEST_CASE("Abort loses what was sent and probes again") {
   Fixture f;
   Wire& wire = f.Up();

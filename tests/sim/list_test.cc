@@ -1,0 +1,153 @@
+// Listing in the simulated world: what else a session does meanwhile.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kServers = 4;
+constexpr std::string_view kValue = "a value that is longer than a block";
+
+std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
+  ClusterOptions options;
+  for (int i = 0; i < kServers; ++i) {
+    std::string name = "10.0.0.";
+    name.append(std::to_string(i)).append(":11211");
+    world.AddServer(name);
+    if (i > 0) options.servers += ',';
+    options.servers += name;
+  }
+  return store::OpenClusterState(options).value();
+}
+
+struct Fixture {
+  Fixture() {
+    REQUIRE(MustPut("one"));
+    REQUIRE(MustPut("two"));
+  }
+  bool MustPut(std::string_view key) {
+    const std::span<const char> text(kValue);
+    return net::SyncWait(process, store.Put(key, std::as_bytes(text), {}))
+        .has_value();
+  }
+  // Starts a listing; `listed` and `keys` say what became of it.
+  void StartList() {
+    net::Spawn([](Fixture& f) -> net::Task<void> {
+      const auto visit = [&f](std::string_view key, const ObjectInfo&) {
+        return f.keys.emplace(key).second;
+      };
+      f.status = co_await f.store.List(visit);
+      f.listed = true;
+    }(*this));
+  }
+  bool EveryServerDumps() {
+    for (const auto& server : world.servers()) {
+      if (server->dumps() != 1) return false;
+    }
+    return true;
+  }
+
+  World world{1};
+  SimRuntime& process = world.AddProcess("client");
+  store::Session session{process, OpenCluster(world), 16};
+  store::Store store{session,
+                     {.scheme = {SchemeKind::kRs, 2, 1, 2}, .inline_below = 0}};
+  bool listed = false;
+  Status status;
+  std::set<std::string> keys;
+};
+
+const std::set<std::string> kBoth = {"one", "two"};
+
+TEST_CASE("reads and writes go on while the servers dump their keys") {
+  Fixture f;
+  const milliseconds dump_time(900);
+  for (const auto& server : f.world.servers()) {
+    server->faults().dump_time = dump_time;
+  }
+  f.StartList();
+  REQUIRE(f.world.RunUntil([&] { return f.EveryServerDumps(); }, seconds(1)));
+  const TimePoint first_reply = f.world.now() + dump_time / 2;
+
+  Value value;
+  CHECK(net::SyncWait(f.process, f.store.Get("one", value)).has_value());
+  CHECK(value.text() == kValue);
+  CHECK(f.MustPut("two"));
+  CHECK(f.world.now() < first_reply);
+  CHECK_FALSE(f.listed);
+
+  REQUIRE(f.world.RunUntil([&] { return f.listed; }, seconds(10)));
+  CHECK(f.status.ok());
+  CHECK(f.keys == kBoth);
+}
+
+TEST_CASE("a listing bears one dump that fails, and names the servers of two") {
+  Fixture f;
+  const auto fail = [&f](int server) {
+    f.world.servers()[static_cast<std::size_t>(server)]
+        ->faults()
+        .dump_busy_chance = 1'000'000;
+  };
+  const auto list = [&f] {
+    f.listed = false;
+    f.keys.clear();
+    f.StartList();
+    REQUIRE(f.world.RunUntil([&] { return f.listed; }, seconds(10)));
+  };
+  fail(1);
+  list();
+  CHECK(f.status.ok());
+  CHECK(f.keys == kBoth);
+  fail(3);
+  list();
+  CHECK(f.status.code() == StatusCode::kUnavailable);
+  CHECK(f.keys.empty());
+  const std::string busy = "BUSY currently processing crawler request";
+  CHECK(f.status.message() ==
+        "2 servers cannot list their keys (10.0.0.1:11211: " + busy +
+            "; 10.0.0.3:11211: " + busy + "), the cluster bears 1");
+}
+
+TEST_CASE("a listing does not wait again for a server that is known dead") {
+  Fixture f;
+  f.world.servers().front()->SetReachable(false);
+  f.session.link(0).Abort("a request got no answer");
+  f.StartList();
+  const TimePoint begin = f.world.now();
+  REQUIRE(f.world.RunUntil([&] { return f.listed; }, seconds(10)));
+  CHECK(f.world.now() - begin < milliseconds(100));
+  CHECK(f.status.ok());
+  CHECK(f.keys == kBoth);
+}
+
+TEST_CASE("a server that forgot everything is refused by the listing") {
+  Fixture f;
+  // Not so the connections that stand: they have not noticed yet.
+  f.world.servers()[1]->items().Flush();
+  f.world.servers()[2]->items().Flush();
+  f.StartList();
+  REQUIRE(f.world.RunUntil([&] { return f.listed; }, seconds(10)));
+  CHECK(f.status.code() == StatusCode::kUnavailable);
+  CHECK(f.status.message().find("10.0.0.1:11211: it was restarted") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace ers::sim
