@@ -41,8 +41,8 @@ enum class StatusCode {
   kConflict = 10,
   // The object already has the width or scheme asked for; nothing was done.
   kAlreadyThere = 11,
-  // The server or cluster cannot be used as it is set up (too old a memcached,
-  // another M, ring or record than ours).
+  // The cluster was set up otherwise (other servers, weights or M than ours),
+  // or the state file cannot be used.
   kIncompatible = 12,
 };
 
