@@ -6,6 +6,7 @@
 
 #include <cassert>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -165,16 +166,23 @@ Status ViewKeeper::WriteStateFile(const View& view) const {
                   fmt::format("the state file {} cannot be written: {}",
                               state_file_, why));
   };
-  const std::string fresh = state_file_ + ".new";
+  const Result<View> there = ReadStateFile();
+  if (there && there->epoch >= view.epoch) return {};
+  // A name of its own: other processes may be writing theirs.
+  std::string fresh = state_file_ + ".XXXXXX";
+  const int made = mkstemp(fresh.data());
+  if (made < 0) return failed(ErrorText(errno));
+  close(made);
   {
     std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
     file << EncodeView(view);
     file.close();
-    if (!file) return failed(ErrorText(errno));
-  }
-  if (!SyncPath(fresh)) return failed(ErrorText(errno));
-  if (std::rename(fresh.c_str(), state_file_.c_str()) != 0) {
-    return failed(ErrorText(errno));
+    if (!file || !SyncPath(fresh) ||
+        std::rename(fresh.c_str(), state_file_.c_str()) != 0) {
+      const int error = errno;
+      unlink(fresh.c_str());
+      return failed(ErrorText(error));
+    }
   }
   const auto folder = std::filesystem::path(state_file_).parent_path();
   SyncPath(folder.empty() ? "." : folder.string());

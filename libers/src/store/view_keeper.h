@@ -52,7 +52,8 @@ class ViewKeeper {
 
   // The view in the state file; kNotFound where there is none.
   [[nodiscard]] Result<View> ReadStateFile() const;
-  // Replaces the state file, synced to disk before it returns.
+  // Replaces the state file, synced to disk before it returns, unless it has a
+  // view as new. Several processes may share one.
   [[nodiscard]] Status WriteStateFile(const View& view) const;
 
  private:

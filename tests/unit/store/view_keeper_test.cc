@@ -2,10 +2,14 @@
 
 #include <stdlib.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "unit/store/golden.h"
 
@@ -126,6 +130,10 @@ class TemporaryFolder {
   std::string operator/(const char* name) const {
     return (path_ / name).string();
   }
+  std::ptrdiff_t Count() const {
+    return std::distance(std::filesystem::directory_iterator(path_),
+                         std::filesystem::directory_iterator());
+  }
 
  private:
   std::filesystem::path path_;
@@ -139,12 +147,38 @@ TEST_CASE("the state file gives back the view it was given") {
   CHECK(none.error().code() == StatusCode::kNotFound);
   View view = test::ViewExample();
   REQUIRE(keeper.WriteStateFile(view).ok());
-  view.epoch = 4;
+  ++view.epoch;
   REQUIRE(keeper.WriteStateFile(view).ok());
+  // Who is behind does not take it back.
+  REQUIRE(keeper.WriteStateFile(test::ViewExample()).ok());
   const Result<View> read = keeper.ReadStateFile();
   REQUIRE(read.has_value());
   CHECK(EncodeView(*read) == EncodeView(view));
-  CHECK_FALSE(std::filesystem::exists(folder / "state.new"));
+  CHECK(folder.Count() == 1);
+}
+
+TEST_CASE(
+    "processes that write one state file at once do not disturb another") {
+  const TemporaryFolder folder;
+  constexpr std::uint64_t kViews = 100;
+  constexpr std::uint64_t kWriters = 4;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> writers;
+  for (std::uint64_t i = 0; i < kWriters; ++i) {
+    writers.emplace_back([&folder, &failures, i] {
+      const ViewKeeper keeper(folder / "state");
+      View view = test::ViewExample();
+      for (std::uint64_t n = 0; n < kViews; ++n) {
+        view.epoch = 100 + n * kWriters + i;
+        if (!keeper.WriteStateFile(view).ok() || !keeper.ReadStateFile()) {
+          ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  CHECK(failures == 0);
+  CHECK(folder.Count() == 1);
 }
 
 TEST_CASE("without a state file nothing is kept and nothing is missed") {
