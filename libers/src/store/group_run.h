@@ -149,8 +149,8 @@ class GroupRun {
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
   bool lost_reads_ = false;
   Status refusal_;
-  net::Latch reads_;                // fetches under way
-  net::Latch writes_;               // stages under way
+  net::Latch reads_;   // fetches under way
+  net::Latch writes_;  // stages under way
   std::deque<Transfer> transfers_;
 
   std::set<layout::BlockId> staged_;
