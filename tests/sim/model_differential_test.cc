@@ -349,8 +349,12 @@ TEST_CASE("a hash dump names the same keys and sizes as memcached 1.6.18") {
   std::string expected;
   const std::string ask = "lru_crawler metadump hash\r\n";
   pair.model.Feed(pair.session, ask, expected);
-  const std::string got =
-      pair.real.Ask(ask, expected.size(), milliseconds(500));
+  // The real one may be crawling for itself just now.
+  constexpr int kTries = 20;
+  std::string got = "BUSY";
+  for (int i = 0; i < kTries && got.starts_with("BUSY"); ++i) {
+    got = pair.real.Ask(ask, expected.size(), milliseconds(500));
+  }
   CHECK(words(got) == words(expected));
 }
 
