@@ -188,6 +188,7 @@ def start_process(settings, port, log_path, wait_s):
                 raise ClusterError(
                     f"memcached at {LOOPBACK}:{port} did not answer within "
                     f"{wait_s:g} s")
+            # Nothing tells when a server begins to answer: ask again soon.
             time.sleep(0.005)
     except BaseException:
         process.kill()

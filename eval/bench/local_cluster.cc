@@ -27,6 +27,7 @@ class ScratchDirectory {
  public:
   ScratchDirectory() {
     std::error_code error;
+    // mkdtemp fills in the Xs.
     std::string name =
         std::filesystem::temp_directory_path(error) / "ers-bench-XXXXXX";
     if (!error && mkdtemp(name.data()) != nullptr) path_ = name;
@@ -128,6 +129,7 @@ Result<int> AwaitPort(const std::string& program, pid_t pid,
                               "memcached, or name the program by --memcached",
                               program));
     }
+    // Nothing tells of a file that appears: look again soon.
     std::this_thread::sleep_for(kPollInterval);
   }
   return Fail(StatusCode::kUnavailable,

@@ -53,6 +53,7 @@ def wait_until(condition, seconds=20):
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError("not in time")
+        # Between two looks at what sends no word: the condition decides.
         time.sleep(0.01)
 
 

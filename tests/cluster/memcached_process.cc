@@ -50,6 +50,7 @@ MemcachedProcess::MemcachedProcess(std::vector<std::string> arguments,
                                    Listen listen)
     : arguments_(std::move(arguments)) {
   if (listen == Listen::kUnix) {
+    // mkdtemp fills in the Xs.
     char folder[] = "/tmp/memcached-test-XXXXXX";
     if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
     folder_ = folder;
@@ -102,6 +103,7 @@ void MemcachedProcess::Resume() { kill(pid_, SIGCONT); }
 void MemcachedProcess::Start() {
   for (int i = 0; i < kStartTries; ++i) {
     if (TryStart()) return;
+    // The port is somebody else's just now, who does not say when it is free.
     std::this_thread::sleep_for(kPollInterval);
   }
   throw std::runtime_error("memcached does not start at " + endpoint_.name());
@@ -146,6 +148,7 @@ bool MemcachedProcess::TryStart() {
         return true;
       }
     }
+    // Nothing tells when it begins to listen: ask again soon.
     std::this_thread::sleep_for(kPollInterval);
   }
   Kill();

@@ -3,7 +3,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -272,48 +271,6 @@ TEST_CASE("the same seed gives the same run, another seed another") {
     CHECK(hash(seed) == hash(seed));
     CHECK(hash(seed) != hash(seed + 1));
   }
-}
-
-// Keeps a pipeline of GETs and SETs full; run by name, not with the others.
-TEST_CASE("speed of simulated requests", "[.speed]") {
-  World world(1);
-  world.AddServer("10.0.0.1:11211");
-  SimRuntime& process = world.AddProcess("p");
-  net::Endpoint endpoint;
-  endpoint.host = "10.0.0.1";
-  endpoint.port = 11211;
-  net::ServerLink link(process, endpoint, 0, {}, nullptr);
-  struct Load {
-    net::ServerLink* link;
-    std::size_t left;
-    std::size_t done = 0;
-  } load{&link, 300'000};
-  std::string value(64, 'v');
-  iovec body{value.data(), value.size()};
-  std::vector<Request> requests(8);
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    requests[i].key = i % 2 == 0 ? "a" : "b";
-    requests[i].verb = i % 4 == 0 ? Verb::kSet : Verb::kGet;
-    if (i % 4 == 0) requests[i].body = {&body, 1};
-    requests[i].context = &load;
-    requests[i].done = [](Request& request) {
-      Load& mine = *static_cast<Load*>(request.context);
-      ++mine.done;
-      if (mine.left == 0) return;
-      --mine.left;
-      mine.link->Submit(request);
-    };
-    link.Submit(requests[i]);
-  }
-  const auto start = std::chrono::steady_clock::now();
-  REQUIRE(world.RunUntil([&] { return load.done >= 300'000; },
-                         std::chrono::hours(1)));
-  const std::chrono::duration<double> took =
-      std::chrono::steady_clock::now() - start;
-  std::cout << static_cast<double>(load.done) / took.count()
-            << " simulated requests per second, "
-            << static_cast<double>(world.events()) / took.count()
-            << " events per second\n";
 }
 
 }  // namespace

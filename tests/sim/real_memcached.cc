@@ -25,6 +25,7 @@ int Milliseconds(std::chrono::milliseconds time) {
 }  // namespace
 
 RealMemcached::RealMemcached(const std::vector<std::string>& arguments) {
+  // mkdtemp fills in the Xs.
   std::string pattern = "/tmp/ers-model-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) {
     error_ = "cannot make a folder under /tmp";

@@ -168,7 +168,8 @@ Status ViewKeeper::WriteStateFile(const View& view) const {
   };
   const Result<View> there = ReadStateFile();
   if (there && there->epoch >= view.epoch) return {};
-  // A name of its own: other processes may be writing theirs.
+  // A name of its own (mkstemp fills in the Xs): other processes may be writing
+  // theirs.
   std::string fresh = state_file_ + ".XXXXXX";
   const int made = mkstemp(fresh.data());
   if (made < 0) return failed(ErrorText(errno));

@@ -20,6 +20,7 @@ const Scheme kScheme{SchemeKind::kErs2, 4, 1, 5};
 class StateFile {
  public:
   StateFile() {
+    // mkdtemp fills in the Xs.
     char folder[] = "/tmp/state-test-XXXXXX";
     REQUIRE(mkdtemp(folder) != nullptr);
     folder_ = folder;

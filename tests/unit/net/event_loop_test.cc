@@ -35,6 +35,7 @@ class Listener {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     if (kind == Kind::kUnix) {
+      // mkdtemp fills in the Xs.
       char folder[] = "/tmp/event-loop-test-XXXXXX";
       REQUIRE(mkdtemp(folder) != nullptr);
       folder_ = folder;

@@ -118,6 +118,7 @@ TEST_CASE_METHOD(Kept, "of two changers one waits until the other is done",
 class TemporaryFolder {
  public:
   TemporaryFolder() {
+    // mkdtemp fills in the Xs.
     std::string name =
         (std::filesystem::temp_directory_path() / "view-XXXXXX").string();
     REQUIRE(mkdtemp(name.data()) != nullptr);
