@@ -17,14 +17,14 @@ struct ChangeArguments {
   std::uint64_t offset = 0;
 };
 
-Status Say(const GlobalOptions& global, const std::string& key,
+Ending Say(const GlobalOptions& global, const std::string& key,
            const Result<ObjectInfo>& info) {
   if (!info) return info.error();
-  if (global.json) return Print(Line(ObjectJson(key, *info)));
-  return Print(fmt::format("{}: {}\n", key, ObjectText(*info)));
+  if (global.json) return PrintChange(Line(ObjectJson(key, *info)));
+  return PrintChange(fmt::format("{}: {}\n", key, ObjectText(*info)));
 }
 
-Status Update(const GlobalOptions& global, const ChangeArguments& arguments) {
+Ending Update(const GlobalOptions& global, const ChangeArguments& arguments) {
   Result<Input> input = Input::Open(arguments.file);
   if (!input) return input.error();
   auto client = OpenClient(global);
@@ -39,7 +39,7 @@ Status Update(const GlobalOptions& global, const ChangeArguments& arguments) {
   return Say(global, arguments.key, updated);
 }
 
-Status Append(const GlobalOptions& global, const ChangeArguments& arguments) {
+Ending Append(const GlobalOptions& global, const ChangeArguments& arguments) {
   Result<Input> input = Input::Open(arguments.file);
   if (!input) return input.error();
   auto client = OpenClient(global);
@@ -55,18 +55,18 @@ Status Append(const GlobalOptions& global, const ChangeArguments& arguments) {
   return Say(global, arguments.key, appended);
 }
 
-Status Remove(const GlobalOptions& global, const ChangeArguments& arguments) {
+Ending Remove(const GlobalOptions& global, const ChangeArguments& arguments) {
   auto client = OpenClient(global);
   if (!client) return client.error();
   const Status removed = (*client)->Delete(arguments.key);
   if (!removed.ok()) return removed;
   if (global.json) {
-    return Print(Line({{"key", arguments.key}, {"removed", true}}));
+    return PrintChange(Line({{"key", arguments.key}, {"removed", true}}));
   }
-  return Print(arguments.key + ": removed\n");
+  return PrintChange(arguments.key + ": removed\n");
 }
 
-using Action = Status (*)(const GlobalOptions&, const ChangeArguments&);
+using Action = Ending (*)(const GlobalOptions&, const ChangeArguments&);
 
 // The part that the three have in common.
 CLI::App* Add(CLI::App& app, Command& chosen, const char* name,
@@ -95,7 +95,7 @@ void AddChanges(CLI::App& app, Command& chosen) {
       ->add_option("--offset", arguments->offset,
                    "Where the bytes go, counted from 0")
       ->required()
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(kMaxValueBytes))
       ->type_name("N");
   update->footer("Example: printf new | ersctl update notes --offset 100 -");
 

@@ -6,15 +6,15 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "ctl/report.h"
 #include "ctl/session.h"
-#include "ers/status.h"
 
 namespace ers::ctl {
 
-// The command that the arguments chose. Its Status decides the exit code.
+// The command that the arguments chose. Its Ending decides the exit code.
 struct Command {
   GlobalOptions global;
-  std::function<Status()> run;
+  std::function<Ending()> run;
 };
 
 void AddPut(CLI::App& app, Command& chosen);

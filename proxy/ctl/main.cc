@@ -1,4 +1,7 @@
 // ersctl: stores, reads, changes and inspects objects of a libers cluster.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <exception>
@@ -8,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/report.h"
 #include "ers/client.h"
@@ -38,6 +42,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "(default: one file per cluster in "
                  "${XDG_STATE_HOME:-~/.local/state}/libers)")
       ->envname("ERS_STATE")
+      ->check(NotEmpty())
       ->type_name("FILE");
   app.add_option("--max-parity", global.max_parity,
                  "Servers that may die: fixed when a cluster is first used "
@@ -75,24 +80,34 @@ bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
         app.get_subcommands().empty() && !unknown.empty()
             ? "unknown command or option '" + unknown.front() + "'"
             : std::string(error.what());
-    exit_code = ReportError(
-        {StatusCode::kInvalidArgument, message + " (ersctl --help tells more)"},
-        json);
+    exit_code = ReportError(Status(StatusCode::kInvalidArgument,
+                                   message + " (ersctl --help tells more)"),
+                            json);
   }
   return false;
 }
 
 // Runs the command; an exception (no memory, above all) becomes a Status.
-Status Run(const Command& command) {
+Ending Run(const Command& command) {
   try {
     return command.run();
   } catch (const std::exception& error) {
-    return {StatusCode::kNoMemory,
-            std::string("this process failed: ") + error.what()};
+    return Status(StatusCode::kNoMemory,
+                  std::string("this process failed: ") + error.what());
   }
 }
 
+// Else a socket or file would get the number of a standard stream that the
+// caller closed, and the report be written into it. Opened the wrong way
+// round: to use it stays an error.
+void FillStandardStreams() {
+  if (fcntl(STDIN_FILENO, F_GETFD) < 0) (void)open("/dev/null", O_WRONLY);
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
+  if (fcntl(STDERR_FILENO, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
+}
+
 int Main(int argc, char** argv) {
+  FillStandardStreams();
   // A reader that leaves and a file that grows too large show as EPIPE and
   // EFBIG where they are written to, and are told there.
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <limits>
 #include <memory>
 
+#include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/files.h"
 #include "ctl/progress.h"
@@ -21,7 +23,7 @@ struct PutArguments {
   std::size_t inline_below = ClientOptions{}.inline_below;
 };
 
-Status Put(const GlobalOptions& global, const PutArguments& arguments) {
+Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   PutOptions options;
   if (!arguments.scheme.empty()) {
     const Result<Scheme> scheme = ParseScheme(arguments.scheme);
@@ -36,10 +38,10 @@ Status Put(const GlobalOptions& global, const PutArguments& arguments) {
   Result<Input> input = Input::Open(arguments.file);
   if (!input) return input.error();
   if (input->size() > kMaxValueBytes) {
-    return {StatusCode::kInvalidArgument,
-            fmt::format("{}: has {} bytes; the largest value has {}, so store "
-                        "it in parts",
-                        arguments.file, input->size(), kMaxValueBytes)};
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{}: has {} bytes; the largest value has {}, so "
+                              "store it in parts",
+                              arguments.file, input->size(), kMaxValueBytes));
   }
   ClientOptions client_options;
   client_options.inline_below = arguments.inline_below;
@@ -58,8 +60,9 @@ Status Put(const GlobalOptions& global, const PutArguments& arguments) {
         options);
   }();
   if (!stored) return stored.error();
-  if (global.json) return Print(Line(ObjectJson(arguments.key, *stored)));
-  return Print(fmt::format("{}: {}\n", arguments.key, ObjectText(*stored)));
+  if (global.json) return PrintChange(Line(ObjectJson(arguments.key, *stored)));
+  return PrintChange(
+      fmt::format("{}: {}\n", arguments.key, ObjectText(*stored)));
 }
 
 }  // namespace
@@ -72,11 +75,13 @@ void AddPut(CLI::App& app, Command& chosen) {
   put->add_option("--scheme", arguments->scheme,
                   "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or ers2:K,M,KP "
                   "(default: ers2:4,1,5)")
+      ->check(NotEmpty())
       ->type_name("SCHEME");
   put->add_option("--width", arguments->width, "narrow (default) or wide")
       ->check(CLI::IsMember({"narrow", "wide"}))
       ->type_name("WIDTH");
   put->add_option("--flags", arguments->flags, "Kept with the value")
+      ->check(CLI::Range(std::numeric_limits<std::uint32_t>::max()))
       ->type_name("N");
   put->add_option("--expire", arguments->expire_seconds,
                   "From now on (default: never)")
@@ -84,7 +89,7 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->type_name("SECONDS");
   put->add_option("--inline-below", arguments->inline_below,
                   "Keep shorter values whole on M+1 servers (default: 4096)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   put->footer(
       "Example: ersctl put photo photo.jpg --scheme ers2:12,3,14 --width wide");

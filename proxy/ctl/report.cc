@@ -24,12 +24,20 @@ ExitCode ExitCodeOf(StatusCode code) {
   }
 }
 
-ExitCode ReportError(const Status& status, bool json) {
-  const ExitCode exit_code = ExitCodeOf(status.code());
-  if (status.ok()) return exit_code;
-  const std::string_view name = StatusCodeName(status.code());
-  const std::string_view message =
-      status.message().empty() ? name : std::string_view(status.message());
+ExitCode ReportError(const Ending& ending, bool json) {
+  const Status& status = ending.status;
+  if (status.ok()) return kDone;
+  const ExitCode exit_code =
+      ending.changed ? kReportLost : ExitCodeOf(status.code());
+  const std::string_view name =
+      ending.changed ? "report-lost" : StatusCodeName(status.code());
+  std::string message(status.message().empty() ? name : status.message());
+  if (ending.changed) {
+    message = fmt::format(
+        "the change was made, do not repeat it; only its "
+        "report is lost: {}",
+        message);
+  }
   std::string text;
   if (json) {
     text =
@@ -92,7 +100,7 @@ Status WriteAll(int descriptor, std::span<const std::byte> bytes,
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const char* advice = errno == EPIPE    ? "its reader has gone"
-                           : errno == ENOSPC ? "make room and run it again"
+                           : errno == ENOSPC ? "make room there"
                                              : "choose another place";
       return {StatusCode::kInvalidArgument,
               fmt::format("{}: cannot write: {}; {}", what,
@@ -109,5 +117,7 @@ Status Print(std::string_view text) {
                                  "standard output");
   return !status.ok() && errno == EPIPE ? Status() : status;
 }
+
+Ending PrintChange(std::string_view text) { return {Print(text), true}; }
 
 }  // namespace ers::ctl

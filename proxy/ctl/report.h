@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ers/object_info.h"
@@ -21,12 +22,23 @@ enum ExitCode {
   kNoSuchObject = 1,
   kBadUsage = 2,
   kClusterError = 3,
+  kReportLost = 4,  // the change was made, but could not be reported
 };
 ExitCode ExitCodeOf(StatusCode code);
 
+// How a command ended: with `status`, after it made its change or before.
+struct Ending {
+  Ending(Status of) : status(std::move(of)) {}  // NOLINT: any Status is one
+  Ending(Status of, bool made_change)
+      : status(std::move(of)), changed(made_change) {}
+
+  Status status;
+  bool changed = false;
+};
+
 // Says on standard error what went wrong and returns the exit code. OK says
 // nothing.
-ExitCode ReportError(const Status& status, bool json);
+ExitCode ReportError(const Ending& ending, bool json);
 
 // One line of JSON. Bytes that are not UTF-8 become U+FFFD.
 std::string Line(const Json& json);
@@ -44,6 +56,8 @@ Status WriteAll(int descriptor, std::span<const std::byte> bytes,
 // A report for standard output. A reader who left early has seen what it
 // wanted: that is no error.
 Status Print(std::string_view text);
+// The report of a change that was made.
+Ending PrintChange(std::string_view text);
 
 }  // namespace ers::ctl
 

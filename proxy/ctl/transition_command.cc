@@ -46,7 +46,7 @@ std::string InfoText(const std::string& key, const TransitionInfo& info) {
       info.microseconds);
 }
 
-Status Transition(const GlobalOptions& global,
+Ending Transition(const GlobalOptions& global,
                   const TransitionArguments& arguments) {
   const Result<TransitionTarget> target = ParseTransitionTarget(arguments.to);
   if (!target) return target.error();
@@ -58,8 +58,8 @@ Status Transition(const GlobalOptions& global,
                                  VariantOf(arguments.plan));
   }();
   if (!info) return info.error();
-  return Print(global.json ? InfoJson(arguments.key, *info)
-                           : InfoText(arguments.key, *info));
+  return PrintChange(global.json ? InfoJson(arguments.key, *info)
+                                 : InfoText(arguments.key, *info));
 }
 
 }  // namespace

@@ -3,10 +3,11 @@
 import json
 import os
 import resource
+import subprocess
 import unittest
 
-from ctl_case import (BAD_USAGE, CLUSTER_ERROR, DONE, NOT_FOUND, CtlCase, ask,
-                      random_bytes)
+from ctl_case import (BAD_USAGE, CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL,
+                      NOT_FOUND, REPORT_LOST, CtlCase, ask, random_bytes)
 
 
 class BadUsageTest(CtlCase):
@@ -35,6 +36,17 @@ class BadUsageTest(CtlCase):
                 ("--width", ["put", "kept", "f", "--width", "broad"]),
                 ("--flags", ["put", "kept", "f", "--flags", "-1"]),
                 ("--flags", ["put", "kept", "f", "--flags", "4294967296"]),
+                ("4294967295", ["put", "kept", "f", "--flags", "4294967296"]),
+                ("268435456", ["update", "kept", "f", "--offset", "-1"]),
+                ("268435456", ["update", "kept", "f", "--offset",
+                               "18446744073709551615"]),
+                ("1048576", ["put", "kept", "f", "--inline-below", "-1"]),
+                ("1048576", ["put", "kept", "f", "--inline-below",
+                             "99999999999"]),
+                ("--scheme", ["put", "kept", "f", "--scheme", ""]),
+                ("--state", ["get", "kept", "--state", ""]),
+                ("--output", ["get", "kept", "-o", ""]),
+                ("--range", ["get", "kept", "--range", ""]),
                 ("--expire", ["put", "kept", "f", "--expire", "soon"]),
                 ("--expire", ["put", "kept", "f", "--expire", "0"]),
                 ("--timeout", ["get", "kept", "--timeout", "0"]),
@@ -113,7 +125,7 @@ class BadUsageTest(CtlCase):
 
     def test_update_beyond_the_end(self):
         for offset, data in ((100_000, b"x"), (99_999, b"xy"),
-                             (1 << 63, b"x"), ((1 << 64) - 1, b"x")):
+                             (1 << 28, b"x")):
             with self.subTest(offset=offset):
                 self.refused(BAD_USAGE, "end", "update", "kept", "--offset",
                              str(offset), "-", data=data)
@@ -159,6 +171,67 @@ class BadUsageTest(CtlCase):
         self.file("f", b"x")
         self.refused(BAD_USAGE, "--state", "get", "kept", "--state",
                      "f/view")
+        os.mkfifo(self.path("pipe"))
+        for name in (".", "/dev/full", "/dev/zero", "pipe"):
+            with self.subTest(name=name):
+                self.refused(CLUSTER_ERROR, "not a regular file", "get",
+                             "kept", "--state", name)
+        with open(self.path("long"), "wb") as file:
+            file.truncate(1 << 30)
+        self.refused(CLUSTER_ERROR, "too large", "get", "kept", "--state",
+                     "long")
+
+    def test_a_range_that_begins_at_the_end_is_empty(self):
+        self.assertEqual(self.ctl("get", "kept", "--range", "100000-100000"),
+                         b"")
+
+
+class LostReportTest(CtlCase):
+    """Standard output cannot be written to: what was changed is changed."""
+
+    def run_mute(self, *words, data=b""):
+        """Results of the command with a full and with a closed output."""
+        for close in (False, True):
+            with open("/dev/full", "wb") as full:
+                yield subprocess.run(
+                    [ERSCTL, *words], input=data, stderr=subprocess.PIPE,
+                    stdout=full, env=self.environment(), cwd=self.work,
+                    timeout=DEADLINE_S, check=False,
+                    preexec_fn=(lambda: os.close(1)) if close else None)
+
+    def test_a_change_is_told_as_made(self):
+        appended = b"start"
+        self.put("grows", appended)
+        for words in (["append", "grows", "-"],
+                      ["append", "grows", "-", "--json"]):
+            for result in self.run_mute(*words, data=b"+"):
+                appended += b"+"
+                self.assertEqual(result.returncode, REPORT_LOST, result.stderr)
+                self.assertIn(b"the change was made", result.stderr)
+                self.check("grows", appended)
+        error = json.loads(result.stderr)["error"]
+        self.assertEqual(error["code"], "report-lost")
+        self.assertEqual(error["exit"], REPORT_LOST)
+
+    def test_every_command_that_changes(self):
+        for words in (["put", "k", "-"], ["update", "k", "-", "--offset", "0"],
+                      ["transition", "k", "--to", "wide"]):
+            self.put("k", b"old" * 5000)
+            full, closed = self.run_mute(*words, data=b"new")
+            self.assertEqual(full.returncode, REPORT_LOST, full.stderr)
+            if words[0] != "transition":  # which is there already
+                self.assertEqual(closed.returncode, REPORT_LOST, closed.stderr)
+        self.assertEqual(self.ctl_json("stat", "k")["width"], "wide")
+        full, closed = self.run_mute("rm", "k")
+        self.assertEqual(full.returncode, REPORT_LOST, full.stderr)
+        self.assertEqual(closed.returncode, NOT_FOUND, closed.stderr)
+
+    def test_a_command_that_only_reads_is_bad_usage(self):
+        self.put("k", b"value")
+        for words in (["get", "k"], ["stat", "k"], ["ls"], ["servers"]):
+            for result in self.run_mute(*words):
+                self.assertEqual(result.returncode, BAD_USAGE, result.stderr)
+                self.assertIn(b"standard output", result.stderr)
 
 
 class NoHalfFileTest(CtlCase):

@@ -21,7 +21,7 @@ ERSCTL = os.environ.get(
     "ERSCTL", os.path.join(TOP, "build", "release", "bin", "ersctl"))
 SANITIZED = bool(os.environ.get("ERS_SANITIZE"))
 
-DONE, NOT_FOUND, BAD_USAGE, CLUSTER_ERROR = range(4)
+DONE, NOT_FOUND, BAD_USAGE, CLUSTER_ERROR, REPORT_LOST = range(5)
 DEADLINE_S = 60
 
 OBJECT_KEYS = ["key", "scheme", "width", "length", "version", "inline",

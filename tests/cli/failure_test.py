@@ -3,10 +3,13 @@
 import contextlib
 import os
 import socketserver
+import subprocess
 import threading
+import time
 import unittest
 
-from ctl_case import CLUSTER_ERROR, CtlCase, random_bytes
+from ctl_case import (CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL, CtlCase,
+                      random_bytes)
 
 
 class OneServerDeadTest(CtlCase):
@@ -99,8 +102,8 @@ class ItemLimitTest(CtlCase):
         self.check("fits", data)
 
     def test_a_value_that_no_manifest_could_hold_becomes_blocks(self):
-        data = random_bytes(2 << 20, seed=7)
-        info = self.put("big", data, "--inline-below", str(8 << 20))
+        data = random_bytes((1 << 20) - 200, seed=7)
+        info = self.put("big", data, "--inline-below", str(1 << 20))
         self.assertIs(info["inline"], False)
         self.check("big", data)
 
@@ -127,6 +130,40 @@ class OutOfMemoryTest(CtlCase):
         self.refused(CLUSTER_ERROR, "", "put", "fill-0", "-",
                      data=random_bytes(16 << 20, seed=200))
         self.check("fill-0", stored["fill-0"])
+
+
+class OverwriteTest(CtlCase):
+    # Room for five of the values, with what replaces one of them.
+    up = ("-n", "6", "--memory", "16", "--item-max", "1", "--no-evict")
+
+    def test_a_long_value_overwritten_in_a_loop_does_not_fill_the_memory(self):
+        for i in range(20):
+            data = random_bytes(12 << 20, seed=i)
+            self.put("again", data)
+        self.check("again", data)
+
+
+class SlowInputTest(CtlCase):
+
+    def put_slowly(self, *words):
+        """A command whose input takes longer than its --timeout."""
+        with subprocess.Popen(
+                [ERSCTL, *words, "--timeout", "0.5"], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=self.environment(), cwd=self.work) as process:
+            first, rest = random_bytes(9 << 20, seed=1), b"and the rest"
+            process.stdin.write(first)
+            process.stdin.flush()
+            time.sleep(1)
+            out, err = process.communicate(rest, timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, DONE, err)
+        return first + rest
+
+    def test_the_time_an_input_takes_is_not_the_servers(self):
+        self.check("slow", self.put_slowly("put", "slow", "-"))
+        self.put("grown", b"start ")
+        added = self.put_slowly("append", "grown", "-")
+        self.check("grown", b"start " + added)
 
 
 class OldServer(socketserver.StreamRequestHandler):

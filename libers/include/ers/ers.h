@@ -136,7 +136,8 @@ ERS_API void ers_cluster_close(ers_cluster* cluster);
 /* ers::ClientOptions, with the same defaults. */
 typedef struct ers_client_options {
   const char* scheme;      /* of objects that name none: "ers2:4,1,5" */
-  size_t inline_below;     /* shorter values ride in the manifest */
+  size_t inline_below;     /* shorter values ride in the manifest; at most
+                              1 MiB */
   size_t cached_manifests; /* remembered, so that a get needs one round trip */
 } ers_client_options;
 

@@ -24,6 +24,7 @@ inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kMaxGroupBytes = std::uint64_t{8} << 20;
 inline constexpr std::size_t kMaxKeyBytes = 250;
 inline constexpr int kMaxMembers = 1024;
+inline constexpr std::size_t kMaxInlineBelow = std::size_t{1} << 20;
 
 struct ClusterOptions {
   // "host:port[:weight],[IPv6]:port,/unix/socket,...": every member, in any
@@ -39,7 +40,9 @@ struct ClusterOptions {
   std::chrono::milliseconds connect_timeout{500};
   // A server that does not answer for this long counts as dead.
   std::chrono::milliseconds request_timeout{1000};
-  // A call gives up after this long; it is checked between round trips.
+  // A call gives up after this long; it is checked between round trips. It
+  // begins anew when a change has stored its blocks: neither the length of a
+  // value nor the time its source takes counts.
   std::chrono::milliseconds operation_timeout{30000};
   LogSink log;  // empty: silent
 };
@@ -47,7 +50,8 @@ struct ClusterOptions {
 struct ClientOptions {
   // For objects that name no scheme of their own.
   Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
-  // Values shorter than this ride in the manifest, whole, on M+1 servers.
+  // Values shorter than this ride in the manifest, whole, on M+1 servers. At
+  // most kMaxInlineBelow.
   std::size_t inline_below = 4096;
   // Manifests remembered, so that a GET needs one round trip.
   std::size_t cached_manifests = 16384;

@@ -106,6 +106,11 @@ Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
   }
   Status status = ValidateStoredScheme(options.scheme);
   if (!status.ok()) return Fail(std::move(status));
+  if (options.inline_below > kMaxInlineBelow) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("inline_below is {}: at most {}",
+                            options.inline_below, kMaxInlineBelow));
+  }
   return std::make_unique<ClientImpl>(impl->state(), options);
 }
 

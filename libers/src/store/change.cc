@@ -50,6 +50,8 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
                                  Manifest next, ClientCas cas,
                                  std::optional<HomesRead> prepared,
                                  Check check) {
+  // Staging took as long as the value, or who gave it, did.
+  chain.RestartDeadline();
   for (;;) {
     if (!prepared || prepared->view->epoch != session.view()->epoch) {
       Result<HomesRead> read = co_await chain.Prepare();

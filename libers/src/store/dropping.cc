@@ -1,5 +1,6 @@
 #include "store/dropping.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <string>
@@ -10,7 +11,25 @@
 namespace ers::store {
 namespace {
 
-constexpr std::int64_t kReadDeadlineSeconds = 60;
+// Readers of a value of several groups take this long, at most, or this many
+// bytes a second.
+constexpr std::int64_t kReadSeconds = 2;
+constexpr std::uint64_t kReadBytesPerSecond = std::uint64_t{4} << 20;
+constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+
+// How long the blocks of a replaced object live on for readers under way: no
+// longer than the object itself did, so that one that is overwritten again and
+// again never fills the memory with what it was. 0: not at all.
+std::int64_t GraceSeconds(Session& session, const ObjectMap& old) {
+  if (old.groups() == 1) return 0;
+  const Manifest& manifest = old.manifest();
+  const std::int64_t lived = (session.runtime().WallMicros() -
+                              static_cast<std::int64_t>(manifest.id.time_us)) /
+                             kMicrosPerSecond;
+  const auto reading =
+      static_cast<std::int64_t>(manifest.length / kReadBytesPerSecond);
+  return std::clamp<std::int64_t>(lived, 0, kReadSeconds + reading);
+}
 
 struct Drop {
   int member;
@@ -31,22 +50,23 @@ bool Names(const ObjectMap& map, const ObjectMap& old, int group,
   return map.GenerationOf(group, block) == old.GenerationOf(group, block);
 }
 
-net::Task<void> Run(Session& session, std::deque<Drop> drops, net::Verb verb) {
+net::Task<void> Run(Session& session, std::deque<Drop> drops,
+                    std::int64_t grace) {
   Batch batch(session.runtime());
   for (Drop& drop : drops) {
-    drop.request.verb = verb;
+    drop.request.verb = grace > 0 ? net::Verb::kTouch : net::Verb::kDelete;
     drop.request.key = drop.key;
-    drop.request.exptime = kReadDeadlineSeconds;
+    drop.request.exptime = grace;
     drop.request.lazy = true;
-    if (verb == net::Verb::kDelete) drop.request.quiet_run = &drops;
+    if (grace == 0) drop.request.quiet_run = &drops;
     batch.Submit(session.link(drop.member), drop.request);
   }
   co_await batch;
 }
 
-// Drops the blocks of `from` that `goes` names.
+// Drops the blocks of `from` that `goes` names, `grace` seconds from now.
 template <typename Goes>
-void DropThose(Session& session, const ObjectMap& from, net::Verb verb,
+void DropThose(Session& session, const ObjectMap& from, std::int64_t grace,
                const Goes& goes) {
   std::deque<Drop> drops;
   for (int group = 0; group < from.groups(); ++group) {
@@ -62,7 +82,7 @@ void DropThose(Session& session, const ObjectMap& from, net::Verb verb,
       drop.key = from.KeyOf(group, block);
     }
   }
-  if (!drops.empty()) session.Detach(Run(session, std::move(drops), verb));
+  if (!drops.empty()) session.Detach(Run(session, std::move(drops), grace));
 }
 
 }  // namespace
@@ -73,8 +93,7 @@ void DropReplaced(Session& session, std::shared_ptr<const Manifest> old,
   const ObjectMap from(std::move(old));
   std::optional<ObjectMap> to;
   if (HasBlocks(kept.get())) to.emplace(std::move(kept));
-  DropThose(session, from,
-            from.groups() > 1 ? net::Verb::kTouch : net::Verb::kDelete,
+  DropThose(session, from, GraceSeconds(session, from),
             [&](int group, layout::BlockId block) {
               return !to || !Names(*to, from, group, block);
             });
@@ -85,20 +104,18 @@ void DropOutdated(Session& session, const ObjectMap& from, int group,
                   std::shared_ptr<const Manifest> kept) {
   std::optional<ObjectMap> to;
   if (HasBlocks(kept.get())) to.emplace(std::move(kept));
-  DropThose(session, from, net::Verb::kDelete,
-            [&](int of, layout::BlockId block) {
-              return of == group && blocks.contains(block) &&
-                     !(to && Names(*to, from, group, block));
-            });
+  DropThose(session, from, /*grace=*/0, [&](int of, layout::BlockId block) {
+    return of == group && blocks.contains(block) &&
+           !(to && Names(*to, from, group, block));
+  });
 }
 
 void DropStaged(Session& session, const Manifest& abandoned) {
   if (!HasBlocks(&abandoned) || abandoned.length == 0) return;
   const ObjectMap from(std::make_shared<const Manifest>(abandoned));
-  DropThose(session, from, net::Verb::kDelete,
-            [&](int group, layout::BlockId block) {
-              return from.GenerationOf(group, block) == abandoned.id;
-            });
+  DropThose(session, from, /*grace=*/0, [&](int group, layout::BlockId block) {
+    return from.GenerationOf(group, block) == abandoned.id;
+  });
 }
 
 }  // namespace ers::store

@@ -32,6 +32,13 @@ Status Miss(std::string_view key) {
   return {StatusCode::kNotFound, fmt::format("key '{}' holds no object", key)};
 }
 
+Status ChangedInMidStream(std::string_view key) {
+  return {StatusCode::kConflict,
+          fmt::format("key '{}' was changed while its value was handed out; "
+                      "what came is a part of the old one: read it again",
+                      key)};
+}
+
 Status KeptChanging(std::string_view key) {
   return {StatusCode::kUnavailable,
           fmt::format("key '{}' changes faster than it can be read: try again",
@@ -120,7 +127,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session, key);
   ManifestPtr believed = session.manifests().Find(key);
-  ReadOutcome shortage;
+  ChangeId short_before;
   for (int i = 0; i < kRestarts; ++i) {
     Result<Attempt> attempt =
         co_await TryRead(session, chain, believed, asked, value);
@@ -137,11 +144,12 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
     if (attempt->trusted && attempt->read.status.ok()) {
       co_return GetInfoOf(*current, attempt->read);
     }
-    // Blocks that are short by the manifest that still stands are short.
-    if (attempt->trusted && shortage.status.code() != StatusCode::kOk) {
+    // A change may have come between the judge's answer and the blocks'. Blocks
+    // that were short before the judge showed this very change again are.
+    if (attempt->trusted && short_before == current->id) {
       co_return Fail(attempt->read.status);
     }
-    if (attempt->trusted) shortage = attempt->read;
+    if (attempt->trusted) short_before = current->id;
     believed = current;
   }
   co_return Fail(KeptChanging(key));
@@ -218,6 +226,20 @@ Task<ReadOutcome> StreamGroups(Session& session, const ObjectMap& map,
   co_return all;
 }
 
+// A stream that has begun ended with `failure`: because of a change?
+Task<Status> WhyBroken(HomeChain& chain, const Manifest& streamed,
+                       Status failure) {
+  if (failure.code() != StatusCode::kNotFound &&
+      failure.code() != StatusCode::kCorruption) {
+    co_return failure;
+  }
+  const Result<ManifestPtr> now = co_await chain.ReadJudge();
+  if (now && (!*now || (*now)->id != streamed.id)) {
+    co_return ChangedInMidStream(streamed.key);
+  }
+  co_return failure;
+}
+
 }  // namespace
 
 Task<Result<GetInfo>> Store::GetTo(std::string_view key, const Begin& begin,
@@ -242,9 +264,12 @@ Task<Result<GetInfo>> Store::GetTo(std::string_view key, const Begin& begin,
     const ReadOutcome read =
         co_await StreamGroups(session_, map, begin, sink, started);
     if (read.status.ok()) co_return GetInfoOf(manifest, read);
-    // Before the first byte the manifest gets a second look: blocks of an
-    // object that changed meanwhile are gone by right.
-    if (started || manifest.id == failed_before) co_return Fail(read.status);
+    if (manifest.id == failed_before) co_return Fail(read.status);
+    // The manifest gets a second look: blocks of an object that changed
+    // meanwhile are gone by right.
+    if (started) {
+      co_return Fail(co_await WhyBroken(chain, manifest, read.status));
+    }
     failed_before = manifest.id;
   }
   co_return Fail(KeptChanging(key));

@@ -32,7 +32,8 @@ Status Refusal(Outcome outcome, const std::string& server,
     case Outcome::kNoMemory:
       return {StatusCode::kNoMemory,
               fmt::format("{} has no memory for a block of {} bytes: give it "
-                          "more (-m) or store less",
+                          "more (-m), store less, or wait: what long values "
+                          "replaced goes within about a minute",
                           server, bytes)};
     case Outcome::kTooLarge:
       return {StatusCode::kTooLarge,

@@ -117,11 +117,14 @@ bool HomesRead::Agreed() const {
 }
 
 HomeChain::HomeChain(Session& session, std::string_view key)
-    : session_(session),
-      key_(key),
-      item_key_(ManifestKey(key)),
-      deadline_(session.runtime().Now() +
-                session.cluster().options.operation_timeout) {}
+    : session_(session), key_(key), item_key_(ManifestKey(key)) {
+  RestartDeadline();
+}
+
+void HomeChain::RestartDeadline() {
+  deadline_ =
+      session_.runtime().Now() + session_.cluster().options.operation_timeout;
+}
 
 bool HomeChain::Alive(const Manifest& manifest) const {
   return !manifest.tombstone &&

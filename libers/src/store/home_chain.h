@@ -61,8 +61,10 @@ struct CommitResult {
 // One operation's dealings with one key. Loop thread only.
 class HomeChain {
  public:
-  // A view must be in force.
+  // A view must be in force. The cluster's operation_timeout begins.
   HomeChain(Session& session, std::string_view key);
+  // The operation_timeout begins anew.
+  void RestartDeadline();
 
   // The judge's copy alone: what a read goes by. Where the judge shows no
   // manifest, the other homes are read and settled first. Dead homes leave the

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <set>
@@ -15,6 +16,7 @@
 #include "store/keys.h"
 #include "store/store.h"
 #include "store/view_changer.h"
+#include "store/wakeup.h"
 
 namespace ers::store {
 namespace {
@@ -22,6 +24,8 @@ namespace {
 using net::Task;
 
 constexpr std::size_t kKeysAtOnce = 64;
+// Between two tries to dump a server that is busy with another dump.
+constexpr net::Duration kBusyNap = std::chrono::milliseconds(20);
 
 // metadump escapes keys as URLs do.
 std::string Unescape(std::string_view text) {
@@ -82,6 +86,37 @@ struct MemberDump {
   net::Request request;
 };
 
+bool IsBusy(const net::Request& dump) {
+  return dump.outcome != net::Outcome::kOk && dump.value.starts_with("BUSY");
+}
+
+// A listing's dumps of all members.
+struct Dumps {
+  std::deque<MemberDump> members;
+  int needed = 0;  // every manifest is on one of any so many
+  int done = 0;
+  net::TimePoint deadline;
+};
+
+// One dump at a time, says memcached, also while it crawls for itself: it is
+// asked again, unless the others are enough.
+Task<void> DumpMember(Session& session, Dumps& dumps, MemberDump& dump,
+                      net::Latch& latch) {
+  for (;;) {
+    dump.request.verb = net::Verb::kMetadump;
+    Batch batch(session.runtime());
+    batch.Submit(*dump.link, dump.request);
+    co_await batch;
+    const bool in_time = session.runtime().Now() < dumps.deadline;
+    if (!IsBusy(dump.request) || dumps.done >= dumps.needed || !in_time) break;
+    const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+    co_await nap->Wait(kBusyNap);
+    dump.request = net::Request();
+  }
+  if (dump.request.outcome == net::Outcome::kOk) ++dumps.done;
+  latch.CountDown();
+}
+
 // What a dump that failed came to: the server's words, or the connection's.
 std::string Failure(const Session& session, const MemberDump& dump) {
   if (dump.request.value.empty()) return session.Describe(*dump.link);
@@ -91,10 +126,13 @@ std::string Failure(const Session& session, const MemberDump& dump) {
 
 Task<Status> Dump(Session& session, std::set<std::string>& items) {
   const std::shared_ptr<const View> view = session.view();
-  std::deque<MemberDump> dumps;
+  Dumps dumps;
+  dumps.needed = session.members() - view->max_parity;
+  dumps.deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
   int silent = view->NotFull();
   std::vector<std::string> why;
-  Batch batch(session.runtime());
+  net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view->members[i].state == MemberState::kDown) continue;
     if (!session.Readable(i)) {  // nobody waits for a dead server twice
@@ -102,13 +140,13 @@ Task<Status> Dump(Session& session, std::set<std::string>& items) {
       why.push_back(session.Describe(i));
       continue;
     }
-    MemberDump& dump = dumps.emplace_back();
-    dump.link = session.NewLink(i);
-    dump.request.verb = net::Verb::kMetadump;
-    batch.Submit(*dump.link, dump.request);
+    MemberDump& dump = dumps.members.emplace_back();
+    dump.link = session.NewLink(i, session.cluster().options.operation_timeout);
+    latch.Add();
+    net::Spawn(DumpMember(session, dumps, dump, latch));
   }
-  co_await batch;
-  for (const MemberDump& dump : dumps) {
+  co_await latch;
+  for (const MemberDump& dump : dumps.members) {
     if (dump.request.outcome == net::Outcome::kOk) {
       CollectKeys(dump.request.value, items);
       continue;

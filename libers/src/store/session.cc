@@ -16,7 +16,8 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
       manifests_(cached_manifests) {
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
     names_.push_back(endpoint.name());
-    links_.push_back(NewLink(static_cast<int>(links_.size())));
+    links_.push_back(NewLink(static_cast<int>(links_.size()),
+                             cluster_->options.request_timeout));
   }
 }
 
@@ -25,10 +26,11 @@ Session::~Session() {
   runtime_.RunUntil([this] { return detached_ == 0; });
 }
 
-std::unique_ptr<net::ServerLink> Session::NewLink(int member) {
+std::unique_ptr<net::ServerLink> Session::NewLink(
+    int member, net::Duration request_timeout) {
   net::LinkOptions options;
   options.connect_timeout = cluster_->options.connect_timeout;
-  options.request_timeout = cluster_->options.request_timeout;
+  options.request_timeout = request_timeout;
   options.nonce_key = kBootKey;
   net::BootGuard* guard = this;
   return std::make_unique<net::ServerLink>(
@@ -36,9 +38,14 @@ std::unique_ptr<net::ServerLink> Session::NewLink(int member) {
 }
 
 std::string Session::Describe(const net::ServerLink& link) const {
-  const std::string& error = link.last_error();
-  return fmt::format("{}: {}", names_[link.member()],
-                     error.empty() ? "no answer" : error);
+  std::string error = link.last_error();
+  if (error.empty()) {
+    const std::shared_ptr<const View> now = view();
+    const bool out =
+        now && now->members[link.member()].state == MemberState::kDown;
+    error = out ? "it has left the view and was not filled since" : "no answer";
+  }
+  return fmt::format("{}: {}", names_[link.member()], error);
 }
 
 bool Session::Readable(int member) const {

@@ -44,7 +44,8 @@ class Session final : private net::BootGuard {
   }
   // Another connection to a member, held to the view as link() is. The session
   // outlives it.
-  std::unique_ptr<net::ServerLink> NewLink(int member);
+  std::unique_ptr<net::ServerLink> NewLink(int member,
+                                           net::Duration request_timeout);
   // "host:port: connection refused": for error messages.
   [[nodiscard]] std::string Describe(const net::ServerLink& link) const;
   [[nodiscard]] std::string Describe(int member) const {

@@ -137,9 +137,9 @@ Task<Status> StageUpdate(Session& session, const ObjectMap& map,
 Status CheckReach(const Manifest& base, std::uint64_t offset, Bytes bytes) {
   if (offset <= base.length && bytes.size() <= base.length - offset) return {};
   return {StatusCode::kInvalidArgument,
-          fmt::format("bytes {} to {} reach beyond the value's end at {}: use "
-                      "append to make it longer",
-                      offset, offset + bytes.size(), base.length)};
+          fmt::format("{} bytes from offset {} on reach beyond the value's end "
+                      "at {}: use append to make it longer",
+                      bytes.size(), offset, base.length)};
 }
 
 }  // namespace

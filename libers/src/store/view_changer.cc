@@ -66,8 +66,8 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
   if (wanted != 0 && wanted != view.max_parity) {
     return {StatusCode::kIncompatible,
             fmt::format("max_parity is {}, but this cluster was set up for {}: "
-                        "use that, or 0",
-                        wanted, view.max_parity)};
+                        "give {}, or none",
+                        wanted, view.max_parity, view.max_parity)};
   }
   return {};
 }

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +16,9 @@
 
 namespace ers::store {
 namespace {
+
+// More than the longest names of the most members there may be take.
+constexpr std::size_t kMaxStateBytes = std::size_t{1} << 20;
 
 std::string ErrorText(int error) {
   return std::generic_category().message(error);
@@ -138,17 +140,31 @@ Result<View> ViewKeeper::ReadStateFile() const {
   if (state_file_.empty()) {
     return Fail(StatusCode::kNotFound, "no state file is configured");
   }
-  std::ifstream file(state_file_, std::ios::binary);
-  if (!file) {
-    if (!std::filesystem::exists(state_file_)) {
-      return Fail(StatusCode::kNotFound, "no state file yet");
-    }
-    return Fail(StatusCode::kIncompatible,
-                fmt::format("the state file {} cannot be read: check its "
-                            "permissions",
-                            state_file_));
+  const auto unreadable = [this](const std::string& why) {
+    return Fail(
+        StatusCode::kIncompatible,
+        fmt::format("the state file {} cannot be read: {}", state_file_, why));
+  };
+  std::error_code error;
+  const auto about = std::filesystem::status(state_file_, error);
+  if (about.type() == std::filesystem::file_type::not_found) {
+    return Fail(StatusCode::kNotFound, "no state file yet");
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (error) return unreadable(error.message() + "; check its permissions");
+  // A device or a pipe would never end, or never begin.
+  if (about.type() != std::filesystem::file_type::regular) {
+    return unreadable("it is not a regular file; name another");
+  }
+  std::ifstream file(state_file_, std::ios::binary);
+  std::string text(kMaxStateBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.gcount() == 0 && !file.eof()) {
+    return unreadable("check its permissions");
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxStateBytes) {
+    return unreadable("it is too large for one; name another");
+  }
   Result<View> view = DecodeView(text);
   if (!view) {
     return Fail(StatusCode::kIncompatible,
