@@ -9,7 +9,8 @@
 
 namespace ers::store {
 
-net::Task<Status> Store::Delete(std::string_view key) {
+net::Task<Status> Store::Delete(std::string_view key,
+                                std::uint64_t expected_cas) {
   CurrentManifest current(session_, key);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
@@ -18,8 +19,14 @@ net::Task<Status> Store::Delete(std::string_view key) {
   tombstone.tombstone = true;
   tombstone.key = key;
   const HomeChain& chain = current.chain();
-  current.chain().ReplaceCorrupted();
-  const Check check = [key, &chain](const Manifest* living) -> Result<Verdict> {
+  if (expected_cas == 0) current.chain().ReplaceCorrupted();
+  const Check check = [key, expected_cas,
+                       &chain](const Manifest* living) -> Result<Verdict> {
+    if (living != nullptr && expected_cas != 0 && living->cas != expected_cas) {
+      return Fail(
+          StatusCode::kConflict,
+          fmt::format("key '{}' has another CAS: somebody changed it", key));
+    }
     if (living != nullptr || chain.found_corrupted()) return Verdict::kGoOn;
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));

@@ -127,9 +127,9 @@ void HomeChain::RestartDeadline() {
 }
 
 bool HomeChain::Alive(const Manifest& manifest) const {
-  return !manifest.tombstone &&
-         !IsExpired(manifest.expiry, session_.runtime().WallMicros()) &&
-         manifest.id.time_us >= session_.view()->flushed_before;
+  const std::int64_t now = session_.runtime().WallMicros();
+  return !manifest.tombstone && !IsExpired(manifest.expiry, now) &&
+         !session_.view()->IsFlushed(manifest.id.time_us, now);
 }
 
 bool HomeChain::Expired() const {

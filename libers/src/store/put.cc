@@ -9,19 +9,12 @@
 #include "store/object_writer.h"
 #include "store/store.h"
 #include "store/view_changer.h"
+#include "store/whole_write.h"
 
 namespace ers::store {
 namespace {
 
 using net::Task;
-
-struct PutJob {
-  Session& session;
-  const ClientOptions& client;
-  const PutOptions& options;
-  Content& content;
-  Manifest manifest;
-};
 
 // The value is small: it goes into the manifest.
 Task<Status> TakeInline(PutJob& job, std::size_t length) {
@@ -61,14 +54,36 @@ Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
   co_return status;
 }
 
-Task<Result<ObjectInfo>> PutContent(PutJob& job) {
-  HomeChain chain(job.session, job.manifest.key);
-  if (job.options.expected_cas == 0) chain.ReplaceCorrupted();
+// What a put asks of the living object that it replaces.
+Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
+                                  PutCondition condition,
+                                  const Manifest* living) {
+  const bool needed = cas != 0 || condition == PutCondition::kPresent;
+  if (needed && living == nullptr) {
+    return Fail(StatusCode::kNotFound,
+                fmt::format("key '{}' holds no object", key));
+  }
+  if (living != nullptr && condition == PutCondition::kAbsent) {
+    return Fail(StatusCode::kConflict,
+                fmt::format("key '{}' holds an object already", key));
+  }
+  if (cas != 0 && living->cas != cas) {
+    return Fail(
+        StatusCode::kConflict,
+        fmt::format("key '{}' has another CAS: somebody changed it", key));
+  }
+  return Verdict::kGoOn;
+}
+
+}  // namespace
+
+Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
+                               ClientCas cas) {
   const std::size_t threshold =
       std::max<std::size_t>(1, job.client.inline_below);
   Result<std::span<const std::byte>> head =
       co_await job.content.Peek(threshold);
-  if (!head) co_return Fail(head.error());
+  if (!head) co_return ChangeOutcome{head.error(), false, nullptr};
   std::optional<HomesRead> prepared;
   Status status;
   if (head->size() < threshold &&
@@ -78,34 +93,17 @@ Task<Result<ObjectInfo>> PutContent(PutJob& job) {
   } else {
     status = co_await StageBlocks(job, chain, prepared);
   }
-  if (!status.ok()) co_return Fail(std::move(status));
-  const std::uint64_t expected = job.options.expected_cas;
-  const std::string key = job.manifest.key;
-  const Check check = [expected,
-                       &key](const Manifest* living) -> Result<Verdict> {
-    if (expected != 0 && living == nullptr) {
-      return Fail(StatusCode::kNotFound,
-                  fmt::format("key '{}' holds no object", key));
-    }
-    if (expected != 0 && living->cas != expected) {
-      return Fail(
-          StatusCode::kConflict,
-          fmt::format("key '{}' has another CAS: somebody changed it", key));
-    }
-    return Verdict::kGoOn;
-  };
-  const ChangeOutcome outcome =
-      co_await CommitChange(job.session, chain, std::move(job.manifest),
-                            ClientCas::kRises, std::move(prepared), check);
-  if (!outcome.status.ok()) co_return Fail(outcome.status);
-  co_return InfoOf(*outcome.committed);
+  if (!status.ok()) co_return ChangeOutcome{std::move(status), false, nullptr};
+  co_return co_await CommitChange(job.session, chain, std::move(job.manifest),
+                                  cas, std::move(prepared), std::move(check));
 }
 
-Task<Result<ObjectInfo>> PutAny(Session& session, const ClientOptions& client,
-                                std::string_view key, Content& content,
-                                const PutOptions& options) {
+Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
+                                           Content& content,
+                                           const PutOptions& options,
+                                           PutCondition condition) {
   Status status = ValidateKey(key);
-  const Scheme scheme = options.scheme.value_or(client.scheme);
+  const Scheme scheme = options.scheme.value_or(options_.scheme);
   if (status.ok()) status = ValidateStoredScheme(scheme);
   if (status.ok() && options.width == Width::kWide && !scheme.elastic()) {
     status = Status(StatusCode::kInvalidArgument,
@@ -115,19 +113,26 @@ Task<Result<ObjectInfo>> PutAny(Session& session, const ClientOptions& client,
     status = Status(StatusCode::kInvalidArgument,
                     "the expiry is negative: give Unix seconds, or 0 for none");
   }
-  if (status.ok()) status = co_await EnsureView(session, scheme.m);
+  if (status.ok()) status = co_await EnsureView(session_, scheme.m);
   if (!status.ok()) co_return Fail(std::move(status));
-  PutJob job{session, client, options, content, Manifest()};
-  job.manifest.id = session.change_ids().Next();
+  PutJob job{session_, options_, content, Manifest()};
+  job.manifest.id = session_.change_ids().Next();
   job.manifest.key = key;
   job.manifest.scheme = scheme;
   job.manifest.width = options.width;
   job.manifest.client_flags = options.client_flags;
   job.manifest.expiry = options.expiry;
-  co_return co_await PutContent(job);
+  HomeChain chain(session_, key);
+  const std::uint64_t cas = options.expected_cas;
+  if (cas == 0 && condition == PutCondition::kNone) chain.ReplaceCorrupted();
+  const Check check = [key, cas, condition](const Manifest* living) {
+    return CheckPrecondition(key, cas, condition, living);
+  };
+  const ChangeOutcome outcome =
+      co_await WriteWhole(job, chain, check, ClientCas::kRises);
+  if (!outcome.status.ok()) co_return Fail(outcome.status);
+  co_return InfoOf(*outcome.committed);
 }
-
-}  // namespace
 
 Task<Result<ObjectInfo>> Store::Put(std::string_view key,
                                     std::span<const std::byte> value,
@@ -137,14 +142,14 @@ Task<Result<ObjectInfo>> Store::Put(std::string_view key,
                    "the value is over 256 MiB, the largest there is");
   }
   MemoryContent content(value);
-  co_return co_await PutAny(session_, options_, key, content, options);
+  co_return co_await PutContent(key, content, options, PutCondition::kNone);
 }
 
 Task<Result<ObjectInfo>> Store::PutFrom(std::string_view key,
                                         const Source& source,
                                         const PutOptions& options) {
   SourceContent content(source);
-  co_return co_await PutAny(session_, options_, key, content, options);
+  co_return co_await PutContent(key, content, options, PutCondition::kNone);
 }
 
 }  // namespace ers::store

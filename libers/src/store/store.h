@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,10 +14,25 @@
 #include "ers/options.h"
 #include "ers/value.h"
 #include "net/task.h"
+#include "store/content.h"
 #include "store/manifest.h"
 #include "store/session.h"
 
 namespace ers::store {
+
+// What a put asks of the object under its key.
+enum class PutCondition {
+  kNone,
+  kAbsent,   // kConflict where there is one
+  kPresent,  // kNotFound where there is none
+};
+
+// What becomes of a value that is rewritten.
+struct Rewritten {
+  Status status;  // not OK: nothing is changed
+  std::string value;
+  std::optional<std::int64_t> expiry;  // Unix seconds; empty: as it was
+};
 
 // The operations of ers::Client (same outcomes), as tasks of one loop. Any
 // number may run at the same time; arguments outlive the task; callbacks run
@@ -32,6 +48,11 @@ class Store {
   net::Task<Result<ObjectInfo>> PutFrom(std::string_view key,
                                         const Source& source,
                                         const PutOptions& options);
+  // The same, from content that may take its time, under a condition.
+  net::Task<Result<ObjectInfo>> PutContent(std::string_view key,
+                                           Content& content,
+                                           const PutOptions& options,
+                                           PutCondition condition);
   net::Task<Result<GetInfo>> Get(std::string_view key, Value& value);
   net::Task<Result<GetInfo>> GetRange(std::string_view key,
                                       std::uint64_t offset,
@@ -44,7 +65,22 @@ class Store {
                                        std::span<const std::byte> bytes);
   net::Task<Result<ObjectInfo>> Append(std::string_view key,
                                        const Source& source);
-  net::Task<Status> Delete(std::string_view key);
+  // Replaces the value by what `rewriter` makes of it, whole and in memory, as
+  // one atomic change; scheme, width and flags stay. The rewriter is asked
+  // again whenever a rival was first; its failure is the call's.
+  using Rewriter = std::function<Rewritten(const ObjectInfo& info,
+                                           std::span<const std::byte> value)>;
+  net::Task<Result<ObjectInfo>> Rewrite(std::string_view key,
+                                        const Rewriter& rewriter);
+  // A new expiry (Unix seconds, 0 never); bytes, flags and CAS stay.
+  net::Task<Result<ObjectInfo>> Touch(std::string_view key,
+                                      std::int64_t expiry);
+  // Non-zero `expected_cas`: kConflict where the object has another.
+  net::Task<Status> Delete(std::string_view key,
+                           std::uint64_t expected_cas = 0);
+  // Makes every object that was last changed before `time_us` (Unix
+  // microseconds, also in the future) absent from then on.
+  net::Task<Status> Flush(std::uint64_t time_us);
   net::Task<Result<TransitionInfo>> Transition(std::string_view key,
                                                const TransitionTarget& target,
                                                TransitionVariant variant);

@@ -30,11 +30,18 @@ struct Member {
 // A value type. Members are sorted by name: a member's number is its place.
 struct View {
   std::uint64_t epoch = 0;
-  int max_parity = 1;                // M
-  std::uint64_t flushed_before = 0;  // Unix us: older changes count as absent
+  int max_parity = 1;  // M
+  // Unix us: older changes count as absent, from that time on.
+  std::uint64_t flushed_before = 0;
   std::vector<Member> members;
 
   [[nodiscard]] int NotFull() const;
+  // Is an object that was last changed then flushed now? All in Unix us.
+  [[nodiscard]] bool IsFlushed(std::uint64_t changed_us,
+                               std::int64_t now_us) const {
+    return changed_us < flushed_before &&
+           flushed_before <= static_cast<std::uint64_t>(now_us);
+  }
   // How many members must hold a view for it to count: n - M.
   [[nodiscard]] int Quorum() const {
     return static_cast<int>(members.size()) - max_parity;

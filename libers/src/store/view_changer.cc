@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -32,6 +33,8 @@ Task<void> ClaimChange(Session& session) {
 
 // The barrier: true when no admitted manifest write but those of leaving or
 // stranded members is under way.
+constexpr int kNobody = -1;
+
 Task<bool> Drain(Session& session, int leaving) {
   std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
   if (session.cluster().keeper.Drained(leaving, wakeup->Callback())) {
@@ -196,11 +199,11 @@ Task<void> DropRestarted(Session& session) {
   }
 }
 
-// The view after `next`, without `member` and all whose writes are stranded.
-Result<View> Without(Session& session, View next, int member) {
+// The view after `next`, without `leaving` and all whose writes are stranded.
+Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   ++next.epoch;
-  std::vector<int> leaving = session.cluster().keeper.Stranded();
-  leaving.push_back(member);
+  const std::vector<int> stranded = session.cluster().keeper.Stranded();
+  leaving.insert(leaving.end(), stranded.begin(), stranded.end());
   for (const int i : leaving) {
     if (next.members[i].state == MemberState::kDown) continue;
     next.members[i].state = MemberState::kDown;
@@ -220,14 +223,15 @@ Result<View> Without(Session& session, View next, int member) {
   return next;
 }
 
-// Makes that view and has it stored. Where a newer one is found (another
-// process went ahead, or an earlier try of this one got half way), what that
-// one says holds too; but it may not be installed as it is: the members that
-// must leave might still be in it.
-Task<Result<View>> StoreWithout(Session& session, int member) {
+// Makes the next view by `edit` and has it stored. Where a newer one is found
+// (another process went ahead, or an earlier try of this one got half way),
+// what that one says holds too; but it may not be installed as it is: the
+// members that must leave might still be in it.
+using Edit = std::function<Result<View>(View)>;
+Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
   View base = *session.view();
   for (;;) {
-    Result<View> next = Without(session, std::move(base), member);
+    Result<View> next = edit(std::move(base));
     if (!next) co_return next;
     std::optional<View> newer;
     Status status = co_await StoreViewRecord(session, *next, newer);
@@ -236,6 +240,16 @@ Task<Result<View>> StoreWithout(Session& session, int member) {
     if (!newer) co_return next;
     base = std::move(*newer);
   }
+}
+
+// Ends the change that was begun: with the view that `edit` makes, or none.
+Task<Status> Install(Session& session, const Edit& edit) {
+  ViewKeeper& keeper = session.cluster().keeper;
+  Result<View> next = co_await StoreNext(session, edit);
+  Status status = next ? keeper.WriteStateFile(*next) : next.error();
+  keeper.EndChange(status.ok() ? std::make_shared<const View>(std::move(*next))
+                               : nullptr);
+  co_return status;
 }
 
 }  // namespace
@@ -297,17 +311,32 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
     co_return Status(StatusCode::kUnavailable,
                      "changes under way do not end: try again");
   }
-  Result<View> next = co_await StoreWithout(session, member);
-  Status status = next ? keeper.WriteStateFile(*next) : next.error();
-  if (!status.ok()) {
-    keeper.EndChange(nullptr);
-    co_return status;
+  const Edit edit = [&session, member](View view) {
+    return Without(session, std::move(view), {member});
+  };
+  Status status = co_await Install(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kWarning,
+        fmt::format("view {}: {} is down ({})", session.view()->epoch,
+                    session.member_name(member), reason));
   }
-  session.cluster().Log(LogLevel::kWarning,
-                        fmt::format("view {}: {} is down ({})", next->epoch,
-                                    session.member_name(member), reason));
-  keeper.EndChange(std::make_shared<const View>(std::move(*next)));
-  co_return Status();
+  co_return status;
+}
+
+Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (!co_await Drain(session, kNobody)) {
+    keeper.EndChange(nullptr);
+    co_return Status(StatusCode::kUnavailable,
+                     "changes under way do not end: try again");
+  }
+  const Edit edit = [&session, time_us](View view) {
+    view.flushed_before = time_us;
+    return Without(session, std::move(view), {});
+  };
+  co_return co_await Install(session, edit);
 }
 
 }  // namespace ers::store

@@ -3,6 +3,7 @@
 #ifndef ERS_STORE_VIEW_CHANGER_H_
 #define ERS_STORE_VIEW_CHANGER_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,11 @@ net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
 // OK once `member` is out of the view. kUnavailable where that would leave
 // more than M members not full, or fewer than n - M members could be told.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
+
+// OK once every object that was last changed before `time_us` (Unix
+// microseconds) is absent, from that time on; one that is in the future takes
+// the place of an earlier one. A view must be in force.
+net::Task<Status> FlushBefore(Session& session, std::uint64_t time_us);
 
 }  // namespace ers::store
 

@@ -1,0 +1,78 @@
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "store/change.h"
+#include "store/content.h"
+#include "store/current.h"
+#include "store/object_reader.h"
+#include "store/store.h"
+#include "store/whole_write.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using Bytes = std::vector<std::byte>;
+
+Task<Result<Bytes>> ReadWhole(Session& session,
+                              std::shared_ptr<const Manifest> manifest) {
+  if (manifest->is_inline) {
+    const auto text = std::as_bytes(std::span(manifest->value));
+    co_return Bytes(text.begin(), text.end());
+  }
+  Bytes value(manifest->length);
+  const ObjectMap map(manifest);
+  const ReadOutcome read =
+      co_await ReadRange(session, map, 0, value.size(), value.data());
+  if (!read.status.ok()) co_return Fail(read.status);
+  co_return value;
+}
+
+}  // namespace
+
+Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
+                                        const Rewriter& rewriter) {
+  CurrentManifest current(session_, key);
+  Status status = co_await current.Begin();
+  if (!status.ok()) co_return Fail(std::move(status));
+  for (;;) {
+    Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
+    if (!base) co_return Fail(base.error());
+    const Result<Bytes> old = co_await ReadWhole(session_, *base);
+    if (!old) {
+      if (current.MayRetry(old.error())) continue;
+      co_return Fail(old.error());
+    }
+    Rewritten rewritten = rewriter(InfoOf(**base), *old);
+    if (!rewritten.status.ok()) {
+      // What was remembered may be old: it must not refuse what would do.
+      if (current.remembered()) continue;
+      co_return Fail(std::move(rewritten.status));
+    }
+    if (rewritten.value.size() > kMaxValueBytes) {
+      co_return Fail(StatusCode::kTooLarge,
+                     "the value would be over 256 MiB, the largest there is");
+    }
+    MemoryContent content(std::as_bytes(std::span(rewritten.value)));
+    PutJob job{session_, options_, content, Manifest()};
+    job.manifest.id = session_.change_ids().Next();
+    job.manifest.key = key;
+    job.manifest.scheme = (*base)->scheme;
+    job.manifest.width = (*base)->width;
+    job.manifest.client_flags = (*base)->client_flags;
+    job.manifest.expiry = rewritten.expiry.value_or((*base)->expiry);
+    const ChangeId base_id = (*base)->id;
+    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
+      return living != nullptr && living->id == base_id ? Verdict::kGoOn
+                                                        : Verdict::kRestart;
+    };
+    const ChangeOutcome outcome =
+        co_await WriteWhole(job, current.chain(), check, ClientCas::kRises);
+    if (outcome.restart) continue;
+    if (!outcome.status.ok()) co_return Fail(outcome.status);
+    co_return InfoOf(*outcome.committed);
+  }
+}
+
+}  // namespace ers::store

@@ -1,0 +1,29 @@
+// Writing a whole value, inline or as blocks, up to the commit: what PUT and
+// REWRITE share.
+#ifndef ERS_STORE_WHOLE_WRITE_H_
+#define ERS_STORE_WHOLE_WRITE_H_
+
+#include "ers/options.h"
+#include "net/task.h"
+#include "store/change.h"
+#include "store/content.h"
+#include "store/manifest.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+struct PutJob {
+  Session& session;
+  const ClientOptions& client;
+  Content& content;
+  // All but how and where the value is stored; becomes the new object.
+  Manifest manifest;
+};
+
+// The view is in force, the scheme checked. `chain` is of the job's key.
+net::Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
+                                    ClientCas cas);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_WHOLE_WRITE_H_

@@ -1,0 +1,241 @@
+// Changes that the proxy's commands need: conditions, touch, rewrite, flush.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/content.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::seconds;
+using store::PutCondition;
+
+constexpr int kServers = 4;
+constexpr std::int64_t kMicros = 1'000'000;
+
+std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
+  ClusterOptions options;
+  for (int i = 0; i < kServers; ++i) {
+    const std::string name = fmt::format("10.0.0.{}:11211", i);
+    world.AddServer(name, {.item_size_max = 2048});
+    if (i > 0) options.servers += ',';
+    options.servers += name;
+  }
+  return store::OpenClusterState(options).value();
+}
+
+std::span<const std::byte> Bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+struct Fixture {
+  explicit Fixture(std::size_t inline_below = 64)
+      : store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3},
+                        .inline_below = inline_below}) {}
+
+  Result<ObjectInfo> Put(std::string_view key, std::string_view value,
+                         const PutOptions& options = {},
+                         PutCondition condition = PutCondition::kNone) {
+    store::MemoryContent content(Bytes(value));
+    return net::SyncWait(process,
+                         store.PutContent(key, content, options, condition));
+  }
+  // The value, or "-" where there is none.
+  std::string Get(std::string_view key) {
+    Value value;
+    last = net::SyncWait(process, store.Get(key, value));
+    if (last) return std::string(value.text());
+    return last.error().code() == StatusCode::kNotFound
+               ? "-"
+               : last.error().message();
+  }
+  void Sleep(Duration time) {
+    world.RunUntil([] { return false; }, time);
+  }
+  std::int64_t UnixSeconds() { return process.WallMicros() / kMicros; }
+
+  World world{1};
+  SimRuntime& process = world.AddProcess("client");
+  store::Session session{process, OpenCluster(world), 16};
+  store::Store store;
+  Result<GetInfo> last = Fail(StatusCode::kNotFound, "nothing read yet");
+};
+
+StatusCode CodeOf(const Result<ObjectInfo>& result) {
+  return result ? StatusCode::kOk : result.error().code();
+}
+
+TEST_CASE("a put may ask that there is an object, or that there is none") {
+  // In the manifest and as blocks.
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  CHECK(CodeOf(f.Put("k", value, {}, PutCondition::kPresent)) ==
+        StatusCode::kNotFound);
+  CHECK(f.Get("k") == "-");
+  CHECK(CodeOf(f.Put("k", value, {}, PutCondition::kAbsent)) ==
+        StatusCode::kOk);
+  CHECK(CodeOf(f.Put("k", "other", {}, PutCondition::kAbsent)) ==
+        StatusCode::kConflict);
+  CHECK(f.Get("k") == value);
+  CHECK(CodeOf(f.Put("k", "other", {}, PutCondition::kPresent)) ==
+        StatusCode::kOk);
+  CHECK(f.Get("k") == "other");
+  REQUIRE(net::SyncWait(f.process, f.store.Delete("k")).ok());
+  CHECK(CodeOf(f.Put("k", value, {}, PutCondition::kPresent)) ==
+        StatusCode::kNotFound);
+  CHECK(CodeOf(f.Put("k", value, {}, PutCondition::kAbsent)) ==
+        StatusCode::kOk);
+}
+
+TEST_CASE("a delete may ask for the object's CAS") {
+  Fixture f;
+  const std::uint64_t cas = f.Put("k", "v")->cas;
+  CHECK(net::SyncWait(f.process, f.store.Delete("k", cas + 1)).code() ==
+        StatusCode::kConflict);
+  CHECK(f.Get("k") == "v");
+  CHECK(net::SyncWait(f.process, f.store.Delete("k", cas)).ok());
+  CHECK(f.Get("k") == "-");
+  CHECK(net::SyncWait(f.process, f.store.Delete("k", cas)).code() ==
+        StatusCode::kNotFound);
+}
+
+TEST_CASE("touch moves the expiry of manifest and blocks, and nothing else") {
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  PutOptions options;
+  options.expiry = f.UnixSeconds() + 100;
+  options.client_flags = 77;
+  const std::uint64_t cas = f.Put("k", value, options)->cas;
+  const auto touch = [&f](std::int64_t expiry) {
+    return net::SyncWait(f.process, f.store.Touch("k", expiry));
+  };
+  SECTION("longer: also the blocks outlive their first time") {
+    REQUIRE(touch(f.UnixSeconds() + 1000).has_value());
+    f.Sleep(seconds(900));
+    CHECK(f.Get("k") == value);
+    REQUIRE(f.last.has_value());
+    CHECK_FALSE(f.last->degraded);
+    CHECK(f.last->cas == cas);
+    CHECK(f.last->client_flags == 77);
+    f.Sleep(seconds(101));
+    CHECK(f.Get("k") == "-");
+  }
+  SECTION("for ever") {
+    REQUIRE(touch(0).has_value());
+    f.Sleep(seconds(100'000));
+    CHECK(f.Get("k") == value);
+  }
+  SECTION("shorter") {
+    REQUIRE(touch(f.UnixSeconds() + 10).has_value());
+    f.Sleep(seconds(11));
+    CHECK(f.Get("k") == "-");
+    CHECK(CodeOf(touch(0)) == StatusCode::kNotFound);
+  }
+}
+
+TEST_CASE("a rewrite replaces what it saw, and is asked again if overtaken") {
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  PutOptions options;
+  options.client_flags = 5;
+  options.width = Width::kWide;
+  REQUIRE(f.Put("k", value, options).has_value());
+  int asked = 0;
+  // The rival, in the middle of the first try.
+  const auto prepend = [&](const ObjectInfo& info,
+                           std::span<const std::byte> old) {
+    CHECK(info.client_flags == 5);
+    if (++asked == 1) CHECK(f.Put("k", "rival", options).has_value());
+    store::Rewritten rewritten;
+    rewritten.value = "new ";
+    rewritten.value.append(reinterpret_cast<const char*>(old.data()),
+                           old.size());
+    return rewritten;
+  };
+  const auto info = net::SyncWait(f.process, f.store.Rewrite("k", prepend));
+  REQUIRE(info.has_value());
+  CHECK(asked == 2);
+  CHECK(f.Get("k") == "new rival");
+  CHECK(f.last->width == Width::kWide);
+  CHECK(f.last->client_flags == 5);
+  CHECK(f.last->cas == info->cas);
+}
+
+TEST_CASE("a rewriter's refusal changes nothing") {
+  Fixture f;
+  REQUIRE(f.Put("k", "value").has_value());
+  const auto refuse = [](const ObjectInfo&, std::span<const std::byte>) {
+    store::Rewritten rewritten;
+    rewritten.status = Status(StatusCode::kInvalidArgument, "not a number");
+    return rewritten;
+  };
+  const auto info = net::SyncWait(f.process, f.store.Rewrite("k", refuse));
+  REQUIRE_FALSE(info.has_value());
+  CHECK(info.error().message() == "not a number");
+  CHECK(f.Get("k") == "value");
+  CHECK(CodeOf(net::SyncWait(f.process, f.store.Rewrite("none", refuse))) ==
+        StatusCode::kNotFound);
+}
+
+TEST_CASE("a flush makes older objects absent, at its time") {
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  CHECK(net::SyncWait(f.process, f.store.Flush(1)).ok());  // never used
+  REQUIRE(f.Put("old", value).has_value());
+  const auto now = [&f] {
+    return static_cast<std::uint64_t>(f.process.WallMicros());
+  };
+  SECTION("now") {
+    f.Sleep(std::chrono::milliseconds(1));
+    REQUIRE(net::SyncWait(f.process, f.store.Flush(now())).ok());
+    CHECK(f.Get("old") == "-");
+    CHECK(CodeOf(f.Put("old", value, {}, PutCondition::kPresent)) ==
+          StatusCode::kNotFound);
+    REQUIRE(f.Put("old", "new").has_value());
+    CHECK(f.Get("old") == "new");
+  }
+  SECTION("later") {
+    REQUIRE(net::SyncWait(f.process, f.store.Flush(now() + 10 * kMicros)).ok());
+    REQUIRE(f.Put("before", value).has_value());
+    CHECK(f.Get("old") == value);
+    f.Sleep(seconds(11));
+    REQUIRE(f.Put("after", value).has_value());
+    CHECK(f.Get("old") == "-");
+    CHECK(f.Get("before") == "-");
+    CHECK(f.Get("after") == value);
+  }
+  SECTION("a process that starts afterwards knows") {
+    f.Sleep(std::chrono::milliseconds(1));
+    REQUIRE(net::SyncWait(f.process, f.store.Flush(now())).ok());
+    SimRuntime& other = f.world.AddProcess("other");
+    ClusterOptions options;
+    options.servers = f.session.cluster().options.servers;
+    store::Session session(other, store::OpenClusterState(options).value(), 16);
+    store::Store store(session, {});
+    Value read;
+    const auto got = net::SyncWait(other, store.Get("old", read));
+    REQUIRE_FALSE(got.has_value());
+    CHECK(got.error().code() == StatusCode::kNotFound);
+  }
+}
+
+}  // namespace
+}  // namespace ers::sim
