@@ -3,6 +3,8 @@
 #define ERS_PROXY_CTL_ARGUMENTS_H_
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <string>
 
 namespace ers::ctl {
@@ -15,6 +17,16 @@ inline CLI::Validator NotEmpty() {
                                        "it is empty: give a value, or "
                                        "leave the option out")
                                  : std::string();
+          },
+          ""};
+}
+
+// A range lets "nan" through.
+inline CLI::Validator IsNumber() {
+  return {[](const std::string& value) {
+            return std::isnan(std::strtod(value.c_str(), nullptr))
+                       ? std::string("it is not a number")
+                       : std::string();
           },
           ""};
 }

@@ -20,8 +20,8 @@ struct ChangeArguments {
 Ending Say(const GlobalOptions& global, const std::string& key,
            const Result<ObjectInfo>& info) {
   if (!info) return info.error();
-  if (global.json) return PrintChange(Line(ObjectJson(key, *info)));
-  return PrintChange(fmt::format("{}: {}\n", key, ObjectText(*info)));
+  if (global.json) return PrintDone(Line(ObjectJson(key, *info)));
+  return PrintDone(fmt::format("{}: {}\n", key, ObjectText(*info)));
 }
 
 Ending Update(const GlobalOptions& global, const ChangeArguments& arguments) {
@@ -61,9 +61,9 @@ Ending Remove(const GlobalOptions& global, const ChangeArguments& arguments) {
   const Status removed = (*client)->Delete(arguments.key);
   if (!removed.ok()) return removed;
   if (global.json) {
-    return PrintChange(Line({{"key", arguments.key}, {"removed", true}}));
+    return PrintDone(Line({{"key", arguments.key}, {"removed", true}}));
   }
-  return PrintChange(arguments.key + ": removed\n");
+  return PrintDone(arguments.key + ": removed\n");
 }
 
 using Action = Ending (*)(const GlobalOptions&, const ChangeArguments&);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -58,17 +59,26 @@ std::string ServersText(const ClusterInfo& info) {
       {"server", "state", "answers", "memcached", "item-max", "evicts",
        "weight", "incarnation", "last error"}};
   for (const ServerInfo& server : info.servers) {
-    rows.push_back({server.name, std::string(MemberStateName(server.state)),
-                    server.reachable ? "yes" : "NO", server.version,
-                    fmt::format("{}", server.item_size_max),
-                    server.evictions ? "yes" : "no",
-                    fmt::format("{}", server.weight),
-                    fmt::format("{}", server.incarnation), server.last_error});
+    rows.push_back(
+        {server.name, std::string(MemberStateName(server.state)),
+         server.reachable ? "yes" : "NO", server.version,
+         server.reachable ? fmt::format("{}", server.item_size_max) : "?",
+         !server.reachable  ? "?"
+         : server.evictions ? "yes"
+                            : "no",
+         fmt::format("{}", server.weight),
+         fmt::format("{}", server.incarnation), server.last_error});
   }
-  const std::string view = info.epoch == 0
-                               ? "no view yet: the first put makes one"
-                               : fmt::format("view {}, any {} servers may die",
-                                             info.epoch, info.max_parity);
+  if (info.epoch == 0) {
+    return "no view yet: the first put makes one\n\n" + Columns(rows);
+  }
+  const auto out = std::count_if(
+      info.servers.begin(), info.servers.end(), [](const ServerInfo& server) {
+        return server.state != MemberState::kFull || !server.reachable;
+      });
+  const std::string view =
+      fmt::format("view {}: {} servers may be out at once, {} are", info.epoch,
+                  info.max_parity, out);
   return view + "\n\n" + Columns(rows);
 }
 

@@ -84,15 +84,15 @@ Result<GetInfo> GetPieces(Client& client, const std::string& key,
   return *info;
 }
 
-Status Get(const GlobalOptions& global, const GetArguments& arguments) {
+Ending Get(const GlobalOptions& global, const GetArguments& arguments) {
   std::optional<ByteRange> range;
   if (!arguments.range.empty()) {
     range = ParseRange(arguments.range);
     if (!range) {
-      return {StatusCode::kInvalidArgument,
-              fmt::format("--range: '{}' is not A-B, the numbers of the first "
-                          "and the last byte, as in 0-99",
-                          arguments.range)};
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--range: '{}' is not A-B, the numbers of the "
+                                "first and the last byte, as in 0-99",
+                                arguments.range));
     }
   }
   auto client = OpenClient(global);
@@ -115,13 +115,13 @@ Status Get(const GlobalOptions& global, const GetArguments& arguments) {
     report["degraded"] = got->degraded;
     report["repaired_blocks"] = got->repaired_blocks;
     // Standard output may be the value's.
-    if (!to_stdout) return Print(Line(report));
+    if (!to_stdout) return PrintDone(Line(report));
     (void)std::fputs(Line(report).c_str(), stderr);
-    return {};
+    return Status();
   }
-  if (to_stdout) return {};
-  return Print(fmt::format("{}: {}{}\n", arguments.key, ObjectText(*got),
-                           got->degraded ? ", decoded" : ""));
+  if (to_stdout) return Status();
+  return PrintDone(fmt::format("{}: {}{}\n", arguments.key, ObjectText(*got),
+                               got->degraded ? ", decoded" : ""));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ Examples:
   ersctl stat photo --json
   tar c src | ersctl put backup -
 
-Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error.
+Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
+report could not be written.
 The options above are accepted after the command, too.)";
 
 void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
@@ -51,7 +52,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       ->type_name("M");
   app.add_option("--timeout", global.timeout_seconds,
                  "Give up after this long (default: 30)")
-      ->check(CLI::Range(0.001, 86400.0))
+      ->check(CLI::Range(0.1, 86400.0) & IsNumber())
       ->type_name("SECONDS");
   app.add_flag("--json", global.json, "Results and errors as JSON");
 }

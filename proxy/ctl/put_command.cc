@@ -60,9 +60,8 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
         options);
   }();
   if (!stored) return stored.error();
-  if (global.json) return PrintChange(Line(ObjectJson(arguments.key, *stored)));
-  return PrintChange(
-      fmt::format("{}: {}\n", arguments.key, ObjectText(*stored)));
+  if (global.json) return PrintDone(Line(ObjectJson(arguments.key, *stored)));
+  return PrintDone(fmt::format("{}: {}\n", arguments.key, ObjectText(*stored)));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ ExitCode ExitCodeOf(StatusCode code) {
       return kNoSuchObject;
     case StatusCode::kInvalidArgument:
     case StatusCode::kAlreadyThere:
+    case StatusCode::kTooLarge:
       return kBadUsage;
     default:
       return kClusterError;
@@ -28,15 +29,13 @@ ExitCode ReportError(const Ending& ending, bool json) {
   const Status& status = ending.status;
   if (status.ok()) return kDone;
   const ExitCode exit_code =
-      ending.changed ? kReportLost : ExitCodeOf(status.code());
+      ending.done ? kReportLost : ExitCodeOf(status.code());
   const std::string_view name =
-      ending.changed ? "report-lost" : StatusCodeName(status.code());
+      ending.done ? "report-lost" : StatusCodeName(status.code());
   std::string message(status.message().empty() ? name : status.message());
-  if (ending.changed) {
+  if (ending.done) {
     message = fmt::format(
-        "the change was made, do not repeat it; only its "
-        "report is lost: {}",
-        message);
+        "this is done, do not repeat it; only its report is lost: {}", message);
   }
   std::string text;
   if (json) {
@@ -118,6 +117,6 @@ Status Print(std::string_view text) {
   return !status.ok() && errno == EPIPE ? Status() : status;
 }
 
-Ending PrintChange(std::string_view text) { return {Print(text), true}; }
+Ending PrintDone(std::string_view text) { return {Print(text), true}; }
 
 }  // namespace ers::ctl

@@ -22,18 +22,18 @@ enum ExitCode {
   kNoSuchObject = 1,
   kBadUsage = 2,
   kClusterError = 3,
-  kReportLost = 4,  // the change was made, but could not be reported
+  kReportLost = 4,  // all was done, but could not be reported
 };
 ExitCode ExitCodeOf(StatusCode code);
 
-// How a command ended: with `status`, after it made its change or before.
+// How a command ended: with `status`, after it did its work or before.
 struct Ending {
   Ending(Status of) : status(std::move(of)) {}  // NOLINT: any Status is one
-  Ending(Status of, bool made_change)
-      : status(std::move(of)), changed(made_change) {}
+  Ending(Status of, bool did_its_work)
+      : status(std::move(of)), done(did_its_work) {}
 
   Status status;
-  bool changed = false;
+  bool done = false;
 };
 
 // Says on standard error what went wrong and returns the exit code. OK says
@@ -56,8 +56,8 @@ Status WriteAll(int descriptor, std::span<const std::byte> bytes,
 // A report for standard output. A reader who left early has seen what it
 // wanted: that is no error.
 Status Print(std::string_view text);
-// The report of a change that was made.
-Ending PrintChange(std::string_view text);
+// The report of a change that was made, or of a file that was written.
+Ending PrintDone(std::string_view text);
 
 }  // namespace ers::ctl
 

@@ -58,8 +58,8 @@ Ending Transition(const GlobalOptions& global,
                                  VariantOf(arguments.plan));
   }();
   if (!info) return info.error();
-  return PrintChange(global.json ? InfoJson(arguments.key, *info)
-                                 : InfoText(arguments.key, *info));
+  return PrintDone(global.json ? InfoJson(arguments.key, *info)
+                               : InfoText(arguments.key, *info));
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class BadUsageTest(CtlCase):
                 ("--expire", ["put", "kept", "f", "--expire", "soon"]),
                 ("--expire", ["put", "kept", "f", "--expire", "0"]),
                 ("--timeout", ["get", "kept", "--timeout", "0"]),
+                ("--timeout", ["get", "kept", "--timeout", "nan"]),
                 ("--max-parity", ["get", "kept", "--max-parity", "0"]),
                 ("--nonsense", ["get", "kept", "--nonsense"]),
                 ("frob", ["frob"]),
@@ -164,8 +165,14 @@ class BadUsageTest(CtlCase):
         with open(self.path("huge"), "wb") as file:
             file.truncate((256 << 20) + 1)
         self.refused(BAD_USAGE, "huge", "put", "kept", "huge")
-        self.refused(CLUSTER_ERROR, "huge", "update", "kept", "huge",
-                     "--offset", "0")
+        self.refused(BAD_USAGE, "huge", "update", "kept", "huge", "--offset",
+                     "0")
+        with open("/dev/zero", "rb") as endless:
+            result = subprocess.run(
+                [ERSCTL, "put", "kept", "-"], stdin=endless,
+                capture_output=True, env=self.environment(), cwd=self.work,
+                timeout=DEADLINE_S, check=False)
+        self.assertEqual(result.returncode, BAD_USAGE, result.stderr)
 
     def test_a_state_file_that_cannot_be(self):
         self.file("f", b"x")
@@ -207,7 +214,7 @@ class LostReportTest(CtlCase):
             for result in self.run_mute(*words, data=b"+"):
                 appended += b"+"
                 self.assertEqual(result.returncode, REPORT_LOST, result.stderr)
-                self.assertIn(b"the change was made", result.stderr)
+                self.assertIn(b"this is done", result.stderr)
                 self.check("grows", appended)
         error = json.loads(result.stderr)["error"]
         self.assertEqual(error["code"], "report-lost")
@@ -225,6 +232,13 @@ class LostReportTest(CtlCase):
         full, closed = self.run_mute("rm", "k")
         self.assertEqual(full.returncode, REPORT_LOST, full.stderr)
         self.assertEqual(closed.returncode, NOT_FOUND, closed.stderr)
+
+    def test_a_file_that_was_written_is_there(self):
+        self.put("k", b"value")
+        for result in self.run_mute("get", "k", "-o", "out"):
+            self.assertEqual(result.returncode, REPORT_LOST, result.stderr)
+            self.assertEqual(self.read("out"), b"value")
+            os.unlink(self.path("out"))
 
     def test_a_command_that_only_reads_is_bad_usage(self):
         self.put("k", b"value")
@@ -254,6 +268,16 @@ class NoHalfFileTest(CtlCase):
                      preexec_fn=small_files_only)
         self.assertEqual(self.read("out"), b"older")
         self.assertEqual(os.listdir(self.work), ["out"])
+
+
+class AliasTest(CtlCase):
+
+    def test_one_server_under_two_names(self):
+        names = self.servers.split(",")
+        port = names[0].rsplit(":", 1)[1]
+        self.refused(BAD_USAGE, "one and the same", "put", "k", "-",
+                     "--scheme", "rep:2", data=b"x",
+                     servers=f"{names[0]},{names[1]},localhost:{port}")
 
 
 class StateFileTest(CtlCase):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socketserver
 import subprocess
 import threading
@@ -110,12 +111,14 @@ class ItemLimitTest(CtlCase):
 
 class OutOfMemoryTest(CtlCase):
     up = ("-n", "6", "--memory", "4", "--item-max", "1", "--no-evict")
+    value_bytes = 1 << 20
+    scheme = ()
 
     def test_a_full_server_refuses_and_keeps_what_it_has(self):
         stored = {}
         for i in range(100):
-            key, data = f"fill-{i}", random_bytes(1 << 20, seed=i)
-            result = self.run_ctl("put", key, "-", data=data)
+            key, data = f"fill-{i}", random_bytes(self.value_bytes, seed=i)
+            result = self.run_ctl("put", key, "-", *self.scheme, data=data)
             if result.returncode != 0:
                 break
             stored[key] = data
@@ -127,9 +130,16 @@ class OutOfMemoryTest(CtlCase):
         for key, data in stored.items():
             self.check(key, data)
         # A put that replaces: the old value is still there.
-        self.refused(CLUSTER_ERROR, "", "put", "fill-0", "-",
+        self.refused(CLUSTER_ERROR, "", "put", "fill-0", "-", *self.scheme,
                      data=random_bytes(16 << 20, seed=200))
         self.check("fill-0", stored["fill-0"])
+
+
+class OutOfChunksTest(OutOfMemoryTest):
+    """Blocks that memcached makes of several chunks, and refuses late."""
+    up = ("-n", "6", "--memory", "32", "--item-max", "1", "--no-evict")
+    value_bytes = 10 << 20
+    scheme = ("--scheme", "rs:4,1")
 
 
 class OverwriteTest(CtlCase):
@@ -143,7 +153,7 @@ class OverwriteTest(CtlCase):
         self.check("again", data)
 
 
-class SlowInputTest(CtlCase):
+class SlowCallerTest(CtlCase):
 
     def put_slowly(self, *words):
         """A command whose input takes longer than its --timeout."""
@@ -158,6 +168,39 @@ class SlowInputTest(CtlCase):
             out, err = process.communicate(rest, timeout=DEADLINE_S)
         self.assertEqual(process.returncode, DONE, err)
         return first + rest
+
+    def tearDown(self):
+        # Nobody was taken for dead.
+        states = {s["state"] for s in self.ctl_json("servers")["servers"]}
+        self.assertEqual(states, {"full"})
+
+    def test_the_time_an_output_takes_is_not_the_servers(self):
+        data = random_bytes(30 << 20, seed=3)
+        self.put("long", data)
+        with subprocess.Popen(
+                [ERSCTL, "get", "long"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env=self.environment(),
+                cwd=self.work) as process:
+            got = b""
+            for _ in range(3):  # longer than a server may be silent
+                got += process.stdout.read(4 << 20)
+                time.sleep(1.3)
+            rest, err = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, DONE, err)
+        self.assertTrue(got + rest == data)
+
+    def test_a_process_that_was_stopped_blames_nobody(self):
+        with subprocess.Popen(
+                [ERSCTL, "put", "stopped", "-"], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=self.environment(), cwd=self.work) as process:
+            process.stdin.write(random_bytes(9 << 20, seed=4))
+            process.stdin.flush()
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.5)
+            process.send_signal(signal.SIGCONT)
+            _, err = process.communicate(b"end", timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, DONE, err)
 
     def test_the_time_an_input_takes_is_not_the_servers(self):
         self.check("slow", self.put_slowly("put", "slow", "-"))

@@ -350,6 +350,7 @@ void ModelServer::Stats(const Tokens& tokens, std::string& out) const {
     stat("curr_items", std::to_string(items_->size()));
   } else if (tokens.at[1] == "settings") {
     stat("evictions", options_.evictions ? "on" : "off");
+    stat("slab_chunk_max", "524288");
     stat("item_size_max", std::to_string(options_.item_size_max));
   } else {
     return Line(out, "ERROR");

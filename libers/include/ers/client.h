@@ -6,8 +6,8 @@
 //
 // Every change (Put, Update, Append, Delete, Transition) is atomic: whatever
 // dies in the middle, readers see the old object or the new one, whole.
-//   - success: it is stored on m+1 manifests and the scheme's blocks, and
-//     survives the death of any m servers;
+//   - success: it is stored, and survives while no more than m servers are
+//     out, those that were out already counted (docs/consistency.md);
 //   - kOutcomeUnknown: old or new, whole; later reads agree with each other;
 //   - any other failure: the old object stands.
 //

@@ -17,7 +17,8 @@
  * Outcome of a change (put, update, append, delete, transition), which is
  * atomic: whatever dies in the middle, readers see the old object or the new
  * one, whole.
- *   ERS_OK               stored so that it survives the death of any m servers
+ *   ERS_OK               stored, and safe while no more than m servers are out,
+ *                        those that were out already counted
  *   ERS_OUTCOME_UNKNOWN  the old or the new one, whole; later reads agree
  *   anything else        the old object stands (none, if there was none)
  * Where memory runs out inside the library, a call that only reads returns

@@ -42,10 +42,10 @@ event_base* NewBase() {
   return base;
 }
 
-class EventLoop final : public Runtime, public LoopHooks {
+class LibeventLoop final : public EventLoop, public LoopHooks {
  public:
-  EventLoop();
-  ~EventLoop() override;
+  LibeventLoop();
+  ~LibeventLoop() override;
 
   TimePoint Now() override { return std::chrono::steady_clock::now(); }
   std::int64_t WallMicros() override {
@@ -58,6 +58,12 @@ class EventLoop final : public Runtime, public LoopHooks {
                                   StreamHandler& handler) override {
     return NewSocketStream(base_, *this, endpoint, handler);
   }
+  std::unique_ptr<AcceptedStream> Adopt(int socket,
+                                        StreamHandler& handler) override {
+    return AdoptSocket(base_, *this, socket, handler);
+  }
+  std::unique_ptr<Watch> WatchReadable(int descriptor,
+                                       std::function<void()> ready) override;
   std::unique_ptr<Timer> NewTimer(std::function<void()> fire) override;
   void Defer(Deferred& deferred) override;
   void Post(std::function<void()> task) override;
@@ -128,7 +134,31 @@ class LoopTimer final : public Timer {
   event* event_;
 };
 
-EventLoop::EventLoop()
+class ReadableWatch final : public Watch {
+ public:
+  ReadableWatch(event_base* base, LoopHooks& loop, int descriptor,
+                std::function<void()> ready)
+      : loop_(loop),
+        ready_(std::move(ready)),
+        event_(
+            event_new(base, descriptor, EV_READ | EV_PERSIST, OnReady, this)) {
+    event_add(event_, nullptr);
+  }
+  ~ReadableWatch() override { event_free(event_); }
+
+ private:
+  static void OnReady(int, short, void* self) {
+    auto* watch = static_cast<ReadableWatch*>(self);
+    watch->ready_();
+    watch->loop_.AfterCallback();
+  }
+
+  LoopHooks& loop_;
+  std::function<void()> ready_;
+  event* event_;
+};
+
+LibeventLoop::LibeventLoop()
     : base_(NewBase()),
       wake_up_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       wake_up_event_(
@@ -136,7 +166,7 @@ EventLoop::EventLoop()
   event_add(wake_up_event_, nullptr);
 }
 
-EventLoop::~EventLoop() {
+LibeventLoop::~LibeventLoop() {
   // Who deferred something waits for it, also to free itself.
   RunDeferred();
   event_free(wake_up_event_);
@@ -144,11 +174,17 @@ EventLoop::~EventLoop() {
   event_base_free(base_);
 }
 
-std::unique_ptr<Timer> EventLoop::NewTimer(std::function<void()> fire) {
+std::unique_ptr<Watch> LibeventLoop::WatchReadable(
+    int descriptor, std::function<void()> ready) {
+  return std::make_unique<ReadableWatch>(base_, *this, descriptor,
+                                         std::move(ready));
+}
+
+std::unique_ptr<Timer> LibeventLoop::NewTimer(std::function<void()> fire) {
   return std::make_unique<LoopTimer>(base_, *this, std::move(fire));
 }
 
-void EventLoop::Defer(Deferred& deferred) {
+void LibeventLoop::Defer(Deferred& deferred) {
   if (deferred.queued) return;
   deferred.queued = true;
   deferred.next = nullptr;
@@ -160,7 +196,7 @@ void EventLoop::Defer(Deferred& deferred) {
   last_deferred_ = &deferred;
 }
 
-void EventLoop::RunDeferred() {
+void LibeventLoop::RunDeferred() {
   while (first_deferred_ != nullptr) {
     Deferred& deferred = *first_deferred_;
     first_deferred_ = deferred.next;
@@ -170,7 +206,7 @@ void EventLoop::RunDeferred() {
   }
 }
 
-void EventLoop::Post(std::function<void()> task) {
+void LibeventLoop::Post(std::function<void()> task) {
   {
     std::lock_guard lock(posted_mutex_);
     posted_.push_back(std::move(task));
@@ -180,8 +216,8 @@ void EventLoop::Post(std::function<void()> task) {
   [[maybe_unused]] const ssize_t written = write(wake_up_fd_, &one, sizeof one);
 }
 
-void EventLoop::OnWakeUp(int fd, short, void* self) {
-  auto& loop = *static_cast<EventLoop*>(self);
+void LibeventLoop::OnWakeUp(int fd, short, void* self) {
+  auto& loop = *static_cast<LibeventLoop*>(self);
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
   std::vector<std::function<void()>> tasks;
@@ -195,12 +231,12 @@ void EventLoop::OnWakeUp(int fd, short, void* self) {
   }
 }
 
-void EventLoop::AfterCallback() {
+void LibeventLoop::AfterCallback() {
   RunDeferred();
   if (done_ != nullptr && (*done_)()) event_base_loopbreak(base_);
 }
 
-void EventLoop::RunUntil(const std::function<bool()>& done) {
+void LibeventLoop::RunUntil(const std::function<bool()>& done) {
   assert(done_ == nullptr);
   RunDeferred();
   if (done()) return;
@@ -212,8 +248,8 @@ void EventLoop::RunUntil(const std::function<bool()>& done) {
 
 }  // namespace
 
-std::unique_ptr<Runtime> NewEventLoop() {
-  return std::make_unique<EventLoop>();
+std::unique_ptr<EventLoop> NewEventLoop() {
+  return std::make_unique<LibeventLoop>();
 }
 
 }  // namespace ers::net

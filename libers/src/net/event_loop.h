@@ -2,15 +2,43 @@
 #ifndef ERS_NET_EVENT_LOOP_H_
 #define ERS_NET_EVENT_LOOP_H_
 
+#include <functional>
 #include <memory>
 
 #include "net/runtime.h"
 
 namespace ers::net {
 
-// One per thread that runs it; Post is for any thread. Streams and timers must
-// be destroyed before their loop. Not usable in a child after fork(2).
-std::unique_ptr<Runtime> NewEventLoop();
+// A Stream to a client that was accepted. Its handler hears of no OnConnected.
+class AcceptedStream : public Stream {
+ public:
+  // Whether OnReadable is called; at first it is. Who does not want to read
+  // does not learn of the peer's leaving either.
+  virtual void WantRead(bool want) = 0;
+};
+
+// Ends the watching when destroyed.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+// What a server needs beyond a Runtime. One per thread that runs it; Post is
+// for any thread. Streams, timers and watches must be destroyed before their
+// loop. Not usable in a child after fork(2).
+class EventLoop : public Runtime {
+ public:
+  // Takes over a connected socket (and closes it with the stream); TCP_NODELAY
+  // where it is TCP. `handler` outlives the stream.
+  virtual std::unique_ptr<AcceptedStream> Adopt(int socket,
+                                                StreamHandler& handler) = 0;
+  // Calls `ready` as long as `descriptor`, which stays the caller's, can be
+  // read. `ready` may not end its own watch.
+  virtual std::unique_ptr<Watch> WatchReadable(int descriptor,
+                                               std::function<void()> ready) = 0;
+};
+
+std::unique_ptr<EventLoop> NewEventLoop();
 
 }  // namespace ers::net
 

@@ -127,6 +127,7 @@ Handshake::Step Handshake::OnSettings(const Request& reply) {
     return Break("stats settings lacks item_size_max or evictions");
   }
   facts_.item_size_max = *item_size_max;
+  facts_.slab_chunk_max = StatNumber(reply.value, "slab_chunk_max").value_or(0);
   facts_.evictions = *evictions != "off";
   return Step::kWait;
 }

@@ -14,6 +14,8 @@ constexpr Duration kLazyDelay = std::chrono::milliseconds(20);
 constexpr int kMaxLazyWaiting = 64;
 // Doublings of the backoff; more only overflow.
 constexpr int kMaxDoublings = 20;
+// A timer that fires later than this shows that its thread was away.
+constexpr Duration kStall = std::chrono::milliseconds(100);
 
 void ClearAnswer(Request& request) {
   request.outcome = Outcome::kPending;
@@ -115,8 +117,13 @@ void ServerLink::Impl::RunTurn() {
 
 void ServerLink::Impl::Connect() {
   state_ = State::kConnecting;
-  retry_timer_->Start(options_.connect_timeout);
+  AwaitConnection();
   stream_ = runtime_.Connect(endpoint_, *this);
+}
+
+void ServerLink::Impl::AwaitConnection() {
+  connecting_until_ = runtime_.Now() + options_.connect_timeout;
+  retry_timer_->Start(options_.connect_timeout);
 }
 
 void ServerLink::Impl::OnConnected() {
@@ -170,6 +177,10 @@ void ServerLink::Impl::OnHandshakeEnd() {
 
 void ServerLink::Impl::OnRetryTimer() {
   if (state_ == State::kConnecting) {
+    if (runtime_.Now() - connecting_until_ > kStall) {
+      AwaitConnection();  // the same as in OnDeadline
+      return;
+    }
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
         options_.connect_timeout);
     Fail("no connection within " + std::to_string(limit.count()) + " ms");
@@ -251,9 +262,13 @@ void ServerLink::Impl::ArmDeadline(TimePoint deadline) {
 
 // The timer is not moved when requests end: it looks again when it fires.
 void ServerLink::Impl::OnDeadline() {
-  armed_deadline_ = TimePoint::max();
+  const Duration late =
+      runtime_.Now() - std::exchange(armed_deadline_, TimePoint::max());
   // Replies that came while this thread was busy are in time.
   if (state_ == State::kUp) ReadAvailable();
+  // It was away itself, in a callback of the caller's or stopped: neither could
+  // it read nor write meanwhile, and what is open gets its time again.
+  if (late > kStall) RestartDeadlines();
   const TimePoint earliest = EarliestDeadline();
   if (earliest == TimePoint::max()) return;
   if (earliest > runtime_.Now()) {
@@ -263,15 +278,27 @@ void ServerLink::Impl::OnDeadline() {
   Fail(state_ == State::kUp ? "no reply in time" : "no connection in time");
 }
 
+template <typename Visit>
+void ServerLink::Impl::VisitOpen(const Visit& visit) const {
+  Request* sent = state_ == State::kUp ? sent_.front() : nullptr;
+  for (Request* first : {sent, waiting_.front()}) {
+    for (Request* i = first; i != nullptr; i = i->next) visit(*i);
+  }
+}
+
+void ServerLink::Impl::RestartDeadlines() {
+  const TimePoint now = runtime_.Now();
+  VisitOpen([&](Request& request) {
+    if (request.deadline == TimePoint::max()) return;
+    request.deadline = now + TimeoutOf(request);
+  });
+}
+
 TimePoint ServerLink::Impl::EarliestDeadline() const {
   TimePoint earliest = TimePoint::max();
-  const Request* sent = state_ == State::kUp ? sent_.front() : nullptr;
-  for (const Request* first :
-       {sent, static_cast<const Request*>(waiting_.front())}) {
-    for (const Request* i = first; i != nullptr; i = i->next) {
-      earliest = std::min(earliest, i->deadline);
-    }
-  }
+  VisitOpen([&earliest](const Request& request) {
+    earliest = std::min(earliest, request.deadline);
+  });
   return earliest;
 }
 

@@ -41,6 +41,8 @@ struct ServerFacts {
   std::string boot_mark;
   std::string version;
   std::uint64_t item_size_max = 1 << 20;
+  // Larger items are made of several chunks.
+  std::uint64_t slab_chunk_max = 0;
   bool evictions = true;
 };
 

@@ -73,6 +73,10 @@ class ServerLink::Impl : private StreamHandler {
   void OnDeadline();
   void ArmDeadline(TimePoint deadline);
   TimePoint EarliestDeadline() const;
+  template <typename Visit>
+  void VisitOpen(const Visit& visit) const;
+  void RestartDeadlines();
+  void AwaitConnection();
 
   void RunTurn();
   void WantTurn();
@@ -87,6 +91,7 @@ class ServerLink::Impl : private StreamHandler {
   int ReadPieces(iovec* pieces, std::size_t* straight);
   bool TakeBytes(std::string_view bytes);
   void OnReplyEnd();
+  bool MayBeQuiet(const Request& request) const;
   void AppendFence();
   bool OnFenceReply();
   Request& PopSent();
@@ -121,6 +126,7 @@ class ServerLink::Impl : private StreamHandler {
   std::unique_ptr<Timer> lazy_timer_;
   int lazy_waiting_ = 0;  // requests since the last write
   TimePoint armed_deadline_ = TimePoint::max();
+  TimePoint connecting_until_;
   Handshake handshake_;
 
   // A request is in one of these: not a byte written; in the batch or written,

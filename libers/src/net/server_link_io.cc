@@ -17,6 +17,9 @@ constexpr int kMaxReadPieces = 64;
 // Reads per callback: other connections want their turn.
 constexpr int kReadsPerTurn = 32;
 
+// More than memcached's header of an item.
+constexpr std::size_t kItemOverhead = 128;
+
 // Is its answer the fence's?
 bool BehindFence(const Request& request) {
   return request.quiet_run != nullptr || request.verb == Verb::kFence;
@@ -49,6 +52,7 @@ void ServerLink::Impl::FillBatch() {
       request.deadline = runtime_.Now() + TimeoutOf(request);
       ArmDeadline(request.deadline);
     }
+    if (!MayBeQuiet(request)) request.quiet_run = nullptr;
     if (quiet != nullptr && (request.quiet_run != quiet->quiet_run ||
                              request.verb != quiet->verb)) {
       AppendFence();
@@ -62,6 +66,16 @@ void ServerLink::Impl::FillBatch() {
     ++counters_.requests;
   }
   if (quiet != nullptr) AppendFence();
+}
+
+// A set of a chunked item that finds no memory for one of its chunks is refused
+// without a word if it is quiet: memcached 1.6 takes the refusal for an answer
+// that need not be given.
+bool ServerLink::Impl::MayBeQuiet(const Request& request) const {
+  if (request.verb != Verb::kSet) return true;
+  std::uint64_t bytes = kItemOverhead + request.key.size();
+  for (const iovec& piece : request.body) bytes += piece.iov_len;
+  return bytes <= facts_.slab_chunk_max;
 }
 
 void ServerLink::Impl::AppendFence() {

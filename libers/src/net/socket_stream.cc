@@ -64,7 +64,7 @@ std::vector<Address> Resolve(const Endpoint& endpoint, std::string* reason) {
   return addresses;
 }
 
-class SocketStream final : public Stream {
+class SocketStream final : public AcceptedStream {
  public:
   SocketStream(event_base* base, LoopHooks& loop, const Endpoint& endpoint,
                StreamHandler& handler)
@@ -75,6 +75,18 @@ class SocketStream final : public Stream {
         addresses_(Resolve(endpoint, &reason_)) {
     ConnectNext();
   }
+  SocketStream(event_base* base, LoopHooks& loop, int socket,
+               StreamHandler& handler)
+      : base_(base),
+        loop_(loop),
+        handler_(handler),
+        failure_event_(event_new(base, -1, 0, OnFailure, this)),
+        connected_(true),
+        fd_(socket) {
+    SetNoDelay();
+    MakeEvents();
+    event_add(read_event_, nullptr);
+  }
   ~SocketStream() override {
     CloseSocket();
     event_free(failure_event_);
@@ -83,6 +95,7 @@ class SocketStream final : public Stream {
   ssize_t ReadV(const iovec* pieces, int count) override;
   ssize_t WriteV(const iovec* pieces, int count) override;
   void WantWrite(bool want) override;
+  void WantRead(bool want) override;
 
  private:
   static void OnFailure(int, short, void* self);
@@ -93,6 +106,8 @@ class SocketStream final : public Stream {
   bool StartConnect(const Address& address);
   void OnConnectEnd();
   void CloseSocket();
+  void SetNoDelay();
+  void MakeEvents();
 
   event_base* base_;
   LoopHooks& loop_;
@@ -132,21 +147,27 @@ bool SocketStream::StartConnect(const Address& address) {
     reason_ = ErrnoText(errno);
     return false;
   }
-  if (family != AF_UNIX) {
-    // A stream without it still works, only slower.
-    const int on = 1;
-    setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
+  if (family != AF_UNIX) SetNoDelay();
   const auto* target = reinterpret_cast<const sockaddr*>(&address.storage);
   if (connect(fd_, target, address.size) != 0 && errno != EINPROGRESS) {
     reason_ = ErrnoText(errno);
     return false;
   }
+  MakeEvents();
+  event_add(write_event_, nullptr);
+  return true;
+}
+
+// A stream without it still works, only slower; a unix socket has none.
+void SocketStream::SetNoDelay() {
+  const int on = 1;
+  setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+void SocketStream::MakeEvents() {
   read_event_ = event_new(base_, fd_, EV_READ | EV_PERSIST, OnReadEvent, this);
   write_event_ =
       event_new(base_, fd_, EV_WRITE | EV_PERSIST, OnWriteEvent, this);
-  event_add(write_event_, nullptr);
-  return true;
 }
 
 void SocketStream::OnConnectEnd() {
@@ -220,7 +241,21 @@ void SocketStream::WantWrite(bool want) {
   }
 }
 
+void SocketStream::WantRead(bool want) {
+  if (want) {
+    event_add(read_event_, nullptr);
+  } else {
+    event_del(read_event_);
+  }
+}
+
 }  // namespace
+
+std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, LoopHooks& loop,
+                                            int socket,
+                                            StreamHandler& handler) {
+  return std::make_unique<SocketStream>(base, loop, socket, handler);
+}
 
 std::unique_ptr<Stream> NewSocketStream(event_base* base, LoopHooks& loop,
                                         const Endpoint& endpoint,

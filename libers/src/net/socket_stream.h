@@ -1,10 +1,11 @@
-// NewSocketStream: a Stream over a TCP or unix socket on libevent.
+// Streams over TCP and unix sockets on libevent.
 #ifndef ERS_NET_SOCKET_STREAM_H_
 #define ERS_NET_SOCKET_STREAM_H_
 
 #include <memory>
 
 #include "net/endpoint.h"
+#include "net/event_loop.h"
 #include "net/runtime.h"
 
 struct event_base;
@@ -27,6 +28,10 @@ class LoopHooks {
 std::unique_ptr<Stream> NewSocketStream(event_base* base, LoopHooks& loop,
                                         const Endpoint& endpoint,
                                         StreamHandler& handler);
+
+// See EventLoop::Adopt. `base`, `loop` and `handler` outlive the stream.
+std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, LoopHooks& loop,
+                                            int socket, StreamHandler& handler);
 
 }  // namespace ers::net
 

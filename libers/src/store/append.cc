@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -124,9 +126,13 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   }
   if (!status.ok()) co_return Fail(std::move(status));
   const ChangeId base_id = base->manifest->id;
-  const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
-    if (living == nullptr || living->id != base_id) return Verdict::kRestart;
-    return Verdict::kGoOn;
+  const Check check = [base_id,
+                       key](const Manifest* living) -> Result<Verdict> {
+    if (living == nullptr) {
+      return Fail(StatusCode::kNotFound,
+                  fmt::format("key '{}' holds no object any more", key));
+    }
+    return living->id == base_id ? Verdict::kGoOn : Verdict::kRestart;
   };
   const ChangeOutcome outcome =
       co_await CommitChange(session_, current.chain(), std::move(next),

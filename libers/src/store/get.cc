@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/batch.h"
+#include "store/get_outcome.h"
 #include "store/home_chain.h"
 #include "store/object_reader.h"
 #include "store/store.h"
@@ -16,34 +17,6 @@ namespace {
 
 using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
-
-// How often a GET starts over because the object changed under it.
-constexpr int kRestarts = 16;
-
-GetInfo GetInfoOf(const Manifest& manifest, const ReadOutcome& read) {
-  GetInfo info;
-  static_cast<ObjectInfo&>(info) = InfoOf(manifest);
-  info.degraded = read.degraded;
-  info.repaired_blocks = read.repaired;
-  return info;
-}
-
-Status Miss(std::string_view key) {
-  return {StatusCode::kNotFound, fmt::format("key '{}' holds no object", key)};
-}
-
-Status ChangedInMidStream(std::string_view key) {
-  return {StatusCode::kConflict,
-          fmt::format("key '{}' was changed while its value was handed out; "
-                      "what came is a part of the old one: read it again",
-                      key)};
-}
-
-Status KeptChanging(std::string_view key) {
-  return {StatusCode::kUnavailable,
-          fmt::format("key '{}' changes faster than it can be read: try again",
-                      key)};
-}
 
 // Bytes [offset, offset + length) of the value, cut at its end.
 struct Range {
@@ -74,10 +47,14 @@ struct Attempt {
   ReadOutcome read;
 };
 
+// No limit for values that are read in one piece.
+constexpr std::uint64_t kAnyLength = kMaxValueBytes;
+
 // Asks the judge and, by the manifest of last time, for the blocks, in one
 // round trip.
 Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
-                              ManifestPtr believed, Range asked, Value& value) {
+                              ManifestPtr believed, Range asked,
+                              std::uint64_t most, Value& value) {
   Attempt attempt;
   HomeChain::JudgeRequest judge;
   Status status = chain.BeginReadJudge(judge);
@@ -85,7 +62,8 @@ Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
   Batch batch(session.runtime());
   batch.Submit(session.link(judge.member), judge.request);
   net::Latch latch(session.runtime());
-  const bool blocks = believed && !believed->is_inline;
+  const bool blocks =
+      believed && !believed->is_inline && believed->length <= most;
   std::optional<ObjectMap> map;
   if (blocks) {
     Result<Range> range = asked.Within(believed->length);
@@ -122,23 +100,27 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
 }
 
 Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
-                               Range asked, Value& value) {
+                               Range asked, std::uint64_t most, Value& value) {
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session, key);
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
-  for (int i = 0; i < kRestarts; ++i) {
+  for (int i = 0; i < kGetRestarts; ++i) {
     Result<Attempt> attempt =
-        co_await TryRead(session, chain, believed, asked, value);
+        co_await TryRead(session, chain, believed, asked, most, value);
     if (!attempt) co_return Fail(attempt.error());
     const ManifestPtr current = attempt->current;
     if (!current) {
       session.manifests().Erase(key);
-      co_return Fail(Miss(key));
+      co_return Fail(GetMiss(key));
     }
     session.manifests().Insert(current);
     if (current->is_inline) co_return FromInline(*current, asked, value);
+    if (current->length > most) {
+      value.Resize(0);
+      co_return GetInfoOf(*current, ReadOutcome());
+    }
     const Result<Range> range = asked.Within(current->length);
     if (!range) co_return Fail(range.error());
     if (attempt->trusted && attempt->read.status.ok()) {
@@ -152,13 +134,21 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
     if (attempt->trusted) short_before = current->id;
     believed = current;
   }
-  co_return Fail(KeptChanging(key));
+  co_return Fail(GetKeptChanging(key));
 }
 
 }  // namespace
 
 Task<Result<GetInfo>> Store::Get(std::string_view key, Value& value) {
-  Result<GetInfo> info = co_await GetBytes(session_, key, Range(), value);
+  Result<GetInfo> info =
+      co_await GetBytes(session_, key, Range(), kAnyLength, value);
+  if (!info) value.Resize(0);
+  co_return info;
+}
+
+Task<Result<GetInfo>> Store::GetUpTo(std::string_view key, std::uint64_t most,
+                                     Value& value) {
+  Result<GetInfo> info = co_await GetBytes(session_, key, Range(), most, value);
   if (!info) value.Resize(0);
   co_return info;
 }
@@ -167,112 +157,10 @@ Task<Result<GetInfo>> Store::GetRange(std::string_view key,
                                       std::uint64_t offset,
                                       std::uint64_t length, Value& value) {
   const Range range{offset, length};
-  Result<GetInfo> info = co_await GetBytes(session_, key, range, value);
+  Result<GetInfo> info =
+      co_await GetBytes(session_, key, range, kAnyLength, value);
   if (!info) value.Resize(0);
   co_return info;
-}
-
-namespace {
-
-// One group of a stream: read ahead while the one before is handed out.
-struct StreamedGroup {
-  Value buffer;
-  ReadOutcome outcome;
-  std::optional<net::Latch> latch;
-
-  void Start(Session& session, const ObjectMap& map, int group) {
-    const Range range{map.GroupOffset(group), map.GroupLength(group)};
-    latch.emplace(session.runtime(), 1);
-    if (!buffer.Resize(range.length)) {
-      outcome.status =
-          Status(StatusCode::kNoMemory, "no memory for a group's buffer");
-      latch->CountDown();
-      return;
-    }
-    net::Spawn(ReadBlocks(session, map, range, buffer.data(), outcome, *latch));
-  }
-};
-
-using Begin = std::function<void(const GetInfo&)>;
-
-// Hands the groups out in order. `started` is set once the sink saw a byte.
-Task<ReadOutcome> StreamGroups(Session& session, const ObjectMap& map,
-                               const Begin& begin, const Sink& sink,
-                               bool& started) {
-  ReadOutcome all;
-  StreamedGroup slots[2];
-  slots[0].Start(session, map, 0);
-  for (int group = 0; group < map.groups(); ++group) {
-    StreamedGroup& slot = slots[group % 2];
-    co_await *slot.latch;
-    if (group + 1 < map.groups() && slot.outcome.status.ok()) {
-      slots[(group + 1) % 2].Start(session, map, group + 1);
-    }
-    all.degraded |= slot.outcome.degraded;
-    all.repaired += slot.outcome.repaired;
-    all.status = slot.outcome.status;
-    if (all.status.ok()) {
-      if (!std::exchange(started, true)) {
-        begin(GetInfoOf(map.manifest(), all));
-      }
-      all.status = sink(slot.buffer.bytes());
-    }
-    if (!all.status.ok()) {
-      StreamedGroup& other = slots[(group + 1) % 2];
-      if (other.latch) co_await *other.latch;
-      break;
-    }
-  }
-  co_return all;
-}
-
-// A stream that has begun ended with `failure`: because of a change?
-Task<Status> WhyBroken(HomeChain& chain, const Manifest& streamed,
-                       Status failure) {
-  if (failure.code() != StatusCode::kNotFound &&
-      failure.code() != StatusCode::kCorruption) {
-    co_return failure;
-  }
-  const Result<ManifestPtr> now = co_await chain.ReadJudge();
-  if (now && (!*now || (*now)->id != streamed.id)) {
-    co_return ChangedInMidStream(streamed.key);
-  }
-  co_return failure;
-}
-
-}  // namespace
-
-Task<Result<GetInfo>> Store::GetTo(std::string_view key, const Begin& begin,
-                                   const Sink& sink) {
-  Status status = co_await EnsureViewFor(session_, key);
-  if (!status.ok()) co_return Fail(std::move(status));
-  HomeChain chain(session_, key);
-  ChangeId failed_before;
-  for (int i = 0; i < kRestarts; ++i) {
-    Result<ManifestPtr> current = co_await chain.ReadJudge();
-    if (!current) co_return Fail(current.error());
-    if (!*current) co_return Fail(Miss(key));
-    const Manifest& manifest = **current;
-    if (manifest.is_inline) {
-      begin(GetInfoOf(manifest, ReadOutcome()));
-      status = sink(std::as_bytes(std::span(manifest.value)));
-      if (!status.ok()) co_return Fail(std::move(status));
-      co_return GetInfoOf(manifest, ReadOutcome());
-    }
-    const ObjectMap map(*current);
-    bool started = false;
-    const ReadOutcome read =
-        co_await StreamGroups(session_, map, begin, sink, started);
-    if (read.status.ok()) co_return GetInfoOf(manifest, read);
-    if (manifest.id == failed_before) co_return Fail(read.status);
-    // The manifest gets a second look: blocks of an object that changed
-    // meanwhile are gone by right.
-    if (started) {
-      co_return Fail(co_await WhyBroken(chain, manifest, read.status));
-    }
-    failed_before = manifest.id;
-  }
-  co_return Fail(KeptChanging(key));
 }
 
 }  // namespace ers::store

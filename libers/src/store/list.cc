@@ -5,8 +5,8 @@
 #include <charconv>
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,8 +44,15 @@ std::string Unescape(std::string_view text) {
   return out;
 }
 
-// "key=<escaped> exp=..." lines: the keys that may hold manifests.
-void CollectKeys(std::string_view dump, std::set<std::string>& items) {
+// Manifests of keys that begin like our own items go under a hash of the key.
+bool IsHashedName(std::string_view item) {
+  return item.starts_with(std::string(kReservedPrefix) + "k");
+}
+
+// "key=<escaped> exp=..." lines: the items that may be manifests, each with a
+// member that holds it.
+using Items = std::map<std::string, int>;
+void CollectKeys(std::string_view dump, int member, Items& items) {
   constexpr std::string_view kField = "key=";
   while (!dump.empty()) {
     const std::size_t end = std::min(dump.find('\n'), dump.size());
@@ -54,21 +61,39 @@ void CollectKeys(std::string_view dump, std::set<std::string>& items) {
     if (!line.starts_with(kField)) continue;
     line.remove_prefix(kField.size());
     std::string key = Unescape(line.substr(0, line.find(' ')));
-    const bool own = key.starts_with(kReservedPrefix) &&
-                     !key.starts_with(std::string(kReservedPrefix) + "k");
-    if (!own) items.insert(std::move(key));
+    const bool own = key.starts_with(kReservedPrefix) && !IsHashedName(key);
+    if (!own) items.emplace(std::move(key), member);
   }
 }
 
 // The item's manifest on any of the members that dumped it names the key.
 struct Listed {
   std::string item;
+  int member = 0;
   std::shared_ptr<const Manifest> manifest;
   Status status;
 };
 
+// The key of the manifest under a hashed name; empty where it is gone.
+Task<std::string> KeyBehind(Session& session, const Listed& listed) {
+  net::Request read;
+  read.verb = net::Verb::kGet;
+  read.key = listed.item;
+  Batch batch(session.runtime());
+  batch.Submit(session.link(listed.member), read);
+  co_await batch;
+  const Result<Manifest> manifest = DecodeManifest(read.value);
+  co_return manifest ? manifest->key : std::string();
+}
+
 Task<void> Look(Session& session, Listed& listed, net::Latch& latch) {
-  HomeChain chain(session, listed.item);
+  std::string key = listed.item;
+  if (IsHashedName(key)) key = co_await KeyBehind(session, listed);
+  if (key.empty()) {
+    latch.CountDown();
+    co_return;
+  }
+  HomeChain chain(session, key);
   Result<std::shared_ptr<const Manifest>> manifest = co_await chain.ReadJudge();
   if (manifest) {
     listed.manifest = std::move(*manifest);
@@ -124,7 +149,7 @@ std::string Failure(const Session& session, const MemberDump& dump) {
                      dump.request.value);
 }
 
-Task<Status> Dump(Session& session, std::set<std::string>& items) {
+Task<Status> Dump(Session& session, Items& items) {
   const std::shared_ptr<const View> view = session.view();
   Dumps dumps;
   dumps.needed = session.members() - view->max_parity;
@@ -148,7 +173,7 @@ Task<Status> Dump(Session& session, std::set<std::string>& items) {
   co_await latch;
   for (const MemberDump& dump : dumps.members) {
     if (dump.request.outcome == net::Outcome::kOk) {
-      CollectKeys(dump.request.value, items);
+      CollectKeys(dump.request.value, dump.link->member(), items);
       continue;
     }
     ++silent;
@@ -168,7 +193,7 @@ Task<Status> Store::List(
     const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
   Status status = co_await EnsureView(session_, 0);
   if (status.code() == StatusCode::kNotFound) co_return Status();
-  std::set<std::string> items;
+  Items items;
   if (status.ok()) status = co_await Dump(session_, items);
   if (!status.ok()) co_return status;
   for (auto at = items.begin(); at != items.end();) {
@@ -176,7 +201,8 @@ Task<Status> Store::List(
     net::Latch latch(session_.runtime());
     for (; at != items.end() && batch.size() < kKeysAtOnce; ++at) {
       Listed& listed = batch.emplace_back();
-      listed.item = *at;
+      listed.item = at->first;
+      listed.member = at->second;
       latch.Add();
       net::Spawn(Look(session_, listed, latch));
     }

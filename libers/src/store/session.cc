@@ -43,7 +43,7 @@ std::string Session::Describe(const net::ServerLink& link) const {
     const std::shared_ptr<const View> now = view();
     const bool out =
         now && now->members[link.member()].state == MemberState::kDown;
-    error = out ? "it has left the view and was not filled since" : "no answer";
+    error = out ? "it has left the view" : "no answer";
   }
   return fmt::format("{}: {}", names_[link.member()], error);
 }
@@ -81,10 +81,9 @@ bool Session::Accept(int member, const net::ServerFacts& facts,
   const std::string& known = now->members[member].boot_mark;
   if (known == facts.boot_mark) return true;
   *why = known.empty()
-             ? "it was not there when the cluster was first used, and has not "
-               "been filled since"
-             : "it was restarted and has lost its memory; it stays out until "
-               "it is filled again";
+             ? "it was not there when the cluster was first used, and stays out"
+             : "it was restarted and has lost its memory; it stays out "
+               "(docs/operations.md, When a server dies)";
   return false;
 }
 

@@ -34,6 +34,18 @@ struct Rewritten {
   std::optional<std::int64_t> expiry;  // Unix seconds; empty: as it was
 };
 
+// Called once, before the first byte of a value that is streamed.
+using StreamBegin = std::function<void(const GetInfo&)>;
+// Takes the next piece. A failure ends the stream with it.
+using AsyncSink = std::function<net::Task<Status>(Value piece)>;
+
+// How a value is streamed: in pieces of about so many bytes (at least a block),
+// so many of them in memory at a time.
+struct StreamWindow {
+  std::uint64_t piece_bytes;
+  int pieces;
+};
+
 // The operations of ers::Client (same outcomes), as tasks of one loop. Any
 // number may run at the same time; arguments outlive the task; callbacks run
 // on the loop thread and must not wait. Loop thread only.
@@ -57,9 +69,17 @@ class Store {
   net::Task<Result<GetInfo>> GetRange(std::string_view key,
                                       std::uint64_t offset,
                                       std::uint64_t length, Value& value);
-  net::Task<Result<GetInfo>> GetTo(
-      std::string_view key, const std::function<void(const GetInfo&)>& begin,
-      const Sink& sink);
+  // The value if it has at most `most` bytes; else only what it is, with
+  // `value` empty.
+  net::Task<Result<GetInfo>> GetUpTo(std::string_view key, std::uint64_t most,
+                                     Value& value);
+  net::Task<Result<GetInfo>> GetTo(std::string_view key,
+                                   const StreamBegin& begin, const Sink& sink);
+  // The same for a sink that may take its time; no more than the window is
+  // read ahead of it.
+  net::Task<Result<GetInfo>> Stream(std::string_view key, StreamWindow window,
+                                    const StreamBegin& begin,
+                                    const AsyncSink& sink);
   net::Task<Result<ObjectInfo>> Update(std::string_view key,
                                        std::uint64_t offset,
                                        std::span<const std::byte> bytes);

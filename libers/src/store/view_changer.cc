@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -96,6 +97,20 @@ View FirstView(Session& session, int max_parity, std::uint64_t epoch) {
   return view;
 }
 
+// Two names of one server would be taken for two servers.
+Status CheckDistinct(const View& view) {
+  std::map<std::string_view, std::string_view> names;
+  for (const Member& member : view.members) {
+    if (member.boot_mark.empty()) continue;
+    const auto [other, fresh] = names.emplace(member.boot_mark, member.name);
+    if (fresh) continue;
+    return {StatusCode::kInvalidArgument,
+            fmt::format("{} and {} are one and the same server: list it once",
+                        other->second, member.name)};
+  }
+  return {};
+}
+
 Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
                                int max_parity, std::uint64_t epoch) {
   const int members = session.members();
@@ -114,6 +129,8 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
                                records.silent, members - max_parity));
   }
   const View view = FirstView(session, max_parity, epoch);
+  const Status distinct = CheckDistinct(view);
+  if (!distinct.ok()) co_return Fail(distinct);
   if (view.NotFull() > max_parity) {
     co_return Fail(StatusCode::kUnavailable,
                    "servers went away while the cluster was set up: try again");

@@ -90,6 +90,9 @@ class FakeRuntime final : public net::Runtime {
     now_ = end;
   }
 
+  // Time goes on while the thread is away: nothing happens, timers are late.
+  void Stall(net::Duration duration) { now_ += duration; }
+
  private:
   struct FakeTimer final : net::Timer {
     FakeTimer(FakeRuntime& in, std::function<void()> what)

@@ -26,7 +26,7 @@ constexpr char kFacts[] =
     "VERSION 1.6.18\r\n"
     "STAT pid 7\r\nSTAT uptime 40\r\nSTAT time 1040\r\nEND\r\n"
     "STAT maxbytes 1\r\nSTAT evictions off\r\nSTAT item_size_max 2097152\r\n"
-    "END\r\n";
+    "STAT slab_chunk_max 1000\r\nEND\r\n";
 constexpr char kNonce[] = "VA 4 c9 f0 t-1 s4\r\nabcd\r\n";
 
 // Answers the greeting once; after that the test is the server.
@@ -330,6 +330,22 @@ TEST_CASE("quiet requests are answered together, by a fence") {
   CHECK(first.ends + second.ends + get.ends + third.ends == 4);
 }
 
+TEST_CASE("a chunked item is never stored quietly: its refusal would be lost") {
+  Fixture f;  // of a server whose slab_chunk_max is 1000
+  Wire& wire = f.Up();
+  Call small(Verb::kSet, "k");
+  Call chunked(Verb::kSet, "k");
+  const std::string fits(800, 'v');
+  const std::string too_long(1000, 'v');
+  small.Body(fits).quiet_run = &f;
+  chunked.Body(too_long).quiet_run = &f;
+  f.link->Submit(small);
+  f.link->Submit(chunked);
+  f.runtime.Settle();
+  CHECK(wire.received.find("ms k 800 T0 F0 q\r\n") != std::string::npos);
+  CHECK(wire.received.find("ms k 1000 T0 F0\r\n") != std::string::npos);
+}
+
 TEST_CASE("quiet deletes and quiet stores do not share a fence") {
   // memcached 1.6.18 answers a quiet delete of nothing, newer ones do not.
   const bool told = GENERATE(true, false);
@@ -533,6 +549,33 @@ TEST_CASE("a late reply fails the connection at its deadline, not before") {
     f.runtime.Pass(std::chrono::seconds(100));
     CHECK(later.outcome == Outcome::kMiss);
     CHECK(f.link->state() == State::kUp);
+  }
+}
+
+TEST_CASE("the time that the thread itself is away is not the server's") {
+  Fixture f;
+  SECTION("for a reply") {
+    f.Up();
+    Call get(Verb::kGet, "a");
+    f.link->Submit(get);
+    f.runtime.Settle();
+    f.runtime.Stall(std::chrono::seconds(5));
+    f.runtime.Pass(std::chrono::milliseconds(999));
+    CHECK(get.ends == 0);
+    f.runtime.Pass(std::chrono::milliseconds(1));
+    CHECK(get.outcome == Outcome::kLost);
+  }
+  SECTION("for a connection") {
+    f.runtime.on_connect = [](Wire& wire) { wire.silent = true; };
+    Call get(Verb::kGet, "a");
+    f.link->Submit(get);
+    f.runtime.Settle();
+    f.runtime.Stall(std::chrono::seconds(5));
+    f.runtime.Pass(std::chrono::milliseconds(400));
+    CHECK(get.ends == 0);
+    CHECK(f.link->state() == State::kConnecting);
+    f.runtime.Pass(std::chrono::seconds(1));
+    CHECK(get.outcome == Outcome::kNotSent);
   }
 }
 
