@@ -40,12 +40,12 @@ struct ItemInfo {
 
 struct Reply {
   Outcome outcome = Outcome::kDone;
-  ItemInfo item;             // kDone of kGet, kStore (cas), kArithmetic, ...
+  ItemInfo item = {};        // kDone of kGet, kStore (cas), kArithmetic, ...
   std::uint64_t number = 0;  // kDone of kArithmetic
   // kClientError, kServerError: one line without the word before it; line ends
   // in it become blanks. kVersion: the version. kStats: a line of its own in
   // place of the end of a list ("RESET", "OK"); binary ends the list.
-  std::string_view text;
+  std::string_view text = {};
 };
 
 // All functions append to `out`, and append nothing where the style of the
