@@ -24,6 +24,8 @@ ALLOWED = (
     ("libers/include/ers/a.h", "stdint.h"),
     ("eval/a.cc", "analysis/counts.h"),
     ("proxy/a.cc", "sys/socket.h"),
+    ("proxy/a.cc", "ers/client.h"),
+    ("proxy/protocol/a.cc", "protocol/request.h"),
 )
 
 FORBIDDEN = (
@@ -50,6 +52,8 @@ FORBIDDEN = (
     ("libers/include/ers/a.h", "fmt/format.h"),
     ("libers/include/ers/a.h", "sys/socket.h"),
     ("proxy/a.cc", "analysis/counts.h"),
+    ("proxy/protocol/a.cc", "sys/socket.h"),
+    ("proxy/protocol/a.h", "ers/client.h"),
     ("analysis/a.cc", "eval/a.h"),
 )
 

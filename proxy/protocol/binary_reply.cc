@@ -1,0 +1,104 @@
+// Replies of the binary protocol.
+#include "protocol/binary.h"
+#include "protocol/reply_writers.h"
+
+namespace ers::proxy {
+namespace {
+
+constexpr int kFlagsBytes = 4;
+constexpr int kNumberBytes = 8;
+
+// memcached tells a failed add or replace in the words of their conditions.
+BinaryStatus NotStored(const Request& request) {
+  if (request.verb == Verb::kStore) {
+    if (request.mode == StoreMode::kAdd) return BinaryStatus::kExists;
+    if (request.mode == StoreMode::kReplace) return BinaryStatus::kNotFound;
+  }
+  return BinaryStatus::kNotStored;
+}
+
+void AppendMiss(const Request& request, std::string& out) {
+  if (request.verb == Verb::kGet) {
+    if (request.style.quiet) return;
+    if (request.style.with_key) {
+      AppendBinaryPacket(
+          request.style,
+          {.status = BinaryStatus::kNotFound, .key = request.key}, out);
+      return;
+    }
+  }
+  AppendBinaryError(request.style, BinaryStatus::kNotFound, "", out);
+}
+
+void AppendDone(const Request& request, const Reply& reply, std::string& out) {
+  if (request.style.quiet) return;
+  BinaryPacket packet;
+  std::string body;
+  switch (request.verb) {
+    case Verb::kTouch:
+      packet.cas = reply.item.cas;
+      AppendBinaryNumber(reply.item.client_flags, kFlagsBytes, body);
+      packet.extras = body;
+      AppendBinaryPacket(request.style, packet, out);
+      return;
+    case Verb::kStore:
+      packet.cas = reply.item.cas;
+      break;
+    case Verb::kArithmetic:
+      packet.cas = reply.item.cas;
+      AppendBinaryNumber(reply.number, kNumberBytes, body);
+      break;
+    case Verb::kVersion:
+      body = reply.text;
+      break;
+    default:
+      break;
+  }
+  packet.value_bytes = body.size();
+  AppendBinaryPacket(request.style, packet, out);
+  out += body;
+}
+
+}  // namespace
+
+void AppendBinaryReply(const Request& request, const Reply& reply,
+                       std::string& out) {
+  const ReplyStyle& style = request.style;
+  switch (reply.outcome) {
+    case Outcome::kDone:
+      return AppendDone(request, reply, out);
+    case Outcome::kNotFound:
+      return AppendMiss(request, out);
+    case Outcome::kNotStored:
+    case Outcome::kAlreadyThere:
+      return AppendBinaryError(style, NotStored(request), "", out);
+    case Outcome::kExists:
+      return AppendBinaryError(style, BinaryStatus::kExists, "", out);
+    case Outcome::kNotNumber:
+      return AppendBinaryError(style, BinaryStatus::kNotNumber, "", out);
+    case Outcome::kTooLarge:
+      return AppendBinaryError(style, BinaryStatus::kTooLarge, "", out);
+    case Outcome::kNoMemory:
+      return AppendBinaryError(style, BinaryStatus::kNoMemory, "", out);
+    case Outcome::kClientError:
+      return AppendBinaryError(style, BinaryStatus::kInvalid, reply.text, out);
+    case Outcome::kServerError:
+      return AppendBinaryError(style, BinaryStatus::kInternal, reply.text, out);
+  }
+}
+
+void AppendBinaryValueHeader(const Request& request, const ItemInfo& item,
+                             std::string& out) {
+  std::string extras;
+  AppendBinaryNumber(item.client_flags, kFlagsBytes, extras);
+  AppendBinaryPacket(
+      request.style,
+      {.cas = item.cas,
+       .extras = extras,
+       .key = request.style.with_key ? std::string_view(request.key)
+                                     : std::string_view(),
+       .value_bytes = item.bytes},
+      out);
+}
+
+}  // namespace ers::proxy

@@ -1,0 +1,31 @@
+// ParseCommandLine: a line of the text or meta protocol as a Request.
+#ifndef ERS_PROXY_PROTOCOL_COMMAND_LINE_H_
+#define ERS_PROXY_PROTOCOL_COMMAND_LINE_H_
+
+#include <string_view>
+
+#include "protocol/parsed.h"
+#include "protocol/request.h"
+#include "protocol/words.h"
+
+namespace ers::proxy {
+
+// `line` is without its line end. `request` must be as constructed; it is
+// unspecified after an error. Errors are those of memcached 1.6.18, word for
+// word, but for commands that only this proxy has or refuses. Any thread.
+[[nodiscard]] Parsed ParseCommandLine(std::string_view line,
+                                      const Limits& limits, Request& request);
+
+// The bytes of the word that make a line a get with keys: such a line may be
+// of any length. `line` may be its beginning only.
+[[nodiscard]] bool IsGetLine(std::string_view line);
+
+// Commands by family; each takes lines that begin with its own words only.
+[[nodiscard]] Parsed ParseMeta(const Words& words, const Limits& limits,
+                               Request& request);
+[[nodiscard]] Parsed ParseErs(std::string_view line, const Words& words,
+                              const Limits& limits, Request& request);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_PROTOCOL_COMMAND_LINE_H_

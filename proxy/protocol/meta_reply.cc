@@ -1,0 +1,164 @@
+// Replies of the meta protocol.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "protocol/base64.h"
+#include "protocol/reply_writers.h"
+
+namespace ers::proxy {
+namespace {
+
+void AppendKey(const Request& request, std::string& out) {
+  if (request.style.key_is_base64) {
+    AppendBase64(request.key, out);
+  } else {
+    out += request.key;
+  }
+}
+
+void AppendFlag(const Request& request, const ItemInfo& item, char flag,
+                std::string& out) {
+  auto end = std::back_inserter(out);
+  switch (flag) {
+    case 'c':
+      fmt::format_to(end, " c{}", item.cas);
+      break;
+    case 'f':
+      fmt::format_to(end, " f{}", item.client_flags);
+      break;
+    case 'h':
+      fmt::format_to(end, " h{}", item.fetched ? 1 : 0);
+      break;
+    case 'k':
+      out += " k";
+      AppendKey(request, out);
+      if (request.style.key_is_base64) out += " b";
+      break;
+    case 'l':
+      fmt::format_to(end, " l{}", item.idle);
+      break;
+    case 'O':
+      fmt::format_to(end, " O{}", request.style.opaque);
+      break;
+    case 's':
+      fmt::format_to(end, " s{}", item.bytes);
+      break;
+    case 't':
+      fmt::format_to(end, " t{}", item.ttl);
+      break;
+    default:
+      break;
+  }
+}
+
+// Those flags that were asked for and are among `told`.
+void AppendFlags(const Request& request, const ItemInfo& item,
+                 std::string_view told, std::string& out) {
+  for (const char flag : request.style.return_flags) {
+    if (told.find(flag) != std::string_view::npos) {
+      AppendFlag(request, item, flag, out);
+    }
+  }
+}
+
+// What of an item each command tells.
+std::string_view ToldWhenDone(Verb verb) {
+  switch (verb) {
+    case Verb::kGet:
+      return "cfhklOst";
+    case Verb::kStore:
+      return "ckO";
+    case Verb::kArithmetic:
+      return "cktO";
+    default:
+      return "kO";
+  }
+}
+
+void AppendWins(const ItemInfo& item, std::string& out) {
+  if (item.another_won) out += " Z";
+  if (item.stale) out += " X";
+  if (item.won) out += " W";
+}
+
+void AppendDebug(const Request& request, const ItemInfo& item,
+                 std::string& out) {
+  out += "ME ";
+  AppendKey(request, out);
+  // memcached gives the seconds since the expiry, and -1 for never. Items here
+  // are in no slab class.
+  fmt::format_to(std::back_inserter(out),
+                 " exp={} la={} cas={} fetch={} cls=0 size={}\r\n",
+                 item.ttl < 0 ? -1 : -item.ttl, item.idle, item.cas,
+                 item.fetched ? "yes" : "no", item.bytes);
+}
+
+void AppendDone(const Request& request, const Reply& reply, std::string& out) {
+  switch (request.verb) {
+    case Verb::kNoop:
+      out += "MN\r\n";
+      return;
+    case Verb::kDebug:
+      return AppendDebug(request, reply.item, out);
+    default:
+      break;
+  }
+  if (request.style.quiet && request.verb != Verb::kGet) return;
+  const bool number = request.verb == Verb::kArithmetic && request.want_value;
+  const std::string digits =
+      number ? fmt::to_string(reply.number) : std::string();
+  if (number) {
+    fmt::format_to(std::back_inserter(out), "VA {}", digits.size());
+  } else {
+    out += "HD";
+  }
+  AppendFlags(request, reply.item, ToldWhenDone(request.verb), out);
+  if (request.verb == Verb::kGet) AppendWins(reply.item, out);
+  out += "\r\n";
+  if (number) out += digits + "\r\n";
+}
+
+// A store tells a CAS of 0 when it failed.
+void AppendOther(const Request& request, std::string_view code,
+                 std::string& out) {
+  out += code;
+  AppendFlags(request, ItemInfo(), request.verb == Verb::kStore ? "ckO" : "kO",
+              out);
+  out += "\r\n";
+}
+
+}  // namespace
+
+void AppendMetaReply(const Request& request, const Reply& reply,
+                     std::string& out) {
+  switch (reply.outcome) {
+    case Outcome::kDone:
+      return AppendDone(request, reply, out);
+    case Outcome::kNotStored:
+      return AppendOther(request, "NS", out);
+    case Outcome::kExists:
+      return AppendOther(request, "EX", out);
+    case Outcome::kNotFound:
+      if (request.verb == Verb::kDebug) {
+        out += "EN\r\n";
+      } else if (request.verb != Verb::kGet) {
+        AppendOther(request, "NF", out);
+      } else if (!request.style.quiet) {
+        AppendOther(request, "EN", out);
+      }
+      return;
+    default:
+      return AppendErrorLine(request, reply, out);
+  }
+}
+
+void AppendMetaValueHeader(const Request& request, const ItemInfo& item,
+                           std::string& out) {
+  fmt::format_to(std::back_inserter(out), "VA {}", item.bytes);
+  AppendFlags(request, item, ToldWhenDone(Verb::kGet), out);
+  AppendWins(item, out);
+  out += "\r\n";
+}
+
+}  // namespace ers::proxy

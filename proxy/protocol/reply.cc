@@ -1,0 +1,104 @@
+#include "protocol/reply.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "protocol/binary.h"
+#include "protocol/reply_writers.h"
+
+namespace ers::proxy {
+
+void AppendOneLine(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    const bool control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    out += control ? ' ' : c;
+  }
+}
+
+void AppendErrorLine(const Request& request, const Reply& reply,
+                     std::string& out) {
+  switch (reply.outcome) {
+    case Outcome::kNotNumber:
+      out += "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
+      return;
+    case Outcome::kTooLarge:
+      out += "SERVER_ERROR object too large for cache\r\n";
+      return;
+    case Outcome::kNoMemory:
+      out += request.has_value() ? "SERVER_ERROR out of memory storing object"
+                                 : "SERVER_ERROR out of memory";
+      break;
+    case Outcome::kClientError:
+      out += "CLIENT_ERROR ";
+      AppendOneLine(reply.text, out);
+      break;
+    default:
+      out += "SERVER_ERROR ";
+      AppendOneLine(reply.text, out);
+      break;
+  }
+  out += "\r\n";
+}
+
+void AppendReply(const Request& request, const Reply& reply, std::string& out) {
+  switch (request.style.dialect) {
+    case Dialect::kText:
+      return AppendTextReply(request, reply, out);
+    case Dialect::kMeta:
+      return AppendMetaReply(request, reply, out);
+    case Dialect::kBinary:
+      return AppendBinaryReply(request, reply, out);
+  }
+}
+
+void AppendValueHeader(const Request& request, const ItemInfo& item,
+                       std::string& out) {
+  switch (request.style.dialect) {
+    case Dialect::kText:
+      return AppendTextValueHeader(request, item, out);
+    case Dialect::kMeta:
+      return AppendMetaValueHeader(request, item, out);
+    case Dialect::kBinary:
+      return AppendBinaryValueHeader(request, item, out);
+  }
+}
+
+std::string_view ValueTrailer(const Request& request) {
+  return request.style.dialect == Dialect::kBinary ? "" : "\r\n";
+}
+
+void AppendStat(const Request& request, std::string_view name,
+                std::string_view value, std::string& out) {
+  if (request.style.dialect == Dialect::kBinary) {
+    AppendBinaryPacket(request.style,
+                       {.key = name, .value_bytes = value.size()}, out);
+    out += value;
+    return;
+  }
+  out += "STAT ";
+  AppendOneLine(name, out);
+  out += ' ';
+  AppendOneLine(value, out);
+  out += "\r\n";
+}
+
+void AppendListed(std::string_view key, std::string_view scheme,
+                  std::string_view width, std::uint64_t bytes,
+                  std::string& out) {
+  fmt::format_to(std::back_inserter(out), "KEY {} {} {} {}\r\n", key, scheme,
+                 width, bytes);
+}
+
+void AppendTrace(std::string_view name, std::string_view value,
+                 std::string& out) {
+  out += "TRACE ";
+  AppendOneLine(name, out);
+  out += ' ';
+  AppendOneLine(value, out);
+  out += "\r\n";
+}
+
+void AppendEndOfTrace(std::string& out) { out += "TRACED\r\n"; }
+
+}  // namespace ers::proxy

@@ -1,0 +1,34 @@
+// The writers of the three dialects behind reply.h.
+#ifndef ERS_PROXY_PROTOCOL_REPLY_WRITERS_H_
+#define ERS_PROXY_PROTOCOL_REPLY_WRITERS_H_
+
+#include <string>
+#include <string_view>
+
+#include "protocol/reply.h"
+
+namespace ers::proxy {
+
+void AppendTextReply(const Request& request, const Reply& reply,
+                     std::string& out);
+void AppendMetaReply(const Request& request, const Reply& reply,
+                     std::string& out);
+void AppendBinaryReply(const Request& request, const Reply& reply,
+                       std::string& out);
+
+void AppendTextValueHeader(const Request& request, const ItemInfo& item,
+                           std::string& out);
+void AppendMetaValueHeader(const Request& request, const ItemInfo& item,
+                           std::string& out);
+void AppendBinaryValueHeader(const Request& request, const ItemInfo& item,
+                             std::string& out);
+
+// The error line, shared by text and meta.
+void AppendErrorLine(const Request& request, const Reply& reply,
+                     std::string& out);
+// `text` with blanks for control characters: it stays one line.
+void AppendOneLine(std::string_view text, std::string& out);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_PROTOCOL_REPLY_WRITERS_H_
