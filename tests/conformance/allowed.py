@@ -5,14 +5,18 @@ Rows of a table, so that the same rows can stand in a document:
     | CASE | STEP | ANSWER | WHY |
 
 CASE is SECTION/NAME, STEP counts from 1, ANSWER is what the target answers
-there, as the run prints it; * in it stands for anything.
+there, as the run prints it; * in it stands for anything, \\| for |.
 """
 
 import fnmatch
 import os
+import re
 
 PATH = os.path.join(os.path.dirname(os.path.realpath(__file__)),
                     "allowed-differences")
+
+
+BAR = r"\|"
 
 
 class AllowedError(Exception):
@@ -35,7 +39,9 @@ class Entry:
                 and fnmatch.fnmatchcase(answer, pattern))
 
     def __str__(self):
-        return f"| {self.case} | {self.step} | {self.answer} | {self.why} |"
+        """The row itself."""
+        cells = [self.case, str(self.step), self.answer, self.why]
+        return f"| {' | '.join(c.replace('|', BAR) for c in cells)} |"
 
 
 def read(path=PATH):
@@ -45,7 +51,8 @@ def read(path=PATH):
         for number, line in enumerate(file, 1):
             if not line.startswith("|"):
                 continue
-            cells = [cell.strip() for cell in line.strip().split("|")[1:-1]]
+            cells = [cell.strip().replace(BAR, "|") for cell in
+                     re.split(r"(?<!\\)\|", line.strip())[1:-1]]
             if len(cells) != 4 or not all(cells) or not cells[1].isdigit():
                 raise AllowedError(
                     f"{path}:{number}: | CASE | STEP | ANSWER | WHY |")

@@ -15,6 +15,7 @@ META_LINE = re.compile(rb"(HD|VA|EN|NF|NS|EX|OK)( |$)")
 META_FLAG_CAS = re.compile(rb"c(\d+)$")
 META_FLAG_SECONDS = re.compile(rb"([tl])(\d+)$")
 VALUE_LINE = re.compile(rb"VALUE \S+ \d+ (\d+)(?: (\d+))?$")
+STAT_LINE = re.compile(rb"STAT (\S+)")
 DEBUG_WORD = re.compile(rb"(exp|la|cas)=(\d+)$")
 
 
@@ -89,6 +90,19 @@ def decoded(match):
         return match[0]
 
 
+def names(raw):
+    """STAT lines without values, each once: which classes of sizes have items
+    changes while a server tidies up."""
+    seen = []
+    for line in raw.split(b"\r\n"):
+        if match := STAT_LINE.match(line):
+            line = b"STAT " + re.sub(rb"(^|:)\d+:", rb"\1N:", match[1])
+            if line in seen:
+                continue
+        seen.append(line)
+    return b"\r\n".join(seen)
+
+
 class TextReader:
 
     def __init__(self, names_only, scope):
@@ -97,6 +111,8 @@ class TextReader:
         self._items = Items(scope)
 
     def read(self, raw):
+        if self._names_only:
+            raw = names(raw)
         at = 0
         while (end := raw.find(b"\r\n", at)) >= 0:
             line = raw[at:end]
@@ -117,8 +133,6 @@ class TextReader:
                 words[-1] = self._symbols.name(int(match[2]))
             self._items.add(b" ".join(words))
             return int(match[1])
-        if self._names_only and words[0] == b"STAT":
-            words[2:] = [b"(any)"]
         self._items.add(words[0])
         for word in words[1:]:
             self._items.add(b" ")

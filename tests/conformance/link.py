@@ -1,14 +1,15 @@
 """One connection to a server: bytes out in pieces, answers in up to an end."""
 
-import re
 import select
 import socket
 import time
 
+import untaken
+
 READ_BYTES = 1 << 18
 # A server that does not read what was sent is not waited for longer.
 TAKEN_S = 1.0
-POLL_S = 0.0002
+POLL_S = 0.00005
 
 
 class Link:
@@ -23,12 +24,12 @@ class Link:
         self._socket = socket.create_connection(address, timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setblocking(False)
-        self._ours = self._socket.getsockname()[1]
-        self._theirs = self._socket.getpeername()[1]
+        self._untaken = untaken.Untaken(self._socket)
         self.input = b""
         self.closed = False
 
     def close(self):
+        self._untaken.close()
         self._socket.close()
 
     def half_close(self):
@@ -38,13 +39,13 @@ class Link:
             self.closed = True
 
     def send(self, pieces):
-        """Each piece once the server has taken the one before.
+        """Each piece once the server has taken all before, so that what it
+        finds in one read does not depend on chance.
 
         Reads meanwhile: a server that cannot send may stop reading.
         """
-        for number, piece in enumerate(pieces):
-            if number > 0:
-                self._wait_taken()
+        for piece in pieces:
+            self._wait_taken()
             self._send_one(memoryview(piece))
 
     def _send_one(self, piece):
@@ -96,22 +97,9 @@ class Link:
         """Until the server has read all that was sent: two pieces that lie in
         its socket at the same time would be one again."""
         deadline = time.monotonic() + TAKEN_S
-        while self._untaken() and time.monotonic() < deadline:
+        while self._untaken.any() and time.monotonic() < deadline:
             # The kernel tells how much lies there, but not when it changes.
-            time.sleep(POLL_S)
-
-    def _untaken(self):
-        """Whether bytes lie in the server's end, which is on this machine;
-        of a server elsewhere nothing is known and nothing waited for."""
-        ends = re.compile(
-            rb"^ *\d+: [0-9A-F]+:%04X [0-9A-F]+:%04X [0-9A-F]+ "
-            rb"[0-9A-F]+:([0-9A-F]+)" % (self._theirs, self._ours), re.M)
-        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-            try:
-                with open(table, "rb") as file:
-                    found = ends.search(file.read())
-            except OSError:
-                continue
-            if found:
-                return int(found[1], 16) > 0
-        return False
+            # Nor does a server read on whose answers nobody takes.
+            if select.select([] if self.closed else [self._socket], [], [],
+                             POLL_S)[0]:
+                self._read()

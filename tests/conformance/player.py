@@ -14,6 +14,8 @@ import template
 FENCE, FENCED = b"mn\r\n", b"MN\r\n"
 BINARY_FENCE_OPAQUE = 0x6D6E6D6E
 REPEAT_S = 15
+# A run that sent more leaves its memory free for the runs behind it.
+LARGE_BYTES = 50000
 REPEAT_POLL_S = 0.02
 
 
@@ -57,6 +59,10 @@ def as_expected(case, step, got, scope):
         return not rest and len(frames) == len(step.expected) and all(
             frame.matches(one, line.text, scope)
             for one, (_, line) in zip(frames, step.expected))
+    if not any(is_pattern for is_pattern, _ in step.expected):
+        said = answer.Answer(b"".join(text_bytes(line, scope)
+                                      for _, line in step.expected), got.end)
+        return said.read(case.binary, step.names_only, scope).same(got)
     pattern = b""
     for is_pattern, line in step.expected:
         if is_pattern:
@@ -87,6 +93,15 @@ class Player:
         finally:
             for one in self._links.values():
                 one.close()
+        if sum(len(data) for data in self.sent) > LARGE_BYTES:
+            self._delete_all()
+
+    def _delete_all(self):
+        cleaner = link.Link(self._server.address, self._server.timeout_s)
+        cleaner.send([b"".join(b"delete %s noreply\r\n" % key
+                               for key in self.scope.keys) + FENCE])
+        cleaner.read_until(text_fence)
+        cleaner.close()
 
     def _play_step(self, step):
         deadline = time.monotonic() + REPEAT_S

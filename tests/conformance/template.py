@@ -43,9 +43,16 @@ class Scope:
         self.prefix = prefix
         self.limit = limit
         self.symbols = symbols
+        self.keys = set()  # all that lines have named
 
-    def key(self, name):
-        return self.prefix + name.encode()
+    def key(self, name, size=0):
+        """The key of that name, filled up to `size` bytes."""
+        key = self.prefix + name.encode()
+        if size and len(key) > size:
+            raise TemplateError(f"keys have at least {len(key)} bytes")
+        key = key.ljust(size, b"x")
+        self.keys.add(key)
+        return key
 
     def number(self, expression):
         total = 0
@@ -94,10 +101,7 @@ def in_braces(text, scope):
         return b" ".join(scope.key(f"{match[1]}{i}") for i in
                          range(int(match[2]), int(match[3]) + 1))
     if match := LONG_KEY.match(text):
-        key = scope.key(match[1])
-        if len(key) > int(match[2]):
-            raise TemplateError(f"keys have at least {len(key)} bytes: {text}")
-        return key.ljust(int(match[2]), b"x")
+        return scope.key(match[1], int(match[2]))
     if KEY.match(text):
         return scope.key(text)
     raise TemplateError(f"nothing known: {{{text}}}")
