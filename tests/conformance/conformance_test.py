@@ -252,6 +252,17 @@ class PlantedDifferencesTest(ConformanceCase):
             with self.subTest(at=at):
                 self.told(alter_second, ends=fence)
 
+    def test_pieces_come_one_by_one(self):
+        self.case("case one\n> version\n> delete x\n")
+        whole = b"version\r\ndelete x\r\n"
+        for mode, expected in (
+                ("whole", [whole, b"mn\r\n"]),
+                ("bytes", [bytes([byte]) for byte in whole] + [b"mn\r\n"])):
+            relay = lying_relay.LyingRelay(SERVERS[1], lambda a: a)
+            self.addCleanup(relay.close)
+            self.run_own("--split", mode, code=0, target=relay.address)
+            self.assertEqual(relay.pieces, expected)
+
     def test_a_difference_in_the_list_is_allowed(self):
         self.case(TEXT)
         self.allow("own/two-keys | 1 | *End* | it likes it so")

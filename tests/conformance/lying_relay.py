@@ -17,6 +17,7 @@ class LyingRelay:
         self._server = server
         self._lie = lie
         self._ends = ends
+        self.pieces = []  # of the requests, as they came
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = "%s:%d" % self._listener.getsockname()
         self._closing, self._closed = socket.socketpair()
@@ -52,6 +53,7 @@ class LyingRelay:
                     request = client.recv(65536)
                     if not request:
                         return
+                    self.pieces.append(request)
                     server.sendall(request)
                 if server in ready:
                     part = server.recv(65536)
