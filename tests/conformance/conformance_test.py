@@ -318,6 +318,27 @@ class ReferenceTest(ConformanceCase):
         self.case("case wrong\n> cas {a} 0 0 1 {=cas1}\n> x\n")
         self.assertIn("never answered: cas1", self.run_own(code=2))
 
+    def test_terminated_it_ends_its_servers(self):
+        self.case("case waits\n> version\n")
+        asked = threading.Event()
+        relay = lying_relay.LyingRelay(SERVERS[1],
+                                       lambda a: asked.set() or b"")
+        self.addCleanup(relay.close)
+        with subprocess.Popen(
+                [RUN, "--target", relay.address, "--timeout", "2", "--folder",
+                 os.path.join(self.folder, "cases")],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
+            self.assertTrue(asked.wait(START_S))
+            with open(f"/proc/{run.pid}/task/{run.pid}/children",
+                      encoding="ascii") as file:
+                pids = file.read().split()
+            run.terminate()
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(len(pids), 1)
+        # Its parent gone, it may wait for its last one to take note.
+        stat = member_process.read_stat(int(pids[0]))
+        self.assertTrue(stat is None or stat[0] == "Z", stat)
+
     def test_what_cannot_be_tried(self):
         self.case(TEXT)
         self.assertIn("neither", self.run_suite("--target", "x").stderr)
