@@ -56,7 +56,7 @@ struct Fixture {
                          PutCondition condition = PutCondition::kNone) {
     store::MemoryContent content(Bytes(value));
     return net::SyncWait(process,
-                         store.PutContent(key, content, options, condition));
+                         store.PutContent(key, content, options, {condition, {}}));
   }
   // The value, or "-" where there is none.
   std::string Get(std::string_view key) {

@@ -44,6 +44,10 @@ struct ClusterOptions {
   // begins anew when a change has stored its blocks: neither the length of a
   // value nor the time its source takes counts.
   std::chrono::milliseconds operation_timeout{30000};
+  // Keys may hold any bytes, for programs whose own clients may send such; the
+  // items of those keys are named by a hash. All processes of a cluster may
+  // differ in this.
+  bool binary_keys = false;
   LogSink log;  // empty: silent
 };
 

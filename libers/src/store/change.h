@@ -42,6 +42,7 @@ net::Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
 enum class ClientCas {
   kRises,  // new content
   kStays,
+  kGiven,  // as the manifest that is to be committed has it
 };
 
 // Commits `next` (with its id, its blocks staged). `check` sees the living

@@ -14,10 +14,6 @@ net::Task<Result<Bytes>> MemoryContent::Next(std::size_t most) {
   co_return taken;
 }
 
-net::Task<Result<Bytes>> MemoryContent::Peek(std::size_t most) {
-  co_return bytes_.first(std::min(most, bytes_.size()));
-}
-
 net::Task<Result<Bytes>> SourceContent::Peek(std::size_t most) {
   prefix_.erase(prefix_.begin(),
                 prefix_.begin() + static_cast<std::ptrdiff_t>(

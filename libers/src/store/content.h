@@ -23,13 +23,15 @@ class Content {
   // never more). Valid until Release of a later call, at least.
   virtual net::Task<Result<std::span<const std::byte>>> Next(
       std::size_t most) = 0;
-  // The first bytes that Next will give, at most `most`, without taking them;
-  // fewer only where the value ends. Valid until the next call.
-  virtual net::Task<Result<std::span<const std::byte>>> Peek(
-      std::size_t most) = 0;
   // Bytes that are left, where that is known.
   [[nodiscard]] virtual std::optional<std::uint64_t> Left() const {
     return std::nullopt;
+  }
+  // Where it is not: the first bytes that Next will give, at most `most`,
+  // without taking them; fewer only where the value ends. Valid until the next
+  // call.
+  virtual net::Task<Result<std::span<const std::byte>>> Peek(std::size_t) {
+    co_return std::span<const std::byte>();
   }
   // Gives back what the oldest unreleased Next returned.
   virtual void Release() {}
@@ -40,7 +42,6 @@ class MemoryContent final : public Content {
  public:
   explicit MemoryContent(std::span<const std::byte> bytes) : bytes_(bytes) {}
   net::Task<Result<std::span<const std::byte>>> Next(std::size_t most) override;
-  net::Task<Result<std::span<const std::byte>>> Peek(std::size_t most) override;
   [[nodiscard]] std::optional<std::uint64_t> Left() const override {
     return bytes_.size();
   }

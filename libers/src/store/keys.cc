@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "ers/options.h"
 
 namespace ers::store {
@@ -26,6 +28,14 @@ void AppendBase64Url(std::uint64_t high, std::uint64_t low, std::string& out) {
   }
 }
 
+// No byte that memcached's text protocol could not carry.
+bool IsPlain(std::string_view key) {
+  return std::none_of(key.begin(), key.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= 0x20 || byte == 0x7f;
+  });
+}
+
 }  // namespace
 
 KeyHash HashKey(std::string_view key) {
@@ -33,7 +43,7 @@ KeyHash HashKey(std::string_view key) {
   return {hash.high64, hash.low64};
 }
 
-Status ValidateKey(std::string_view key) {
+Status ValidateKey(std::string_view key, bool any_bytes) {
   if (key.empty()) {
     return {StatusCode::kInvalidArgument,
             "the key is empty: give it 1 to 250 bytes"};
@@ -43,9 +53,9 @@ Status ValidateKey(std::string_view key) {
             fmt::format("the key has {} bytes: at most {} are allowed",
                         key.size(), kMaxKeyBytes)};
   }
-  for (std::size_t i = 0; i < key.size(); ++i) {
+  for (std::size_t i = 0; i < key.size() && !any_bytes; ++i) {
     const auto byte = static_cast<unsigned char>(key[i]);
-    if (byte <= 0x20 || byte == 0x7f) {
+    if (!IsPlain(key.substr(i, 1))) {
       return {StatusCode::kInvalidArgument,
               fmt::format("the key's byte {} is {:#04x}: spaces and control "
                           "characters are not allowed",
@@ -56,7 +66,9 @@ Status ValidateKey(std::string_view key) {
 }
 
 std::string ManifestKey(std::string_view key) {
-  if (!key.starts_with(kReservedPrefix)) return std::string(key);
+  if (!key.starts_with(kReservedPrefix) && IsPlain(key)) {
+    return std::string(key);
+  }
   const KeyHash hash = HashKey(key);
   std::string out(kReservedPrefix);
   out.push_back('k');

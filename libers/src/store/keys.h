@@ -27,9 +27,10 @@ KeyHash HashKey(std::string_view key);
 
 // OK for 1..250 bytes without spaces, control characters or DEL; else
 // kInvalidArgument saying what is wrong with which byte.
-Status ValidateKey(std::string_view key);
+Status ValidateKey(std::string_view key, bool any_bytes = false);
 
-// Where the manifest of a valid key lives: the key itself, unless reserved.
+// Where the manifest of a valid key lives: the key itself, or a hashed
+// name where that is reserved or holds blanks or control characters.
 std::string ManifestKey(std::string_view key);
 
 // Writes block keys of one object: "ers!b" + base64url(hash) + "." +

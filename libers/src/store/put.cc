@@ -79,17 +79,23 @@ Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
 
 Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
                                ClientCas cas) {
+  // How long the value is, if it is shorter than that.
   const std::size_t threshold =
       std::max<std::size_t>(1, job.client.inline_below);
-  Result<std::span<const std::byte>> head =
-      co_await job.content.Peek(threshold);
-  if (!head) co_return ChangeOutcome{head.error(), false, nullptr};
+  std::uint64_t length = 0;
+  if (const std::optional<std::uint64_t> left = job.content.Left()) {
+    length = *left;
+  } else {
+    Result<std::span<const std::byte>> head =
+        co_await job.content.Peek(threshold);
+    if (!head) co_return ChangeOutcome{head.error(), false, nullptr};
+    length = head->size();
+  }
   std::optional<HomesRead> prepared;
   Status status;
-  if (head->size() < threshold &&
-      FitsInline(job.session, job.manifest, head->size(),
-                 job.client.inline_below)) {
-    status = co_await TakeInline(job, head->size());
+  if (length < threshold &&
+      FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
+    status = co_await TakeInline(job, length);
   } else {
     status = co_await StageBlocks(job, chain, prepared);
   }
@@ -101,8 +107,8 @@ Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
 Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
                                            Content& content,
                                            const PutOptions& options,
-                                           PutCondition condition) {
-  Status status = ValidateKey(key);
+                                           const PutTerms& terms) {
+  Status status = ValidateKey(key, session_.cluster().options.binary_keys);
   const Scheme scheme = options.scheme.value_or(options_.scheme);
   if (status.ok()) status = ValidateStoredScheme(scheme);
   if (status.ok() && options.width == Width::kWide && !scheme.elastic()) {
@@ -124,12 +130,14 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   job.manifest.expiry = options.expiry;
   HomeChain chain(session_, key);
   const std::uint64_t cas = options.expected_cas;
+  const PutCondition condition = terms.condition;
+  job.manifest.cas = terms.new_cas.value_or(0);
   if (cas == 0 && condition == PutCondition::kNone) chain.ReplaceCorrupted();
   const Check check = [key, cas, condition](const Manifest* living) {
     return CheckPrecondition(key, cas, condition, living);
   };
-  const ChangeOutcome outcome =
-      co_await WriteWhole(job, chain, check, ClientCas::kRises);
+  const ChangeOutcome outcome = co_await WriteWhole(
+      job, chain, check, terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);
   if (!outcome.status.ok()) co_return Fail(outcome.status);
   co_return InfoOf(*outcome.committed);
 }
@@ -142,14 +150,14 @@ Task<Result<ObjectInfo>> Store::Put(std::string_view key,
                    "the value is over 256 MiB, the largest there is");
   }
   MemoryContent content(value);
-  co_return co_await PutContent(key, content, options, PutCondition::kNone);
+  co_return co_await PutContent(key, content, options, {});
 }
 
 Task<Result<ObjectInfo>> Store::PutFrom(std::string_view key,
                                         const Source& source,
                                         const PutOptions& options) {
   SourceContent content(source);
-  co_return co_await PutContent(key, content, options, PutCondition::kNone);
+  co_return co_await PutContent(key, content, options, {});
 }
 
 }  // namespace ers::store

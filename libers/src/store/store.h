@@ -27,6 +27,12 @@ enum class PutCondition {
   kPresent,  // kNotFound where there is none
 };
 
+struct PutTerms {
+  PutCondition condition = PutCondition::kNone;
+  // The object's CAS from now on; empty: the next one.
+  std::optional<std::uint64_t> new_cas;
+};
+
 // What becomes of a value that is rewritten.
 struct Rewritten {
   Status status;  // not OK: nothing is changed
@@ -64,7 +70,7 @@ class Store {
   net::Task<Result<ObjectInfo>> PutContent(std::string_view key,
                                            Content& content,
                                            const PutOptions& options,
-                                           PutCondition condition);
+                                           const PutTerms& terms);
   net::Task<Result<GetInfo>> Get(std::string_view key, Value& value);
   net::Task<Result<GetInfo>> GetRange(std::string_view key,
                                       std::uint64_t offset,

@@ -161,8 +161,8 @@ class ObjectContent final : public Content {
     in_use_.push_back(std::move(buffer));
     co_return bytes;
   }
-  Task<Result<std::span<const std::byte>>> Peek(std::size_t) override {
-    co_return std::span<const std::byte>();
+  std::optional<std::uint64_t> Left() const override {
+    return map_.manifest().length - offset_;
   }
   void Release() override {
     spare_.push_back(std::move(in_use_.front()));

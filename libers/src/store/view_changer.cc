@@ -301,7 +301,7 @@ Task<Status> EnsureView(Session& session, int max_parity) {
 }
 
 Task<Status> EnsureViewFor(Session& session, std::string_view key) {
-  Status status = ValidateKey(key);
+  Status status = ValidateKey(key, session.cluster().options.binary_keys);
   if (!status.ok()) co_return status;
   status = co_await EnsureView(session, 0);
   if (status.code() != StatusCode::kNotFound) co_return status;

@@ -1,0 +1,106 @@
+// incr and decr: decimal numbers of 64 bits, as memcached's protocol.txt has
+// them (section "Increment/Decrement").
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+#include "protocol/exptime.h"
+
+namespace ers::proxy {
+namespace {
+
+using net::Task;
+
+constexpr std::size_t kMaxDigits = 20;
+
+// Blanks may stand behind the digits: a number that became shorter leaves them.
+std::optional<std::uint64_t> Parse(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  std::uint64_t number = 0;
+  if (text.empty() || text.size() > kMaxDigits) return std::nullopt;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+std::uint64_t Apply(const Request& request, std::uint64_t number) {
+  if (!request.decrement) return number + request.delta;  // wraps around
+  return number < request.delta ? 0 : number - request.delta;
+}
+
+}  // namespace
+
+Task<Done> Engine::Arithmetic(const Request& request) {
+  const Counter hits =
+      request.decrement ? Counter::kDecrHits : Counter::kIncrHits;
+  const Counter misses =
+      request.decrement ? Counter::kDecrMisses : Counter::kIncrMisses;
+  std::uint64_t number = 0;
+  bool not_a_number = false;
+  const auto change = [&](const ObjectInfo& info,
+                          std::span<const std::byte> old) {
+    store::Rewritten rewritten;
+    const auto value =
+        Parse({reinterpret_cast<const char*>(old.data()), old.size()});
+    not_a_number = !value;
+    if (request.compare_cas && info.cas != *request.compare_cas) {
+      not_a_number = false;
+      rewritten.status = Status(StatusCode::kConflict, "another CAS");
+    } else if (!value) {
+      rewritten.status = Status(StatusCode::kInvalidArgument, "not a number");
+    } else {
+      number = Apply(request, *value);
+      rewritten.value = std::to_string(number);
+      if (rewritten.value.size() < old.size()) {
+        rewritten.value.resize(old.size(), ' ');
+      }
+      if (request.exptime) rewritten.expiry = ExpiryOf(request);
+    }
+    return rewritten;
+  };
+  const Result<ObjectInfo> info = co_await store_.Rewrite(request.key, change);
+  if (info) {
+    counters_.Add(hits);
+    Done done;
+    done.reply.item = ItemOf(*info);
+    done.reply.number = number;
+    co_return done;
+  }
+  if (info.error().code() == StatusCode::kNotFound) {
+    counters_.Add(misses);
+    if (request.vivify) co_return co_await CreateNumber(request);
+  }
+  Done done = Failed(info.error());
+  if (not_a_number && done.reply.outcome == Outcome::kClientError) {
+    done.reply.outcome = Outcome::kNotNumber;
+  }
+  co_return done;
+}
+
+// A rival may create it first: then there is something to add to.
+Task<Done> Engine::CreateNumber(const Request& request) {
+  const std::string text = std::to_string(request.initial);
+  store::MemoryContent content(std::as_bytes(std::span(text)));
+  PutOptions options;
+  options.expiry = proxy::ExpiryOf(*request.vivify, Now());
+  store::PutTerms terms;
+  terms.condition = store::PutCondition::kAbsent;
+  terms.new_cas = request.new_cas;
+  const Result<ObjectInfo> created =
+      co_await store_.PutContent(request.key, content, options, terms);
+  if (!created) {
+    if (created.error().code() == StatusCode::kConflict) {
+      co_return co_await Arithmetic(request);
+    }
+    co_return Failed(created.error());
+  }
+  Done done;
+  done.reply.item = ItemOf(*created);
+  done.reply.number = request.initial;
+  co_return done;
+}
+
+}  // namespace ers::proxy

@@ -1,0 +1,258 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/exptime.h"
+
+namespace ers::proxy {
+
+using net::Task;
+
+namespace {
+
+constexpr std::int64_t kMicros = 1'000'000;
+
+}  // namespace
+
+Done Engine::Failed(const Status& status) {
+  Done done;
+  done.text = status.message();
+  switch (status.code()) {
+    case StatusCode::kNotFound:
+      done.reply.outcome = Outcome::kNotFound;
+      return done;
+    case StatusCode::kConflict:
+      done.reply.outcome = Outcome::kExists;
+      return done;
+    case StatusCode::kAlreadyThere:
+      done.reply.outcome = Outcome::kAlreadyThere;
+      return done;
+    case StatusCode::kTooLarge:
+      done.reply.outcome = Outcome::kTooLarge;
+      return done;
+    case StatusCode::kNoMemory:
+      done.reply.outcome = Outcome::kNoMemory;
+      break;
+    case StatusCode::kInvalidArgument:
+      done.reply.outcome = Outcome::kClientError;
+      return done;
+    default:
+      done.reply.outcome = Outcome::kServerError;
+      break;
+  }
+  counters_.Add(Counter::kServerErrors);
+  return done;
+}
+
+std::int64_t Engine::Now() const {
+  return session_.runtime().WallMicros() / kMicros;
+}
+
+std::int64_t Engine::ExpiryOf(const Request& request) const {
+  return proxy::ExpiryOf(request.exptime.value_or(0), Now());
+}
+
+ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
+  ItemInfo item;
+  item.bytes = info.length;
+  item.client_flags = info.client_flags;
+  item.cas = info.cas;
+  item.ttl =
+      info.expiry == 0 ? -1 : std::max<std::int64_t>(0, info.expiry - Now());
+  return item;
+}
+
+void Engine::CountRead(const GetInfo& info) {
+  if (info.degraded) counters_.Add(Counter::kDegradedReads);
+  counters_.Add(Counter::kRepairedBlocks,
+                static_cast<std::uint64_t>(info.repaired_blocks));
+}
+
+// gat and its like: the new expiry comes before the value is read.
+Task<Status> Engine::TouchFirst(const Request& request) {
+  if (!request.exptime) co_return Status();
+  counters_.Add(Counter::kCmdTouch);
+  const Result<ObjectInfo> touched =
+      co_await store_.Touch(request.key, ExpiryOf(request));
+  counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
+  co_return touched ? Status() : touched.error();
+}
+
+Task<Gotten> Engine::Get(const Request& request) {
+  Gotten gotten;
+  counters_.Add(Counter::kCmdGet);
+  const Status touched = co_await TouchFirst(request);
+  if (!touched.ok()) {
+    counters_.Add(Counter::kGetMisses);
+    gotten.done = Failed(touched);
+    co_return gotten;
+  }
+  const std::shared_ptr<const store::Manifest> known =
+      session_.manifests().Find(request.key);
+  if (request.want_value && known && known->length > limits_.whole_below) {
+    gotten.long_value = true;
+    co_return gotten;
+  }
+  const std::uint64_t most = request.want_value ? limits_.whole_below : 0;
+  const Result<GetInfo> info =
+      co_await store_.GetUpTo(request.key, most, gotten.value);
+  if (!info) {
+    if (info.error().code() == StatusCode::kNotFound) {
+      counters_.Add(Counter::kGetMisses);
+    }
+    gotten.done = Failed(info.error());
+    co_return gotten;
+  }
+  gotten.long_value = request.want_value && info->length > gotten.value.size();
+  if (gotten.long_value) co_return gotten;
+  counters_.Add(Counter::kGetHits);
+  CountRead(*info);
+  gotten.done.reply.item = ItemOf(*info);
+  co_return gotten;
+}
+
+Task<Status> Engine::Stream(const Request& request,
+                            const std::function<void(const ItemInfo&)>& begin,
+                            const store::AsyncSink& sink) {
+  const store::StreamBegin first = [&](const GetInfo& info) {
+    counters_.Add(Counter::kGetHits);
+    begin(ItemOf(info));
+  };
+  const Result<GetInfo> info =
+      co_await store_.Stream(request.key, limits_.window, first, sink);
+  if (!info) {
+    if (info.error().code() == StatusCode::kNotFound) {
+      counters_.Add(Counter::kGetMisses);
+    }
+    co_return info.error();
+  }
+  CountRead(*info);
+  co_return Status();
+}
+
+Task<Done> Engine::Store(const Request& request, store::Content& content) {
+  counters_.Add(Counter::kCmdSet);
+  if (request.mode == StoreMode::kAppend ||
+      request.mode == StoreMode::kPrepend) {
+    co_return co_await Extend(request, content);
+  }
+  PutOptions options;
+  options.client_flags = request.client_flags;
+  options.expiry = ExpiryOf(request);
+  store::PutTerms terms;
+  terms.new_cas = request.new_cas;
+  if (request.mode == StoreMode::kAdd) {
+    terms.condition = store::PutCondition::kAbsent;
+  } else if (request.mode == StoreMode::kReplace) {
+    terms.condition = store::PutCondition::kPresent;
+  }
+  if (request.compare_cas) {
+    options.expected_cas = *request.compare_cas;
+    // No object has the CAS 0.
+    if (options.expected_cas == 0) options.expected_cas = ~std::uint64_t{0};
+  }
+  const Result<ObjectInfo> stored =
+      co_await store_.PutContent(request.key, content, options, terms);
+  if (request.compare_cas) {
+    const StatusCode code = stored ? StatusCode::kOk : stored.error().code();
+    if (code == StatusCode::kOk) counters_.Add(Counter::kCasHits);
+    if (code == StatusCode::kNotFound) counters_.Add(Counter::kCasMisses);
+    if (code == StatusCode::kConflict) counters_.Add(Counter::kCasBadval);
+  }
+  if (!stored) {
+    Done done = Failed(stored.error());
+    const bool refused = done.reply.outcome == Outcome::kNotFound ||
+                         done.reply.outcome == Outcome::kExists;
+    if (refused && !request.compare_cas) {
+      done.reply.outcome = Outcome::kNotStored;
+    }
+    co_return done;
+  }
+  Done done;
+  done.reply.item = ItemOf(*stored);
+  co_return done;
+}
+
+Task<Done> Engine::Update(const Request& request,
+                          std::span<const std::byte> bytes) {
+  const Result<ObjectInfo> updated =
+      co_await store_.Update(request.key, request.offset, bytes);
+  if (!updated) co_return Failed(updated.error());
+  Done done;
+  done.reply.item = ItemOf(*updated);
+  co_return done;
+}
+
+Task<Done> Engine::Change(const Request& request) {
+  switch (request.verb) {
+    case Verb::kDelete:
+      co_return co_await Delete(request);
+    case Verb::kArithmetic:
+      co_return co_await Arithmetic(request);
+    case Verb::kTouch:
+      co_return co_await Touch(request);
+    case Verb::kFlush:
+      co_return co_await Flush(request);
+    case Verb::kTransition:
+      co_return co_await Transition(request);
+    case Verb::kInspect:
+      co_return co_await Inspect(request);
+    case Verb::kDebug:
+      co_return co_await Debug(request);
+    default:
+      co_return Failed(Status(StatusCode::kInvalidArgument, "not a change"));
+  }
+}
+
+Task<Done> Engine::Delete(const Request& request) {
+  Status status;
+  if (request.compare_cas == 0) {
+    status = Status(StatusCode::kConflict, "no object has the CAS 0");
+  } else {
+    status =
+        co_await store_.Delete(request.key, request.compare_cas.value_or(0));
+  }
+  if (status.ok()) counters_.Add(Counter::kDeleteHits);
+  if (status.code() == StatusCode::kNotFound) {
+    counters_.Add(Counter::kDeleteMisses);
+  }
+  co_return status.ok() ? Done() : Failed(status);
+}
+
+Task<Done> Engine::Touch(const Request& request) {
+  counters_.Add(Counter::kCmdTouch);
+  const Result<ObjectInfo> touched =
+      co_await store_.Touch(request.key, ExpiryOf(request));
+  counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
+  if (!touched) co_return Failed(touched.error());
+  Done done;
+  done.reply.item = ItemOf(*touched);
+  co_return done;
+}
+
+Task<Done> Engine::Flush(const Request& request) {
+  counters_.Add(Counter::kCmdFlush);
+  const std::int64_t now = session_.runtime().WallMicros();
+  const std::int64_t at =
+      request.exptime.value_or(0) <= 0 ? now : ExpiryOf(request) * kMicros;
+  const Status status = co_await store_.Flush(static_cast<std::uint64_t>(at));
+  co_return status.ok() ? Done() : Failed(status);
+}
+
+Task<Done> Engine::Debug(const Request& request) {
+  Value none;
+  const Result<GetInfo> info = co_await store_.GetUpTo(request.key, 0, none);
+  if (!info) co_return Failed(info.error());
+  Done done;
+  done.reply.item = ItemOf(*info);
+  done.text = fmt::format("exp={} cas={} size={} scheme={} width={}",
+                          info->expiry == 0 ? -1 : done.reply.item.ttl,
+                          info->cas, info->length, FormatScheme(info->scheme),
+                          WidthName(info->width));
+  co_return done;
+}
+
+}  // namespace ers::proxy

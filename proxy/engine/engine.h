@@ -1,0 +1,98 @@
+// Engine: what clients ask for, done on the store. It knows no wire.
+#ifndef ERS_PROXY_ENGINE_ENGINE_H_
+#define ERS_PROXY_ENGINE_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ers/value.h"
+#include "net/task.h"
+#include "protocol/reply.h"
+#include "protocol/request.h"
+#include "server/counters.h"
+#include "store/content.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::proxy {
+
+struct Done {
+  Reply reply;
+  std::string text;  // what reply.text points to
+  // kInspect, kTransition: the lines of the list, names and values.
+  std::vector<std::pair<std::string, std::string>> lines;
+};
+
+struct Gotten {
+  Done done;
+  Value value;
+  // A hit whose value is longer than what is handed out in one piece: Stream.
+  bool long_value = false;
+};
+
+struct EngineLimits {
+  // Longer values are streamed.
+  std::uint64_t whole_below = 64 << 10;
+  store::StreamWindow window{256 << 10, 4};
+};
+
+// One per worker; any number of calls at a time. Requests outlive their calls.
+// Loop thread only.
+class Engine {
+ public:
+  Engine(store::Session& session, store::Store& store, Counters& counters,
+         const EngineLimits& limits = {})
+      : session_(session),
+        store_(store),
+        counters_(counters),
+        limits_(limits) {}
+
+  net::Task<Gotten> Get(const Request& request);
+  // The value of a hit that was too long. `begin` is called before the first
+  // byte; a failure after it means that the stream must not be ended as if it
+  // were whole.
+  net::Task<Status> Stream(const Request& request,
+                           const std::function<void(const ItemInfo&)>& begin,
+                           const store::AsyncSink& sink);
+  net::Task<Done> Store(const Request& request, store::Content& content);
+  // kDelete, kArithmetic, kTouch, kFlush, kTransition, kInspect, kDebug.
+  net::Task<Done> Change(const Request& request);
+  net::Task<Done> Update(const Request& request,
+                         std::span<const std::byte> bytes);
+  // Calls `visit` for each object of a kList; false ends the list.
+  net::Task<Done> List(
+      const Request& request,
+      const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
+
+  [[nodiscard]] const EngineLimits& limits() const { return limits_; }
+
+ private:
+  net::Task<Done> Extend(const Request& request, store::Content& content);
+  net::Task<Done> Delete(const Request& request);
+  net::Task<Done> Arithmetic(const Request& request);
+  net::Task<Done> CreateNumber(const Request& request);
+  net::Task<Done> Touch(const Request& request);
+  net::Task<Done> Flush(const Request& request);
+  net::Task<Done> Transition(const Request& request);
+  net::Task<Done> Inspect(const Request& request);
+  net::Task<Done> Debug(const Request& request);
+  net::Task<Status> TouchFirst(const Request& request);
+
+  Done Failed(const Status& status);
+  [[nodiscard]] std::int64_t Now() const;
+  [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
+  [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const;
+  void CountRead(const GetInfo& info);
+
+  store::Session& session_;
+  store::Store& store_;
+  Counters& counters_;
+  const EngineLimits limits_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_ENGINE_ENGINE_H_

@@ -1,0 +1,82 @@
+// The commands of the line "ers": transition, stat and list.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace ers::proxy {
+
+using net::Task;
+
+namespace {
+
+std::string Number(std::uint64_t number) { return fmt::format("{}", number); }
+
+}  // namespace
+
+Task<Done> Engine::Transition(const Request& request) {
+  const Result<TransitionTarget> target =
+      ParseTransitionTarget(request.argument);
+  if (!target) co_return Failed(target.error());
+  const Result<TransitionInfo> info = co_await store_.Transition(
+      request.key, *target, TransitionVariant::kOptimal);
+  if (!info) co_return Failed(info.error());
+  counters_.Add(Counter::kTransitions);
+  Done done;
+  done.reply.item = ItemOf(info->object);
+  done.lines = {
+      {"path", info->path == TransitionPath::kPlan ? "plan" : "reencode"},
+      {"scheme", FormatScheme(info->object.scheme)},
+      {"width", std::string(WidthName(info->object.width))},
+      {"data_reads", Number(info->data_reads)},
+      {"parity_reads", Number(info->parity_reads)},
+      {"writes", Number(info->writes)},
+      {"bytes_read", Number(info->bytes_read)},
+      {"bytes_written", Number(info->bytes_written)},
+      {"microseconds", Number(info->microseconds)},
+  };
+  co_return done;
+}
+
+Task<Done> Engine::Inspect(const Request& request) {
+  const Result<ObjectDetail> detail = co_await store_.Stat(request.key);
+  if (!detail) co_return Failed(detail.error());
+  std::size_t present = 0;
+  for (const BlockState& block : detail->blocks) present += block.present;
+  Done done;
+  done.reply.item = ItemOf(*detail);
+  done.lines = {
+      {"scheme", FormatScheme(detail->scheme)},
+      {"width", std::string(WidthName(detail->width))},
+      {"length", Number(detail->length)},
+      {"inline", detail->is_inline ? "1" : "0"},
+      {"groups", Number(static_cast<std::uint64_t>(detail->groups))},
+      {"flags", Number(detail->client_flags)},
+      {"cas", Number(detail->cas)},
+      {"expiry", fmt::format("{}", detail->expiry)},
+      {"version", detail->version},
+      {"blocks", Number(detail->blocks.size())},
+      {"blocks_present", Number(present)},
+      {"homes", fmt::format("{}", fmt::join(detail->homes, ","))},
+  };
+  co_return done;
+}
+
+Task<Done> Engine::List(
+    const Request& request,
+    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
+  const Width width =
+      request.listed == Listed::kWide ? Width::kWide : Width::kNarrow;
+  const auto wanted = [&](std::string_view key, const ObjectInfo& info) {
+    if (info.width != width || !key.starts_with(request.key)) return true;
+    return visit(key, info);
+  };
+  // What is transitioning shows old blocks and a manifest of the old width
+  // until it flips: no object is ever between two widths.
+  if (request.listed == Listed::kTransitioning) co_return Done();
+  const Status status = co_await store_.List(wanted);
+  co_return status.ok() ? Done() : Failed(status);
+}
+
+}  // namespace ers::proxy

@@ -1,0 +1,462 @@
+#include "server/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "server/incoming_value.h"
+
+namespace ers::proxy {
+namespace {
+
+using net::Task;
+using Event = RequestReader::Event;
+
+constexpr std::size_t kBufferBytes = 16 << 10;
+// Requests of one client that are under way at a time.
+constexpr std::size_t kMaxSlots = 64;
+// Nothing more is read from a client who leaves this much unread.
+constexpr std::size_t kMaxUnsent = 256 << 10;
+// Longer values go to the store as they come, and nothing beside them.
+constexpr std::uint64_t kSmallValue = 64 << 10;
+
+bool Writes(const Request& request) {
+  return request.verb != Verb::kGet || request.exptime || request.vivify ||
+         request.recache;
+}
+
+bool HasKey(const Request& request) {
+  switch (request.verb) {
+    case Verb::kGet:
+    case Verb::kStore:
+    case Verb::kDelete:
+    case Verb::kArithmetic:
+    case Verb::kTouch:
+    case Verb::kDebug:
+    case Verb::kTransition:
+    case Verb::kUpdate:
+    case Verb::kInspect:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsTextGet(const Request& request) {
+  return request.verb == Verb::kGet && request.style.dialect == Dialect::kText;
+}
+
+}  // namespace
+
+Connection::Connection(ConnectionHost& host, int socket,
+                       std::function<void(Connection&)> on_end)
+    : host_(host),
+      on_end_(std::move(on_end)),
+      stream_(host.loop.Adopt(socket, *this)),
+      reader_(host.limits),
+      serve_waiter_(host.loop),
+      stream_waiter_(host.loop) {
+  run = [](Deferred& self) { static_cast<Connection&>(self).Flush(); };
+  net::Spawn(Serve());
+}
+
+Connection::~Connection() = default;
+
+void Connection::Drain() {
+  draining_ = true;
+  serve_waiter_.Wake();
+}
+
+// --- The stream --------------------------------------------------------------
+
+void Connection::OnReadable() {
+  readable_ = true;
+  if (awaits_input_) {
+    serve_waiter_.Wake();
+    return;
+  }
+  // Nobody reads now, and it would come again and again.
+  reading_ = false;
+  stream_->WantRead(false);
+}
+
+void Connection::OnWritable() { Flush(); }
+
+void Connection::OnFailed(const std::string&) { Break(); }
+
+// False: no more bytes will come.
+Task<bool> Connection::ReadMore() {
+  for (;;) {
+    if (closing_ || peer_ended_ || draining_) co_return false;
+    if (readable_) {
+      if (!buffer_) buffer_ = std::make_unique<char[]>(kBufferBytes);
+      const iovec piece{buffer_.get(), kBufferBytes};
+      const ssize_t got = stream_->ReadV(&piece, 1);
+      if (got > 0) {
+        const auto count = static_cast<std::size_t>(got);
+        if (count < kBufferBytes) readable_ = false;
+        host_.counters.Add(Counter::kBytesRead, count);
+        input_ = {buffer_.get(), count};
+        co_return true;
+      }
+      if (got == 0) {
+        peer_ended_ = true;
+        continue;
+      }
+      readable_ = false;
+      if (errno != EAGAIN) {
+        Break();
+        continue;
+      }
+    }
+    buffer_.reset();  // an idle client costs little
+    if (!std::exchange(reading_, true)) stream_->WantRead(true);
+    const auto something = [this] {
+      return readable_ || closing_ || draining_;
+    };
+    awaits_input_ = true;
+    co_await serve_waiter_.Until(something);
+    awaits_input_ = false;
+  }
+}
+
+void Connection::WantFlush() {
+  if (stream_) host_.loop.Defer(*this);
+}
+
+void Connection::Flush() {
+  if (ended_) return;
+  if (!stream_) return MaybeEnd();
+  const std::size_t before = output_.bytes();
+  const Output::Written written = output_.WriteTo(*stream_);
+  host_.counters.Add(Counter::kBytesWritten, before - output_.bytes());
+  if (written == Output::Written::kBroken) return Break();
+  const bool want = written == Output::Written::kSome;
+  if (want != want_write_) {
+    want_write_ = want;
+    stream_->WantWrite(want);
+  }
+  serve_waiter_.Wake();
+  stream_waiter_.Wake();
+  MaybeEnd();
+}
+
+void Connection::Break() {
+  stream_.reset();
+  closing_ = true;
+  serve_waiter_.Wake();
+  stream_waiter_.Wake();
+  for (const auto& slot : slots_) {
+    if (slot->turn && slot->turn->count() > 0) slot->turn->CountDown();
+  }
+  WantEnd();
+}
+
+// Ends when nothing runs for the client and nothing is left to send.
+void Connection::MaybeEnd() {
+  if (ended_ || serving_ || !slots_.empty()) return;
+  if (stream_ && output_.bytes() > 0) return;
+  ended_ = true;
+  on_end_(*this);
+}
+
+// --- Requests in order -------------------------------------------------------
+
+Task<void> Connection::Serve() {
+  bool open = true;
+  while (open && !closing_) {
+    switch (reader_.Next(input_)) {
+      case Event::kNeedInput:
+        open = co_await ReadMore();
+        break;
+      case Event::kRequest:
+        open = co_await Dispatch();
+        break;
+      case Event::kError: {
+        Slot& slot = NewSlot(Request());
+        slot.head = reader_.error();
+        slot.ends_gets = true;  // where it stands for the end of a get line
+        End(slot);
+        break;
+      }
+      case Event::kClose:
+        open = false;
+        break;
+      default:  // values are read by whom they belong to
+        open = false;
+        break;
+    }
+  }
+  serving_ = false;
+  WantEnd();
+}
+
+Connection::Slot& Connection::NewSlot(Request request) {
+  Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
+  slot.request = std::move(request);
+  return slot;
+}
+
+// Room among those under way, and none of them has to come first.
+Task<void> Connection::RoomFor(const Request& request) {
+  const auto may_start = [this, &request] {
+    if (closing_) return true;
+    if (slots_.size() >= kMaxSlots || output_.bytes() >= kMaxUnsent) {
+      return false;
+    }
+    return std::none_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
+      if (slot->done || !HasKey(slot->request)) return false;
+      return slot->request.key == request.key &&
+             (Writes(slot->request) || Writes(request));
+    });
+  };
+  co_await serve_waiter_.Until(may_start);
+}
+
+Task<void> Connection::AllAnswered() {
+  const auto none = [this] { return closing_ || slots_.empty(); };
+  co_await serve_waiter_.Until(none);
+}
+
+// Starts what the reader's request asks for. False: it is the last one.
+Task<bool> Connection::Dispatch() {
+  Request request = std::move(reader_.request());
+  if (HasKey(request)) {
+    co_await RoomFor(request);
+  } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
+    co_await AllAnswered();
+  }
+  Slot& slot = NewSlot(std::move(request));
+  switch (slot.request.verb) {
+    case Verb::kGet:
+      net::Spawn(RunGet(slot));
+      break;
+    case Verb::kStore:
+    case Verb::kUpdate:
+      co_return co_await DispatchStore(slot);
+    case Verb::kFlush:
+      // What comes behind it is not to be flushed.
+      net::Spawn(RunChange(slot));
+      co_await AllAnswered();
+      break;
+    case Verb::kList:
+      net::Spawn(RunList(slot));
+      co_await AllAnswered();
+      break;
+    case Verb::kEndOfGets:
+      End(slot);
+      break;
+    case Verb::kNoop:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kStats:
+    case Verb::kQuit: {
+      const bool quits = slot.request.verb == Verb::kQuit;
+      AnswerAtOnce(slot);
+      co_return !quits;
+    }
+    default:
+      net::Spawn(RunChange(slot));
+      break;
+  }
+  co_return true;
+}
+
+Task<bool> Connection::DispatchStore(Slot& slot) {
+  const std::uint64_t bytes = slot.request.value_bytes;
+  IncomingValue incoming(*this, bytes);
+  const bool small = bytes <= kSmallValue;
+  if (small || slot.request.verb == Verb::kUpdate) {
+    const Result<std::span<const std::byte>> value =
+        co_await incoming.Next(bytes);
+    if (value) {
+      slot.small_value.assign(reinterpret_cast<const char*>(value->data()),
+                              value->size());
+      net::Spawn(RunStore(slot));
+      co_return true;
+    }
+  } else {
+    Done done = co_await host_.engine.Store(slot.request, incoming);
+    const bool whole = co_await incoming.Skip();
+    if (whole && !incoming.bad()) {
+      done.reply.text = done.text;
+      slot.outcome = done.reply.outcome;
+      AppendReply(slot.request, done.reply, slot.head);
+      End(slot);
+      co_return true;
+    }
+  }
+  if (incoming.bad()) slot.head = reader_.error();
+  const bool goes_on = incoming.bad();
+  End(slot);
+  co_return goes_on;
+}
+
+// --- What runs side by side --------------------------------------------------
+
+Task<void> Connection::RunGet(Slot& slot) {
+  Gotten gotten = co_await host_.engine.Get(slot.request);
+  if (gotten.long_value) {
+    co_await StreamLong(slot);
+    co_return;
+  }
+  Reply& reply = gotten.done.reply;
+  reply.text = gotten.done.text;
+  slot.outcome = reply.outcome;
+  if (reply.outcome == Outcome::kDone && slot.request.want_value) {
+    AppendValueHeader(slot.request, reply.item, slot.head);
+    slot.value = std::move(gotten.value);
+    slot.tail = ValueTrailer(slot.request);
+  } else {
+    AppendReply(slot.request, reply, slot.head);
+    if (IsTextGet(slot.request)) slot.small_value = gotten.done.text;
+  }
+  End(slot);
+}
+
+// Waits until all before it are answered, then sends as the pieces come.
+Task<void> Connection::StreamLong(Slot& slot) {
+  if (slots_.front().get() != &slot) {
+    slot.turn.emplace(host_.loop, 1);
+    co_await *slot.turn;
+  }
+  bool begun = false;
+  const auto begin = [&](const ItemInfo& item) {
+    std::string head;
+    AppendValueHeader(slot.request, item, head);
+    output_.Add(head);
+    begun = true;
+  };
+  const store::AsyncSink sink = [this](Value piece) -> Task<Status> {
+    output_.Add(std::move(piece));
+    WantFlush();
+    const auto has_room = [this] {
+      return closing_ || output_.bytes() < kMaxUnsent;
+    };
+    co_await stream_waiter_.Until(has_room);
+    if (closing_) {
+      co_return Status(StatusCode::kUnavailable, "the client left");
+    }
+    co_return Status();
+  };
+  const Status status = co_await host_.engine.Stream(slot.request, begin, sink);
+  if (status.ok()) {
+    slot.tail = ValueTrailer(slot.request);
+  } else if (begun) {
+    // A part of a value must not look like a whole one.
+    closing_ = true;
+    slot.closes = true;
+  } else {
+    Reply reply;
+    reply.outcome = status.code() == StatusCode::kNotFound
+                        ? Outcome::kNotFound
+                        : Outcome::kServerError;
+    reply.text = status.message();
+    slot.outcome = reply.outcome;
+    AppendReply(slot.request, reply, slot.head);
+    if (IsTextGet(slot.request)) slot.small_value = status.message();
+  }
+  End(slot);
+}
+
+Task<void> Connection::RunStore(Slot& slot) {
+  const auto bytes = std::as_bytes(std::span(slot.small_value));
+  Done done;
+  if (slot.request.verb == Verb::kUpdate) {
+    done = co_await host_.engine.Update(slot.request, bytes);
+  } else {
+    store::MemoryContent content(bytes);
+    done = co_await host_.engine.Store(slot.request, content);
+  }
+  done.reply.text = done.text;
+  AppendReply(slot.request, done.reply, slot.head);
+  slot.small_value = std::string();
+  End(slot);
+}
+
+Task<void> Connection::RunChange(Slot& slot) {
+  Done done = co_await host_.engine.Change(slot.request);
+  done.reply.text = done.text;
+  for (const auto& [name, value] : done.lines) {
+    AppendStat(slot.request, name, value, slot.head);
+  }
+  AppendReply(slot.request, done.reply, slot.head);
+  End(slot);
+}
+
+Task<void> Connection::RunList(Slot& slot) {
+  const auto visit = [&](std::string_view key, const ObjectInfo& info) {
+    AppendListed(key, FormatScheme(info.scheme), WidthName(info.width),
+                 info.length, slot.head);
+    return !closing_;
+  };
+  Done done = co_await host_.engine.List(slot.request, visit);
+  done.reply.text = done.text;
+  AppendReply(slot.request, done.reply, slot.head);
+  End(slot);
+}
+
+void Connection::AnswerAtOnce(Slot& slot) {
+  Reply reply;
+  std::string text;
+  if (slot.request.verb == Verb::kVersion) text = host_.version;
+  if (slot.request.verb == Verb::kStats) {
+    text = host_.stats(slot.request.argument,
+                       [&slot](std::string_view name, std::string_view value) {
+                         AppendStat(slot.request, name, value, slot.head);
+                       });
+  }
+  reply.text = text;
+  AppendReply(slot.request, reply, slot.head);
+  slot.closes = slot.request.verb == Verb::kQuit;
+  End(slot);
+}
+
+// --- Answers in order --------------------------------------------------------
+
+void Connection::End(Slot& slot) {
+  slot.done = true;
+  Advance();
+}
+
+// Moves answers that are next in line to the output.
+void Connection::Advance() {
+  while (!slots_.empty() && slots_.front()->done) {
+    Finish(*slots_.front());
+    slots_.pop_front();
+  }
+  if (!slots_.empty() && slots_.front()->turn &&
+      slots_.front()->turn->count() > 0) {
+    slots_.front()->turn->CountDown();
+  }
+  serve_waiter_.Wake();
+  WantEnd();
+}
+
+void Connection::Finish(Slot& slot) {
+  if (closing_ && !slot.closes) return;
+  if (IsTextGet(slot.request) && slot.outcome != Outcome::kDone &&
+      slot.outcome != Outcome::kNotFound && !gets_error_) {
+    gets_error_ = slot.outcome;
+    gets_error_text_ = slot.small_value;
+  }
+  if (slot.request.verb == Verb::kEndOfGets) {
+    Reply reply;
+    reply.outcome = gets_error_.value_or(Outcome::kDone);
+    reply.text = gets_error_text_;
+    AppendReply(slot.request, reply, slot.head);
+    gets_error_.reset();
+  }
+  if (slot.ends_gets) gets_error_.reset();
+  output_.Add(slot.head);
+  output_.Add(std::move(slot.value));
+  output_.Add(slot.tail);
+  if (slot.closes) closing_ = true;
+}
+
+// Flush also looks whether it is the end. Deferred: who calls this may be
+// inside what would be destroyed.
+void Connection::WantEnd() { host_.loop.Defer(*this); }
+
+}  // namespace ers::proxy

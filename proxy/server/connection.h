@@ -1,0 +1,129 @@
+// Connection: one client. Its requests run side by side where their order does
+// not show, and are answered in the order in which they came.
+#ifndef ERS_PROXY_SERVER_CONNECTION_H_
+#define ERS_PROXY_SERVER_CONNECTION_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "net/event_loop.h"
+#include "net/task.h"
+#include "protocol/reply.h"
+#include "protocol/request_reader.h"
+#include "server/output.h"
+#include "server/waiter.h"
+
+namespace ers::proxy {
+
+// What a connection needs of its worker.
+struct ConnectionHost {
+  net::EventLoop& loop;
+  Engine& engine;
+  Counters& counters;
+  Limits limits;
+  // Answers `stats` with these words behind it: calls for each name and value;
+  // returns what stands in place of END, or "".
+  std::function<std::string(
+      const std::string& argument,
+      const std::function<void(std::string_view, std::string_view)>& stat)>
+      stats;
+  std::string version;
+};
+
+// Loop thread only. Lives until `on_end` is called, once, from the loop: its
+// client is gone and nothing runs for it any more.
+class Connection final : private net::StreamHandler, private net::Deferred {
+ public:
+  Connection(ConnectionHost& host, int socket,
+             std::function<void(Connection&)> on_end);
+  ~Connection() override;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // No more requests are read; it ends when those read are answered.
+  void Drain();
+  // The client is cut off. It ends when nothing runs for it any more.
+  void Abort() { Break(); }
+
+ private:
+  // A request on its way to its answer.
+  struct Slot {
+    Request request;
+    std::string head;  // answer, or what comes before the value
+    Value value;
+    std::string_view tail;
+    Outcome outcome = Outcome::kDone;
+    bool done = false;
+    bool closes = false;  // the connection ends behind it
+    bool ends_gets = false;
+    // Set while the slot waits to be the first, to stream its value.
+    std::optional<net::Latch> turn;
+    std::string small_value;  // of a store
+  };
+
+  void OnConnected() override {}
+  void OnReadable() override;
+  void OnWritable() override;
+  void OnFailed(const std::string& reason) override;
+
+  net::Task<void> Serve();
+  net::Task<bool> ReadMore();
+  net::Task<bool> Dispatch();
+  net::Task<bool> DispatchStore(Slot& slot);
+  net::Task<void> RoomFor(const Request& request);
+  net::Task<void> AllAnswered();
+
+  net::Task<void> RunGet(Slot& slot);
+  net::Task<void> StreamLong(Slot& slot);
+  net::Task<void> RunStore(Slot& slot);
+  net::Task<void> RunChange(Slot& slot);
+  net::Task<void> RunList(Slot& slot);
+  void AnswerAtOnce(Slot& slot);
+  void AnswerStats(Slot& slot);
+
+  Slot& NewSlot(Request request);
+  void End(Slot& slot);
+  void Advance();
+  void Finish(Slot& slot);
+  void WantFlush();
+  void WantEnd();
+  void Flush();
+  void Break();
+  void MaybeEnd();
+
+  friend class IncomingValue;
+
+  ConnectionHost& host_;
+  std::function<void(Connection&)> on_end_;
+  std::unique_ptr<net::AcceptedStream> stream_;  // null once broken
+  RequestReader reader_;
+  std::unique_ptr<char[]> buffer_;
+  std::string_view input_;  // in buffer_, not looked at yet
+  bool reading_ = true;     // the stream calls OnReadable
+  bool readable_ = false;
+  bool awaits_input_ = false;
+  bool peer_ended_ = false;
+  bool draining_ = false;
+  bool serving_ = true;
+  bool closing_ = false;  // nothing more is answered
+  bool want_write_ = false;
+  bool ended_ = false;
+
+  std::deque<std::unique_ptr<Slot>> slots_;
+  // Of the text get line that is being answered.
+  std::optional<Outcome> gets_error_;
+  std::string gets_error_text_;
+  Output output_;
+  Waiter serve_waiter_;
+  Waiter stream_waiter_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_CONNECTION_H_

@@ -1,0 +1,184 @@
+#include "server/listener.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace ers::proxy {
+namespace {
+
+constexpr int kBacklog = 1024;
+
+tl::unexpected<Status> Refuse(std::string_view address, std::string_view why) {
+  return Fail(StatusCode::kInvalidArgument,
+              fmt::format("listen: {}: {}", address, why));
+}
+
+tl::unexpected<Status> RefuseErrno(std::string_view address) {
+  const int error = errno;
+  const char* advice =
+      error == EADDRINUSE      ? "; another program listens there: stop it, or "
+                                 "choose another port"
+      : error == EACCES        ? "; choose a port above 1023, or a folder that "
+                                 "can be written to"
+      : error == EADDRNOTAVAIL ? "; this machine does not have that address"
+                               : "";
+  return Refuse(address, std::strerror(error) + std::string(advice));
+}
+
+// Host and port; the host without brackets.
+struct HostPort {
+  std::string host;
+  std::string port;
+};
+
+Result<HostPort> Split(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) {
+    return Refuse(address, "give host:port, [IPv6]:port or /unix/path");
+  }
+  HostPort parts{std::string(address.substr(0, colon)),
+                 std::string(address.substr(colon + 1))};
+  if (parts.host.starts_with('[') && parts.host.ends_with(']')) {
+    parts.host = parts.host.substr(1, parts.host.size() - 2);
+  } else if (parts.host.find(':') != std::string::npos) {
+    return Refuse(address, "write an IPv6 address in brackets, as [::1]:11211");
+  }
+  const bool digits =
+      !parts.port.empty() && parts.port.size() <= 5 &&
+      parts.port.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || std::stoi(parts.port) > 65535) {
+    return Refuse(address, "the port must be a number from 0 to 65535");
+  }
+  return parts;
+}
+
+std::string NameOf(int socket_number, const HostPort& asked) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  auto* generic = reinterpret_cast<sockaddr*>(&bound);
+  getsockname(socket_number, generic, &size);
+  const int port =
+      bound.ss_family == AF_INET6
+          ? ntohs(reinterpret_cast<const sockaddr_in6&>(bound).sin6_port)
+          : ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  return bound.ss_family == AF_INET6 ? fmt::format("[{}]:{}", asked.host, port)
+                                     : fmt::format("{}:{}", asked.host, port);
+}
+
+Socket OpenTcp(const addrinfo& where) {
+  Socket opened(
+      socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (opened.get() < 0 ||
+      setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(opened.get(), where.ai_addr, where.ai_addrlen) != 0) {
+    return Socket();
+  }
+  return opened;
+}
+
+// The first socket does not share its port: so another program's is noticed.
+// Once it is bound, it and the others do.
+Result<Listener> ListenTcp(std::string_view address, int workers) {
+  Result<HostPort> parts = Split(address);
+  if (!parts) return Fail(parts.error());
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error =
+      getaddrinfo(parts->host.empty() ? nullptr : parts->host.c_str(),
+                  parts->port.c_str(), &hints, &found);
+  if (error != 0) return Refuse(address, gai_strerror(error));
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found,
+                                                             freeaddrinfo);
+  const int on = 1;
+  Listener listener;
+  {
+    // A probe: bind without sharing fails where anybody else listens.
+    const Socket probe = OpenTcp(*found);
+    if (probe.get() < 0) return RefuseErrno(address);
+    sockaddr_storage bound{};
+    socklen_t size = sizeof bound;
+    getsockname(probe.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+    std::memcpy(found->ai_addr, &bound, found->ai_addrlen);
+  }
+  for (int i = 0; i < workers; ++i) {
+    Socket opened(socket(found->ai_family,
+                         SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (opened.get() < 0 ||
+        setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) !=
+            0 ||
+        setsockopt(opened.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) !=
+            0 ||
+        bind(opened.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+        listen(opened.get(), kBacklog) != 0) {
+      return RefuseErrno(address);
+    }
+    listener.sockets.push_back(std::move(opened));
+  }
+  listener.name = NameOf(listener.sockets.front().get(), *parts);
+  return listener;
+}
+
+bool SomebodyListens(const sockaddr_un& where) {
+  const Socket probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
+                 sizeof where) == 0;
+}
+
+Result<Listener> ListenUnix(std::string_view path) {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  if (path.size() >= sizeof where.sun_path) {
+    return Refuse(path, fmt::format("the path is longer than {} bytes",
+                                    sizeof where.sun_path - 1));
+  }
+  std::memcpy(where.sun_path, path.data(), path.size());
+  Socket opened(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const auto bind_it = [&] {
+    return bind(opened.get(), reinterpret_cast<const sockaddr*>(&where),
+                sizeof where) == 0;
+  };
+  if (!bind_it()) {
+    if (errno != EADDRINUSE || SomebodyListens(where)) {
+      errno = EADDRINUSE;
+      return RefuseErrno(path);
+    }
+    unlink(where.sun_path);  // left behind by a process that died
+    if (!bind_it()) return RefuseErrno(path);
+  }
+  if (listen(opened.get(), kBacklog) != 0) return RefuseErrno(path);
+  Listener listener;
+  listener.name = path;
+  listener.sockets.push_back(std::move(opened));
+  return listener;
+}
+
+}  // namespace
+
+Socket::Socket(Socket&& other) noexcept
+    : number_(std::exchange(other.number_, -1)) {}
+Socket& Socket::operator=(Socket&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+Socket::~Socket() {
+  if (number_ >= 0) close(number_);
+}
+
+Result<Listener> Listen(std::string_view address, int workers) {
+  return address.starts_with('/') ? ListenUnix(address)
+                                  : ListenTcp(address, workers);
+}
+
+}  // namespace ers::proxy

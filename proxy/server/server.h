@@ -1,0 +1,43 @@
+// Server: the listeners and the workers of one ersproxy.
+#ifndef ERS_PROXY_SERVER_SERVER_H_
+#define ERS_PROXY_SERVER_SERVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ers/status.h"
+#include "server/listener.h"
+#include "server/options.h"
+#include "server/stats.h"
+#include "server/worker.h"
+
+namespace ers::proxy {
+
+class Server {
+ public:
+  // Listens; does not serve yet. kInvalidArgument names the option at fault.
+  static Result<std::unique_ptr<Server>> Open(ServerOptions options);
+
+  void Start();
+  // Any thread. The second time clients are cut off.
+  void Stop();
+  // Until all workers have ended.
+  void Join();
+  // As bound.
+  [[nodiscard]] std::vector<std::string> listener_names() const;
+
+ private:
+  explicit Server(ServerOptions options);
+
+  const ServerOptions options_;
+  std::shared_ptr<store::ClusterState> cluster_;
+  std::vector<Listener> listeners_;
+  Shared shared_;
+  Stats stats_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_SERVER_H_

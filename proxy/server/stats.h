@@ -1,0 +1,51 @@
+// Stats: the lines that `stats` answers.
+#ifndef ERS_PROXY_SERVER_STATS_H_
+#define ERS_PROXY_SERVER_STATS_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/counters.h"
+#include "server/options.h"
+#include "server/worker.h"
+
+namespace ers::proxy {
+
+// Any thread.
+class Stats {
+ public:
+  using Visit = std::function<void(std::string_view, std::string_view)>;
+
+  Stats(const ServerOptions& options, const Shared& shared)
+      : options_(options), shared_(shared) {}
+
+  // Before any other call; `workers` outlives this.
+  void Watch(const std::vector<std::unique_ptr<Worker>>& workers) {
+    workers_ = &workers;
+  }
+  // The lines of `stats ARGUMENT`, and what stands in place of END, or "".
+  std::string Answer(const std::string& argument, const Visit& stat);
+  // Over all workers since the start.
+  [[nodiscard]] std::uint64_t Total(Counter counter) const;
+
+ private:
+  void General(const Visit& stat);
+  void Settings(const Visit& stat) const;
+  void Reset();
+
+  const ServerOptions& options_;
+  const Shared& shared_;
+  const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
+  std::mutex mutex_;
+  std::array<std::uint64_t, kCounters> at_reset_{};  // guarded by mutex_
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_STATS_H_

@@ -1,0 +1,35 @@
+// Waiter: one coroutine's wait until something holds.
+#ifndef ERS_PROXY_SERVER_WAITER_H_
+#define ERS_PROXY_SERVER_WAITER_H_
+
+#include "net/task.h"
+
+namespace ers::proxy {
+
+// One coroutine waits at a time; whoever changes what it waits for calls Wake.
+// Loop thread only.
+class Waiter {
+ public:
+  explicit Waiter(net::Runtime& runtime) : runtime_(runtime) {}
+
+  template <typename Predicate>
+  net::Task<void> Until(Predicate holds) {
+    while (!holds()) {
+      net::Latch latch(runtime_, 1);
+      latch_ = &latch;
+      co_await latch;
+      latch_ = nullptr;
+    }
+  }
+  void Wake() {
+    if (latch_ != nullptr && latch_->count() > 0) latch_->CountDown();
+  }
+
+ private:
+  net::Runtime& runtime_;
+  net::Latch* latch_ = nullptr;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_WAITER_H_

@@ -1,0 +1,105 @@
+#include "server/worker.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+namespace ers::proxy {
+namespace {
+
+// Other events want their turn, too.
+constexpr int kAcceptsPerTurn = 64;
+constexpr std::string_view kFull = "ERROR Too many open connections\r\n";
+
+}  // namespace
+
+Worker::Worker(const ServerOptions& options,
+               std::shared_ptr<store::ClusterState> cluster,
+               std::vector<int> sockets, Shared& shared,
+               decltype(ConnectionHost::stats) stats)
+    : options_(options),
+      sockets_(std::move(sockets)),
+      shared_(shared),
+      cluster_(std::move(cluster)),
+      stats_(std::move(stats)),
+      loop_(net::NewEventLoop()) {}
+
+Worker::~Worker() = default;
+
+void Worker::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Worker::Join() { thread_.join(); }
+
+void Worker::Stop() {
+  loop_->Post([this] {
+    if (std::exchange(stopping_, true)) at_once_ = true;
+    watches_.clear();
+    for (const auto& [pointer, owned] : connections_) pointer->Drain();
+  });
+}
+
+void Worker::Run() {
+  session_ = std::make_unique<store::Session>(*loop_, cluster_,
+                                              options_.client.cached_manifests);
+  store_ = std::make_unique<store::Store>(*session_, options_.client);
+  engine_ = std::make_unique<Engine>(*session_, *store_, counters_);
+  Limits limits;
+  limits.max_value_bytes = options_.max_value_bytes;
+  host_ = std::make_unique<ConnectionHost>(
+      ConnectionHost{*loop_, *engine_, counters_, limits, stats_,
+                     "1.6.18-ersproxy-" ERS_VERSION});
+  for (const int socket : sockets_) {
+    watches_.push_back(
+        loop_->WatchReadable(socket, [this, socket] { Accept(socket); }));
+  }
+  loop_->RunUntil(
+      [this] { return stopping_ && (at_once_ || connections_.empty()); });
+  // Tasks that are under way point to their connections.
+  for (const auto& [pointer, owned] : connections_) pointer->Abort();
+  loop_->RunUntil([this] { return connections_.empty(); });
+  host_.reset();
+  engine_.reset();
+  store_.reset();
+  session_.reset();
+}
+
+void Worker::Accept(int socket) {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    const int client =
+        accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    // Another worker was first, or the client left again. Out of file
+    // descriptors: it stays in the queue until one is free.
+    if (client < 0) return;
+    Add(client);
+  }
+}
+
+void Worker::Add(int client) {
+  if (shared_.connections.fetch_add(1) >= options_.max_connections) {
+    shared_.connections.fetch_sub(1);
+    counters_.Add(Counter::kRejectedConnections);
+    // It may not be taken, which is as good: the connection is closed.
+    (void)!write(client, kFull.data(), kFull.size());
+    close(client);
+    return;
+  }
+  counters_.Add(Counter::kTotalConnections);
+  auto connection =
+      std::make_unique<Connection>(*host_, client, [this](Connection& ended) {
+        // It is inside one of its own calls.
+        loop_->Post([this, &ended] {
+          connections_.erase(&ended);
+          shared_.connections.fetch_sub(1);
+          counters_.Add(Counter::kClosedConnections);
+        });
+      });
+  Connection* pointer = connection.get();
+  connections_.emplace(pointer, std::move(connection));
+}
+
+}  // namespace ers::proxy

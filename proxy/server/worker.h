@@ -1,0 +1,71 @@
+// Worker: one thread with a loop, a session, an engine and its clients.
+#ifndef ERS_PROXY_SERVER_WORKER_H_
+#define ERS_PROXY_SERVER_WORKER_H_
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+#include "net/event_loop.h"
+#include "server/connection.h"
+#include "server/counters.h"
+#include "server/options.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::proxy {
+
+// What workers share: counts only.
+struct Shared {
+  std::atomic<int> connections{0};
+};
+
+class Worker {
+ public:
+  // `sockets` stay the caller's and outlive the worker; so do the others.
+  Worker(const ServerOptions& options,
+         std::shared_ptr<store::ClusterState> cluster, std::vector<int> sockets,
+         Shared& shared, decltype(ConnectionHost::stats) stats);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void Start();
+  // Any thread: takes no more clients, answers what was asked, and ends. A
+  // second call ends at once.
+  void Stop();
+  void Join();
+
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  void Run();
+  void Accept(int socket);
+  void Add(int client);
+
+  const ServerOptions& options_;
+  const std::vector<int> sockets_;
+  Shared& shared_;
+  Counters counters_;
+  std::shared_ptr<store::ClusterState> cluster_;
+  decltype(ConnectionHost::stats) stats_;
+
+  std::unique_ptr<net::EventLoop> loop_;
+  std::unique_ptr<store::Session> session_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<ConnectionHost> host_;
+  std::vector<std::unique_ptr<net::Watch>> watches_;
+  std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  bool stopping_ = false;
+  bool at_once_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_WORKER_H_
