@@ -55,8 +55,8 @@ struct Fixture {
                          const PutOptions& options = {},
                          PutCondition condition = PutCondition::kNone) {
     store::MemoryContent content(Bytes(value));
-    return net::SyncWait(process,
-                         store.PutContent(key, content, options, {condition, {}}));
+    return net::SyncWait(
+        process, store.PutContent(key, content, options, {condition, {}}));
   }
   // The value, or "-" where there is none.
   std::string Get(std::string_view key) {
