@@ -1,5 +1,6 @@
 // incr and decr: decimal numbers of 64 bits, as memcached's protocol.txt has
 // them (section "Increment/Decrement").
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -13,16 +14,15 @@ namespace {
 
 using net::Task;
 
-constexpr std::size_t kMaxDigits = 20;
-
-// Blanks may stand behind the digits: a number that became shorter leaves them.
+// The digits that the value begins with; what stands behind them is lost, as
+// it is in memcached.
 std::optional<std::uint64_t> Parse(std::string_view text) {
-  while (text.ends_with(' ')) text.remove_suffix(1);
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  text.remove_prefix(begin);
   std::uint64_t number = 0;
-  if (text.empty() || text.size() > kMaxDigits) return std::nullopt;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  const auto parsed =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc()) return std::nullopt;
   return number;
 }
 
@@ -100,6 +100,7 @@ Task<Done> Engine::CreateNumber(const Request& request) {
   Done done;
   done.reply.item = ItemOf(*created);
   done.reply.number = request.initial;
+  done.reply.created = true;
   co_return done;
 }
 

@@ -71,28 +71,75 @@ void Engine::CountRead(const GetInfo& info) {
                 static_cast<std::uint64_t>(info.repaired_blocks));
 }
 
-// gat and its like: the new expiry comes before the value is read.
-Task<Status> Engine::TouchFirst(const Request& request) {
-  if (!request.exptime) co_return Status();
+// gat and its like: what is read gets the new expiry. False: it is gone.
+Task<Status> Engine::TouchRead(const Request& request, ItemInfo* item) {
   counters_.Add(Counter::kCmdTouch);
   const Result<ObjectInfo> touched =
       co_await store_.Touch(request.key, ExpiryOf(request));
   counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
-  co_return touched ? Status() : touched.error();
+  if (!touched) co_return touched.error();
+  item->ttl = ItemOf(*touched).ttl;
+  co_return Status();
+}
+
+// A miss that leaves an empty item behind, which this client is to fill.
+Task<Gotten> Engine::Vivify(const Request& request) {
+  Gotten gotten;
+  store::MemoryContent nothing({});
+  PutOptions options;
+  options.expiry = proxy::ExpiryOf(*request.vivify, Now());
+  store::PutTerms terms;
+  terms.condition = store::PutCondition::kAbsent;
+  terms.new_cas = request.new_cas;
+  terms.won = true;
+  const Result<ObjectInfo> made =
+      co_await store_.PutContent(request.key, nothing, options, terms);
+  if (!made) {
+    // A rival made it first: then there is something to get.
+    if (made.error().code() == StatusCode::kConflict) {
+      co_return co_await Get(request);
+    }
+    gotten.done = Failed(made.error());
+    co_return gotten;
+  }
+  gotten.done.reply.item = ItemOf(*made);
+  gotten.done.reply.item.won = true;
+  co_return gotten;
+}
+
+// Who is to put a new value: one client of those that see the item stale or
+// near its end (protocol.txt, "Stale items").
+Task<void> Engine::Judge(const Request& request, const ObjectInfo& info,
+                         ItemInfo* item) {
+  item->stale = info.stale;
+  item->another_won = info.won;
+  const bool near_end =
+      request.recache && info.expiry != 0 && item->ttl < *request.recache;
+  if (info.won || !(info.stale || near_end)) co_return;
+  const std::uint64_t cas = info.cas;
+  const auto win = [cas](const ObjectInfo& now) {
+    store::Amendment amendment;
+    if (now.won || now.cas != cas) {
+      amendment.status = Status(StatusCode::kConflict, "another won");
+    } else {
+      amendment.won = true;
+    }
+    return amendment;
+  };
+  const Result<ObjectInfo> won = co_await store_.Amend(request.key, win);
+  item->won = won.has_value();
+  item->another_won = !won;
 }
 
 Task<Gotten> Engine::Get(const Request& request) {
   Gotten gotten;
   counters_.Add(Counter::kCmdGet);
-  const Status touched = co_await TouchFirst(request);
-  if (!touched.ok()) {
-    counters_.Add(Counter::kGetMisses);
-    gotten.done = Failed(touched);
-    co_return gotten;
-  }
   const std::shared_ptr<const store::Manifest> known =
       session_.manifests().Find(request.key);
-  if (request.want_value && known && known->length > limits_.whole_below) {
+  const bool only_reads = !request.exptime && !request.vivify &&
+                          request.style.dialect != Dialect::kMeta;
+  if (only_reads && request.want_value && known &&
+      known->length > limits_.whole_below) {
     gotten.long_value = true;
     co_return gotten;
   }
@@ -102,15 +149,27 @@ Task<Gotten> Engine::Get(const Request& request) {
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
       counters_.Add(Counter::kGetMisses);
+      if (request.vivify) co_return co_await Vivify(request);
     }
     gotten.done = Failed(info.error());
     co_return gotten;
+  }
+  ItemInfo& item = gotten.done.reply.item;
+  item = ItemOf(*info);
+  if (request.style.dialect == Dialect::kMeta) {
+    co_await Judge(request, *info, &item);
+  }
+  if (request.exptime) {
+    const Status touched = co_await TouchRead(request, &item);
+    if (!touched.ok()) {
+      gotten.done = Failed(touched);
+      co_return gotten;
+    }
   }
   gotten.long_value = request.want_value && info->length > gotten.value.size();
   if (gotten.long_value) co_return gotten;
   counters_.Add(Counter::kGetHits);
   CountRead(*info);
-  gotten.done.reply.item = ItemOf(*info);
   co_return gotten;
 }
 
@@ -144,6 +203,7 @@ Task<Done> Engine::Store(const Request& request, store::Content& content) {
   options.expiry = ExpiryOf(request);
   store::PutTerms terms;
   terms.new_cas = request.new_cas;
+  terms.stale_if_newer = request.invalidate;
   if (request.mode == StoreMode::kAdd) {
     terms.condition = store::PutCondition::kAbsent;
   } else if (request.mode == StoreMode::kReplace) {
@@ -209,7 +269,9 @@ Task<Done> Engine::Change(const Request& request) {
 
 Task<Done> Engine::Delete(const Request& request) {
   Status status;
-  if (request.compare_cas == 0) {
+  if (request.invalidate) {
+    status = co_await Invalidate(request);
+  } else if (request.compare_cas == 0) {
     status = Status(StatusCode::kConflict, "no object has the CAS 0");
   } else {
     status =
@@ -220,6 +282,24 @@ Task<Done> Engine::Delete(const Request& request) {
     counters_.Add(Counter::kDeleteMisses);
   }
   co_return status.ok() ? Done() : Failed(status);
+}
+
+// The item stays, for clients that take a stale one; the next of them wins.
+Task<Status> Engine::Invalidate(const Request& request) {
+  const auto invalidate = [&](const ObjectInfo& info) {
+    store::Amendment amendment;
+    if (request.compare_cas && info.cas != *request.compare_cas) {
+      amendment.status = Status(StatusCode::kConflict, "another CAS");
+    }
+    amendment.stale = true;
+    amendment.won = false;
+    amendment.new_cas = true;
+    if (request.exptime) amendment.expiry = ExpiryOf(request);
+    return amendment;
+  };
+  const Result<ObjectInfo> done =
+      co_await store_.Amend(request.key, invalidate);
+  co_return done ? Status() : done.error();
 }
 
 Task<Done> Engine::Touch(const Request& request) {

@@ -79,7 +79,11 @@ class Engine {
   net::Task<Done> Transition(const Request& request);
   net::Task<Done> Inspect(const Request& request);
   net::Task<Done> Debug(const Request& request);
-  net::Task<Status> TouchFirst(const Request& request);
+  net::Task<Status> TouchRead(const Request& request, ItemInfo* item);
+  net::Task<Gotten> Vivify(const Request& request);
+  net::Task<void> Judge(const Request& request, const ObjectInfo& info,
+                        ItemInfo* item);
+  net::Task<Status> Invalidate(const Request& request);
 
   Done Failed(const Status& status);
   [[nodiscard]] std::int64_t Now() const;

@@ -104,7 +104,9 @@ void AppendDone(const Request& request, const Reply& reply, std::string& out) {
     default:
       break;
   }
-  if (request.style.quiet && request.verb != Verb::kGet) return;
+  if (request.style.quiet && request.verb != Verb::kGet && !reply.created) {
+    return;
+  }
   const bool number = request.verb == Verb::kArithmetic && request.want_value;
   const std::string digits =
       number ? fmt::to_string(reply.number) : std::string();

@@ -42,6 +42,7 @@ struct Reply {
   Outcome outcome = Outcome::kDone;
   ItemInfo item = {};        // kDone of kGet, kStore (cas), kArithmetic, ...
   std::uint64_t number = 0;  // kDone of kArithmetic
+  bool created = false;      // by it
   // kClientError, kServerError: one line without the word before it; line ends
   // in it become blanks. kVersion: the version. kStats: a line of its own in
   // place of the end of a list ("RESET", "OK"); binary ends the list.

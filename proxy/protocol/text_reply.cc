@@ -71,7 +71,7 @@ void AppendTextReply(const Request& request, const Reply& reply,
       out += "EXISTS\r\n";
       return;
     case Outcome::kNotFound:
-      out += "NOT_FOUND\r\n";
+      out += request.verb == Verb::kStats ? "ERROR\r\n" : "NOT_FOUND\r\n";
       return;
     case Outcome::kAlreadyThere:
       out += "ALREADY_THERE\r\n";

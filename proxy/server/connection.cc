@@ -298,7 +298,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
 Task<void> Connection::RunGet(Slot& slot) {
   Gotten gotten = co_await host_.engine.Get(slot.request);
   if (gotten.long_value) {
-    co_await StreamLong(slot);
+    co_await StreamLong(slot, gotten.done.reply.item);
     co_return;
   }
   Reply& reply = gotten.done.reply;
@@ -316,13 +316,16 @@ Task<void> Connection::RunGet(Slot& slot) {
 }
 
 // Waits until all before it are answered, then sends as the pieces come.
-Task<void> Connection::StreamLong(Slot& slot) {
+Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
   if (slots_.front().get() != &slot) {
     slot.turn.emplace(host_.loop, 1);
     co_await *slot.turn;
   }
   bool begun = false;
-  const auto begin = [&](const ItemInfo& item) {
+  const auto begin = [&](ItemInfo item) {
+    item.stale = judged.stale;
+    item.won = judged.won;
+    item.another_won = judged.another_won;
     std::string head;
     AppendValueHeader(slot.request, item, head);
     output_.Add(head);
@@ -402,10 +405,13 @@ void Connection::AnswerAtOnce(Slot& slot) {
   std::string text;
   if (slot.request.verb == Verb::kVersion) text = host_.version;
   if (slot.request.verb == Verb::kStats) {
-    text = host_.stats(slot.request.argument,
-                       [&slot](std::string_view name, std::string_view value) {
-                         AppendStat(slot.request, name, value, slot.head);
-                       });
+    const auto answer =
+        host_.stats(slot.request.argument,
+                    [&slot](std::string_view name, std::string_view value) {
+                      AppendStat(slot.request, name, value, slot.head);
+                    });
+    text = answer.value_or("");
+    if (!answer) reply.outcome = Outcome::kNotFound;
   }
   reply.text = text;
   AppendReply(slot.request, reply, slot.head);

@@ -28,8 +28,8 @@ struct ConnectionHost {
   Counters& counters;
   Limits limits;
   // Answers `stats` with these words behind it: calls for each name and value;
-  // returns what stands in place of END, or "".
-  std::function<std::string(
+  // returns what stands in place of END, or ""; nothing: no such stats.
+  std::function<std::optional<std::string>(
       const std::string& argument,
       const std::function<void(std::string_view, std::string_view)>& stat)>
       stats;
@@ -80,7 +80,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   net::Task<void> AllAnswered();
 
   net::Task<void> RunGet(Slot& slot);
-  net::Task<void> StreamLong(Slot& slot);
+  // `judged`: its marks as they were decided on.
+  net::Task<void> StreamLong(Slot& slot, ItemInfo judged);
   net::Task<void> RunStore(Slot& slot);
   net::Task<void> RunChange(Slot& slot);
   net::Task<void> RunList(Slot& slot);

@@ -63,19 +63,28 @@ std::uint64_t Stats::Total(Counter counter) const {
   return total;
 }
 
-std::string Stats::Answer(const std::string& argument, const Visit& stat) {
-  if (argument.empty()) {
+std::optional<std::string> Stats::Answer(const std::string& argument,
+                                         const Visit& stat) {
+  const std::string_view word =
+      std::string_view(argument).substr(0, argument.find(' '));
+  if (word.empty()) {
     General(stat);
-  } else if (argument == "settings") {
+  } else if (word == "settings") {
     Settings(stat);
-  } else if (argument == "reset") {
+  } else if (word == "reset") {
     Reset();
     return "RESET";
-  } else if (argument == "servers") {
+  } else if (word == "servers") {
     stat("servers", options_.cluster.servers);
+  } else if (word == "slabs") {
+    stat("active_slabs", "0");
+    stat("total_malloced", "0");
+  } else if (word == "sizes") {
+    stat("sizes_status", "disabled");
+  } else if (word != "items" && word != "conns") {
+    return std::nullopt;
   }
-  // items, slabs and the like are of memcached's memory: a proxy has none.
-  return "";
+  return "";  // a proxy has no items of its own
 }
 
 void Stats::Reset() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,10 @@ class Stats {
   void Watch(const std::vector<std::unique_ptr<Worker>>& workers) {
     workers_ = &workers;
   }
-  // The lines of `stats ARGUMENT`, and what stands in place of END, or "".
-  std::string Answer(const std::string& argument, const Visit& stat);
+  // The lines of `stats ARGUMENT`, and what stands in place of END, or "";
+  // nothing: there are no such stats.
+  std::optional<std::string> Answer(const std::string& argument,
+                                    const Visit& stat);
   // Over all workers since the start.
   [[nodiscard]] std::uint64_t Total(Counter counter) const;
 

@@ -22,6 +22,11 @@ struct ObjectInfo {
   std::uint64_t cas = 0;    // changes exactly when content does
   std::int64_t expiry = 0;  // Unix seconds, 0 never
   std::string version;      // change id, 32 hex digits
+  // Marks of memcached's meta protocol (protocol.txt, "Stale items"): the value
+  // was invalidated and kept; somebody was told to put a new one. A put clears
+  // them, all else keeps them.
+  bool stale = false;
+  bool won = false;
 };
 
 struct GetInfo : ObjectInfo {

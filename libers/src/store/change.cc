@@ -72,6 +72,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       DropStaged(session, next);
       co_return ChangeOutcome{Status(), true, nullptr};
     }
+    next.stale = next.stale || *verdict == Verdict::kGoOnAsStale;
     if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
     if (Planted(PlantedBug::kDropBeforeFlip)) {
       DropReplaced(session, there, std::make_shared<const Manifest>(next));

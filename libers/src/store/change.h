@@ -16,7 +16,8 @@ namespace ers::store {
 // What a change thinks of the manifest that it is about to replace.
 enum class Verdict {
   kGoOn,
-  kRestart,  // it was planned on another one
+  kGoOnAsStale,  // and mark what is put as stale
+  kRestart,      // it was planned on another one
 };
 
 struct ChangeOutcome {

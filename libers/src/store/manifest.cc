@@ -16,6 +16,8 @@ constexpr std::string_view kMagic = "eRSm";
 constexpr std::uint8_t kTombstoneFlag = 1;
 constexpr std::uint8_t kInlineFlag = 2;
 constexpr std::uint8_t kWideFlag = 4;
+constexpr std::uint8_t kStaleFlag = 8;
+constexpr std::uint8_t kWonFlag = 16;
 constexpr std::size_t kChecksumBytes = 4;
 
 void PutId(WireWriter& wire, const ChangeId& id) {
@@ -151,7 +153,8 @@ std::string EncodeManifest(const Manifest& manifest) {
   wire.Put(static_cast<std::uint8_t>(
       (manifest.tombstone ? kTombstoneFlag : 0) |
       (manifest.is_inline ? kInlineFlag : 0) |
-      (manifest.width == Width::kWide ? kWideFlag : 0)));
+      (manifest.width == Width::kWide ? kWideFlag : 0) |
+      (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0)));
   wire.Put(static_cast<std::uint8_t>(manifest.history.size()));
   wire.Put(static_cast<std::uint8_t>(manifest.key.size()));
   wire.Put(manifest.member);
@@ -199,6 +202,8 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   manifest.tombstone = (flags & kTombstoneFlag) != 0;
   manifest.is_inline = (flags & kInlineFlag) != 0;
   manifest.width = (flags & kWideFlag) != 0 ? Width::kWide : Width::kNarrow;
+  manifest.stale = (flags & kStaleFlag) != 0;
+  manifest.won = (flags & kWonFlag) != 0;
   const auto history = wire.Get<std::uint8_t>();
   const auto key_bytes = wire.Get<std::uint8_t>();
   manifest.member = wire.Get<std::uint16_t>();

@@ -47,6 +47,8 @@ struct Manifest {
   std::uint32_t client_flags = 0;
   std::uint64_t cas = 0;
   std::int64_t expiry = 0;  // Unix seconds, 0 never
+  bool stale = false;       // see ObjectInfo
+  bool won = false;
   bool is_inline = false;
   std::string value;  // when inline
 

@@ -56,8 +56,9 @@ Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
 
 // What a put asks of the living object that it replaces.
 Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
-                                  PutCondition condition,
+                                  const PutTerms& terms,
                                   const Manifest* living) {
+  const PutCondition condition = terms.condition;
   const bool needed = cas != 0 || condition == PutCondition::kPresent;
   if (needed && living == nullptr) {
     return Fail(StatusCode::kNotFound,
@@ -67,12 +68,13 @@ Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
     return Fail(StatusCode::kConflict,
                 fmt::format("key '{}' holds an object already", key));
   }
-  if (cas != 0 && living->cas != cas) {
+  const bool outdated = terms.stale_if_newer && living && living->cas > cas;
+  if (cas != 0 && living->cas != cas && !outdated) {
     return Fail(
         StatusCode::kConflict,
         fmt::format("key '{}' has another CAS: somebody changed it", key));
   }
-  return Verdict::kGoOn;
+  return outdated ? Verdict::kGoOnAsStale : Verdict::kGoOn;
 }
 
 }  // namespace
@@ -130,11 +132,13 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   job.manifest.expiry = options.expiry;
   HomeChain chain(session_, key);
   const std::uint64_t cas = options.expected_cas;
-  const PutCondition condition = terms.condition;
+  job.manifest.won = terms.won;
   job.manifest.cas = terms.new_cas.value_or(0);
-  if (cas == 0 && condition == PutCondition::kNone) chain.ReplaceCorrupted();
-  const Check check = [key, cas, condition](const Manifest* living) {
-    return CheckPrecondition(key, cas, condition, living);
+  if (cas == 0 && terms.condition == PutCondition::kNone) {
+    chain.ReplaceCorrupted();
+  }
+  const Check check = [key, cas, terms](const Manifest* living) {
+    return CheckPrecondition(key, cas, terms, living);
   };
   const ChangeOutcome outcome = co_await WriteWhole(
       job, chain, check, terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);

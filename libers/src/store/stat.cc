@@ -80,6 +80,8 @@ ObjectInfo InfoOf(const Manifest& manifest) {
   info.cas = manifest.cas;
   info.expiry = manifest.expiry;
   info.version = FormatChangeId(manifest.id);
+  info.stale = manifest.stale;
+  info.won = manifest.won;
   return info;
 }
 

@@ -31,6 +31,10 @@ struct PutTerms {
   PutCondition condition = PutCondition::kNone;
   // The object's CAS from now on; empty: the next one.
   std::optional<std::uint64_t> new_cas;
+  // With an expected CAS: an object whose CAS is higher is replaced, too, by
+  // one that is marked as stale.
+  bool stale_if_newer = false;
+  bool won = false;  // the mark
 };
 
 // What becomes of a value that is rewritten.
@@ -38,6 +42,15 @@ struct Rewritten {
   Status status;  // not OK: nothing is changed
   std::string value;
   std::optional<std::int64_t> expiry;  // Unix seconds; empty: as it was
+};
+
+// What becomes of an object whose value stays. Empty: as it was.
+struct Amendment {
+  Status status;                       // not OK: nothing is changed
+  std::optional<std::int64_t> expiry;  // Unix seconds, 0 never
+  std::optional<bool> stale;
+  std::optional<bool> won;
+  bool new_cas = false;
 };
 
 // Called once, before the first byte of a value that is streamed.
@@ -98,6 +111,11 @@ class Store {
                                            std::span<const std::byte> value)>;
   net::Task<Result<ObjectInfo>> Rewrite(std::string_view key,
                                         const Rewriter& rewriter);
+  // Changes what `amender` says, and nothing where it says nothing. Asked again
+  // whenever a rival was first.
+  using Amender = std::function<Amendment(const ObjectInfo& info)>;
+  net::Task<Result<ObjectInfo>> Amend(std::string_view key,
+                                      const Amender& amender);
   // A new expiry (Unix seconds, 0 never); bytes, flags and CAS stay.
   net::Task<Result<ObjectInfo>> Touch(std::string_view key,
                                       std::int64_t expiry);

@@ -50,33 +50,56 @@ Task<void> ExtendBlocks(Session& session, const ObjectMap& map,
 
 }  // namespace
 
-Task<Result<ObjectInfo>> Store::Touch(std::string_view key,
-                                      std::int64_t expiry) {
+Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
+                                      const Amender& amender) {
   CurrentManifest current(session_, key);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());
+    Amendment amendment = amender(InfoOf(**base));
     Manifest next = **base;
+    next.expiry = amendment.expiry.value_or(next.expiry);
+    next.stale = amendment.stale.value_or(next.stale);
+    next.won = amendment.won.value_or(next.won);
+    const bool same = next.expiry == (*base)->expiry &&
+                      next.stale == (*base)->stale &&
+                      next.won == (*base)->won && !amendment.new_cas;
+    if (!amendment.status.ok() || same) {
+      // What was remembered may be old: nothing is decided by it.
+      if (current.remembered()) continue;
+      if (!amendment.status.ok()) co_return Fail(std::move(amendment.status));
+      co_return InfoOf(**base);
+    }
     next.id = session_.change_ids().Next();
-    next.expiry = expiry;
-    if (!next.is_inline && LivesLonger(expiry, (*base)->expiry)) {
+    if (!next.is_inline && LivesLonger(next.expiry, (*base)->expiry)) {
       const ObjectMap map(*base);
-      co_await ExtendBlocks(session_, map, expiry);
+      co_await ExtendBlocks(session_, map, next.expiry);
     }
     const ChangeId base_id = (*base)->id;
     const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
       return living != nullptr && living->id == base_id ? Verdict::kGoOn
                                                         : Verdict::kRestart;
     };
-    const ChangeOutcome outcome =
-        co_await CommitChange(session_, current.chain(), std::move(next),
-                              ClientCas::kStays, std::nullopt, check);
+    const ChangeOutcome outcome = co_await CommitChange(
+        session_, current.chain(), std::move(next),
+        amendment.new_cas ? ClientCas::kRises : ClientCas::kStays, std::nullopt,
+        check);
     if (outcome.restart) continue;
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     co_return InfoOf(*outcome.committed);
   }
+}
+
+Task<Result<ObjectInfo>> Store::Touch(std::string_view key,
+                                      std::int64_t expiry) {
+  const Amender touch = [expiry](const ObjectInfo&) {
+    Amendment amendment;
+    amendment.expiry = expiry;
+    return amendment;
+  };
+  co_return co_await Amend(key, touch);
 }
 
 }  // namespace ers::store
