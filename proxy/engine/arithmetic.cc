@@ -14,15 +14,18 @@ namespace {
 
 using net::Task;
 
-// The digits that the value begins with; what stands behind them is lost, as
-// it is in memcached.
+// The digits that the value begins with, up to a blank or zero byte; what is
+// behind that is lost, as it is in memcached.
 std::optional<std::uint64_t> Parse(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
   text.remove_prefix(begin);
   std::uint64_t number = 0;
   const auto parsed =
       std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc()) return std::nullopt;
+  const char* end = text.data() + text.size();
+  const bool ends =
+      parsed.ptr == end || *parsed.ptr == ' ' || *parsed.ptr == '\0';
+  if (parsed.ec != std::errc() || !ends) return std::nullopt;
   return number;
 }
 

@@ -37,6 +37,8 @@ struct EngineLimits {
   // Longer values are streamed.
   std::uint64_t whole_below = 64 << 10;
   store::StreamWindow window{256 << 10, 4};
+  // Of values that append and prepend make.
+  std::uint64_t max_value_bytes = kMaxValueBytes;
 };
 
 // One per worker; any number of calls at a time. Requests outlive their calls.

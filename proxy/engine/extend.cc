@@ -21,6 +21,10 @@ Task<Done> Engine::Extend(const Request& request, store::Content& content) {
       rewritten.status = Status(StatusCode::kConflict, "another CAS");
       return rewritten;
     }
+    if (old.size() + added->size() > limits_.max_value_bytes) {
+      rewritten.status = Status(StatusCode::kConflict, "too long");
+      return rewritten;
+    }
     const Bytes first = append ? old : *added;
     const Bytes second = append ? *added : old;
     rewritten.value.resize(first.size() + second.size());
@@ -37,7 +41,9 @@ Task<Done> Engine::Extend(const Request& request, store::Content& content) {
       co_await store_.Rewrite(request.key, extend);
   if (!stored) {
     Done done = Failed(stored.error());
-    if (done.reply.outcome == Outcome::kNotFound && !cas) {
+    const bool refused = done.reply.outcome == Outcome::kNotFound ||
+                         done.reply.outcome == Outcome::kExists;
+    if (refused && !cas) {
       done.reply.outcome = Outcome::kNotStored;
     }
     co_return done;

@@ -125,6 +125,11 @@ RequestReader::Step RequestReader::OnLine(std::string_view line) {
 
 RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
   error_.clear();
+  refused_key_.clear();
+  if (parsed.error == kTooLargeError && request_.verb == Verb::kStore &&
+      request_.mode == StoreMode::kSet) {
+    refused_key_ = request_.key;
+  }
   if (!parsed.silent) {
     error_ += parsed.error;
     error_ += kLineEnd;
@@ -220,6 +225,7 @@ RequestReader::Step RequestReader::ReadHeader(std::string_view& input) {
   request_.style.opcode = header_.opcode;
   request_.style.opaque_id = header_.opaque;
   error_.clear();
+  refused_key_.clear();
   AppendBinaryError(request_.style, verdict.status, "", error_);
   if (verdict.close) {
     Close();

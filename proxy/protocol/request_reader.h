@@ -58,6 +58,9 @@ class RequestReader {
   // The bytes to send for kError and kValueBad; empty where the client wants
   // no reply. Stays until the next call.
   [[nodiscard]] const std::string& error() const { return error_; }
+  // With kError: a set of this key was refused, for its value is too large.
+  // What the key held is out of date then: memcached removes it. Else empty.
+  [[nodiscard]] const std::string& refused_key() const { return refused_key_; }
 
  private:
   enum class State : std::uint8_t {
@@ -106,6 +109,7 @@ class RequestReader {
   Request request_;
   std::string_view value_;
   std::string error_;
+  std::string refused_key_;
 
   // A line, header, or extras and key, as far as it came.
   std::string held_;

@@ -173,13 +173,9 @@ Task<void> Connection::Serve() {
       case Event::kRequest:
         open = co_await Dispatch();
         break;
-      case Event::kError: {
-        Slot& slot = NewSlot(Request());
-        slot.head = reader_.error();
-        slot.ends_gets = true;  // where it stands for the end of a get line
-        End(slot);
+      case Event::kError:
+        co_await AnswerError();
         break;
-      }
       case Event::kClose:
         open = false;
         break;
@@ -190,6 +186,23 @@ Task<void> Connection::Serve() {
   }
   serving_ = false;
   WantEnd();
+}
+
+Task<void> Connection::AnswerError() {
+  Request removal;
+  removal.verb = Verb::kDelete;
+  removal.key = reader_.refused_key();
+  removal.style.quiet = true;
+  const std::string error = reader_.error();
+  if (!removal.key.empty()) co_await RoomFor(removal);
+  Slot& slot = NewSlot(std::move(removal));
+  slot.head = error;
+  slot.ends_gets = true;  // where it stands for the end of a get line
+  if (slot.request.key.empty()) {
+    End(slot);
+  } else {
+    net::Spawn(RunChange(slot));
+  }
 }
 
 Connection::Slot& Connection::NewSlot(Request request) {

@@ -78,6 +78,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   net::Task<bool> DispatchStore(Slot& slot);
   net::Task<void> RoomFor(const Request& request);
   net::Task<void> AllAnswered();
+  net::Task<void> AnswerError();
 
   net::Task<void> RunGet(Slot& slot);
   // `judged`: its marks as they were decided on.

@@ -81,6 +81,8 @@ std::optional<std::string> Stats::Answer(const std::string& argument,
     stat("total_malloced", "0");
   } else if (word == "sizes") {
     stat("sizes_status", "disabled");
+  } else if (word == "detail" || word == "cachedump") {
+    return "CLIENT_ERROR not supported by this proxy";
   } else if (word != "items" && word != "conns") {
     return std::nullopt;
   }

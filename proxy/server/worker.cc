@@ -47,7 +47,10 @@ void Worker::Run() {
   session_ = std::make_unique<store::Session>(*loop_, cluster_,
                                               options_.client.cached_manifests);
   store_ = std::make_unique<store::Store>(*session_, options_.client);
-  engine_ = std::make_unique<Engine>(*session_, *store_, counters_);
+  EngineLimits engine_limits;
+  engine_limits.max_value_bytes = options_.max_value_bytes;
+  engine_ =
+      std::make_unique<Engine>(*session_, *store_, counters_, engine_limits);
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(

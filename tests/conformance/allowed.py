@@ -30,7 +30,9 @@ class Entry:
         self.step = step
         self.answer = answer
         self.why = why
-        self.seen = False  # set once the difference has been met
+        # Whether it differs depends on what memcached read or sent before.
+        self.sometimes = why.startswith("sometimes: ")
+        self.seen = self.sometimes  # set once the difference has been met
 
     def covers(self, case, step, answer):
         # Brackets are no wildcards here: answers may hold them.

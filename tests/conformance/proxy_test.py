@@ -1,0 +1,89 @@
+"""The cases against an ersproxy, and the list of differences in its document.
+
+ERSPROXY names the program. A cluster of real memcached processes is started
+for the proxy, another memcached is the reference.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.realpath(os.path.join(HERE, "..", ".."))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import allowed  # pylint: disable=wrong-import-position
+
+CLUSTER = os.path.join(TOP, "memcached-cluster", "cluster")
+ERSPROXY = os.environ.get(
+    "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
+# The longest value that memcached takes under keys as long as the cases' is
+# this much shorter than its limit for items.
+ITEM_MAX = 1 << 20
+ITEM_OVERHEAD = 69
+DEADLINE_S = 300
+
+
+class ProxyTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="conformance-proxy-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cluster = os.path.join(folder, "cluster")
+        self.addCleanup(self.tool, cluster, "down")
+        self.tool(cluster, "up", "-n", "6")
+        servers = self.tool(cluster, "env").strip().partition("=")[2]
+        port_file = os.path.join(folder, "port")
+        proxy = subprocess.Popen(  # pylint: disable=consider-using-with
+            [ERSPROXY, "--listen", "127.0.0.1:0", "--servers", servers,
+             "--max-value", str(ITEM_MAX - ITEM_OVERHEAD),
+             "--port-file", port_file],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(proxy.stderr.close)
+        self.addCleanup(proxy.wait, 30)
+        self.addCleanup(proxy.terminate)
+        deadline = time.monotonic() + 30
+        while not os.path.exists(port_file):
+            self.assertIsNone(proxy.poll(), "ersproxy ended")
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)  # a file's coming cannot be waited for
+        with open(port_file, encoding="ascii") as file:
+            self.address = file.read().strip()
+
+    def tool(self, cluster, *words):
+        result = subprocess.run(
+            [sys.executable, CLUSTER, "--dir", cluster, *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=60, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_answers_as_memcached_but_for_what_is_listed(self):
+        result = subprocess.run(
+            [os.path.join(HERE, "run"), "--reference", "memcached",
+             "--target", self.address],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=DEADLINE_S, check=False)
+        self.assertEqual(result.returncode, 0,
+                         result.stdout[-4000:] + result.stderr)
+
+
+class DocumentTest(unittest.TestCase):
+
+    def test_the_list_is_in_the_document(self):
+        with open(os.path.join(TOP, "docs", "protocol.md"),
+                  encoding="utf-8") as file:
+            text = file.read()
+        listed = [str(entry) for entry in allowed.read()]
+        told = [line for line in text.splitlines()
+                if line.startswith("| ") and "/" in line.split(" ")[1]
+                and "| * |" in line]
+        self.assertEqual(told, listed)
+
+
+if __name__ == "__main__":
+    unittest.main()
