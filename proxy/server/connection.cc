@@ -1,5 +1,7 @@
 #include "server/connection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -235,12 +237,18 @@ Task<void> Connection::AllAnswered() {
 // Starts what the reader's request asks for. False: it is the last one.
 Task<bool> Connection::Dispatch() {
   Request request = std::move(reader_.request());
+  const net::TimePoint read =
+      request.traced ? host_.loop.Now() : net::TimePoint();
   if (HasKey(request)) {
     co_await RoomFor(request);
   } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
     co_await AllAnswered();
   }
   Slot& slot = NewSlot(std::move(request));
+  if (slot.request.traced) {
+    slot.read = read;
+    slot.begun = host_.loop.Now();
+  }
   switch (slot.request.verb) {
     case Verb::kGet:
       net::Spawn(RunGet(slot));
@@ -436,6 +444,7 @@ void Connection::AnswerAtOnce(Slot& slot) {
 
 void Connection::End(Slot& slot) {
   slot.done = true;
+  if (slot.request.traced) slot.ended = host_.loop.Now();
   Advance();
 }
 
@@ -471,7 +480,26 @@ void Connection::Finish(Slot& slot) {
   output_.Add(slot.head);
   output_.Add(std::move(slot.value));
   output_.Add(slot.tail);
+  if (slot.request.traced && !IsTextGet(slot.request)) Trace(slot);
   if (slot.closes) closing_ = true;
+}
+
+void Connection::Trace(const Slot& slot) {
+  const net::TimePoint now = host_.loop.Now();
+  const std::pair<std::string_view, net::Duration> steps[] = {
+      {"wait", slot.begun - slot.read},  // for requests before it
+      {"store", slot.ended - slot.begun},
+      {"turn", now - slot.ended},  // until those before it are answered
+      {"total", now - slot.read},
+  };
+  std::string lines;
+  for (const auto& [name, time] : steps) {
+    const auto micros =
+        std::chrono::duration_cast<std::chrono::microseconds>(time);
+    AppendTrace(name, fmt::format("{}us", micros.count()), lines);
+  }
+  AppendEndOfTrace(lines);
+  output_.Add(lines);
 }
 
 // Flush also looks whether it is the end. Deferred: who calls this may be

@@ -65,6 +65,10 @@ class Connection final : private net::StreamHandler, private net::Deferred {
     // Set while the slot waits to be the first, to stream its value.
     std::optional<net::Latch> turn;
     std::string small_value;  // of a store
+    // Of a traced request only.
+    net::TimePoint read;
+    net::TimePoint begun;
+    net::TimePoint ended;
   };
 
   void OnConnected() override {}
@@ -93,6 +97,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void End(Slot& slot);
   void Advance();
   void Finish(Slot& slot);
+  void Trace(const Slot& slot);
   void WantFlush();
   void WantEnd();
   void Flush();
