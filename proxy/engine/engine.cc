@@ -131,6 +131,25 @@ Task<void> Engine::Judge(const Request& request, const ObjectInfo& info,
   item->another_won = !won;
 }
 
+// An item that was there before the proxy came: served as it is, until a set
+// makes an object of it.
+Task<Gotten> Engine::GetPlain(const Request& request) {
+  Gotten gotten;
+  const Result<store::PlainItem> plain =
+      co_await store_.GetPlain(request.key, gotten.value);
+  if (!plain) {
+    gotten.done = Failed(plain.error());
+    co_return gotten;
+  }
+  counters_.Add(Counter::kGetHits);
+  ItemInfo& item = gotten.done.reply.item;
+  item.bytes = gotten.value.size();
+  item.client_flags = plain->client_flags;
+  item.cas = plain->cas;
+  item.ttl = plain->ttl;
+  co_return gotten;
+}
+
 Task<Gotten> Engine::Get(const Request& request) {
   Gotten gotten;
   counters_.Add(Counter::kCmdGet);
@@ -150,6 +169,9 @@ Task<Gotten> Engine::Get(const Request& request) {
     if (info.error().code() == StatusCode::kNotFound) {
       counters_.Add(Counter::kGetMisses);
       if (request.vivify) co_return co_await Vivify(request);
+    }
+    if (info.error().code() == StatusCode::kNotManaged) {
+      co_return co_await GetPlain(request);
     }
     gotten.done = Failed(info.error());
     co_return gotten;

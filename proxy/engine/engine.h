@@ -82,6 +82,7 @@ class Engine {
   net::Task<Done> Inspect(const Request& request);
   net::Task<Done> Debug(const Request& request);
   net::Task<Status> TouchRead(const Request& request, ItemInfo* item);
+  net::Task<Gotten> GetPlain(const Request& request);
   net::Task<Gotten> Vivify(const Request& request);
   net::Task<void> Judge(const Request& request, const ObjectInfo& info,
                         ItemInfo* item);

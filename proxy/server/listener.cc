@@ -132,7 +132,8 @@ Result<Listener> ListenTcp(std::string_view address, int workers) {
 
 bool SomebodyListens(const sockaddr_un& where) {
   const Socket probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
+  return probe.get() >= 0 &&
+         connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
                  sizeof where) == 0;
 }
 
@@ -146,7 +147,8 @@ Result<Listener> ListenUnix(std::string_view path) {
   std::memcpy(where.sun_path, path.data(), path.size());
   Socket opened(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto bind_it = [&] {
-    return bind(opened.get(), reinterpret_cast<const sockaddr*>(&where),
+    return opened.get() >= 0 &&
+           bind(opened.get(), reinterpret_cast<const sockaddr*>(&where),
                 sizeof where) == 0;
   };
   if (!bind_it()) {

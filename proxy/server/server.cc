@@ -11,6 +11,7 @@ Server::Server(ServerOptions options)
 
 Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   options.cluster.binary_keys = true;
+  options.cluster.adopt_plain_items = true;
   std::unique_ptr<Server> server(new Server(std::move(options)));
   Result<std::shared_ptr<store::ClusterState>> cluster =
       store::OpenClusterState(server->options_.cluster);

@@ -48,6 +48,9 @@ struct ClusterOptions {
   // items of those keys are named by a hash. All processes of a cluster may
   // differ in this.
   bool binary_keys = false;
+  // An unconditional put replaces an item that a plain memcached client stored
+  // under the key, in place of kNotManaged.
+  bool adopt_plain_items = false;
   LogSink log;  // empty: silent
 };
 

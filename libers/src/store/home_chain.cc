@@ -164,6 +164,10 @@ Result<HomeCopy> HomeChain::Interpret(const View& view, int member,
     copy.kind = HomeCopy::Kind::kCorrupt;
     return copy;
   }
+  if (!manifest && replaces_plain_ &&
+      manifest.error().code() == StatusCode::kNotManaged) {
+    return copy;
+  }
   if (!manifest) {
     return Fail(manifest.error().code(),
                 fmt::format("{}: key '{}': {}", session_.member_name(member),

@@ -79,7 +79,10 @@ class HomeChain {
   // judge's copy is corrupted and none can stand in: for changes that replace
   // whatever is there.
   void ReplaceCorrupted() { replaces_corrupted_ = true; }
-  // Prepare gave such homes.
+  // From now on Prepare takes items that are none of this library's for nothing
+  // there: the change will replace them.
+  void ReplacePlain() { replaces_plain_ = true; }
+  // Prepare gave homes that ReplaceCorrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 
   // Writes `next` to every home in order, the judge last. `next` needs no id's
@@ -127,6 +130,7 @@ class HomeChain {
   const std::string item_key_;
   net::TimePoint deadline_;
   bool replaces_corrupted_ = false;
+  bool replaces_plain_ = false;
   bool found_corrupted_ = false;
 };
 

@@ -136,6 +136,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   job.manifest.cas = terms.new_cas.value_or(0);
   if (cas == 0 && terms.condition == PutCondition::kNone) {
     chain.ReplaceCorrupted();
+    if (session_.cluster().options.adopt_plain_items) chain.ReplacePlain();
   }
   const Check check = [key, cas, terms](const Manifest* living) {
     return CheckPrecondition(key, cas, terms, living);

@@ -27,6 +27,13 @@ enum class PutCondition {
   kPresent,  // kNotFound where there is none
 };
 
+// An item that a plain memcached client stored.
+struct PlainItem {
+  std::uint32_t client_flags = 0;
+  std::uint64_t cas = 0;
+  std::int64_t ttl = -1;  // seconds left; -1: never expires
+};
+
 struct PutTerms {
   PutCondition condition = PutCondition::kNone;
   // The object's CAS from now on; empty: the next one.
@@ -92,6 +99,10 @@ class Store {
   // `value` empty.
   net::Task<Result<GetInfo>> GetUpTo(std::string_view key, std::uint64_t most,
                                      Value& value);
+  // For a key of which other calls say kNotManaged: the item as it is, on the
+  // server where a plain client with the same ring would look. kNotFound: it
+  // is gone.
+  net::Task<Result<PlainItem>> GetPlain(std::string_view key, Value& value);
   net::Task<Result<GetInfo>> GetTo(std::string_view key,
                                    const StreamBegin& begin, const Sink& sink);
   // The same for a sink that may take its time; no more than the window is

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <string>
+
+#include "store/batch.h"
+#include "store/get_outcome.h"
+#include "store/keys.h"
+#include "store/store.h"
+#include "store/view_changer.h"
+
+namespace ers::store {
+
+net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
+                                             Value& value) {
+  Status status = co_await EnsureViewFor(session_, key);
+  if (!status.ok()) co_return Fail(std::move(status));
+  const std::string name = ManifestKey(key);
+  const std::vector<int> walk =
+      session_.cluster().ring.Walk(key, session_.view()->max_parity + 1);
+  for (const int member : walk) {
+    net::Request read;
+    read.verb = net::Verb::kGet;
+    read.key = name;
+    Batch batch(session_.runtime());
+    batch.Submit(session_.link(member), read);
+    co_await batch;
+    if (read.outcome != net::Outcome::kOk || read.value.empty()) continue;
+    const Result<Manifest> manifest = DecodeManifest(read.value);
+    const bool plain =
+        !manifest && manifest.error().code() == StatusCode::kNotManaged;
+    if (!plain) continue;
+    if (!value.Resize(read.value.size())) {
+      co_return Fail(StatusCode::kNoMemory, "no memory for the value");
+    }
+    std::copy_n(reinterpret_cast<const std::byte*>(read.value.data()),
+                read.value.size(), value.data());
+    co_return PlainItem{read.item_flags, read.item_token, read.item_ttl};
+  }
+  co_return Fail(GetMiss(key));
+}
+
+}  // namespace ers::store

@@ -1,0 +1,96 @@
+// Items of plain memcached clients under the keys of objects.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_world.h"
+#include "store/batch.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+constexpr int kServers = 4;
+
+std::shared_ptr<store::ClusterState> OpenCluster(World& world, bool adopt) {
+  ClusterOptions options;
+  options.adopt_plain_items = adopt;
+  for (int i = 0; i < kServers; ++i) {
+    const std::string name = fmt::format("10.0.0.{}:11211", i);
+    world.AddServer(name);
+    if (i > 0) options.servers += ',';
+    options.servers += name;
+  }
+  return store::OpenClusterState(options).value();
+}
+
+struct Fixture {
+  explicit Fixture(bool adopt)
+      : session(process, OpenCluster(world, adopt), 16) {
+    REQUIRE(Put("other", "makes the first view").has_value());
+    // As a client with the same ring does.
+    const int member = session.cluster().ring.Walk("k", 1).front();
+    const iovec body{const_cast<char*>("plain"), 5};
+    net::Request set;
+    set.verb = net::Verb::kSet;
+    set.key = "k";
+    set.client_flags = 9;
+    set.body = {&body, 1};
+    const auto store_it = [](Fixture& f, int to,
+                             net::Request& request) -> net::Task<void> {
+      store::Batch batch(f.process);
+      batch.Submit(f.session.link(to), request);
+      co_await batch;
+    };
+    net::SyncWait(process, store_it(*this, member, set));
+    REQUIRE(set.outcome == net::Outcome::kOk);
+  }
+
+  Result<ObjectInfo> Put(std::string_view key, std::string_view bytes) {
+    return net::SyncWait(process,
+                         store.Put(key, std::as_bytes(std::span(bytes)), {}));
+  }
+  Result<GetInfo> Get() {
+    return net::SyncWait(process, store.Get("k", value));
+  }
+
+  World world{1};
+  SimRuntime& process = world.AddProcess("client");
+  store::Session session;
+  store::Store store{session, {.scheme = {SchemeKind::kRs, 2, 1, 2}}};
+  Value value;
+};
+
+TEST_CASE("a plain item can be read as it is, and is left alone") {
+  Fixture f(false);
+  CHECK(f.Get().error().code() == StatusCode::kNotManaged);
+  const auto plain = net::SyncWait(f.process, f.store.GetPlain("k", f.value));
+  REQUIRE(plain.has_value());
+  CHECK(f.value.text() == "plain");
+  CHECK(plain->client_flags == 9);
+  CHECK(plain->ttl == -1);
+  CHECK(f.Put("k", "new").error().code() == StatusCode::kNotManaged);
+  CHECK(net::SyncWait(f.process, f.store.GetPlain("other", f.value))
+            .error()
+            .code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("a put makes an object of a plain item where that is wanted") {
+  Fixture f(true);
+  CHECK(f.Get().error().code() == StatusCode::kNotManaged);
+  REQUIRE(f.Put("k", "new").has_value());
+  REQUIRE(f.Get().has_value());
+  CHECK(f.value.text() == "new");
+}
+
+}  // namespace
+}  // namespace ers::sim
