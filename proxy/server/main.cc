@@ -99,16 +99,16 @@ void RaiseDescriptorLimit(int connections) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  if (limit.rlim_max < wanted && geteuid() == 0) {
-    limit.rlim_cur = limit.rlim_max = wanted;
-  }
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-    spdlog::warn(
-        "only {} file descriptors are allowed and {} are wanted: "
-        "raise the limit (ulimit -n), or lower --max-connections",
-        limit.rlim_cur, wanted);
-  }
+  const rlimit raised{wanted, std::max(wanted, limit.rlim_max)};
+  if (setrlimit(RLIMIT_NOFILE, &raised) == 0) return;
+  // Only root may go over the hard limit.
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= wanted) return;
+  spdlog::warn(
+      "only {} file descriptors are allowed and {} are wanted: raise the "
+      "limit (ulimit -n), or lower --max-connections",
+      limit.rlim_cur, wanted);
 }
 
 // Blocked before the first thread starts, so that all of them have it so.

@@ -1,5 +1,6 @@
 #include "server/worker.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@ namespace {
 
 // Other events want their turn, too.
 constexpr int kAcceptsPerTurn = 64;
+Socket OpenSpare() { return Socket(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
 constexpr std::string_view kFull = "ERROR Too many open connections\r\n";
 
 }  // namespace
@@ -25,7 +28,8 @@ Worker::Worker(const ServerOptions& options,
       shared_(shared),
       cluster_(std::move(cluster)),
       stats_(std::move(stats)),
-      loop_(net::NewEventLoop()) {}
+      loop_(net::NewEventLoop()),
+      spare_(OpenSpare()) {}
 
 Worker::~Worker() = default;
 
@@ -75,11 +79,23 @@ void Worker::Accept(int socket) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     const int client =
         accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    // Another worker was first, or the client left again. Out of file
-    // descriptors: it stays in the queue until one is free.
-    if (client < 0) return;
-    Add(client);
+    if (client >= 0) {
+      Add(client);
+    } else if (errno == EMFILE || errno == ENFILE) {
+      TurnAway(socket);
+    } else {
+      return;  // another worker was first, or the client left again
+    }
   }
+}
+
+// No file descriptor is left: the client would wait, and the loop spin, until
+// one is. The spare one is enough to close the client's.
+void Worker::TurnAway(int socket) {
+  spare_ = Socket();
+  const Socket client(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
+  if (client.get() >= 0) counters_.Add(Counter::kRejectedConnections);
+  spare_ = OpenSpare();
 }
 
 void Worker::Add(int client) {

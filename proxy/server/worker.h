@@ -12,6 +12,7 @@
 #include "net/event_loop.h"
 #include "server/connection.h"
 #include "server/counters.h"
+#include "server/listener.h"
 #include "server/options.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
@@ -46,6 +47,7 @@ class Worker {
   void Run();
   void Accept(int socket);
   void Add(int client);
+  void TurnAway(int socket);
 
   const ServerOptions& options_;
   const std::vector<int> sockets_;
@@ -55,6 +57,7 @@ class Worker {
   decltype(ConnectionHost::stats) stats_;
 
   std::unique_ptr<net::EventLoop> loop_;
+  Socket spare_;  // a file descriptor to fall back on
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Engine> engine_;
