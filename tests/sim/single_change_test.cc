@@ -67,6 +67,10 @@ struct Fixture {
                ? "-"
                : last.error().message();
   }
+  std::string store_version(std::string_view key) {
+    Get(key);
+    return last ? last->version : "";
+  }
   void Sleep(Duration time) {
     world.RunUntil([] { return false; }, time);
   }
@@ -193,6 +197,64 @@ TEST_CASE("a rewriter's refusal changes nothing") {
   CHECK(f.Get("k") == "value");
   CHECK(CodeOf(net::SyncWait(f.process, f.store.Rewrite("none", refuse))) ==
         StatusCode::kNotFound);
+}
+
+TEST_CASE("marks stay with an object until a put") {
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  const std::uint64_t cas = f.Put("k", value)->cas;
+  const auto amend = [&f](const store::Amendment& amendment) {
+    const auto amender = [&](const ObjectInfo&) { return amendment; };
+    return net::SyncWait(f.process, f.store.Amend("k", amender));
+  };
+  store::Amendment nothing;
+  CHECK(amend(nothing)->version == f.store_version("k"));
+  store::Amendment invalidate;
+  invalidate.stale = true;
+  invalidate.new_cas = true;
+  const auto stale = amend(invalidate);
+  REQUIRE(stale.has_value());
+  CHECK(stale->stale);
+  CHECK(stale->cas > cas);
+  store::Amendment win;
+  win.won = true;
+  CHECK(amend(win)->cas == stale->cas);
+  TransitionTarget wide;
+  wide.width = Width::kWide;
+  REQUIRE(net::SyncWait(f.process, f.store.Transition(
+                                       "k", wide, TransitionVariant::kOptimal))
+              .has_value());
+  CHECK(f.Get("k") == value);
+  CHECK(f.last->stale);
+  CHECK(f.last->won);
+
+  // A put that knows an older CAS is taken as stale, if it asks for that.
+  PutOptions options;
+  options.expected_cas = cas;
+  CHECK(CodeOf(f.Put("k", "late", options)) == StatusCode::kConflict);
+  store::MemoryContent content(Bytes("late"));
+  store::PutTerms terms;
+  terms.stale_if_newer = true;
+  REQUIRE(
+      net::SyncWait(f.process, f.store.PutContent("k", content, options, terms))
+          .has_value());
+  CHECK(f.Get("k") == "late");
+  CHECK(f.last->stale);
+  CHECK_FALSE(f.last->won);
+  REQUIRE(f.Put("k", "new").has_value());
+  CHECK(f.Get("k") == "new");
+  CHECK_FALSE(f.last->stale);
+}
+
+TEST_CASE("a put may choose the object's CAS") {
+  Fixture f;
+  store::MemoryContent content(Bytes("v"));
+  store::PutTerms terms;
+  terms.new_cas = 42;
+  CHECK(net::SyncWait(f.process, f.store.PutContent("k", content, {}, terms))
+            ->cas == 42);
+  CHECK(f.Get("k") == "v");
+  CHECK(f.last->cas == 42);
 }
 
 TEST_CASE("a flush makes older objects absent, at its time") {

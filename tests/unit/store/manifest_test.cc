@@ -70,6 +70,25 @@ TEST_CASE("a manifest is read back as it was written") {
   }
 }
 
+TEST_CASE("marks are bits of the flags byte") {
+  constexpr std::size_t kFlagsAt = 5;  // behind magic and format version
+  const Manifest plain = test::CodedExample();
+  for (const bool stale : {false, true}) {
+    for (const bool won : {false, true}) {
+      Manifest marked = plain;
+      marked.stale = stale;
+      marked.won = won;
+      const std::string bytes = EncodeManifest(marked);
+      CHECK(bytes[kFlagsAt] - EncodeManifest(plain)[kFlagsAt] ==
+            (stale ? 8 : 0) + (won ? 16 : 0));
+      const Result<Manifest> is = DecodeManifest(bytes);
+      REQUIRE(is.has_value());
+      CHECK(is->stale == stale);
+      CHECK(is->won == won);
+    }
+  }
+}
+
 TEST_CASE("no part of a manifest passes for one") {
   for (const Example& example : Examples()) {
     const std::string bytes = test::FromHex(example.hex);
