@@ -55,6 +55,15 @@ std::int64_t Engine::ExpiryOf(const Request& request) const {
   return proxy::ExpiryOf(request.exptime.value_or(0), Now());
 }
 
+void Engine::ApplyRules(const Request& request, std::uint64_t value_bytes,
+                        PutOptions& options) const {
+  const Rule* rule =
+      rules_->Match(request.key, value_bytes, options.client_flags);
+  if (rule == nullptr) return;
+  options.scheme = rule->scheme;
+  options.expiry = CappedExpiry(*rule, options.expiry, Now());
+}
+
 ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
   ItemInfo item;
   item.bytes = info.length;
@@ -142,6 +151,7 @@ Task<Done> Engine::Store(const Request& request, store::Content& content) {
   PutOptions options;
   options.client_flags = request.client_flags;
   options.expiry = ExpiryOf(request);
+  ApplyRules(request, request.value_bytes, options);
   store::PutTerms terms;
   terms.new_cas = request.new_cas;
   if (request.mode == StoreMode::kAdd) {

@@ -1,13 +1,18 @@
 #include "server/server.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace ers::proxy {
 
 Server::Server(ServerOptions options)
-    : options_(std::move(options)), stats_(options_, shared_) {}
+    : options_(std::move(options)), stats_(options_, shared_) {
+  SetLimits(options_);
+}
+
+void Server::SetLimits(const ServerOptions& options) {
+  shared_.max_connections.store(options.max_connections);
+  shared_.max_value_bytes.store(options.max_value_bytes);
+}
 
 Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   options.cluster.binary_keys = true;
@@ -15,17 +20,6 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   Result<std::shared_ptr<store::ClusterState>> cluster =
       store::OpenClusterState(server->options_.cluster);
   if (!cluster) return Fail(cluster.error());
-  Status scheme = ValidateStoredScheme(server->options_.client.scheme);
-  if (!scheme.ok()) return Fail(std::move(scheme));
-  const int needed = NodeCount(server->options_.client.scheme);
-  const auto members = static_cast<int>((*cluster)->endpoints.size());
-  if (members < needed) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("scheme {} needs {} servers and {} are listed: "
-                            "list more servers or choose a narrower scheme",
-                            FormatScheme(server->options_.client.scheme),
-                            needed, members));
-  }
   server->cluster_ = std::move(*cluster);
   for (const std::string& address : server->options_.listen) {
     Result<Listener> listener = Listen(address, server->options_.threads);
@@ -58,6 +52,13 @@ void Server::Stop() {
 
 void Server::Join() {
   for (const auto& worker : workers_) worker->Join();
+}
+
+void Server::Reload(const ServerOptions& fresh) {
+  SetLimits(fresh);
+  Limits limits;
+  limits.max_value_bytes = fresh.max_value_bytes;
+  for (const auto& worker : workers_) worker->Reload(fresh.rules, limits);
 }
 
 std::vector<std::string> Server::listener_names() const {

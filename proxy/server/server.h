@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "config/options.h"
 #include "ers/status.h"
 #include "server/listener.h"
-#include "server/options.h"
 #include "server/stats.h"
 #include "server/worker.h"
 
@@ -16,7 +16,8 @@ namespace ers::proxy {
 
 class Server {
  public:
-  // Listens; does not serve yet. kInvalidArgument names the option at fault.
+  // Listens; does not serve yet. The options are complete. kInvalidArgument
+  // names the one at fault.
   static Result<std::unique_ptr<Server>> Open(ServerOptions options);
 
   void Start();
@@ -24,11 +25,15 @@ class Server {
   void Stop();
   // Until all workers have ended.
   void Join();
+  // Takes the rules and limits of `fresh` while clients stay connected: what
+  // they ask for from now on goes by them. CheckReload was OK. Any thread.
+  void Reload(const ServerOptions& fresh);
   // As bound.
   [[nodiscard]] std::vector<std::string> listener_names() const;
 
  private:
   explicit Server(ServerOptions options);
+  void SetLimits(const ServerOptions& options);
 
   const ServerOptions options_;
   std::shared_ptr<store::ClusterState> cluster_;

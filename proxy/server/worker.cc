@@ -43,11 +43,22 @@ void Worker::Stop() {
   });
 }
 
+void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits) {
+  loop_->Post([this, rules = std::move(rules), limits] {
+    engine_->SetRules(rules);
+    host_->limits = limits;
+    for (const auto& [pointer, owned] : connections_) {
+      pointer->SetLimits(limits);
+    }
+  });
+}
+
 void Worker::Run() {
   session_ = std::make_unique<store::Session>(*loop_, cluster_,
                                               options_.client.cached_manifests);
   store_ = std::make_unique<store::Store>(*session_, options_.client);
   engine_ = std::make_unique<Engine>(*session_, *store_, counters_);
+  engine_->SetRules(options_.rules);
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
@@ -80,7 +91,7 @@ void Worker::Accept(int socket) {
 }
 
 void Worker::Add(int client) {
-  if (shared_.connections.fetch_add(1) >= options_.max_connections) {
+  if (shared_.connections.fetch_add(1) >= shared_.max_connections.load()) {
     shared_.connections.fetch_sub(1);
     counters_.Add(Counter::kRejectedConnections);
     // It may not be taken, which is as good: the connection is closed.

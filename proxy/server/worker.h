@@ -8,20 +8,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "config/options.h"
 #include "engine/engine.h"
 #include "net/event_loop.h"
 #include "server/connection.h"
 #include "server/counters.h"
-#include "server/options.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
 #include "store/store.h"
 
 namespace ers::proxy {
 
-// What workers share: counts only.
+// What workers share: counts, and the limits in force.
 struct Shared {
   std::atomic<int> connections{0};
+  std::atomic<int> max_connections{0};
+  std::atomic<std::uint64_t> max_value_bytes{0};
 };
 
 class Worker {
@@ -39,6 +41,8 @@ class Worker {
   // second call ends at once.
   void Stop();
   void Join();
+  // Any thread: what clients ask for from now on goes by these.
+  void Reload(std::shared_ptr<const Rules> rules, const Limits& limits);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
