@@ -43,16 +43,16 @@ void RaiseDescriptorLimit(int connections) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= wanted) return;
+  // Beyond the hard limit only for who is allowed to.
+  const rlimit all{wanted, std::max(wanted, limit.rlim_max)};
+  if (setrlimit(RLIMIT_NOFILE, &all) == 0) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  if (limit.rlim_max < wanted && geteuid() == 0) {
-    limit.rlim_cur = limit.rlim_max = wanted;
-  }
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
-    spdlog::warn(
-        "only {} file descriptors are allowed and {} are wanted: "
-        "raise the limit (ulimit -n), or lower --max-connections",
-        limit.rlim_cur, wanted);
-  }
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  spdlog::warn(
+      "only {} file descriptors are allowed and {} are wanted: "
+      "raise the limit (ulimit -n), or lower --max-connections",
+      limit.rlim_cur, wanted);
 }
 
 // Blocked before the first thread starts, so that all of them have it so.
@@ -84,7 +84,6 @@ void Reload(const Arguments& arguments, ServerOptions& running,
     spdlog::warn("SIGHUP: there is no configuration file to read again");
     return;
   }
-  sd_notify(0, "RELOADING=1");
   Result<ServerOptions> fresh = OptionsOf(arguments);
   Status status = fresh ? Status() : fresh.error();
   if (status.ok()) {
@@ -106,7 +105,6 @@ void Reload(const Arguments& arguments, ServerOptions& running,
   } else {
     spdlog::error("not reloaded, the old settings stay: {}", status.message());
   }
-  sd_notify(0, "READY=1");
 }
 
 // Until the workers have ended.
@@ -117,7 +115,10 @@ void Wait(const Arguments& arguments, ServerOptions& options, Server& server,
   std::thread joiner;
   while (read(signals, &told, sizeof told) == sizeof told) {
     if (told.ssi_signo == SIGHUP) {
-      if (stops == 0) Reload(arguments, options, server);
+      if (stops > 0) continue;
+      sd_notify(0, "RELOADING=1");
+      Reload(arguments, options, server);
+      sd_notify(0, "READY=1");
       continue;
     }
     if (told.ssi_signo == SIGUSR1) break;  // the workers have ended

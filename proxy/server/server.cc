@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <cstddef>
+#include <latch>
 #include <utility>
 
 namespace ers::proxy {
@@ -58,7 +60,11 @@ void Server::Reload(const ServerOptions& fresh) {
   SetLimits(fresh);
   Limits limits;
   limits.max_value_bytes = fresh.max_value_bytes;
-  for (const auto& worker : workers_) worker->Reload(fresh.rules, limits);
+  std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (const auto& worker : workers_) {
+    worker->Reload(fresh.rules, limits, [&taken] { taken.count_down(); });
+  }
+  taken.wait();
 }
 
 std::vector<std::string> Server::listener_names() const {

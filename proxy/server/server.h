@@ -26,7 +26,8 @@ class Server {
   // Until all workers have ended.
   void Join();
   // Takes the rules and limits of `fresh` while clients stay connected: what
-  // they ask for from now on goes by them. CheckReload was OK. Any thread.
+  // they ask for goes by them when this returns. CheckReload was OK. The
+  // thread that calls Start and Stop, between them.
   void Reload(const ServerOptions& fresh);
   // As bound.
   [[nodiscard]] std::vector<std::string> listener_names() const;

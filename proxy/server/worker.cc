@@ -43,13 +43,15 @@ void Worker::Stop() {
   });
 }
 
-void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits) {
-  loop_->Post([this, rules = std::move(rules), limits] {
+void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
+                    std::function<void()> done) {
+  loop_->Post([this, rules = std::move(rules), limits, done = std::move(done)] {
     engine_->SetRules(rules);
     host_->limits = limits;
     for (const auto& [pointer, owned] : connections_) {
       pointer->SetLimits(limits);
     }
+    done();
   });
 }
 

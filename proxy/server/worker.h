@@ -3,6 +3,8 @@
 #define ERS_PROXY_SERVER_WORKER_H_
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <unordered_map>
@@ -41,8 +43,10 @@ class Worker {
   // second call ends at once.
   void Stop();
   void Join();
-  // Any thread: what clients ask for from now on goes by these.
-  void Reload(std::shared_ptr<const Rules> rules, const Limits& limits);
+  // Any thread: what clients ask for goes by these when `done` is called, on
+  // the worker's thread.
+  void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
+              std::function<void()> done);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
