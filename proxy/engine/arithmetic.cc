@@ -86,8 +86,8 @@ Task<Done> Engine::CreateNumber(const Request& request) {
   store::MemoryContent content(std::as_bytes(std::span(text)));
   PutOptions options;
   options.expiry = proxy::ExpiryOf(*request.vivify, Now());
-  ApplyRules(request, text.size(), options);
   store::PutTerms terms;
+  ApplyRules(request, text.size(), options, terms);
   terms.condition = store::PutCondition::kAbsent;
   terms.new_cas = request.new_cas;
   const Result<ObjectInfo> created =

@@ -56,11 +56,12 @@ std::int64_t Engine::ExpiryOf(const Request& request) const {
 }
 
 void Engine::ApplyRules(const Request& request, std::uint64_t value_bytes,
-                        PutOptions& options) const {
+                        PutOptions& options, store::PutTerms& terms) const {
   const Rule* rule =
       rules_->Match(request.key, value_bytes, options.client_flags);
   if (rule == nullptr) return;
   options.scheme = rule->scheme;
+  terms.inline_below = rule->inline_below;
   options.expiry = CappedExpiry(*rule, options.expiry, Now());
 }
 
@@ -151,8 +152,8 @@ Task<Done> Engine::Store(const Request& request, store::Content& content) {
   PutOptions options;
   options.client_flags = request.client_flags;
   options.expiry = ExpiryOf(request);
-  ApplyRules(request, request.value_bytes, options);
   store::PutTerms terms;
+  ApplyRules(request, request.value_bytes, options, terms);
   terms.new_cas = request.new_cas;
   if (request.mode == StoreMode::kAdd) {
     terms.condition = store::PutCondition::kAbsent;

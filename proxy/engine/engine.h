@@ -91,7 +91,7 @@ class Engine {
   [[nodiscard]] std::int64_t Now() const;
   [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
   void ApplyRules(const Request& request, std::uint64_t value_bytes,
-                  PutOptions& options) const;
+                  PutOptions& options, store::PutTerms& terms) const;
   [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const;
   void CountRead(const GetInfo& info);
 

@@ -50,6 +50,18 @@ class StartTest(ProxyCase):
         self.assertEqual(client.facts(b"ers stat rep/4")["scheme"], "rep:3")
         self.assertIn(seconds_left(b"rep/4"), range(1, 101))
 
+    def test_rules_choose_what_is_kept_whole(self):
+        client = self.start("--config", self.config(
+            "inline_below: 100\nrules:\n"
+            "  - {prefix: never, inline_below: 0}\n"
+            "  - {prefix: longer, inline_below: 5000}\n")).client()
+        for key, length, whole in ((b"k", 99, "1"), (b"k", 100, "0"),
+                                   (b"never", 1, "0"), (b"longer", 4999, "1"),
+                                   (b"longer", 5000, "0")):
+            self.assertEqual(client.set(key, b"v" * length), b"STORED")
+            self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
+                             (key, length))
+
     def test_options_of_the_command_line_go_before_the_file(self):
         path = self.config("limits: {max_value_bytes: 10}\nscheme: rs:4,1\n")
         client = self.start("--config", path, "--max-value", "20").client()
@@ -213,15 +225,15 @@ class ReloadTest(ProxyCase):
         self.assertIn("reloaded", daemon.reload())
 
     def test_servers_and_listeners_need_a_restart(self):
-        path = self.config("")
+        path = self.config("scheme: rep:2\n")
         daemon = self.start("--config", path)
         fewer = self.servers.rsplit(",", 1)[0]
-        self.config("", fewer)
+        self.config("scheme: rep:2\n", fewer)
         log = daemon.reload()
         self.assertIn(f"not reloaded, the old settings stay: {path}:1: "
                       "servers: changed from ", log)
         self.assertIn("which needs a restart", log)
-        self.config("")
+        self.config("scheme: rep:2\n")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.write(text.replace("127.0.0.1:0", "127.0.0.1:1"))
@@ -229,7 +241,7 @@ class ReloadTest(ProxyCase):
                       "127.0.0.1:1, which needs a restart", daemon.reload())
         # What the file says of them does not count where an option does.
         other = self.start("--config", path, "--listen", "127.0.0.1:0")
-        self.config("")
+        self.config("scheme: rep:2\n")
         self.assertIn("reloaded", other.reload())
 
     def test_without_a_file_there_is_nothing_to_read(self):

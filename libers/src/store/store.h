@@ -31,6 +31,8 @@ struct PutTerms {
   PutCondition condition = PutCondition::kNone;
   // The object's CAS from now on; empty: the next one.
   std::optional<std::uint64_t> new_cas;
+  // In place of the client's limit, in bytes.
+  std::optional<std::size_t> inline_below;
 };
 
 // What becomes of a value that is rewritten.
