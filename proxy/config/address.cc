@@ -46,4 +46,12 @@ Result<Address> ParseAddress(std::string_view text) {
   return address;
 }
 
+Result<std::string> AdminAddress(std::string_view text) {
+  const Result<Address> address = ParseAddress(text);
+  if (!address) return Fail(address.error());
+  if (!address->path.empty()) return Refuse("give host:port or [IPv6]:port");
+  if (!address->host.empty()) return std::string(text);
+  return fmt::format("127.0.0.1:{}", address->port);
+}
+
 }  // namespace ers::proxy

@@ -37,6 +37,7 @@ Status Override(const Arguments& arguments, ServerOptions& options) {
       "limits.max_connections", "--max-connections");
   set(arguments.max_value_bytes, options.max_value_bytes,
       "limits.max_value_bytes", "--max-value");
+  set(arguments.admin, options.admin, "admin", "--admin");
   set(arguments.log_level, options.log_level, "log.level", "--log-level");
   if (arguments.log_format) {
     options.log_format = LogFormatOf(*arguments.log_format);
@@ -103,8 +104,13 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "Longer ones are refused (default: 268435456)")
       ->check(CLI::Range(std::uint64_t{1}, kMaxValueBytes))
       ->type_name("BYTES");
+  app.add_option("--admin", arguments.admin,
+                 "host:port of HTTP for /healthz, /status and /metrics; :port "
+                 "is loopback (default: nowhere)")
+      ->type_name("ADDRESS");
   app.add_option("--port-file", arguments.port_file,
-                 "Gets the addresses listened on, one a line")
+                 "Gets the addresses listened on, one a line, the admin "
+                 "port's last")
       ->type_name("FILE");
   app.add_option("--log-level", arguments.log_level,
                  "debug, info (default), warning or error")

@@ -28,6 +28,7 @@ struct Arguments {
   std::optional<std::uint64_t> max_value_bytes;
   std::optional<std::string> log_level;
   std::optional<std::string> log_format;
+  std::optional<std::string> admin;
   std::string port_file;
 };
 

@@ -297,6 +297,10 @@ constexpr Key<ServerOptions> kKeys[] = {
        return ReadInlineBelow(value, options.client.inline_below);
      }},
     {"rules", ReadRules},
+    {"admin",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadText(value, options.admin);
+     }},
     {"threads",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxThreads, options.threads);

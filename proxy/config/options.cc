@@ -78,6 +78,7 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
       {"timeouts.connect_ms", number(cluster.connect_timeout.count())},
       {"timeouts.request_ms", number(cluster.request_timeout.count())},
       {"timeouts.operation_ms", number(cluster.operation_timeout.count())},
+      {"admin", options.admin},
       {"log.format", std::string(FormatName(options.log_format))},
   };
 }
@@ -103,6 +104,14 @@ std::string ServerOptions::PlaceOf(std::string_view setting) const {
 Status CompleteOptions(ServerOptions& options) {
   Status status = CheckListen(options);
   if (!status.ok()) return status;
+  if (!options.admin.empty()) {
+    const Result<std::string> admin = AdminAddress(options.admin);
+    if (!admin) {
+      return RefuseAt(
+          options.PlaceOf("admin"),
+          fmt::format("\"{}\": {}", options.admin, admin.error().message()));
+    }
+  }
   if (options.cluster.servers.empty()) {
     return RefuseAt(options.PlaceOf("servers"),
                     "missing: list every memcached server of the cluster, "

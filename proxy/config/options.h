@@ -34,6 +34,7 @@ struct ServerOptions {
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads
+  std::string admin;            // where HTTP is served; empty: nowhere
   std::string port_file;        // gets the names of the listeners; empty: none
   std::string log_level = "info";  // one of kLogLevels
   LogFormat log_format = LogFormat::kText;

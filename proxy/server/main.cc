@@ -124,8 +124,8 @@ void Wait(const Arguments& arguments, ServerOptions& options, Server& server,
     if (told.ssi_signo == SIGUSR1) break;  // the workers have ended
     spdlog::info(stops == 0 ? "stopping: clients are answered first"
                             : "stopping at once");
-    sd_notify(0, "STOPPING=1");
     server.Stop();
+    sd_notify(0, "STOPPING=1");
     if (stops++ == 0) {
       joiner = std::thread([&server] {
         server.Join();
@@ -145,7 +145,11 @@ int Serve(const Arguments& arguments, ServerOptions options) {
     return kBadUsage;
   }
   const int signals = OpenSignals();
-  (*server)->Start();
+  const Status started = (*server)->Start();
+  if (!started.ok()) {
+    spdlog::error("{}", started.message());
+    return kBadUsage;
+  }
   const std::vector<std::string> names = (*server)->listener_names();
   for (const std::string& name : names) spdlog::info("listening on {}", name);
   int exit_code = kDone;

@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <latch>
 #include <utility>
@@ -31,7 +33,7 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   return server;
 }
 
-void Server::Start() {
+Status Server::Start() {
   for (int i = 0; i < options_.threads; ++i) {
     std::vector<int> sockets;
     for (const Listener& listener : listeners_) {
@@ -45,10 +47,48 @@ void Server::Start() {
         }));
   }
   stats_.Watch(workers_);
+  if (!options_.admin.empty()) {
+    Result<std::unique_ptr<Admin>> admin =
+        Admin::Open(options_.admin, [this] { return Describe(); });
+    if (!admin) {
+      return {admin.error().code(),
+              fmt::format("admin: {}", admin.error().message())};
+    }
+    admin_ = std::move(*admin);
+  }
   for (const auto& worker : workers_) worker->Start();
+  return {};
+}
+
+Facts Server::Describe() const {
+  Facts facts;
+  facts.version = ERS_VERSION;
+  facts.uptime_s = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(
+          std::chrono::steady_clock::now() - started_)
+          .count());
+  facts.stopping = stopping_.load();
+  facts.connections = shared_.connections.load();
+  facts.max_connections = shared_.max_connections.load();
+  facts.threads = options_.threads;
+  for (const Listener& listener : listeners_) {
+    facts.listeners.push_back(listener.name);
+  }
+  const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
+    const std::string_view state =
+        view ? MemberStateName(view->members[i].state) : "unknown";
+    facts.servers.push_back(
+        {cluster_->endpoints[i].name(), std::string(state)});
+  }
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    facts.counters[i] = stats_.Total(static_cast<Counter>(i));
+  }
+  return facts;
 }
 
 void Server::Stop() {
+  stopping_.store(true);
   for (const auto& worker : workers_) worker->Stop();
 }
 
@@ -70,6 +110,7 @@ void Server::Reload(const ServerOptions& fresh) {
 std::vector<std::string> Server::listener_names() const {
   std::vector<std::string> names;
   for (const Listener& listener : listeners_) names.push_back(listener.name);
+  if (admin_) names.push_back(admin_->name());
   return names;
 }
 

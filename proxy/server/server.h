@@ -2,10 +2,13 @@
 #ifndef ERS_PROXY_SERVER_SERVER_H_
 #define ERS_PROXY_SERVER_SERVER_H_
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "admin/admin.h"
 #include "config/options.h"
 #include "ers/status.h"
 #include "server/listener.h"
@@ -20,7 +23,8 @@ class Server {
   // names the one at fault.
   static Result<std::unique_ptr<Server>> Open(ServerOptions options);
 
-  void Start();
+  // Failed: the admin port's address is at fault, and nothing was started.
+  Status Start();
   // Any thread. The second time clients are cut off.
   void Stop();
   // Until all workers have ended.
@@ -29,12 +33,14 @@ class Server {
   // they ask for goes by them when this returns. CheckReload was OK. The
   // thread that calls Start and Stop, between them.
   void Reload(const ServerOptions& fresh);
-  // As bound.
+  // As bound; the admin port's last.
   [[nodiscard]] std::vector<std::string> listener_names() const;
 
  private:
   explicit Server(ServerOptions options);
   void SetLimits(const ServerOptions& options);
+  // Any thread, once Start was called.
+  Facts Describe() const;
 
   const ServerOptions options_;
   std::shared_ptr<store::ClusterState> cluster_;
@@ -42,6 +48,10 @@ class Server {
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  const std::chrono::steady_clock::time_point started_ =
+      std::chrono::steady_clock::now();
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Admin> admin_;  // ends before what it tells of
 };
 
 }  // namespace ers::proxy

@@ -64,6 +64,7 @@ scheme: rs:3,2
 inline_below: 17
 rules:
   - {prefix: x, scheme: rep:3, max_expiry_s: 9, inline_below: 5}
+admin: ":7"
 threads: 5
 timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
 limits: {max_connections: 4, max_value_bytes: 6}
@@ -78,6 +79,7 @@ log: {level: error, format: json}
   CHECK(cluster.state_file == "/var/view");
   CHECK(FormatScheme(options->client.scheme) == "rs:3,2");
   CHECK(options->client.inline_below == 17);
+  CHECK(options->admin == ":7");
   CHECK(options->threads == 5);
   CHECK(cluster.connect_timeout.count() == 1);
   CHECK(cluster.request_timeout.count() == 2);
@@ -101,11 +103,12 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_parity, state_file, scheme, inline_below, rules, threads, "
+       "max_parity, state_file, scheme, inline_below, rules, admin, threads, "
        "timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, threads, timeouts, limits, "
+       "state_file, scheme, inline_below, rules, admin, threads, timeouts, "
+       "limits, "
        "log"},
       {"limits:\n  connections: 3\n",
        "FILE:2: limits: unknown key \"connections\": allowed are "
@@ -185,6 +188,13 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "[::1]:11211"},
       {"listen:\n  - a:1\n  - a:1\n",
        "FILE:3: listen[1]: \"a:1\" is listed twice"},
+      {"admin: /unix/path\n",
+       "FILE:1: admin: \"/unix/path\": give host:port or [IPv6]:port"},
+      {"admin: [a]\n",
+       "FILE:1: admin: expected a text that is not empty, found a list"},
+      {"admin: here\n",
+       "FILE:1: admin: \"here\": give host:port, [IPv6]:port or "
+       "/unix/path"},
       {"servers: a:1,b:1\n",
        "FILE:1: servers: expected a list, found \"a:1,b:1\""},
       {"servers: []\n", "FILE:1: servers: name at least one server"},
@@ -208,7 +218,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, threads, timeouts, limits, "
+       "state_file, scheme, inline_below, rules, admin, threads, timeouts, "
+       "limits, "
        "log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
        "FILE:3: a second document begins: give one"},
@@ -396,6 +407,8 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
        ":2: scheme: changed from ers2:4,1,5 to rs:4,1, which needs a restart"},
       {"inline_below: 1\n",
        ":2: inline_below: changed from 4096 to 1, which needs a restart"},
+      {"admin: \":7\"\n",
+       ":2: admin: changed from nothing to :7, which needs a restart"},
       {"threads: 1\n",
        ":2: threads: changed from 2 to 1, which needs a restart"},
       {"timeouts: {connect_ms: 1}\n",
