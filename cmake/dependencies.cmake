@@ -8,10 +8,13 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core)
+pkg_check_modules(EVENT_EXTRA REQUIRED IMPORTED_TARGET libevent_extra)
 pkg_check_modules(MEMCACHED REQUIRED IMPORTED_TARGET libmemcached)
 pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 # Jerasure, gf-complete and libhashkit ship neither pkg-config nor CMake files

@@ -90,6 +90,7 @@ Task<Done> Engine::CreateNumber(const Request& request) {
   PutOptions options;
   options.expiry = proxy::ExpiryOf(*request.vivify, Now());
   store::PutTerms terms;
+  ApplyRules(request, text.size(), options, terms);
   terms.condition = store::PutCondition::kAbsent;
   terms.new_cas = request.new_cas;
   const Result<ObjectInfo> created =

@@ -55,6 +55,16 @@ std::int64_t Engine::ExpiryOf(const Request& request) const {
   return proxy::ExpiryOf(request.exptime.value_or(0), Now());
 }
 
+void Engine::ApplyRules(const Request& request, std::uint64_t value_bytes,
+                        PutOptions& options, store::PutTerms& terms) const {
+  const Rule* rule =
+      rules_->Match(request.key, value_bytes, options.client_flags);
+  if (rule == nullptr) return;
+  options.scheme = rule->scheme;
+  terms.inline_below = rule->inline_below;
+  options.expiry = CappedExpiry(*rule, options.expiry, Now());
+}
+
 ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
   ItemInfo item;
   item.bytes = info.length;
@@ -224,6 +234,7 @@ Task<Done> Engine::Store(const Request& request, store::Content& content) {
   options.client_flags = request.client_flags;
   options.expiry = ExpiryOf(request);
   store::PutTerms terms;
+  ApplyRules(request, request.value_bytes, options, terms);
   terms.new_cas = request.new_cas;
   terms.stale_if_newer = request.invalidate;
   if (request.mode == StoreMode::kAdd) {

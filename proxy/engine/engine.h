@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/rules.h"
 #include "ers/value.h"
 #include "net/task.h"
 #include "protocol/reply.h"
@@ -70,6 +72,10 @@ class Engine {
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
 
   [[nodiscard]] const EngineLimits& limits() const { return limits_; }
+  // Of stores that begin from now on.
+  void SetRules(std::shared_ptr<const Rules> rules) {
+    rules_ = std::move(rules);
+  }
 
  private:
   net::Task<Done> Extend(const Request& request, store::Content& content);
@@ -91,6 +97,8 @@ class Engine {
   Done Failed(const Status& status);
   [[nodiscard]] std::int64_t Now() const;
   [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
+  void ApplyRules(const Request& request, std::uint64_t value_bytes,
+                  PutOptions& options, store::PutTerms& terms) const;
   [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const;
   void CountRead(const GetInfo& info);
 
@@ -98,6 +106,7 @@ class Engine {
   store::Store& store_;
   Counters& counters_;
   const EngineLimits limits_;
+  std::shared_ptr<const Rules> rules_ = std::make_shared<const Rules>();
 };
 
 }  // namespace ers::proxy

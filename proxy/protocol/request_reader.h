@@ -49,6 +49,8 @@ class RequestReader {
   explicit RequestReader(const Limits& limits = {}) : limits_(limits) {}
 
   Event Next(std::string_view& input);
+  // Of requests to come; a value that has begun stays.
+  void set_limits(const Limits& limits) { limits_ = limits; }
 
   // Of the last kRequest; stays until the next kRequest or kError. May be moved
   // from.

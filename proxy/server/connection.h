@@ -46,6 +46,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  // Of requests that are read from now on.
+  void SetLimits(const Limits& limits) { reader_.set_limits(limits); }
   // No more requests are read; it ends when those read are answered.
   void Drain();
   // The client is cut off. It ends when nothing runs for it any more.

@@ -12,6 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "config/address.h"
+
 namespace ers::proxy {
 namespace {
 
@@ -34,34 +36,7 @@ tl::unexpected<Status> RefuseErrno(std::string_view address) {
   return Refuse(address, std::strerror(error) + std::string(advice));
 }
 
-// Host and port; the host without brackets.
-struct HostPort {
-  std::string host;
-  std::string port;
-};
-
-Result<HostPort> Split(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) {
-    return Refuse(address, "give host:port, [IPv6]:port or /unix/path");
-  }
-  HostPort parts{std::string(address.substr(0, colon)),
-                 std::string(address.substr(colon + 1))};
-  if (parts.host.starts_with('[') && parts.host.ends_with(']')) {
-    parts.host = parts.host.substr(1, parts.host.size() - 2);
-  } else if (parts.host.find(':') != std::string::npos) {
-    return Refuse(address, "write an IPv6 address in brackets, as [::1]:11211");
-  }
-  const bool digits =
-      !parts.port.empty() && parts.port.size() <= 5 &&
-      parts.port.find_first_not_of("0123456789") == std::string::npos;
-  if (!digits || std::stoi(parts.port) > 65535) {
-    return Refuse(address, "the port must be a number from 0 to 65535");
-  }
-  return parts;
-}
-
-std::string NameOf(int socket_number, const HostPort& asked) {
+std::string NameOf(int socket_number, const Address& asked) {
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   auto* generic = reinterpret_cast<sockaddr*>(&bound);
@@ -88,16 +63,15 @@ Socket OpenTcp(const addrinfo& where) {
 
 // The first socket does not share its port: so another program's is noticed.
 // Once it is bound, it and the others do.
-Result<Listener> ListenTcp(std::string_view address, int workers) {
-  Result<HostPort> parts = Split(address);
-  if (!parts) return Fail(parts.error());
+Result<Listener> ListenTcp(std::string_view address, const Address& parts,
+                           int workers) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int error =
-      getaddrinfo(parts->host.empty() ? nullptr : parts->host.c_str(),
-                  parts->port.c_str(), &hints, &found);
+      getaddrinfo(parts.host.empty() ? nullptr : parts.host.c_str(),
+                  parts.port.c_str(), &hints, &found);
   if (error != 0) return Refuse(address, gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found,
                                                              freeaddrinfo);
@@ -126,7 +100,7 @@ Result<Listener> ListenTcp(std::string_view address, int workers) {
     }
     listener.sockets.push_back(std::move(opened));
   }
-  listener.name = NameOf(listener.sockets.front().get(), *parts);
+  listener.name = NameOf(listener.sockets.front().get(), parts);
   return listener;
 }
 
@@ -140,10 +114,6 @@ bool SomebodyListens(const sockaddr_un& where) {
 Result<Listener> ListenUnix(std::string_view path) {
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
-  if (path.size() >= sizeof where.sun_path) {
-    return Refuse(path, fmt::format("the path is longer than {} bytes",
-                                    sizeof where.sun_path - 1));
-  }
   std::memcpy(where.sun_path, path.data(), path.size());
   Socket opened(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto bind_it = [&] {
@@ -179,8 +149,10 @@ Socket::~Socket() {
 }
 
 Result<Listener> Listen(std::string_view address, int workers) {
-  return address.starts_with('/') ? ListenUnix(address)
-                                  : ListenTcp(address, workers);
+  const Result<Address> parts = ParseAddress(address);
+  if (!parts) return Refuse(address, parts.error().message());
+  return parts->path.empty() ? ListenTcp(address, *parts, workers)
+                             : ListenUnix(parts->path);
 }
 
 }  // namespace ers::proxy

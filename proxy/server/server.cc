@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <latch>
 #include <utility>
 
 namespace ers::proxy {
 
 Server::Server(ServerOptions options)
-    : options_(std::move(options)), stats_(options_, shared_) {}
+    : options_(std::move(options)), stats_(options_, shared_) {
+  SetLimits(options_);
+}
+
+void Server::SetLimits(const ServerOptions& options) {
+  shared_.max_connections.store(options.max_connections);
+  shared_.max_value_bytes.store(options.max_value_bytes);
+}
 
 Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   options.cluster.binary_keys = true;
@@ -16,17 +25,6 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   Result<std::shared_ptr<store::ClusterState>> cluster =
       store::OpenClusterState(server->options_.cluster);
   if (!cluster) return Fail(cluster.error());
-  Status scheme = ValidateStoredScheme(server->options_.client.scheme);
-  if (!scheme.ok()) return Fail(std::move(scheme));
-  const int needed = NodeCount(server->options_.client.scheme);
-  const auto members = static_cast<int>((*cluster)->endpoints.size());
-  if (members < needed) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("scheme {} needs {} servers and {} are listed: "
-                            "list more servers or choose a narrower scheme",
-                            FormatScheme(server->options_.client.scheme),
-                            needed, members));
-  }
   server->cluster_ = std::move(*cluster);
   for (const std::string& address : server->options_.listen) {
     Result<Listener> listener = Listen(address, server->options_.threads);
@@ -36,7 +34,7 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
   return server;
 }
 
-void Server::Start() {
+Status Server::Start() {
   for (int i = 0; i < options_.threads; ++i) {
     std::vector<int> sockets;
     for (const Listener& listener : listeners_) {
@@ -50,10 +48,48 @@ void Server::Start() {
         }));
   }
   stats_.Watch(workers_);
+  if (!options_.admin.empty()) {
+    Result<std::unique_ptr<Admin>> admin =
+        Admin::Open(options_.admin, [this] { return Describe(); });
+    if (!admin) {
+      return {admin.error().code(),
+              fmt::format("admin: {}", admin.error().message())};
+    }
+    admin_ = std::move(*admin);
+  }
   for (const auto& worker : workers_) worker->Start();
+  return {};
+}
+
+Facts Server::Describe() const {
+  Facts facts;
+  facts.version = ERS_VERSION;
+  facts.uptime_s = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(
+          std::chrono::steady_clock::now() - started_)
+          .count());
+  facts.stopping = stopping_.load();
+  facts.connections = shared_.connections.load();
+  facts.max_connections = shared_.max_connections.load();
+  facts.threads = options_.threads;
+  for (const Listener& listener : listeners_) {
+    facts.listeners.push_back(listener.name);
+  }
+  const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
+    const std::string_view state =
+        view ? MemberStateName(view->members[i].state) : "unknown";
+    facts.servers.push_back(
+        {cluster_->endpoints[i].name(), std::string(state)});
+  }
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    facts.counters[i] = stats_.Total(static_cast<Counter>(i));
+  }
+  return facts;
 }
 
 void Server::Stop() {
+  stopping_.store(true);
   for (const auto& worker : workers_) worker->Stop();
 }
 
@@ -61,9 +97,21 @@ void Server::Join() {
   for (const auto& worker : workers_) worker->Join();
 }
 
+void Server::Reload(const ServerOptions& fresh) {
+  SetLimits(fresh);
+  Limits limits;
+  limits.max_value_bytes = fresh.max_value_bytes;
+  std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (const auto& worker : workers_) {
+    worker->Reload(fresh.rules, limits, [&taken] { taken.count_down(); });
+  }
+  taken.wait();
+}
+
 std::vector<std::string> Server::listener_names() const {
   std::vector<std::string> names;
   for (const Listener& listener : listeners_) names.push_back(listener.name);
+  if (admin_) names.push_back(admin_->name());
   return names;
 }
 

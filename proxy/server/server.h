@@ -2,13 +2,16 @@
 #ifndef ERS_PROXY_SERVER_SERVER_H_
 #define ERS_PROXY_SERVER_SERVER_H_
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "admin/admin.h"
+#include "config/options.h"
 #include "ers/status.h"
 #include "server/listener.h"
-#include "server/options.h"
 #include "server/stats.h"
 #include "server/worker.h"
 
@@ -16,19 +19,28 @@ namespace ers::proxy {
 
 class Server {
  public:
-  // Listens; does not serve yet. kInvalidArgument names the option at fault.
+  // Listens; does not serve yet. The options are complete. kInvalidArgument
+  // names the one at fault.
   static Result<std::unique_ptr<Server>> Open(ServerOptions options);
 
-  void Start();
+  // Failed: the admin port's address is at fault, and nothing was started.
+  Status Start();
   // Any thread. The second time clients are cut off.
   void Stop();
   // Until all workers have ended.
   void Join();
-  // As bound.
+  // Takes the rules and limits of `fresh` while clients stay connected: what
+  // they ask for goes by them when this returns. CheckReload was OK. The
+  // thread that calls Start and Stop, between them.
+  void Reload(const ServerOptions& fresh);
+  // As bound; the admin port's last.
   [[nodiscard]] std::vector<std::string> listener_names() const;
 
  private:
   explicit Server(ServerOptions options);
+  void SetLimits(const ServerOptions& options);
+  // Any thread, once Start was called.
+  Facts Describe() const;
 
   const ServerOptions options_;
   std::shared_ptr<store::ClusterState> cluster_;
@@ -36,6 +48,10 @@ class Server {
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  const std::chrono::steady_clock::time_point started_ =
+      std::chrono::steady_clock::now();
+  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Admin> admin_;  // ends before what it tells of
 };
 
 }  // namespace ers::proxy

@@ -112,7 +112,7 @@ void Stats::General(const Visit& stat) {
   stat("rusage_user", Seconds(used.ru_utime));
   stat("rusage_system", Seconds(used.ru_stime));
   number("max_connections",
-         static_cast<std::uint64_t>(options_.max_connections));
+         static_cast<std::uint64_t>(shared_.max_connections.load()));
   const auto open = static_cast<std::uint64_t>(shared_.connections.load());
   number("curr_connections", open);
   number("connection_structures", open);
@@ -134,8 +134,9 @@ void Stats::Settings(const Visit& stat) const {
     stat(name, fmt::format("{}", value));
   };
   number("maxbytes", 0);
-  number("maxconns", static_cast<std::uint64_t>(options_.max_connections));
-  number("item_size_max", options_.max_value_bytes);
+  number("maxconns",
+         static_cast<std::uint64_t>(shared_.max_connections.load()));
+  number("item_size_max", shared_.max_value_bytes.load());
   number("num_threads", static_cast<std::uint64_t>(options_.threads));
   stat("evictions", "on");
   stat("cas_enabled", "yes");

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/options.h"
 #include "server/counters.h"
-#include "server/options.h"
 #include "server/worker.h"
 
 namespace ers::proxy {

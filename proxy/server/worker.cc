@@ -47,6 +47,18 @@ void Worker::Stop() {
   });
 }
 
+void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
+                    std::function<void()> done) {
+  loop_->Post([this, rules = std::move(rules), limits, done = std::move(done)] {
+    engine_->SetRules(rules);
+    host_->limits = limits;
+    for (const auto& [pointer, owned] : connections_) {
+      pointer->SetLimits(limits);
+    }
+    done();
+  });
+}
+
 void Worker::Run() {
   session_ = std::make_unique<store::Session>(*loop_, cluster_,
                                               options_.client.cached_manifests);
@@ -55,6 +67,7 @@ void Worker::Run() {
   engine_limits.max_value_bytes = options_.max_value_bytes;
   engine_ =
       std::make_unique<Engine>(*session_, *store_, counters_, engine_limits);
+  engine_->SetRules(options_.rules);
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
@@ -99,7 +112,7 @@ void Worker::TurnAway(int socket) {
 }
 
 void Worker::Add(int client) {
-  if (shared_.connections.fetch_add(1) >= options_.max_connections) {
+  if (shared_.connections.fetch_add(1) >= shared_.max_connections.load()) {
     shared_.connections.fetch_sub(1);
     counters_.Add(Counter::kRejectedConnections);
     // It may not be taken, which is as good: the connection is closed.

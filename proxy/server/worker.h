@@ -3,26 +3,30 @@
 #define ERS_PROXY_SERVER_WORKER_H_
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "config/options.h"
 #include "engine/engine.h"
 #include "net/event_loop.h"
 #include "server/connection.h"
 #include "server/counters.h"
 #include "server/listener.h"
-#include "server/options.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
 #include "store/store.h"
 
 namespace ers::proxy {
 
-// What workers share: counts only.
+// What workers share: counts, and the limits in force.
 struct Shared {
   std::atomic<int> connections{0};
+  std::atomic<int> max_connections{0};
+  std::atomic<std::uint64_t> max_value_bytes{0};
 };
 
 class Worker {
@@ -40,6 +44,10 @@ class Worker {
   // second call ends at once.
   void Stop();
   void Join();
+  // Any thread: what clients ask for goes by these when `done` is called, on
+  // the worker's thread.
+  void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
+              std::function<void()> done);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
 

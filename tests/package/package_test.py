@@ -124,6 +124,18 @@ class PackageTest(unittest.TestCase):
                    "-fsyntax-only", *flags, "-include", f"ers/{name}", "-x",
                    "c++", "/dev/null")
 
+    def test_the_daemon_comes_with_its_page_its_unit_and_a_sample(self):
+        self.assertTrue(self.find("ersproxy.8").endswith("man/man8/ersproxy.8"))
+        sample = self.find("ersproxy.yaml.sample")
+        self.assertIn(os.path.join("share", "doc"), sample)
+        output(os.path.join(self.prefix, "bin", "ersproxy"), "--check-config",
+               sample)
+        unit = self.find("ersproxy.service")
+        self.assertTrue(unit.endswith("lib/systemd/system/ersproxy.service"))
+        with open(unit, encoding="utf-8") as file:
+            self.assertIn(f"ExecStart={self.work}/staged/bin/ersproxy "
+                          "--config /etc/ersproxy.yaml\n", file.read())
+
     def test_installed_programs_find_the_library_and_tell_the_version(self):
         programs = os.path.join(self.prefix, "bin")
         self.assertTrue(os.listdir(programs))

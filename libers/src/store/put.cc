@@ -123,7 +123,9 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   }
   if (status.ok()) status = co_await EnsureView(session_, scheme.m);
   if (!status.ok()) co_return Fail(std::move(status));
-  PutJob job{session_, options_, content, Manifest()};
+  ClientOptions client = options_;
+  client.inline_below = terms.inline_below.value_or(options_.inline_below);
+  PutJob job{session_, client, content, Manifest()};
   job.manifest.id = session_.change_ids().Next();
   job.manifest.key = key;
   job.manifest.scheme = scheme;

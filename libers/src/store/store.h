@@ -42,6 +42,8 @@ struct PutTerms {
   // one that is marked as stale.
   bool stale_if_newer = false;
   bool won = false;  // the mark
+  // In place of the client's limit, in bytes.
+  std::optional<std::size_t> inline_below;
 };
 
 // What becomes of a value that is rewritten.

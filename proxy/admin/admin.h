@@ -1,0 +1,41 @@
+// Admin: HTTP for those who watch a daemon: /healthz, /status and /metrics.
+#ifndef ERS_PROXY_ADMIN_ADMIN_H_
+#define ERS_PROXY_ADMIN_ADMIN_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "admin/facts.h"
+#include "ers/status.h"
+
+namespace ers::proxy {
+
+// Has a thread and an event loop of its own, so that a slow reader holds up no
+// client. Methods: the thread that owns it.
+class Admin {
+ public:
+  // Listens and serves at "host:port" or "[IPv6]:port"; ":port" is loopback.
+  // `facts` is called on the admin's thread. kInvalidArgument says why not.
+  static Result<std::unique_ptr<Admin>> Open(std::string_view address,
+                                             std::function<Facts()> facts);
+  // Cuts readers off.
+  ~Admin();
+  Admin(const Admin&) = delete;
+  Admin& operator=(const Admin&) = delete;
+
+  // As bound.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  struct Loop;
+  Admin(std::string name, std::unique_ptr<Loop> loop);
+
+  const std::string name_;
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_ADMIN_ADMIN_H_

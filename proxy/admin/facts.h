@@ -1,0 +1,41 @@
+// Facts: what a daemon tells of itself to those who watch it, and its forms.
+#ifndef ERS_PROXY_ADMIN_FACTS_H_
+#define ERS_PROXY_ADMIN_FACTS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/counters.h"
+
+namespace ers::proxy {
+
+// A plain value.
+struct Facts {
+  struct Server {
+    std::string name;
+    // In this process's view: full, filling or down; unknown until the first
+    // command needs the servers.
+    std::string state;
+  };
+
+  std::string version;
+  std::uint64_t uptime_s = 0;
+  bool stopping = false;  // takes no more clients
+  int connections = 0;
+  int max_connections = 0;
+  int threads = 0;
+  std::vector<std::string> listeners;
+  std::vector<Server> servers;
+  std::array<std::uint64_t, kCounters> counters{};
+};
+
+// One JSON object; counters by their names in `stats`.
+std::string StatusText(const Facts& facts);
+// Prometheus' text format, version 0.0.4; counters by their names in /metrics.
+std::string MetricsText(const Facts& facts);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_ADMIN_FACTS_H_

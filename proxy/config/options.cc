@@ -1,0 +1,165 @@
+#include "config/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/address.h"
+#include "net/endpoint.h"
+
+namespace ers::proxy {
+namespace {
+
+Status RefuseAt(std::string_view place, std::string_view why) {
+  return {StatusCode::kInvalidArgument, fmt::format("{}: {}", place, why)};
+}
+
+Status CheckScheme(const std::string& place, const Scheme& scheme, int servers,
+                   int max_parity) {
+  const int needed = NodeCount(scheme);
+  if (needed > servers) {
+    return RefuseAt(place,
+                    fmt::format("scheme {} needs {} servers and {} are listed: "
+                                "list more servers or choose a narrower scheme",
+                                FormatScheme(scheme), needed, servers));
+  }
+  if (scheme.m > max_parity) {
+    return RefuseAt(place,
+                    fmt::format("scheme {} has m = {}: max_parity is {}",
+                                FormatScheme(scheme), scheme.m, max_parity));
+  }
+  return {};
+}
+
+Status CheckListen(const ServerOptions& options) {
+  const std::vector<std::string>& listen = options.listen;
+  for (auto address = listen.begin(); address != listen.end(); ++address) {
+    const Result<Address> parsed = ParseAddress(*address);
+    std::string why = parsed ? "" : parsed.error().message();
+    // Port 0 is another one each time.
+    if (parsed && parsed->port != "0" &&
+        std::find(listen.begin(), address, *address) != address) {
+      why = "it is given twice";
+    }
+    if (!why.empty()) {
+      return RefuseAt(options.PlaceOf("listen"),
+                      fmt::format("\"{}\": {}", *address, why));
+    }
+  }
+  return {};
+}
+
+// "b:1,a:1" and "a:1,b:1" are the same servers.
+std::string Sorted(std::string_view servers) {
+  Result<std::vector<net::Endpoint>> parsed = net::ParseEndpoints(servers);
+  if (!parsed) return std::string(servers);
+  std::vector<std::string> names;
+  for (const net::Endpoint& endpoint : *parsed) {
+    names.push_back(fmt::format("{}:{}", endpoint.name(), endpoint.weight));
+  }
+  std::sort(names.begin(), names.end());
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+// What is fixed while a daemon runs.
+std::vector<std::pair<std::string_view, std::string>> FixedSettings(
+    const ServerOptions& options) {
+  const ClusterOptions& cluster = options.cluster;
+  const auto number = [](auto value) { return fmt::format("{}", value); };
+  return {
+      {"listen", fmt::format("{}", fmt::join(options.listen, ","))},
+      {"servers", Sorted(cluster.servers)},
+      {"max_parity", number(cluster.max_parity)},
+      {"state_file", cluster.state_file},
+      {"scheme", FormatScheme(options.client.scheme)},
+      {"inline_below", number(options.client.inline_below)},
+      {"threads", number(options.threads)},
+      {"timeouts.connect_ms", number(cluster.connect_timeout.count())},
+      {"timeouts.request_ms", number(cluster.request_timeout.count())},
+      {"timeouts.operation_ms", number(cluster.operation_timeout.count())},
+      {"admin", options.admin},
+      {"log.format", std::string(FormatName(options.log_format))},
+  };
+}
+
+}  // namespace
+
+std::string_view FormatName(LogFormat format) {
+  return kLogFormats[static_cast<std::size_t>(format)];
+}
+
+LogFormat LogFormatOf(std::string_view name) {
+  return name == FormatName(LogFormat::kJson) ? LogFormat::kJson
+                                              : LogFormat::kText;
+}
+
+std::string ServerOptions::PlaceOf(std::string_view setting) const {
+  const auto found = places.find(setting);
+  if (found != places.end()) return found->second;
+  if (config_file.empty()) return std::string(setting);
+  return fmt::format("{}: {}", config_file, setting);
+}
+
+Status CompleteOptions(ServerOptions& options) {
+  Status status = CheckListen(options);
+  if (!status.ok()) return status;
+  if (!options.admin.empty()) {
+    const Result<std::string> admin = AdminAddress(options.admin);
+    if (!admin) {
+      return RefuseAt(
+          options.PlaceOf("admin"),
+          fmt::format("\"{}\": {}", options.admin, admin.error().message()));
+    }
+  }
+  if (options.cluster.servers.empty()) {
+    return RefuseAt(options.PlaceOf("servers"),
+                    "missing: list every memcached server of the cluster, "
+                    "there or by --servers");
+  }
+  const auto servers = net::ParseEndpoints(options.cluster.servers);
+  if (!servers) {
+    return RefuseAt(options.PlaceOf("servers"), servers.error().message());
+  }
+  const auto count = static_cast<int>(servers->size());
+  const std::vector<Rule>& rules = options.rules->list;
+  int& max_parity = options.cluster.max_parity;
+  if (max_parity == 0) {
+    max_parity = options.client.scheme.m;
+    for (const Rule& rule : rules) {
+      if (rule.scheme) max_parity = std::max(max_parity, rule.scheme->m);
+    }
+  }
+  status = CheckScheme(options.PlaceOf("scheme"), options.client.scheme, count,
+                       max_parity);
+  for (const Rule& rule : rules) {
+    if (!status.ok()) break;
+    if (rule.scheme) {
+      status = CheckScheme(rule.place, *rule.scheme, count, max_parity);
+    }
+  }
+  if (status.ok() && max_parity >= count) {
+    return RefuseAt(options.PlaceOf("max_parity"),
+                    fmt::format("{} with {} servers: it must be from 1 to {}",
+                                max_parity, count, count - 1));
+  }
+  return status;
+}
+
+Status CheckReload(const ServerOptions& running, const ServerOptions& fresh) {
+  const auto old_settings = FixedSettings(running);
+  const auto new_settings = FixedSettings(fresh);
+  for (std::size_t i = 0; i < old_settings.size(); ++i) {
+    const auto& [name, value] = new_settings[i];
+    if (value == old_settings[i].second) continue;
+    return RefuseAt(
+        fresh.PlaceOf(name),
+        fmt::format(
+            "changed from {} to {}, which needs a restart",
+            old_settings[i].second.empty() ? "nothing" : old_settings[i].second,
+            value.empty() ? "nothing" : value));
+  }
+  return {};
+}
+
+}  // namespace ers::proxy

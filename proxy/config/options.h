@@ -1,0 +1,63 @@
+// What ersproxy runs with, whether a file or the command line says so.
+#ifndef ERS_PROXY_CONFIG_OPTIONS_H_
+#define ERS_PROXY_CONFIG_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/rules.h"
+#include "ers/options.h"
+
+namespace ers::proxy {
+
+inline constexpr int kMaxThreads = 256;
+inline constexpr int kMaxConnections = 1 << 20;
+inline constexpr int kMaxParity = 254;
+
+enum class LogFormat : std::uint8_t { kText, kJson };
+inline constexpr std::string_view kLogFormats[] = {"text", "json"};
+inline constexpr std::string_view kLogLevels[] = {"debug", "info", "warning",
+                                                  "error"};
+std::string_view FormatName(LogFormat format);
+// REQUIRES: one of kLogFormats.
+LogFormat LogFormatOf(std::string_view name);
+
+struct ServerOptions {
+  std::vector<std::string> listen = {"127.0.0.1:11211"};
+  ClusterOptions cluster;
+  ClientOptions client;  // scheme and inline limit where no rule says otherwise
+  std::shared_ptr<const Rules> rules = std::make_shared<const Rules>();
+  int threads = 2;
+  std::uint64_t max_value_bytes = kMaxValueBytes;
+  int max_connections = 16384;  // of all threads
+  std::string admin;            // where HTTP is served; empty: nowhere
+  std::string port_file;        // gets the names of the listeners; empty: none
+  std::string log_level = "info";  // one of kLogLevels
+  LogFormat log_format = LogFormat::kText;
+
+  std::string config_file;  // empty: the command line alone
+  // Who set a setting, in the words that begin a message about it: "FILE:7:
+  // limits.max_connections" or "--max-connections". By the file's names.
+  std::map<std::string, std::string, std::less<>> places;
+
+  // The words of `places`, also for what nobody has set.
+  [[nodiscard]] std::string PlaceOf(std::string_view setting) const;
+};
+
+// Checks what one setting alone does not show, and fills in what follows from
+// others: max_parity, where it is 0, becomes the largest m of all schemes.
+// kInvalidArgument: the message begins with the place at fault.
+Status CompleteOptions(ServerOptions& options);
+
+// OK where a running daemon can take `fresh` in place of `running`: only rules,
+// limits and the log's level differ. Else kInvalidArgument names what differs.
+// Both are complete.
+Status CheckReload(const ServerOptions& running, const ServerOptions& fresh);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_CONFIG_OPTIONS_H_

@@ -1,0 +1,146 @@
+#include "config/yaml_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace ers::proxy {
+namespace {
+
+// The parser's tag of a scalar in quotes.
+constexpr std::string_view kQuoted = "!";
+
+int LineOf(const YAML::Mark& mark) { return mark.line + 1; }
+
+Status RefuseFile(const std::string& file, std::string_view why) {
+  return {StatusCode::kInvalidArgument, fmt::format("{}: {}", file, why)};
+}
+
+}  // namespace
+
+Result<YamlValue> YamlValue::Load(const std::string& file) {
+  std::ifstream input(file);
+  std::ostringstream text;
+  // An empty file is nothing to complain about, though << does.
+  if (input && input.peek() != std::ifstream::traits_type::eof()) {
+    text << input.rdbuf();
+  }
+  if (!input.is_open() || input.bad()) {
+    return Fail(RefuseFile(
+        file, fmt::format("cannot be read: {}", std::strerror(errno))));
+  }
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text.str());
+    if (documents.size() > 1) {
+      return Fail(StatusCode::kInvalidArgument,
+                  fmt::format("{}:{}: a second document begins: give one", file,
+                              LineOf(documents[1].Mark())));
+    }
+    YAML::Node root(YAML::NodeType::Map);
+    if (!documents.empty() && !documents[0].IsNull()) root = documents[0];
+    return YamlValue(file, "", root);
+  } catch (const YAML::Exception& error) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("{}:{}: not YAML: {}", file, LineOf(error.mark),
+                            error.msg));
+  }
+}
+
+std::string YamlValue::place() const {
+  const std::string line = fmt::format("{}:{}", file_, LineOf(node_.Mark()));
+  return path_.empty() ? line : fmt::format("{}: {}", line, path_);
+}
+
+Status YamlValue::Refuse(std::string_view why) const {
+  return {StatusCode::kInvalidArgument, fmt::format("{}: {}", place(), why)};
+}
+
+Status YamlValue::RefuseKind(std::string_view expected) const {
+  const std::string found = node_.IsMap()        ? "a mapping"
+                            : node_.IsSequence() ? "a list"
+                            : node_.IsScalar()
+                                ? fmt::format("\"{}\"", node_.Scalar())
+                                : "nothing";
+  return Refuse(fmt::format("expected {}, found {}", expected, found));
+}
+
+Result<std::uint64_t> YamlValue::Number(std::uint64_t least,
+                                        std::uint64_t most) const {
+  std::uint64_t number = 0;
+  bool good = node_.IsScalar() && node_.Tag() != kQuoted;
+  if (good) {
+    const std::string& text = node_.Scalar();
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, number);
+    good = parsed.ec == std::errc() && parsed.ptr == end;
+  }
+  if (!good || number < least || number > most) {
+    return Fail(
+        RefuseKind(fmt::format("a whole number from {} to {}", least, most)));
+  }
+  return number;
+}
+
+Result<std::string> YamlValue::Text() const {
+  if (!node_.IsScalar() || node_.Scalar().empty()) {
+    return Fail(RefuseKind("a text that is not empty"));
+  }
+  return node_.Scalar();
+}
+
+Result<std::string> YamlValue::OneOf(
+    std::span<const std::string_view> words) const {
+  const bool found =
+      node_.IsScalar() &&
+      std::find(words.begin(), words.end(), node_.Scalar()) != words.end();
+  if (!found)
+    return Fail(RefuseKind(fmt::format("{}", fmt::join(words, " or "))));
+  return node_.Scalar();
+}
+
+Result<std::vector<YamlValue>> YamlValue::List() const {
+  if (!node_.IsSequence()) return Fail(RefuseKind("a list"));
+  std::vector<YamlValue> values;
+  for (const YAML::Node& item : node_) {
+    values.push_back(
+        YamlValue(file_, fmt::format("{}[{}]", path_, values.size()), item));
+  }
+  return values;
+}
+
+Result<YamlValue::Entries> YamlValue::Mapping(
+    std::span<const std::string_view> allowed) const {
+  if (!node_.IsMap()) {
+    return Fail(RefuseKind(
+        fmt::format("a mapping with keys of {}", fmt::join(allowed, ", "))));
+  }
+  Entries entries;
+  std::map<std::string, int> lines;
+  for (const auto& item : node_) {
+    const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
+    // Complaints about a key stand where the key does, not its value.
+    const YamlValue key(file_, path_, item.first);
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
+      return Fail(key.Refuse(fmt::format("unknown key \"{}\": allowed are {}",
+                                         name, fmt::join(allowed, ", "))));
+    }
+    const int line = LineOf(item.first.Mark());
+    const auto [earlier, is_new] = lines.emplace(name, line);
+    if (!is_new) {
+      return Fail(key.Refuse(fmt::format(
+          "\"{}\" is given twice, first in line {}", name, earlier->second)));
+    }
+    const std::string path =
+        path_.empty() ? name : fmt::format("{}.{}", path_, name);
+    entries.emplace_back(name, YamlValue(file_, path, item.second));
+  }
+  return entries;
+}
+
+}  // namespace ers::proxy

@@ -1,0 +1,59 @@
+// YamlValue: a value of a YAML file that knows where it stands, so that every
+// complaint about it names the file, the line and the setting.
+#ifndef ERS_PROXY_CONFIG_YAML_VALUE_H_
+#define ERS_PROXY_CONFIG_YAML_VALUE_H_
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ers/status.h"
+
+namespace ers::proxy {
+
+// Refusals are kInvalidArgument. Thread-compatible.
+class YamlValue {
+ public:
+  // The one document of `file`. kInvalidArgument: it cannot be read, is no
+  // YAML, or holds more documents. An empty file is a mapping without keys.
+  static Result<YamlValue> Load(const std::string& file);
+
+  // "FILE:7: limits.max_connections".
+  [[nodiscard]] std::string place() const;
+  // "limits.max_connections".
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] Status Refuse(std::string_view why) const;
+
+  // A whole number. Quoted digits are text, and refused.
+  [[nodiscard]] Result<std::uint64_t> Number(std::uint64_t least,
+                                             std::uint64_t most) const;
+  // Not empty.
+  [[nodiscard]] Result<std::string> Text() const;
+  // One of these words.
+  [[nodiscard]] Result<std::string> OneOf(
+      std::span<const std::string_view> words) const;
+  [[nodiscard]] Result<std::vector<YamlValue>> List() const;
+  using Entries = std::vector<std::pair<std::string, YamlValue>>;
+  // Refuses keys that are not `allowed`, and those given twice.
+  [[nodiscard]] Result<Entries> Mapping(
+      std::span<const std::string_view> allowed) const;
+
+ private:
+  YamlValue(std::string file, std::string path, YAML::Node node)
+      : file_(std::move(file)), path_(std::move(path)), node_(node) {}
+  // What stands there in place of what was expected.
+  [[nodiscard]] Status RefuseKind(std::string_view expected) const;
+
+  std::string file_;
+  std::string path_;
+  YAML::Node node_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_CONFIG_YAML_VALUE_H_

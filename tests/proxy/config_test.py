@@ -1,0 +1,256 @@
+"""ersproxy and its configuration file: at the start, checked, read again."""
+
+import json
+import os
+import socket
+import unittest
+
+from proxy_case import BAD_USAGE, ProxyCase
+
+RULES = """
+rules:
+  - prefix: "rep/"
+    scheme: rep:3
+    max_expiry_s: 100
+  - glob: "big*"
+    min_value_bytes: 10000
+    scheme: rs:4,2
+  - client_flags: 5
+    scheme: rs:3,1
+"""
+BIG = b"x" * 20000
+
+
+class StartTest(ProxyCase):
+
+    def test_rules_choose_scheme_and_expiry(self):
+        client = self.start("--config", self.config(RULES)).client()
+
+        def scheme_of(key, value, flags=0):
+            self.assertEqual(client.set(key, value, flags), b"STORED")
+            return client.facts(b"ers stat " + key)["scheme"]
+
+        self.assertEqual(scheme_of(b"rep/1", BIG, 5), "rep:3")
+        self.assertEqual(scheme_of(b"big1", BIG), "rs:4,2")
+        self.assertEqual(scheme_of(b"big2", b"short"), "ers2:4,1,5")
+        self.assertEqual(scheme_of(b"big3", b"short", 5), "rs:3,1")
+        self.assertEqual(scheme_of(b"other", BIG), "ers2:4,1,5")
+
+        def seconds_left(key):
+            return int(client.line(b"mg %s t\r\n" % key).split(b" t")[1])
+
+        self.assertEqual(seconds_left(b"other"), -1)
+        self.assertIn(seconds_left(b"rep/1"), range(1, 101))
+        client.set(b"rep/2", b"v", exptime=1000)
+        self.assertIn(seconds_left(b"rep/2"), range(1, 101))
+        client.set(b"rep/3", b"v", exptime=50)
+        self.assertIn(seconds_left(b"rep/3"), range(1, 51))
+        # Numbers that ma makes are values as any others.
+        self.assertTrue(client.line(b"ma rep/4 N0\r\n").startswith(b"HD"))
+        self.assertEqual(client.facts(b"ers stat rep/4")["scheme"], "rep:3")
+        self.assertIn(seconds_left(b"rep/4"), range(1, 101))
+
+    def test_rules_choose_what_is_kept_whole(self):
+        client = self.start("--config", self.config(
+            "inline_below: 100\nrules:\n"
+            "  - {prefix: never, inline_below: 0}\n"
+            "  - {prefix: longer, inline_below: 5000}\n")).client()
+        for key, length, whole in ((b"k", 99, "1"), (b"k", 100, "0"),
+                                   (b"never", 1, "0"), (b"longer", 4999, "1"),
+                                   (b"longer", 5000, "0")):
+            self.assertEqual(client.set(key, b"v" * length), b"STORED")
+            self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
+                             (key, length))
+
+    def test_options_of_the_command_line_go_before_the_file(self):
+        path = self.config("limits: {max_value_bytes: 10}\nscheme: rs:4,1\n")
+        client = self.start("--config", path, "--max-value", "20").client()
+        settings = client.facts(b"stats settings")
+        self.assertEqual(settings["item_size_max"], "20")
+        self.assertEqual(settings["ers_scheme"], "rs:4,1")
+        self.assertEqual(client.set(b"k", b"v" * 20), b"STORED")
+
+    def test_a_log_of_objects(self):
+        daemon = self.start("--config", self.config("log: {format: json}\n"))
+        daemon.stop()
+        lines = [json.loads(line) for line in daemon.log().splitlines()]
+        self.assertEqual(lines[-1]["message"], "ended")
+        for line in lines:
+            self.assertEqual(list(line), ["time", "level", "message"])
+            self.assertRegex(line["time"],
+                             r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+
+    def test_a_port_in_use(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            result = self.run_proxy(
+                "--config", self.config(""), "--listen", f"127.0.0.1:{port}")
+        self.assertEqual(result.returncode, BAD_USAGE)
+        self.assertIn(f"127.0.0.1:{port}: Address already in use; another "
+                      "program listens there", result.stderr)
+
+    def test_without_servers_it_starts_and_says_what_is_wrong(self):
+        with socket.socket() as nobody:  # bound, but it does not listen
+            nobody.bind(("127.0.0.1", 0))
+            port = nobody.getsockname()[1]
+            path = self.config("scheme: rep:2\n",
+                               f"127.0.0.1:{port},localhost:{port}",
+                               max_parity=False)
+            daemon = self.start("--config", path)
+            client = daemon.client()
+            self.assertTrue(client.line(b"version\r\n").startswith(b"VERSION"))
+            self.assertIn(b"SERVER_ERROR", client.set(b"k", b"v"))
+            self.assertIn(b"SERVER_ERROR", client.line(b"get k\r\n"))
+            daemon.stop()
+
+    def test_files_that_cannot_be_read(self):
+        for words, why in ((self.path("none"), "No such file or directory"),
+                           (self.work, "Is a directory")):
+            for option in ("--config", "--check-config"):
+                self.assertEqual(self.refused(option, words),
+                                 f"ersproxy: {words}: cannot be read: {why}\n")
+        if os.geteuid() == 0:
+            return  # may read all
+        path = self.config("")
+        os.chmod(path, 0)
+        self.assertIn("Permission denied", self.refused("--config", path))
+
+
+class CheckTest(ProxyCase):
+
+    def test_a_good_file(self):
+        result = self.run_proxy("--check-config", self.config(RULES))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("is good: 3 rules", result.stdout)
+
+    def test_a_bad_file(self):
+        path = self.config("threads: many\n")
+        expected = (f"ersproxy: {path}:4: threads: expected a whole number "
+                    "from 1 to 256, found \"many\"\n")
+        self.assertEqual(self.refused("--check-config", path), expected)
+        self.assertEqual(self.refused("--config", path), expected)
+
+    def test_options_go_before_the_file_here_too(self):
+        path = self.write("threads: 1\n")
+        self.assertIn(f"{path}: servers: missing",
+                      self.refused("--check-config", path))
+        words = ("--check-config", path, "--servers", self.servers)
+        self.assertEqual(self.run_proxy(*words).returncode, 0)
+        self.assertIn("--scheme: scheme rs:6,1 needs 7 servers and 6 are",
+                      self.refused(*words, "--scheme", "rs:6,1"))
+        self.assertIn("--scheme: ", self.refused(*words, "--scheme", "rs:0"))
+        self.assertIn("--servers: server \"x\": the port is missing",
+                      self.refused("--servers", "x"))
+        self.assertIn("--listen: \"x\": give host:port",
+                      self.refused(*words, "--listen", "x"))
+        self.assertIn("--listen: \"a:1\": it is given twice",
+                      self.refused(*words, "--listen", "a:1", "--listen",
+                                   "a:1"))
+        for option, value in (("--threads", "0"), ("--log-level", "loud"),
+                              ("--log-format", "xml"), ("--max-value", "0")):
+            result = self.run_proxy(*words, option, value)
+            self.assertEqual(result.returncode, BAD_USAGE, option)
+            self.assertIn(option, result.stderr)
+
+
+class ReloadTest(ProxyCase):
+
+    def test_rules_and_limits_change_and_clients_stay(self):
+        daemon = self.start("--config", self.config(
+            "threads: 3\nlimits: {max_value_bytes: 30000}\n"))
+        clients = [daemon.client() for _ in range(20)]
+        for client in clients:
+            self.assertEqual(client.set(b"rep/k", BIG), b"STORED")
+            self.assertEqual(client.facts(b"ers stat rep/k")["scheme"],
+                             "ers2:4,1,5")
+        self.config("threads: 3\n" + RULES + "limits: {max_value_bytes: 20000, "
+                    "max_connections: 20}\n")
+        self.assertIn("reloaded", daemon.reload())
+        for client in clients:
+            self.assertEqual(client.set(b"rep/k", BIG), b"STORED")
+            self.assertEqual(client.facts(b"ers stat rep/k")["scheme"],
+                             "rep:3")
+            self.assertIn(b"too large", client.set(b"rep/k", BIG + b"x"))
+        settings = clients[0].facts(b"stats settings")
+        self.assertEqual(settings["maxconns"], "20")
+        self.assertEqual(settings["item_size_max"], "20000")
+        self.assertEqual(daemon.client().file.readline(),
+                         b"ERROR Too many open connections\r\n")
+        daemon.stop()
+
+    def test_a_value_under_way_goes_by_the_old_limit(self):
+        daemon = self.start("--config", self.config(""))
+        client = daemon.client()
+        client.socket.sendall(b"mn\r\nset k 0 0 20000\r\n" + BIG[:9])
+        self.assertEqual(client.file.readline(), b"MN\r\n")
+        self.config("limits: {max_value_bytes: 10}\n")
+        daemon.reload()
+        self.assertEqual(client.line(BIG[9:] + b"\r\n"), b"STORED")
+        self.assertIn(b"too large", client.set(b"k", BIG))
+
+    def test_the_logs_level(self):
+        daemon = self.start("--config", self.config("log: {level: error}\n"))
+        self.assertEqual(daemon.log(), "")
+        self.config("log: {level: info}\n")
+        self.assertIn("reloaded", daemon.reload())
+
+    def test_a_bad_file_changes_nothing(self):
+        path = self.config(RULES)
+        daemon = self.start("--config", path)
+        client = daemon.client()
+
+        def still_as_it_was():
+            self.assertEqual(client.set(b"rep/k", BIG), b"STORED")
+            return client.facts(b"ers stat rep/k")["scheme"] == "rep:3"
+
+        self.config("rules:\n  - scheme: rep:2\n  - scheme: rs:9\n")
+        log = daemon.reload()
+        self.assertIn(f"not reloaded, the old settings stay: {path}:6: "
+                      "rules[1].scheme: ", log)
+        self.assertTrue(still_as_it_was())
+        os.unlink(path)
+        self.assertIn(f"{path}: cannot be read: No such file", daemon.reload())
+        self.assertTrue(still_as_it_was())
+        self.config("rules:\n  - scheme: rep:2\n")
+        self.assertIn("reloaded", daemon.reload())
+        self.assertFalse(still_as_it_was())
+
+    def test_the_max_parity_of_the_start_stays(self):
+        path = self.config(RULES, max_parity=False)
+        daemon = self.start("--config", path)
+        self.config("rules:\n  - scheme: rep:4\n", max_parity=False)
+        self.assertIn(f"{path}:4: rules[0]: scheme rep:4 has m = 3: "
+                      "max_parity is 2", daemon.reload())
+        self.config("rules:\n  - scheme: rep:2\n", max_parity=False)
+        self.assertIn("reloaded", daemon.reload())
+
+    def test_servers_and_listeners_need_a_restart(self):
+        path = self.config("scheme: rep:2\n")
+        daemon = self.start("--config", path)
+        fewer = self.servers.rsplit(",", 1)[0]
+        self.config("scheme: rep:2\n", fewer)
+        log = daemon.reload()
+        self.assertIn(f"not reloaded, the old settings stay: {path}:1: "
+                      "servers: changed from ", log)
+        self.assertIn("which needs a restart", log)
+        self.config("scheme: rep:2\n")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.write(text.replace("127.0.0.1:0", "127.0.0.1:1"))
+        self.assertIn(f"{path}:2: listen: changed from 127.0.0.1:0 to "
+                      "127.0.0.1:1, which needs a restart", daemon.reload())
+        # What the file says of them does not count where an option does.
+        other = self.start("--config", path, "--listen", "127.0.0.1:0")
+        self.config("scheme: rep:2\n")
+        self.assertIn("reloaded", other.reload())
+
+    def test_without_a_file_there_is_nothing_to_read(self):
+        daemon = self.start("--servers", self.servers, "--listen",
+                            "127.0.0.1:0", "--max-parity", "3")
+        client = daemon.client()
+        self.assertIn("no configuration file", daemon.reload())
+        self.assertEqual(client.set(b"k", b"v"), b"STORED")
+
+
+if __name__ == "__main__":
+    unittest.main()

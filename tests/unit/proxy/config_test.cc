@@ -1,0 +1,447 @@
+// Configuration files: what they set, and what is said about wrong ones.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "config/options.h"
+#include "unit/proxy/temporary_file.h"
+
+using namespace ers;
+using namespace ers::proxy;
+
+namespace {
+
+constexpr const char* kSix = "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n";
+
+// Loaded and completed, without the file's name in messages.
+Result<ServerOptions> Load(const std::string& text) {
+  const TemporaryFile file(text);
+  Result<ServerOptions> options = LoadOptions(file.name());
+  Status status = options ? CompleteOptions(*options) : options.error();
+  if (status.ok()) return options;
+  std::string message = status.message();
+  for (std::size_t at; (at = message.find(file.name())) != message.npos;) {
+    message.replace(at, file.name().size(), "FILE");
+  }
+  return Fail(status.code(), std::move(message));
+}
+
+std::string ErrorOf(const std::string& text) {
+  const Result<ServerOptions> options = Load(text);
+  if (options) return "accepted";
+  REQUIRE(options.error().code() == StatusCode::kInvalidArgument);
+  return options.error().message();
+}
+
+std::string Sample() {
+  std::ifstream file(ERS_SAMPLE_CONFIG);
+  REQUIRE(file);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// With the settings that it only shows.
+std::string WholeSample() {
+  return std::regex_replace(
+      Sample(), std::regex("(^|\n)#(?=[a-z]|  - |    [a-z])"), "$1");
+}
+
+}  // namespace
+
+TEST_CASE("a file sets every setting") {
+  const Result<ServerOptions> options = Load(R"(
+listen: ["[::1]:0", /run/ers.sock]
+servers: [a:1, "b:1:7", "[::1]:1", /run/m.sock, e:1, f:1]
+max_parity: 3
+state_file: /var/view
+scheme: rs:3,2
+inline_below: 17
+rules:
+  - {prefix: x, scheme: rep:3, max_expiry_s: 9, inline_below: 5}
+admin: ":7"
+threads: 5
+timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
+limits: {max_connections: 4, max_value_bytes: 6}
+log: {level: error, format: json}
+)");
+  REQUIRE(options);
+  CHECK(options->listen ==
+        std::vector<std::string>{"[::1]:0", "/run/ers.sock"});
+  const ClusterOptions& cluster = options->cluster;
+  CHECK(cluster.servers == "a:1,b:1:7,[::1]:1,/run/m.sock,e:1,f:1");
+  CHECK(cluster.max_parity == 3);
+  CHECK(cluster.state_file == "/var/view");
+  CHECK(FormatScheme(options->client.scheme) == "rs:3,2");
+  CHECK(options->client.inline_below == 17);
+  CHECK(options->admin == ":7");
+  CHECK(options->threads == 5);
+  CHECK(cluster.connect_timeout.count() == 1);
+  CHECK(cluster.request_timeout.count() == 2);
+  CHECK(cluster.operation_timeout.count() == 3);
+  CHECK(options->max_connections == 4);
+  CHECK(options->max_value_bytes == 6);
+  CHECK(options->log_level == "error");
+  CHECK(options->log_format == LogFormat::kJson);
+  REQUIRE(options->rules->list.size() == 1);
+  const Rule& rule = options->rules->list[0];
+  CHECK(FormatScheme(*rule.scheme) == "rep:3");
+  CHECK(rule.max_expiry_s == 9);
+  CHECK(rule.inline_below == 5);
+}
+
+TEST_CASE("wrong files are refused with file, line and what is allowed") {
+  struct Case {
+    const char* text;
+    const char* error;
+  };
+  const Case test = GENERATE(values<Case>({
+      {"\nthread: 3\n",
+       "FILE:2: unknown key \"thread\": allowed are listen, servers, "
+       "max_parity, state_file, scheme, inline_below, rules, admin, threads, "
+       "timeouts, limits, log"},
+      {"[1]: 3\n",
+       "FILE:1: unknown key \"\": allowed are listen, servers, max_parity, "
+       "state_file, scheme, inline_below, rules, admin, threads, timeouts, "
+       "limits, "
+       "log"},
+      {"limits:\n  connections: 3\n",
+       "FILE:2: limits: unknown key \"connections\": allowed are "
+       "max_connections, max_value_bytes"},
+      {"timeouts: {ping_ms: 3}\n",
+       "FILE:1: timeouts: unknown key \"ping_ms\": allowed are connect_ms, "
+       "request_ms, operation_ms"},
+      {"log:\n  level: loud\n",
+       "FILE:2: log.level: expected debug or info or warning or error, found "
+       "\"loud\""},
+      {"log: {format: xml}\n",
+       "FILE:1: log.format: expected text or json, found \"xml\""},
+      {"log: text\n",
+       "FILE:1: log: expected a mapping with keys of level, format, found "
+       "\"text\""},
+      {"threads: 2\n\nthreads: 2\n",
+       "FILE:3: \"threads\" is given twice, first in line 1"},
+      {"threads: two\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found \"two\""},
+      {"threads: 0\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found \"0\""},
+      {"threads: 257\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found "
+       "\"257\""},
+      {"threads: -1\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found \"-1\""},
+      {"threads: 2.5\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found "
+       "\"2.5\""},
+      {"threads: \"2\"\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found \"2\""},
+      {"threads: [2]\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found a list"},
+      {"threads: {a: 2}\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found a "
+       "mapping"},
+      {"threads: ~\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found "
+       "nothing"},
+      {"max_parity: 255\n",
+       "FILE:1: max_parity: expected a whole number from 1 to 254, found "
+       "\"255\""},
+      {"inline_below: 1048577\n",
+       "FILE:1: inline_below: expected a whole number from 0 to 1048576, "
+       "found \"1048577\""},
+      {"timeouts:\n  connect_ms: 0\n",
+       "FILE:2: timeouts.connect_ms: expected a whole number from 1 to "
+       "3600000, found \"0\""},
+      {"timeouts:\n  request_ms: 3600001\n",
+       "FILE:2: timeouts.request_ms: expected a whole number from 1 to "
+       "3600000, found \"3600001\""},
+      {"timeouts:\n  operation_ms: 1s\n",
+       "FILE:2: timeouts.operation_ms: expected a whole number from 1 to "
+       "3600000, found \"1s\""},
+      {"limits:\n  max_connections: 0\n",
+       "FILE:2: limits.max_connections: expected a whole number from 1 to "
+       "1048576, found \"0\""},
+      {"limits:\n  max_value_bytes: 268435457\n",
+       "FILE:2: limits.max_value_bytes: expected a whole number from 1 to "
+       "268435456, found \"268435457\""},
+      {"state_file: \"\"\n",
+       "FILE:1: state_file: expected a text that is not empty, found \"\""},
+      {"state_file: [a]\n",
+       "FILE:1: state_file: expected a text that is not empty, found a list"},
+      {"listen: here:1\n", "FILE:1: listen: expected a list, found \"here:1\""},
+      {"listen: []\n", "FILE:1: listen: name at least one address"},
+      {"listen: [[a]]\n",
+       "FILE:1: listen[0]: expected a text that is not empty, found a list"},
+      {"listen:\n  - a:1\n  - here\n",
+       "FILE:3: listen[1]: \"here\": give host:port, [IPv6]:port or "
+       "/unix/path"},
+      {"listen: [a:99999]\n",
+       "FILE:1: listen[0]: \"a:99999\": the port must be a number from 0 to "
+       "65535"},
+      {"listen: [\"::1:11\"]\n",
+       "FILE:1: listen[0]: \"::1:11\": write an IPv6 address in brackets, as "
+       "[::1]:11211"},
+      {"listen:\n  - a:1\n  - a:1\n",
+       "FILE:3: listen[1]: \"a:1\" is listed twice"},
+      {"admin: /unix/path\n",
+       "FILE:1: admin: \"/unix/path\": give host:port or [IPv6]:port"},
+      {"admin: [a]\n",
+       "FILE:1: admin: expected a text that is not empty, found a list"},
+      {"admin: here\n",
+       "FILE:1: admin: \"here\": give host:port, [IPv6]:port or "
+       "/unix/path"},
+      {"servers: a:1,b:1\n",
+       "FILE:1: servers: expected a list, found \"a:1,b:1\""},
+      {"servers: []\n", "FILE:1: servers: name at least one server"},
+      {"servers:\n  - a:1\n  - b\n",
+       "FILE:3: servers[1]: server \"b\": the port is missing"},
+      {"servers: [a:1:1001]\n",
+       "FILE:1: servers[0]: server \"a:1:1001\": the weight must be a number "
+       "from 1 to 1000"},
+      {"servers: [\"/a,b\"]\n",
+       "FILE:1: servers[0]: \"/a,b\": one server each"},
+      {"servers: [{host: a}]\n",
+       "FILE:1: servers[0]: expected a text that is not empty, found a "
+       "mapping"},
+      {"servers:\n  - a:1\n  - a:1:2\n",
+       "FILE:3: servers[1]: \"a:1\" is listed twice"},
+      {"threads: 2\n",
+       "FILE: servers: missing: list every memcached server of the cluster, "
+       "there or by --servers"},
+      {"",
+       "FILE: servers: missing: list every memcached server of the "
+       "cluster, there or by --servers"},
+      {"[a, b]\n",
+       "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
+       "state_file, scheme, inline_below, rules, admin, threads, timeouts, "
+       "limits, "
+       "log, found a list"},
+      {"threads: 1\n---\nthreads: 1\n",
+       "FILE:3: a second document begins: give one"},
+      {"threads: 1\n  listen: [\n", "FILE:2: not YAML: "},
+  }));
+  CAPTURE(test.text);
+  const std::string error = ErrorOf(test.text);
+  if (std::string_view(test.error).ends_with("not YAML: ")) {
+    CHECK_THAT(error, Catch::StartsWith(test.error));
+  } else {
+    CHECK(error == test.error);
+  }
+}
+
+TEST_CASE("schemes that the servers cannot hold are refused where they stand") {
+  struct Case {
+    const char* text;
+    const char* error;
+  };
+  const Case test = GENERATE(values<Case>({
+      {"scheme: ers2:4,1,6\n",
+       "FILE:2: scheme: scheme ers2:4,1,6 needs 7 servers and 6 are listed: "
+       "list more servers or choose a narrower scheme"},
+      {"rules:\n  - scheme: rep:2\n  - prefix: a\n    scheme: rs:6,2\n",
+       "FILE:4: rules[1]: scheme rs:6,2 needs 8 servers and 6 are listed: "
+       "list more servers or choose a narrower scheme"},
+      {"max_parity: 1\nrules:\n  - scheme: rs:4,2\n",
+       "FILE:4: rules[0]: scheme rs:4,2 has m = 2: max_parity is 1"},
+      {"max_parity: 6\n",
+       "FILE:2: max_parity: 6 with 6 servers: it must be from 1 to 5"},
+  }));
+  CAPTURE(test.text);
+  CHECK(ErrorOf(std::string(kSix) + test.text) == test.error);
+}
+
+TEST_CASE("schemes that do not exist are refused where they stand") {
+  CHECK_THAT(ErrorOf("threads: 1\nscheme: rs:4\n"),
+             Catch::StartsWith("FILE:2: scheme: ") && Catch::Contains("rs:4"));
+  CHECK_THAT(ErrorOf("rules:\n  - scheme: rs:1,1\n"),
+             Catch::StartsWith("FILE:2: rules[0].scheme: "));
+  CHECK_THAT(ErrorOf("scheme: [rs]\n"), Catch::StartsWith("FILE:1: scheme: "));
+}
+
+TEST_CASE("wrong rules are refused where they stand") {
+  struct Case {
+    const char* rule;
+    const char* error;
+  };
+  const Case test = GENERATE(values<Case>({
+      {"{key: a}",
+       "FILE:2: rules[0]: unknown key \"key\": allowed are prefix, glob, "
+       "regex, min_value_bytes, max_value_bytes, client_flags, scheme, "
+       "inline_below, max_expiry_s"},
+      {"{prefix: a, prefix: b}",
+       "FILE:2: rules[0]: \"prefix\" is given twice, first in line 2"},
+      {"{prefix: a, glob: b}",
+       "FILE:2: rules[0].glob: give one of prefix, glob and regex"},
+      {"{prefix: \"\"}",
+       "FILE:2: rules[0].prefix: expected a text that is not empty, found "
+       "\"\""},
+      {"{glob: 'a\\'}",
+       "FILE:2: rules[0].glob: nothing stands behind the last \"\\\""},
+      {"{regex: 'a('}", "FILE:2: rules[0].regex: missing ): a("},
+      {"{regex: '(a)\\1'}",
+       "FILE:2: rules[0].regex: invalid escape sequence: "
+       "\\1"},
+      {"{client_flags: 4294967296}",
+       "FILE:2: rules[0].client_flags: expected a whole number from 0 to "
+       "4294967295, found \"4294967296\""},
+      {"{min_value_bytes: 3, max_value_bytes: 2}",
+       "FILE:2: rules[0]: never matches: min_value_bytes 3 is over "
+       "max_value_bytes 2"},
+      {"{min_value_bytes: x}",
+       "FILE:2: rules[0].min_value_bytes: expected a whole number from 0 to "
+       "268435456, found \"x\""},
+      {"{max_value_bytes: 268435457}",
+       "FILE:2: rules[0].max_value_bytes: expected a whole number from 0 to "
+       "268435456, found \"268435457\""},
+      {"{inline_below: 1048577}",
+       "FILE:2: rules[0].inline_below: expected a whole number from 0 to "
+       "1048576, found \"1048577\""},
+      {"{max_expiry_s: 0}",
+       "FILE:2: rules[0].max_expiry_s: expected a whole number from 1 to "
+       "3153600000, found \"0\""},
+      {"{prefix: a}\n  - {prefix: a, scheme: rep:2}",
+       "FILE:3: rules[1]: never matches: FILE:2: rules[0] has the same "
+       "conditions"},
+      {"a",
+       "FILE:2: rules[0]: expected a mapping with keys of prefix, glob, "
+       "regex, min_value_bytes, max_value_bytes, client_flags, scheme, "
+       "inline_below, max_expiry_s, found \"a\""},
+  }));
+  CAPTURE(test.rule);
+  CHECK(ErrorOf("rules:\n  - " + std::string(test.rule) + "\n") == test.error);
+}
+
+TEST_CASE("a file that cannot be read is refused") {
+  const Result<ServerOptions> none = LoadOptions("/nowhere/at/all");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().message() ==
+        "/nowhere/at/all: cannot be read: No such file or directory");
+  const Result<ServerOptions> folder = LoadOptions("/tmp");
+  REQUIRE_FALSE(folder);
+  CHECK(folder.error().message() == "/tmp: cannot be read: Is a directory");
+}
+
+TEST_CASE("max_parity is the largest m where nobody sets it") {
+  const Result<ServerOptions> options =
+      Load(std::string(kSix) + "rules: [{scheme: rep:4}, {prefix: a}]\n");
+  REQUIRE(options);
+  CHECK(options->cluster.max_parity == 3);
+}
+
+TEST_CASE("the sample documents the defaults") {
+  Result<ServerOptions> sample = Load(Sample());
+  REQUIRE(sample);
+  const ServerOptions defaults;
+  CHECK(sample->listen == defaults.listen);
+  CHECK(sample->client.scheme == defaults.client.scheme);
+  CHECK(sample->client.inline_below == defaults.client.inline_below);
+  CHECK(sample->threads == defaults.threads);
+  CHECK(sample->cluster.connect_timeout == defaults.cluster.connect_timeout);
+  CHECK(sample->cluster.request_timeout == defaults.cluster.request_timeout);
+  CHECK(sample->cluster.operation_timeout ==
+        defaults.cluster.operation_timeout);
+  CHECK(sample->max_connections == defaults.max_connections);
+  CHECK(sample->max_value_bytes == defaults.max_value_bytes);
+  CHECK(sample->log_level == defaults.log_level);
+  CHECK(sample->log_format == defaults.log_format);
+  CHECK(sample->rules->list.empty());
+  CHECK(sample->cluster.state_file.empty());
+}
+
+TEST_CASE("the sample shows every key") {
+  const std::string text = WholeSample();
+  const Result<ServerOptions> whole = Load(text);
+  if (!whole) FAIL(whole.error().message());
+  CHECK(whole->rules->list.size() == 3);
+  CHECK(whole->cluster.max_parity == 2);
+  CHECK(whole->cluster.state_file == "/var/lib/ersproxy/view");
+  // What is allowed is asked of the messages, which are made from the tables.
+  for (const char* unknown :
+       {"x: 1\n", "timeouts: {x: 1}\n", "limits: {x: 1}\n", "log: {x: 1}\n",
+        "rules: [{x: 1}]\n"}) {
+    std::string names = ErrorOf(unknown);
+    names.erase(0, names.find("are ") + 4);
+    std::istringstream words(names);
+    for (std::string name; words >> name;) {
+      if (name.ends_with(',')) name.pop_back();
+      CAPTURE(name);
+      CHECK(std::regex_search(
+          text, std::regex("(^|\n)[- ]*" + name + ":( [^ ]|\n  )")));
+    }
+  }
+}
+
+TEST_CASE("a reload may change rules, limits and the log's level only") {
+  const std::string base = kSix;
+  const auto reload = [&base](const std::string& old_text,
+                              const std::string& new_text) {
+    const Result<ServerOptions> running = Load(base + old_text);
+    const Result<ServerOptions> fresh = Load(base + new_text);
+    REQUIRE(running);
+    REQUIRE(fresh);
+    const Status status = CheckReload(*running, *fresh);
+    const std::string message = status.message();
+    return status.ok() ? "ok" : message.substr(message.find_last_of('/') + 1);
+  };
+  CHECK(reload("",
+               "rules: [{scheme: rep:2}]\nlimits: {max_connections: 1, "
+               "max_value_bytes: 1}\nlog: {level: error}\n") == "ok");
+  struct Case {
+    const char* text;
+    const char* error;
+  };
+  const Case test = GENERATE(values<Case>({
+      {"listen: [a:1]\n",
+       ":2: listen: changed from 127.0.0.1:11211 to a:1, which needs a "
+       "restart"},
+      {"max_parity: 2\n",
+       ":2: max_parity: changed from 1 to 2, which needs a restart"},
+      {"state_file: x\n",
+       ":2: state_file: changed from nothing to x, which needs a restart"},
+      {"scheme: rs:4,1\n",
+       ":2: scheme: changed from ers2:4,1,5 to rs:4,1, which needs a restart"},
+      {"inline_below: 1\n",
+       ":2: inline_below: changed from 4096 to 1, which needs a restart"},
+      {"admin: \":7\"\n",
+       ":2: admin: changed from nothing to :7, which needs a restart"},
+      {"threads: 1\n",
+       ":2: threads: changed from 2 to 1, which needs a restart"},
+      {"timeouts: {connect_ms: 1}\n",
+       ":2: timeouts.connect_ms: changed from 500 to 1, which needs a "
+       "restart"},
+      {"timeouts: {request_ms: 1}\n",
+       ":2: timeouts.request_ms: changed from 1000 to 1, which needs a "
+       "restart"},
+      {"timeouts: {operation_ms: 1}\n",
+       ":2: timeouts.operation_ms: changed from 30000 to 1, which needs a "
+       "restart"},
+      {"log: {format: json}\n",
+       ":2: log.format: changed from text to json, which needs a restart"},
+  }));
+  CHECK_THAT(reload("", test.text), Catch::EndsWith(test.error));
+  CHECK_THAT(reload(test.text, ""), Catch::EndsWith("needs a restart"));
+}
+
+TEST_CASE("the order of servers may change in a reload, their list may not") {
+  Result<ServerOptions> running = Load(
+      "servers: [a:1, b:1, c:1, d:1, e:1, "
+      "f:1]\n");
+  Result<ServerOptions> turned = Load(
+      "servers: [f:1, b:1, c:1, d:1, e:1, "
+      "a:1]\n");
+  Result<ServerOptions> heavier = Load(
+      "servers: [a:1:2, b:1, c:1, d:1, e:1, "
+      "f:1]\n");
+  REQUIRE(running);
+  REQUIRE(turned);
+  REQUIRE(heavier);
+  CHECK(CheckReload(*running, *turned).ok());
+  CHECK_THAT(CheckReload(*running, *heavier).message(),
+             Catch::Contains(":1: servers: changed from a:1:1,b:1:1") &&
+                 Catch::Contains("to a:1:2,b:1:1"));
+}
