@@ -1,0 +1,278 @@
+"""What the tests of the daemon have in common: for each class a cluster of
+real memcached processes and an ersproxy before it, and sockets to both.
+
+The build's program is named by the environment, ERSPROXY; ERS_SANITIZE is set
+where sanitizers are built in.
+"""
+
+import os
+import random
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+TOOL = os.path.join(TOP, "memcached-cluster", "cluster")
+ERSPROXY = os.environ.get(
+    "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
+SANITIZED = bool(os.environ.get("ERS_SANITIZE"))
+
+DEADLINE_S = 60
+KIB, MIB = 1 << 10, 1 << 20
+# Around the inline limit, the length of a streamed value and a group.
+SIZES = sorted({0, 1, 2, 100, 8 * MIB} | {
+    edge + by for edge in (4096, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
+    if edge + by <= 8 * MIB})
+
+
+def random_bytes(count, seed):
+    return random.Random(seed).randbytes(count)
+
+
+def split_address(address):
+    host, port = address.rsplit(":", 1)
+    return host.strip("[]"), int(port)
+
+
+class Link:
+    """One client's connection; every wait has a deadline."""
+
+    def __init__(self, address, receive_bytes=None):
+        """address: host:port, [IPv6]:port or a path.
+
+        receive_bytes: the kernel's buffer for what is not read yet."""
+        if address.startswith("/"):
+            self.socket, to = socket.socket(socket.AF_UNIX), address
+        else:
+            to = split_address(address)
+            family = socket.AF_INET6 if ":" in to[0] else socket.AF_INET
+            self.socket = socket.socket(family)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if receive_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
+                                   receive_bytes)
+        self.socket.settimeout(DEADLINE_S)
+        self.socket.connect(to)
+        self.rest = bytearray()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def half_close(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def _more(self):
+        part = self.socket.recv(MIB)
+        self.rest += part
+        return bool(part)
+
+    def read(self, count):
+        """count bytes, fewer where the connection ends before."""
+        while len(self.rest) < count and self._more():
+            pass
+        data = bytes(self.rest[:count])
+        del self.rest[:count]
+        return data
+
+    def line(self):
+        """A line without its CRLF; None at the end of the connection."""
+        while (end := self.rest.find(b"\r\n")) < 0:
+            if not self._more():
+                return None
+        data = bytes(self.rest[:end])
+        del self.rest[:end + 2]
+        return data
+
+    def read_all(self):
+        """Whatever comes until the connection ends, also by a reset."""
+        try:
+            while self._more():
+                pass
+        except ConnectionResetError:
+            pass
+        data, self.rest = bytes(self.rest), bytearray()
+        return data
+
+    def ask(self, request):
+        self.send(request + b"\r\n")
+        return self.line()
+
+    def lines(self, request, last=b"END"):
+        """The lines of the answer up to `last`."""
+        self.send(request + b"\r\n")
+        got = []
+        while (line := self.line()) not in (last, None):
+            got.append(line)
+        return got
+
+    def store(self, verb, key, value, flags=0, exptime=0, more=""):
+        self.send(f"{verb} {key} {flags} {exptime} {len(value)}{more}\r\n"
+                  .encode() + value + b"\r\n")
+        return self.line()
+
+    def set(self, key, value, **options):
+        return self.store("set", key, value, **options)
+
+    def values(self):
+        """Reads the answer of a get: {key: (value, flags, cas or None)}."""
+        got = {}
+        while (line := self.line()) != b"END":
+            if line is None or not line.startswith(b"VALUE "):
+                raise AssertionError(f"no answer of a get: {line}")
+            _, key, flags, count, *cas = line.split()
+            value = self.read(int(count))
+            if self.read(2) != b"\r\n":
+                raise AssertionError("a value without its end")
+            got[key.decode()] = (value, int(flags),
+                                 int(cas[0]) if cas else None)
+        return got
+
+    def get_many(self, *keys, verb="get"):
+        self.send(f"{verb} {' '.join(keys)}\r\n".encode())
+        return self.values()
+
+    def get(self, key):
+        """The value; None if there is none."""
+        return self.get_many(key).get(key, (None,))[0]
+
+    def stats(self, words=""):
+        lines = self.lines(b"stats " + words.encode() if words else b"stats")
+        return dict(line.decode().split(" ", 2)[1:] for line in lines)
+
+
+class Proxy:
+    """A running ersproxy."""
+
+    def __init__(self, folder, servers, *options, listen=("127.0.0.1:0",)):
+        os.makedirs(folder)
+        port_file = os.path.join(folder, "port")
+        notify = os.path.join(folder, "notify")
+        self.log = os.path.join(folder, "log")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, \
+                open(self.log, "wb") as log:
+            ready.bind(notify)
+            words = [word for address in listen
+                     for word in ("--listen", address)]
+            self.process = subprocess.Popen(
+                [ERSPROXY, *words, "--servers", servers,
+                 "--port-file", port_file, *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, "NOTIFY_SOCKET": notify})
+            pidfd = os.pidfd_open(self.process.pid)
+            found = select.select([ready, pidfd], [], [], DEADLINE_S)[0]
+            os.close(pidfd)
+        if pidfd in found or not found:
+            self.kill()
+            raise RuntimeError(f"ersproxy has not started: {self.said()}")
+        with open(port_file, encoding="ascii") as file:
+            self.addresses = file.read().split()
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def memory(self, name="VmRSS"):
+        """Of /proc/PID/status, in bytes."""
+        with open(f"/proc/{self.process.pid}/status",
+                  encoding="ascii") as file:
+            for line in file:
+                if line.startswith(name + ":"):
+                    return int(line.split()[1]) * KIB
+        raise KeyError(name)
+
+    def forget_peak(self):
+        """VmHWM begins anew at what is used now."""
+        with open(f"/proc/{self.process.pid}/clear_refs", "w",
+                  encoding="ascii") as file:
+            file.write("5")
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self):
+        return self.process.wait(DEADLINE_S)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+class ProxyCase(unittest.TestCase):
+    """A cluster and a proxy for the class; who kills needs its own class."""
+
+    up = ("-n", "6")  # how the cluster is started
+    options = ()      # further words for ersproxy
+    listen = ("127.0.0.1:0",)
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="ersproxy-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.cluster_folder = os.path.join(cls.folder, "cluster")
+        cls.addClassCleanup(cls.tool, "down")
+        cls.tool("up", *cls.up)
+        cls.servers = cls.tool("env").strip().partition("=")[2]
+        cls.proxy = cls.start_proxy("proxy", *cls.options, listen=cls.listen)
+        cls.address = cls.proxy.addresses[0]
+
+    @classmethod
+    def tool(cls, *words):
+        result = subprocess.run(
+            [sys.executable, TOOL, "--dir", cls.cluster_folder, *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=DEADLINE_S, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"cluster {words}: {result.stderr}")
+        return result.stdout
+
+    @classmethod
+    def start_proxy(cls, name, *options, **more):
+        proxy = Proxy(os.path.join(cls.folder, name), cls.servers, *options,
+                      **more)
+        cls.addClassCleanup(proxy.kill)
+        return proxy
+
+    def link(self, address=None, **options):
+        link = Link(address or self.address, **options)
+        self.addCleanup(link.socket.close)
+        return link
+
+    def server_link(self, number):
+        """A connection to memcached `number`, from 1."""
+        return self.link(self.servers.split(",")[number - 1])
+
+    def items(self):
+        """How many items the memcacheds hold together."""
+        return sum(int(self.server_link(1 + i).stats()["curr_items"])
+                   for i in range(self.servers.count(",") + 1))
+
+    def until(self, condition, what):
+        """Polls what another process will bring about."""
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"never: {what}")
+            time.sleep(0.01)
+
+    def same(self, got, wanted, about=""):
+        """As assertEqual, without printing megabytes."""
+        if got != wanted:
+            self.fail(f"{about}: {short(got)} in place of {short(wanted)}")
+
+
+def short(value):
+    return value if value is None or len(value) < 60 else (
+        f"{len(value)} bytes {value[:20]}...{value[-20:]}")
