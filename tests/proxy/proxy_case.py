@@ -58,8 +58,12 @@ class Link:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
                                    receive_bytes)
         self.socket.settimeout(DEADLINE_S)
-        self.socket.connect(to)
         self.rest = bytearray()
+        try:
+            self.socket.connect(to)
+        except OSError:
+            self.socket.close()
+            raise
 
     def __enter__(self):
         return self
@@ -72,6 +76,10 @@ class Link:
 
     def half_close(self):
         self.socket.shutdown(socket.SHUT_WR)
+
+    def wait_for_answer(self):
+        """Until its first byte is here, and without taking it."""
+        self.socket.recv(1, socket.MSG_PEEK)
 
     def _more(self):
         part = self.socket.recv(MIB)
