@@ -36,8 +36,12 @@ class ChangedTest(StreamCase):
             with self.subTest(size=size):
                 old, new = (random_bytes(size, seed=s) for s in (1, 2))
                 link = self.begun(old)
+                before = self.items()
                 self.assertEqual(self.link().set("long", new), b"STORED")
                 if size == LONG:
+                    # Until they are gone the old blocks may still be read.
+                    self.until(lambda: self.items() <= before,
+                               "the old blocks go")
                     self.cut_off(link, old)
                 else:  # all of it may have been under way
                     rest = link.read(size - 64 * KIB)
@@ -47,7 +51,9 @@ class ChangedTest(StreamCase):
     def test_a_delete_closes(self):
         value = random_bytes(LONG, seed=3)
         link = self.begun(value)
+        before = self.items()
         self.assertEqual(self.link().ask(b"delete long"), b"DELETED")
+        self.until(lambda: self.items() < before // 2, "its blocks go")
         self.cut_off(link, value)
 
     def test_an_update_closes_and_never_mixes(self):
