@@ -1,6 +1,8 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <latch>
@@ -89,6 +91,13 @@ Facts Server::Describe() const {
 }
 
 void Server::Stop() {
+  // From now on clients are refused, in place of waiting for nobody.
+  for (const Listener& listener : listeners_) {
+    for (const Socket& socket : listener.sockets) {
+      shutdown(socket.get(), SHUT_RDWR);
+    }
+    if (listener.name.starts_with('/')) unlink(listener.name.c_str());
+  }
   stopping_.store(true);
   for (const auto& worker : workers_) worker->Stop();
 }

@@ -5,7 +5,7 @@ import json
 import re
 import unittest
 
-from proxy_case import BAD_USAGE, DEADLINE_S, ProxyCase
+from daemon_case import BAD_USAGE, DEADLINE_S, ProxyCase
 
 
 class AdminTest(ProxyCase):

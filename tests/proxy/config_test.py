@@ -5,7 +5,7 @@ import os
 import socket
 import unittest
 
-from proxy_case import BAD_USAGE, ProxyCase
+from daemon_case import BAD_USAGE, ProxyCase
 
 RULES = """
 rules:

@@ -1,153 +1,286 @@
-"""What the tests of ersproxy have in common: a cluster of real memcached
-processes for each class, daemons on it, and clients of theirs.
+"""What the tests of the daemon have in common: for each class a cluster of
+real memcached processes and an ersproxy before it, and sockets to both.
 
-The programs are named by the environment: ERSPROXY, and ERSCTL.
+The build's program is named by the environment, ERSPROXY; ERS_SANITIZE is set
+where sanitizers are built in.
 """
 
 import os
+import random
+import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
+import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                                "..", "cli"))
-# pylint: disable=wrong-import-position
-from ctl_case import CtlCase, DEADLINE_S, TOP
-
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+TOOL = os.path.join(TOP, "memcached-cluster", "cluster")
 ERSPROXY = os.environ.get(
     "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
+SANITIZED = bool(os.environ.get("ERS_SANITIZE"))
 
-ENDED, BAD_USAGE, FAILED = 0, 2, 3
+DEADLINE_S = 60
+KIB, MIB = 1 << 10, 1 << 20
+# Around the inline limit, the length of a streamed value and a group.
+SIZES = sorted({0, 1, 2, 100, 8 * MIB} | {
+    edge + by for edge in (4096, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
+    if edge + by <= 8 * MIB})
 
 
-class Client:
-    """A connection that speaks text."""
+def random_bytes(count, seed):
+    return random.Random(seed).randbytes(count)
 
-    def __init__(self, address):
-        host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), DEADLINE_S)
-        self.file = self.socket.makefile("rb")
 
-    def line(self, request):
-        """The first line of the answer, without its end."""
-        self.socket.sendall(request)
-        return self.file.readline().rstrip(b"\r\n")
+def split_address(address):
+    host, port = address.rsplit(":", 1)
+    return host.strip("[]"), int(port)
 
-    def set(self, key, value, flags=0, exptime=0):
-        return self.line(b"set %s %d %d %d\r\n%s\r\n" % (
-            key, flags, exptime, len(value), value))
 
-    def facts(self, command):
-        """The lines "STAT name value" of an answer."""
-        self.socket.sendall(command + b"\r\n")
-        facts = {}
-        while (line := self.file.readline().rstrip(b"\r\n")) != b"END":
-            word, name, value = line.split(b" ", 2)
-            if word != b"STAT":
-                raise AssertionError(line)
-            facts[name.decode()] = value.decode()
-        return facts
+class Link:
+    """One client's connection; every wait has a deadline."""
 
-    def close(self):
-        self.file.close()
+    def __init__(self, address, receive_bytes=None):
+        """address: host:port, [IPv6]:port or a path.
+
+        receive_bytes: the kernel's buffer for what is not read yet."""
+        if address.startswith("/"):
+            self.socket, to = socket.socket(socket.AF_UNIX), address
+        else:
+            to = split_address(address)
+            family = socket.AF_INET6 if ":" in to[0] else socket.AF_INET
+            self.socket = socket.socket(family)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if receive_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF,
+                                   receive_bytes)
+        self.socket.settimeout(DEADLINE_S)
+        self.rest = bytearray()
+        try:
+            self.socket.connect(to)
+        except OSError:
+            self.socket.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.socket.close()
 
+    def send(self, data):
+        self.socket.sendall(data)
 
-class Daemon:
-    """An ersproxy that says by itself how far it is, as it does to systemd."""
+    def half_close(self):
+        self.socket.shutdown(socket.SHUT_WR)
 
-    def __init__(self, case, *words, env=None):
-        self.case = case
-        folder = case.new_folder()
-        self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notices.bind(os.path.join(folder, "notify"))
-        self.notices.settimeout(DEADLINE_S)
-        self.log_path = os.path.join(folder, "log")
-        self.ports = os.path.join(folder, "ports")
-        with open(self.log_path, "wb") as log:
+    def wait_for_answer(self):
+        """Until its first byte is here, and without taking it."""
+        self.socket.recv(1, socket.MSG_PEEK)
+
+    def _more(self):
+        part = self.socket.recv(MIB)
+        self.rest += part
+        return bool(part)
+
+    def read(self, count):
+        """count bytes, fewer where the connection ends before."""
+        while len(self.rest) < count and self._more():
+            pass
+        data = bytes(self.rest[:count])
+        del self.rest[:count]
+        return data
+
+    def line(self):
+        """A line without its CRLF; None at the end of the connection."""
+        while (end := self.rest.find(b"\r\n")) < 0:
+            if not self._more():
+                return None
+        data = bytes(self.rest[:end])
+        del self.rest[:end + 2]
+        return data
+
+    def read_all(self):
+        """Whatever comes until the connection ends, also by a reset."""
+        try:
+            while self._more():
+                pass
+        except ConnectionResetError:
+            pass
+        data, self.rest = bytes(self.rest), bytearray()
+        return data
+
+    def ask(self, request):
+        self.send(request + b"\r\n")
+        return self.line()
+
+    def lines(self, request, last=b"END"):
+        """The lines of the answer up to `last`."""
+        self.send(request + b"\r\n")
+        got = []
+        while (line := self.line()) not in (last, None):
+            got.append(line)
+        return got
+
+    def store(self, verb, key, value, flags=0, exptime=0, more=""):
+        self.send(f"{verb} {key} {flags} {exptime} {len(value)}{more}\r\n"
+                  .encode() + value + b"\r\n")
+        return self.line()
+
+    def set(self, key, value, **options):
+        return self.store("set", key, value, **options)
+
+    def values(self):
+        """Reads the answer of a get: {key: (value, flags, cas or None)}."""
+        got = {}
+        while (line := self.line()) != b"END":
+            if line is None or not line.startswith(b"VALUE "):
+                raise AssertionError(f"no answer of a get: {line}")
+            _, key, flags, count, *cas = line.split()
+            value = self.read(int(count))
+            if self.read(2) != b"\r\n":
+                raise AssertionError("a value without its end")
+            got[key.decode()] = (value, int(flags),
+                                 int(cas[0]) if cas else None)
+        return got
+
+    def get_many(self, *keys, verb="get"):
+        self.send(f"{verb} {' '.join(keys)}\r\n".encode())
+        return self.values()
+
+    def get(self, key):
+        """The value; None if there is none."""
+        return self.get_many(key).get(key, (None,))[0]
+
+    def stats(self, words=""):
+        lines = self.lines(b"stats " + words.encode() if words else b"stats")
+        return dict(line.decode().split(" ", 2)[1:] for line in lines)
+
+
+class Proxy:
+    """A running ersproxy."""
+
+    def __init__(self, folder, servers, *options, listen=("127.0.0.1:0",)):
+        os.makedirs(folder)
+        port_file = os.path.join(folder, "port")
+        notify = os.path.join(folder, "notify")
+        self.log = os.path.join(folder, "log")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, \
+                open(self.log, "wb") as log:
+            ready.bind(notify)
+            words = [word for address in listen
+                     for word in ("--listen", address)]
             self.process = subprocess.Popen(
-                [ERSPROXY, *words, "--port-file", self.ports],
+                [ERSPROXY, *words, "--servers", servers,
+                 "--port-file", port_file, *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**case.environment(""), **(env or {}),
-                     "NOTIFY_SOCKET": os.path.join(folder, "notify")})
-        case.addCleanup(self.end)
-        self.expect(b"READY=1")
-        with open(self.ports, encoding="utf-8") as file:
+                env={**os.environ, "NOTIFY_SOCKET": notify})
+            pidfd = os.pidfd_open(self.process.pid)
+            found = select.select([ready, pidfd], [], [], DEADLINE_S)[0]
+            os.close(pidfd)
+        if pidfd in found or not found:
+            self.kill()
+            raise RuntimeError(f"ersproxy has not started: {self.said()}")
+        with open(port_file, encoding="ascii") as file:
             self.addresses = file.read().split()
 
-    def expect(self, notice):
-        try:
-            said = self.notices.recv(4096)
-        except TimeoutError:
-            said = b"nothing"
-        self.case.assertEqual(said, notice, self.log())
-
-    def log(self):
-        with open(self.log_path, encoding="utf-8") as file:
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def client(self):
-        client = Client(self.addresses[0])
-        self.case.addCleanup(client.close)
-        return client
+    def memory(self, name="VmRSS"):
+        """Of /proc/PID/status, in bytes."""
+        with open(f"/proc/{self.process.pid}/status",
+                  encoding="ascii") as file:
+            for line in file:
+                if line.startswith(name + ":"):
+                    return int(line.split()[1]) * KIB
+        raise KeyError(name)
 
-    def reload(self):
-        """Returns what the log says of it."""
-        before = len(self.log())
-        self.process.send_signal(signal.SIGHUP)
-        self.expect(b"RELOADING=1")
-        self.expect(b"READY=1")
-        return self.log()[before:]
+    def forget_peak(self):
+        """VmHWM begins anew at what is used now."""
+        with open(f"/proc/{self.process.pid}/clear_refs", "w",
+                  encoding="ascii") as file:
+            file.write("5")
 
-    def stop(self):
+    def terminate(self):
         self.process.send_signal(signal.SIGTERM)
-        self.expect(b"STOPPING=1")
-        self.case.assertEqual(self.process.wait(DEADLINE_S), ENDED, self.log())
 
-    def end(self):
-        self.process.kill()
+    def wait(self):
+        return self.process.wait(DEADLINE_S)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
         self.process.wait()
-        self.notices.close()
 
 
-class ProxyCase(CtlCase):
+class ProxyCase(unittest.TestCase):
+    """A cluster and a proxy for the class; who kills needs its own class."""
 
-    def new_folder(self):
-        self.folders = getattr(self, "folders", 0) + 1
-        folder = self.path(f"daemon-{self.folders}")
-        os.mkdir(folder)
-        return folder
+    up = ("-n", "6")  # how the cluster is started
+    options = ()      # further words for ersproxy
+    listen = ("127.0.0.1:0",)
+    maxDiff = 4000
 
-    def config(self, text, servers=None, max_parity=True):
-        """A file with the class's servers, any port, and this.
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="ersproxy-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.cluster_folder = os.path.join(cls.folder, "cluster")
+        cls.addClassCleanup(cls.tool, "down")
+        cls.tool("up", *cls.up)
+        cls.servers = cls.tool("env").strip().partition("=")[2]
+        cls.proxy = cls.start_proxy("proxy", *cls.options, listen=cls.listen)
+        cls.address = cls.proxy.addresses[0]
 
-        The tests of a class share a cluster, and so its M."""
-        listed = ", ".join(f'"{s}"'
-                           for s in (servers or self.servers).split(","))
-        return self.write(f"servers: [{listed}]\nlisten: [\"127.0.0.1:0\"]\n"
-                          + ("max_parity: 3\n" if max_parity else "") + text)
-
-    def write(self, text):
-        path = self.path("ersproxy.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def start(self, *words, **options):
-        return Daemon(self, *words, **options)
-
-    def run_proxy(self, *words):
-        """One that is to end by itself."""
-        return subprocess.run(
-            [ERSPROXY, *words], stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, env=self.environment(""), cwd=self.work,
+    @classmethod
+    def tool(cls, *words):
+        result = subprocess.run(
+            [sys.executable, TOOL, "--dir", cls.cluster_folder, *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=DEADLINE_S, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"cluster {words}: {result.stderr}")
+        return result.stdout
 
-    def refused(self, *words):
-        """Its one line on standard error."""
-        result = self.run_proxy(*words)
-        self.assertEqual(result.returncode, BAD_USAGE, result.stderr)
-        self.assertEqual(result.stdout, "")
-        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        return result.stderr
+    @classmethod
+    def start_proxy(cls, name, *options, **more):
+        proxy = Proxy(os.path.join(cls.folder, name), cls.servers, *options,
+                      **more)
+        cls.addClassCleanup(proxy.kill)
+        return proxy
+
+    def link(self, address=None, **options):
+        link = Link(address or self.address, **options)
+        self.addCleanup(link.socket.close)
+        return link
+
+    def server_link(self, number):
+        """A connection to memcached `number`, from 1."""
+        return self.link(self.servers.split(",")[number - 1])
+
+    def items(self):
+        """How many items the memcacheds hold together."""
+        return sum(int(self.server_link(1 + i).stats()["curr_items"])
+                   for i in range(self.servers.count(",") + 1))
+
+    def until(self, condition, what):
+        """Polls what another process will bring about."""
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"never: {what}")
+            time.sleep(0.01)
+
+    def same(self, got, wanted, about=""):
+        """As assertEqual, without printing megabytes."""
+        if got != wanted:
+            self.fail(f"{about}: {short(got)} in place of {short(wanted)}")
+
+
+def short(value):
+    return value if value is None or len(value) < 60 else (
+        f"{len(value)} bytes {value[:20]}...{value[-20:]}")

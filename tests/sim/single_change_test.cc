@@ -55,8 +55,10 @@ struct Fixture {
                          const PutOptions& options = {},
                          PutCondition condition = PutCondition::kNone) {
     store::MemoryContent content(Bytes(value));
-    return net::SyncWait(
-        process, store.PutContent(key, content, options, {condition, {}}));
+    store::PutTerms terms;
+    terms.condition = condition;
+    return net::SyncWait(process,
+                         store.PutContent(key, content, options, terms));
   }
   // The value, or "-" where there is none.
   std::string Get(std::string_view key) {

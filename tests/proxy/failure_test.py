@@ -1,0 +1,121 @@
+"""A server that is killed -9 while clients are served."""
+
+import threading
+import unittest
+
+from proxy_case import MIB, SIZES, ProxyCase, random_bytes
+
+
+class OneServerDeadTest(ProxyCase):
+
+    def test_everything_goes_on(self):
+        link = self.link()
+        values = {f"v{size}": random_bytes(size, seed=size) for size in SIZES}
+        for key, value in values.items():
+            self.assertEqual(link.set(key, value, flags=7), b"STORED")
+        link.set("n", b"41")
+        self.tool("kill", "3")
+
+        self.assertEqual(link.ask(b"incr n 1"), b"42")
+        got = link.get_many(*values, verb="gets")
+        self.assertEqual(list(got), list(values))
+        for key, value in values.items():
+            with self.subTest(key=key):
+                self.same(got[key][0], value)
+                self.assertEqual(got[key][1], 7)
+                self.assertEqual(
+                    link.store("cas", key, value[::-1],
+                               more=f" {got[key][2]}"), b"STORED")
+                self.same(link.get(key), value[::-1])
+                self.assertEqual(link.ask(f"touch {key} 50".encode()),
+                                 b"TOUCHED")
+                self.assertEqual(link.set(key, value), b"STORED")
+                self.same(self.link().get(key), value)
+                self.assertEqual(link.ask(f"delete {key}".encode()),
+                                 b"DELETED")
+                self.assertIsNone(link.get(key))
+
+
+class KilledUnderLoadTest(ProxyCase):
+
+    def test_no_client_sees_an_error_or_old_bytes(self):
+        problems, running = [], threading.Event()
+        killed = threading.Event()
+
+        def client(number):
+            link = self.link()
+            after = i = 0
+            while after < 40 and not problems:
+                after += killed.is_set()
+                i += 1
+                key = f"k{number}"
+                value = random_bytes((100, 5000, 70_000, MIB)[i % 4], seed=i)
+                said, got = link.set(key, value), link.get(key)
+                if said != b"STORED" or got != value:
+                    problems.append((number, i, said, got and len(got),
+                                     len(value)))
+                if i == 5:
+                    running.set()
+
+        threads = [threading.Thread(target=client, args=(i,))
+                   for i in range(4)]
+        for thread in threads:
+            thread.start()
+        running.wait()
+        self.tool("kill", "5")
+        killed.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(problems, [])
+
+
+class TwoServersDeadTest(ProxyCase):
+    up = ("-n", "7")
+    options = ("--scheme", "ers2:4,2,5")
+
+    def test_as_many_as_the_code_bears(self):
+        link = self.link()
+        values = {f"v{size}": random_bytes(size, seed=size) for size in SIZES}
+        for key, value in values.items():
+            self.assertEqual(link.set(key, value), b"STORED")
+        for server in ("2", "6"):
+            self.tool("kill", server)
+            for key, value in values.items():
+                self.same(link.get(key), value, key)
+        for key, value in values.items():
+            self.assertEqual(link.set(key, value[::-1]), b"STORED")
+            self.same(link.get(key), value[::-1], key)
+
+
+class TooManyDeadTest(ProxyCase):
+
+    def test_lost_is_an_error_and_not_a_miss(self):
+        link = self.link()
+        value = random_bytes(MIB, seed=1)
+        keys = [f"k{i}" for i in range(20)]
+        for key in keys:
+            self.assertEqual(link.set(key, value), b"STORED")
+        for server in ("1", "2"):
+            self.tool("kill", server)
+        lost = 0
+        for key in keys:
+            link = self.link()
+            said = link.ask(f"get {key}".encode())
+            if not said.startswith(b"VALUE"):
+                self.assertRegex(said, b"^SERVER_ERROR ")
+                lost += 1
+                continue
+            got = link.read(MIB + 7)
+            if len(got) < MIB + 7:  # it showed in the middle
+                self.same(got, value[:len(got)])
+                self.assertEqual(link.read_all(), b"")
+                lost += 1
+            else:
+                self.same(got, value + b"\r\nEND\r\n")
+        self.assertGreater(lost, 0)
+        link = self.link()
+        self.assertEqual(link.ask(b"mn"), b"MN")
+
+
+if __name__ == "__main__":
+    unittest.main()

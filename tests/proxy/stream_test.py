@@ -1,0 +1,110 @@
+"""What a reader in the middle of a long value sees of what others do.
+
+Longer than all that kernel and daemon hold between them, so that a reader who
+pauses does stop the stream.
+"""
+
+import unittest
+
+from proxy_case import KIB, MIB, ProxyCase, random_bytes
+
+LONG = 24 * MIB
+
+
+class StreamCase(ProxyCase):
+
+    def begun(self, value):
+        """A link that has asked for `value` and read its first 64 KiB."""
+        self.assertEqual(self.link().set("long", value), b"STORED")
+        link = self.link(receive_bytes=64 * KIB)
+        link.send(b"get long\r\nmn\r\n")
+        self.assertEqual(link.line(), b"VALUE long 0 %d" % len(value))
+        self.same(link.read(64 * KIB), value[:64 * KIB])
+        return link
+
+    def cut_off(self, link, value):
+        """The rest is a part of the old value, and then the end."""
+        rest = link.read_all()
+        self.assertLess(len(rest), len(value) - 64 * KIB)
+        self.same(rest, value[64 * KIB:64 * KIB + len(rest)])
+
+
+class ChangedTest(StreamCase):
+
+    def test_an_overwrite_closes_and_never_mixes(self):
+        for size in (9 * MIB, 16 * MIB, LONG):
+            with self.subTest(size=size):
+                old, new = (random_bytes(size, seed=s) for s in (1, 2))
+                link = self.begun(old)
+                before = self.items()
+                self.assertEqual(self.link().set("long", new), b"STORED")
+                if size == LONG:
+                    # Until they are gone the old blocks may still be read.
+                    self.until(lambda: self.items() <= before,
+                               "the old blocks go")
+                    self.cut_off(link, old)
+                else:  # all of it may have been under way
+                    rest = link.read(size - 64 * KIB)
+                    self.same(rest, old[64 * KIB:][:len(rest)])
+                self.same(self.link().get("long"), new)
+
+    def test_a_delete_closes(self):
+        value = random_bytes(LONG, seed=3)
+        link = self.begun(value)
+        before = self.items()
+        self.assertEqual(self.link().ask(b"delete long"), b"DELETED")
+        self.until(lambda: self.items() < before // 2, "its blocks go")
+        self.cut_off(link, value)
+
+    def test_an_update_closes_and_never_mixes(self):
+        value = random_bytes(LONG, seed=4)
+        link = self.begun(value)
+        self.assertEqual(
+            self.link().ask(b"ers update long %d 3\r\nnew" % (LONG - 3)),
+            b"UPDATED")
+        rest = link.read(LONG - 64 * KIB)
+        # What is not whole is cut off; what is whole is one version.
+        self.same(rest, value[64 * KIB:][:len(rest)])
+
+    def test_a_change_of_width_is_not_seen(self):
+        value = random_bytes(LONG, seed=5)
+        link = self.begun(value)
+        for width in ("wide", "narrow"):
+            self.assertIn(
+                b"STAT width " + width.encode(),
+                self.link().lines(f"ers transition long {width}".encode()))
+        self.same(link.read(LONG - 64 * KIB), value[64 * KIB:])
+        self.assertEqual(link.line(), b"")
+        self.assertEqual(link.line(), b"END")
+
+
+class OneKilledTest(StreamCase):
+
+    def test_one_dead_server_is_not_seen(self):
+        value = random_bytes(LONG, seed=6)
+        link = self.begun(value)
+        self.tool("kill", "2")
+        self.same(link.read(LONG - 64 * KIB), value[64 * KIB:])
+        self.assertEqual(link.line(), b"")
+        self.assertEqual(link.line(), b"END")
+        self.assertEqual(link.line(), b"MN")
+
+
+class TooManyKilledTest(StreamCase):
+
+    def test_more_dead_servers_than_the_code_bears_close(self):
+        value = random_bytes(LONG, seed=7)
+        link = self.begun(value)
+        for server in ("1", "4"):
+            self.tool("kill", server)
+        self.cut_off(link, value)
+        # Whoever asks now gets no whole value either.
+        late = self.link()
+        late.send(b"get long\r\n")
+        late.half_close()
+        self.assertLess(len(late.read_all()), len(value))
+        self.assertEqual(self.link().ask(b"mn"), b"MN")
+
+
+if __name__ == "__main__":
+    unittest.main()

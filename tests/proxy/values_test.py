@@ -1,0 +1,119 @@
+"""Each command of the text protocol, over values of every kind of length."""
+
+import unittest
+
+from proxy_case import MIB, SIZES, ProxyCase, random_bytes
+
+
+class ValuesTest(ProxyCase):
+
+    def test_each_length_is_given_back(self):
+        link, other = self.link(), self.link()
+        for size in SIZES:
+            with self.subTest(size=size):
+                value = random_bytes(size, seed=size)
+                self.assertEqual(link.set("v", value, flags=size), b"STORED")
+                got, flags, _ = other.get_many("v")["v"]
+                self.same(got, value)
+                self.assertEqual(flags, size)
+
+    def test_a_length_takes_the_place_of_any_other(self):
+        link = self.link()
+        for one in (0, 4095, 4096, 70_000, MIB, 8 * MIB):
+            for two in (0, 4095, 4096, 70_000, MIB, 8 * MIB):
+                with self.subTest(one=one, two=two):
+                    self.assertEqual(link.set("v", b"1" * one), b"STORED")
+                    self.assertEqual(link.set("v", b"2" * two), b"STORED")
+                    self.same(link.get("v"), b"2" * two)
+
+    def test_cas(self):
+        link, other = self.link(), self.link()
+        for size in SIZES:
+            with self.subTest(size=size):
+                value, newer = (random_bytes(size, seed=s) for s in (1, 2))
+                self.assertEqual(link.set("c", value), b"STORED")
+                got, _, cas = link.get_many("c", verb="gets")["c"]
+                self.same(got, value)
+                self.assertEqual(
+                    other.store("cas", "c", newer, more=f" {cas}"), b"STORED")
+                self.assertEqual(
+                    link.store("cas", "c", value, more=f" {cas}"), b"EXISTS")
+                got, _, later = link.get_many("c", verb="gets")["c"]
+                self.same(got, newer)
+                self.assertNotEqual(cas, later)
+                self.assertEqual(link.ask(b"delete c"), b"DELETED")
+                self.assertEqual(
+                    link.store("cas", "c", value, more=f" {later}"),
+                    b"NOT_FOUND")
+                self.assertIsNone(link.get("c"))
+
+    def test_add_replace_append_prepend(self):
+        link = self.link()
+        for size in SIZES[:-1]:
+            with self.subTest(size=size):
+                value = random_bytes(size, seed=3)
+                link.ask(b"delete a")
+                for verb in ("replace", "append", "prepend"):
+                    self.assertEqual(link.store(verb, "a", value),
+                                     b"NOT_STORED")
+                self.assertEqual(link.store("add", "a", value), b"STORED")
+                self.assertEqual(link.store("add", "a", b"no"), b"NOT_STORED")
+                self.assertEqual(link.store("append", "a", b">"), b"STORED")
+                self.assertEqual(link.store("prepend", "a", b"<"), b"STORED")
+                self.same(link.get("a"), b"<" + value + b">")
+                self.assertEqual(link.store("replace", "a", value), b"STORED")
+                self.same(link.get("a"), value)
+
+    def test_touch_and_delete(self):
+        link = self.link()
+        for size in SIZES:
+            with self.subTest(size=size):
+                value = random_bytes(size, seed=4)
+                self.assertEqual(link.set("t", value, exptime=100), b"STORED")
+                self.assertEqual(link.ask(b"touch t 5000"), b"TOUCHED")
+                seconds = int(link.ask(b"mg t t").split()[1][1:])
+                self.assertTrue(4900 < seconds <= 5000, seconds)
+                self.same(link.get("t"), value)
+                # A negative time is over at once.
+                self.assertEqual(link.ask(b"touch t -1"), b"TOUCHED")
+                self.assertIsNone(link.get("t"))
+                self.assertEqual(link.ask(b"touch t 0"), b"NOT_FOUND")
+                self.assertEqual(link.set("t", value), b"STORED")
+                self.assertEqual(link.ask(b"delete t"), b"DELETED")
+                self.assertEqual(link.ask(b"delete t"), b"NOT_FOUND")
+                self.assertIsNone(link.get("t"))
+
+    def test_numbers(self):
+        link = self.link()
+        self.assertEqual(link.ask(b"incr n 1"), b"NOT_FOUND")
+        link.set("n", b"10")
+        self.assertEqual(link.ask(b"incr n 5"), b"15")
+        self.assertEqual(link.ask(b"decr n 20"), b"0")
+        link.set("n", b"18446744073709551615")
+        self.assertEqual(link.ask(b"incr n 1"), b"0")
+        for size in SIZES[-6:] + [1]:
+            link.set("n", b"x" * size)
+            self.assertIn(b"non-numeric", link.ask(b"incr n 1"))
+            self.same(link.get("n"), b"x" * size)
+
+    def test_many_keys_in_one_line(self):
+        link = self.link()
+        values = {f"m{size}": random_bytes(size, seed=5) for size in SIZES}
+        for key, value in values.items():
+            self.assertEqual(link.set(key, value), b"STORED")
+        got = link.get_many(*values, "nothing", verb="gets")
+        self.assertEqual(list(got), list(values))
+        for key, value in values.items():
+            self.same(got[key][0], value, key)
+        self.assertEqual(len({cas for _, _, cas in got.values()}), len(got))
+
+    def test_flush(self):
+        link = self.link()
+        for size in SIZES:
+            link.set(f"f{size}", b"x" * size)
+        self.assertEqual(link.ask(b"flush_all"), b"OK")
+        self.assertEqual(link.get_many(*[f"f{size}" for size in SIZES]), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
