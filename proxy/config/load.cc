@@ -31,10 +31,8 @@ Status ReadKeys(const YamlValue& mapping, const Key<Into> (&keys)[kCount],
   const Result<YamlValue::Entries> entries = mapping.Mapping(names);
   if (!entries) return entries.error();
   for (const auto& [name, value] : *entries) {
-    const auto* key = std::find_if(
-        std::begin(keys), std::end(keys),
-        [&name](const Key<Into>& candidate) { return candidate.name == name; });
-    Status status = key->read(value, into);
+    const auto at = std::find(names.begin(), names.end(), name);
+    Status status = keys[at - names.begin()].read(value, into);
     if (!status.ok()) return status;
     if constexpr (requires { into.places; }) {
       into.places[value.path()] = value.place();

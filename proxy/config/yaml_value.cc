@@ -24,6 +24,13 @@ Status RefuseFile(const std::string& file, std::string_view why) {
 
 }  // namespace
 
+YamlValue::YamlValue(std::string file, std::string path, const YAML::Mark& mark,
+                     YAML::Node node)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      line_(LineOf(mark)),
+      node_(node) {}
+
 Result<YamlValue> YamlValue::Load(const std::string& file) {
   std::ifstream input(file);
   std::ostringstream text;
@@ -44,7 +51,7 @@ Result<YamlValue> YamlValue::Load(const std::string& file) {
     }
     YAML::Node root(YAML::NodeType::Map);
     if (!documents.empty() && !documents[0].IsNull()) root = documents[0];
-    return YamlValue(file, "", root);
+    return YamlValue(file, "", root.Mark(), root);
   } catch (const YAML::Exception& error) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("{}:{}: not YAML: {}", file, LineOf(error.mark),
@@ -53,7 +60,7 @@ Result<YamlValue> YamlValue::Load(const std::string& file) {
 }
 
 std::string YamlValue::place() const {
-  const std::string line = fmt::format("{}:{}", file_, LineOf(node_.Mark()));
+  const std::string line = fmt::format("{}:{}", file_, line_);
   return path_.empty() ? line : fmt::format("{}: {}", line, path_);
 }
 
@@ -108,8 +115,8 @@ Result<std::vector<YamlValue>> YamlValue::List() const {
   if (!node_.IsSequence()) return Fail(RefuseKind("a list"));
   std::vector<YamlValue> values;
   for (const YAML::Node& item : node_) {
-    values.push_back(
-        YamlValue(file_, fmt::format("{}[{}]", path_, values.size()), item));
+    values.push_back(YamlValue(
+        file_, fmt::format("{}[{}]", path_, values.size()), item.Mark(), item));
   }
   return values;
 }
@@ -125,7 +132,7 @@ Result<YamlValue::Entries> YamlValue::Mapping(
   for (const auto& item : node_) {
     const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
     // Complaints about a key stand where the key does, not its value.
-    const YamlValue key(file_, path_, item.first);
+    const YamlValue key(file_, path_, item.first.Mark(), item.first);
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
       return Fail(key.Refuse(fmt::format("unknown key \"{}\": allowed are {}",
                                          name, fmt::join(allowed, ", "))));
@@ -138,7 +145,8 @@ Result<YamlValue::Entries> YamlValue::Mapping(
     }
     const std::string path =
         path_.empty() ? name : fmt::format("{}.{}", path_, name);
-    entries.emplace_back(name, YamlValue(file_, path, item.second));
+    entries.emplace_back(
+        name, YamlValue(file_, path, item.first.Mark(), item.second));
   }
   return entries;
 }

@@ -44,13 +44,14 @@ class YamlValue {
       std::span<const std::string_view> allowed) const;
 
  private:
-  YamlValue(std::string file, std::string path, YAML::Node node)
-      : file_(std::move(file)), path_(std::move(path)), node_(node) {}
+  YamlValue(std::string file, std::string path, const YAML::Mark& mark,
+            YAML::Node node);
   // What stands there in place of what was expected.
   [[nodiscard]] Status RefuseKind(std::string_view expected) const;
 
   std::string file_;
   std::string path_;
+  int line_;  // of its key, where it has one: an empty value stands nowhere
   YAML::Node node_;
 };
 

@@ -148,6 +148,9 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"threads: ~\n",
        "FILE:1: threads: expected a whole number from 1 to 256, found "
        "nothing"},
+      {"threads:\nlog: {}\n",
+       "FILE:1: threads: expected a whole number from 1 to 256, found "
+       "nothing"},
       {"max_parity: 255\n",
        "FILE:1: max_parity: expected a whole number from 1 to 254, found "
        "\"255\""},
