@@ -344,6 +344,10 @@ TEST_CASE("a chunked item is never stored quietly: its refusal would be lost") {
   f.runtime.Settle();
   CHECK(wire.received.find("ms k 800 T0 F0 q\r\n") != std::string::npos);
   CHECK(wire.received.find("ms k 1000 T0 F0\r\n") != std::string::npos);
+  wire.outgoing = "MN\r\nSERVER_ERROR Out of memory during read\r\n";
+  f.runtime.Settle();
+  CHECK(small.outcome == Outcome::kOk);
+  CHECK(chunked.outcome == Outcome::kNoMemory);
 }
 
 TEST_CASE("quiet deletes and quiet stores do not share a fence") {
