@@ -60,8 +60,9 @@ class ManyClientsTest(ProxyCase):
                 link.send(b"get idle\r\n")
             for link in links:
                 self.assertEqual(link.values()["idle"][0], b"x" * 100)
-            self.assertEqual(int(links[0].stats()["curr_connections"]),
-                             IDLE_CLIENTS)
+            # The one that left may still be counted.
+            self.until(lambda: links[0].stats()["curr_connections"] ==
+                       str(IDLE_CLIENTS), "all are counted")
             if not SANITIZED:
                 self.assertLess(self.proxy.memory(), 64 * MIB)
         finally:
@@ -85,7 +86,7 @@ class ManyClientsTest(ProxyCase):
             with Link(proxy.addresses[0]) as link:
                 try:
                     return link.ask(b"mn") == b"MN"
-                except ConnectionResetError:
+                except OSError:
                     return False
         self.until(served, "room for another")
 
