@@ -28,7 +28,9 @@ ExitCode ExitCodeOf(StatusCode code);
 
 // How a command ended: with `status`, after it did its work or before.
 struct Ending {
-  Ending(Status of) : status(std::move(of)) {}  // NOLINT: any Status is one
+  // Implicit: commands return a Status where they did nothing.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Ending(Status of) : status(std::move(of)) {}
   Ending(Status of, bool did_its_work)
       : status(std::move(of)), done(did_its_work) {}
 

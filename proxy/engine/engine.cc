@@ -1,7 +1,5 @@
 #include "engine/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -361,10 +359,6 @@ Task<Done> Engine::Debug(const Request& request) {
   if (!info) co_return Failed(info.error());
   Done done;
   done.reply.item = ItemOf(*info);
-  done.text = fmt::format("exp={} cas={} size={} scheme={} width={}",
-                          info->expiry == 0 ? -1 : done.reply.item.ttl,
-                          info->cas, info->length, FormatScheme(info->scheme),
-                          WidthName(info->width));
   co_return done;
 }
 

@@ -18,8 +18,6 @@ using Event = RequestReader::Event;
 constexpr std::size_t kBufferBytes = 16 << 10;
 // Requests of one client that are under way at a time.
 constexpr std::size_t kMaxSlots = 64;
-// Nothing more is read from a client who leaves this much unread.
-constexpr std::size_t kMaxUnsent = 256 << 10;
 // Longer values go to the store as they come, and nothing beside them.
 constexpr std::uint64_t kSmallValue = 64 << 10;
 
@@ -43,10 +41,6 @@ bool HasKey(const Request& request) {
     default:
       return false;
   }
-}
-
-bool IsTextGet(const Request& request) {
-  return request.verb == Verb::kGet && request.style.dialect == Dialect::kText;
 }
 
 }  // namespace
@@ -312,132 +306,6 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
   const bool goes_on = incoming.bad();
   End(slot);
   co_return goes_on;
-}
-
-// --- What runs side by side --------------------------------------------------
-
-Task<void> Connection::RunGet(Slot& slot) {
-  Gotten gotten = co_await host_.engine.Get(slot.request);
-  if (gotten.long_value) {
-    co_await StreamLong(slot, gotten.done.reply.item);
-    co_return;
-  }
-  Reply& reply = gotten.done.reply;
-  reply.text = gotten.done.text;
-  slot.outcome = reply.outcome;
-  if (reply.outcome == Outcome::kDone && slot.request.want_value) {
-    AppendValueHeader(slot.request, reply.item, slot.head);
-    slot.value = std::move(gotten.value);
-    slot.tail = ValueTrailer(slot.request);
-  } else {
-    AppendReply(slot.request, reply, slot.head);
-    if (IsTextGet(slot.request)) slot.small_value = gotten.done.text;
-  }
-  End(slot);
-}
-
-// Waits until all before it are answered, then sends as the pieces come.
-Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
-  if (slots_.front().get() != &slot) {
-    slot.turn.emplace(host_.loop, 1);
-    co_await *slot.turn;
-  }
-  bool begun = false;
-  const auto begin = [&](ItemInfo item) {
-    item.stale = judged.stale;
-    item.won = judged.won;
-    item.another_won = judged.another_won;
-    std::string head;
-    AppendValueHeader(slot.request, item, head);
-    output_.Add(head);
-    begun = true;
-  };
-  const store::AsyncSink sink = [this](Value piece) -> Task<Status> {
-    output_.Add(std::move(piece));
-    WantFlush();
-    const auto has_room = [this] {
-      return closing_ || output_.bytes() < kMaxUnsent;
-    };
-    co_await stream_waiter_.Until(has_room);
-    if (closing_) {
-      co_return Status(StatusCode::kUnavailable, "the client left");
-    }
-    co_return Status();
-  };
-  const Status status = co_await host_.engine.Stream(slot.request, begin, sink);
-  if (status.ok()) {
-    slot.tail = ValueTrailer(slot.request);
-  } else if (begun) {
-    // A part of a value must not look like a whole one.
-    closing_ = true;
-    slot.closes = true;
-  } else {
-    Reply reply;
-    reply.outcome = status.code() == StatusCode::kNotFound
-                        ? Outcome::kNotFound
-                        : Outcome::kServerError;
-    reply.text = status.message();
-    slot.outcome = reply.outcome;
-    AppendReply(slot.request, reply, slot.head);
-    if (IsTextGet(slot.request)) slot.small_value = status.message();
-  }
-  End(slot);
-}
-
-Task<void> Connection::RunStore(Slot& slot) {
-  const auto bytes = std::as_bytes(std::span(slot.small_value));
-  Done done;
-  if (slot.request.verb == Verb::kUpdate) {
-    done = co_await host_.engine.Update(slot.request, bytes);
-  } else {
-    store::MemoryContent content(bytes);
-    done = co_await host_.engine.Store(slot.request, content);
-  }
-  done.reply.text = done.text;
-  AppendReply(slot.request, done.reply, slot.head);
-  slot.small_value = std::string();
-  End(slot);
-}
-
-Task<void> Connection::RunChange(Slot& slot) {
-  Done done = co_await host_.engine.Change(slot.request);
-  done.reply.text = done.text;
-  for (const auto& [name, value] : done.lines) {
-    AppendStat(slot.request, name, value, slot.head);
-  }
-  AppendReply(slot.request, done.reply, slot.head);
-  End(slot);
-}
-
-Task<void> Connection::RunList(Slot& slot) {
-  const auto visit = [&](std::string_view key, const ObjectInfo& info) {
-    AppendListed(key, FormatScheme(info.scheme), WidthName(info.width),
-                 info.length, slot.head);
-    return !closing_;
-  };
-  Done done = co_await host_.engine.List(slot.request, visit);
-  done.reply.text = done.text;
-  AppendReply(slot.request, done.reply, slot.head);
-  End(slot);
-}
-
-void Connection::AnswerAtOnce(Slot& slot) {
-  Reply reply;
-  std::string text;
-  if (slot.request.verb == Verb::kVersion) text = host_.version;
-  if (slot.request.verb == Verb::kStats) {
-    const auto answer =
-        host_.stats(slot.request.argument,
-                    [&slot](std::string_view name, std::string_view value) {
-                      AppendStat(slot.request, name, value, slot.head);
-                    });
-    text = answer.value_or("");
-    if (!answer) reply.outcome = Outcome::kNotFound;
-  }
-  reply.text = text;
-  AppendReply(slot.request, reply, slot.head);
-  slot.closes = slot.request.verb == Verb::kQuit;
-  End(slot);
 }
 
 // --- Answers in order --------------------------------------------------------

@@ -54,6 +54,14 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void Abort() { Break(); }
 
  private:
+  // Nothing more is read from a client who leaves this much unread.
+  static constexpr std::size_t kMaxUnsent = 256 << 10;
+  // Its errors are told by the end of its line.
+  static bool IsTextGet(const Request& request) {
+    return request.verb == Verb::kGet &&
+           request.style.dialect == Dialect::kText;
+  }
+
   // A request on its way to its answer.
   struct Slot {
     Request request;

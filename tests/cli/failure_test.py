@@ -164,7 +164,7 @@ class SlowCallerTest(CtlCase):
             first, rest = random_bytes(9 << 20, seed=1), b"and the rest"
             process.stdin.write(first)
             process.stdin.flush()
-            time.sleep(1)
+            time.sleep(1)  # what is tested: a pause longer than --timeout
             out, err = process.communicate(rest, timeout=DEADLINE_S)
         self.assertEqual(process.returncode, DONE, err)
         return first + rest
@@ -182,8 +182,9 @@ class SlowCallerTest(CtlCase):
                 stderr=subprocess.PIPE, env=self.environment(),
                 cwd=self.work) as process:
             got = b""
-            for _ in range(3):  # longer than a server may be silent
+            for _ in range(3):
                 got += process.stdout.read(4 << 20)
+                # What is tested: longer than a server may be silent.
                 time.sleep(1.3)
             rest, err = process.communicate(timeout=DEADLINE_S)
         self.assertEqual(process.returncode, DONE, err)
@@ -197,6 +198,7 @@ class SlowCallerTest(CtlCase):
             process.stdin.write(random_bytes(9 << 20, seed=4))
             process.stdin.flush()
             process.send_signal(signal.SIGSTOP)
+            # What is tested: stopped longer than a server may be silent.
             time.sleep(1.5)
             process.send_signal(signal.SIGCONT)
             _, err = process.communicate(b"end", timeout=DEADLINE_S)

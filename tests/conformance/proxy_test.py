@@ -50,7 +50,8 @@ class ProxyTest(unittest.TestCase):
         while not os.path.exists(port_file):
             self.assertIsNone(proxy.poll(), "ersproxy ended")
             self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)  # a file's coming cannot be waited for
+            # Nothing tells of a file that appears: look again soon.
+            time.sleep(0.02)
         with open(port_file, encoding="ascii") as file:
             self.address = file.read().strip()
 

@@ -6,33 +6,26 @@ where sanitizers are built in.
 """
 
 import os
-import random
 import select
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-TOOL = os.path.join(TOP, "memcached-cluster", "cluster")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                                "..", "cli"))
+# pylint: disable=wrong-import-position
+from ctl_case import CtlCase, DEADLINE_S, SANITIZED, TOP, random_bytes
+
 ERSPROXY = os.environ.get(
     "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
-SANITIZED = bool(os.environ.get("ERS_SANITIZE"))
 
-DEADLINE_S = 60
 KIB, MIB = 1 << 10, 1 << 20
 # Around the inline limit, the length of a streamed value and a group.
 SIZES = sorted({0, 1, 2, 100, 8 * MIB} | {
     edge + by for edge in (4096, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
     if edge + by <= 8 * MIB})
-
-
-def random_bytes(count, seed):
-    return random.Random(seed).randbytes(count)
 
 
 def split_address(address):
@@ -218,34 +211,17 @@ class Proxy:
         self.process.wait()
 
 
-class ProxyCase(unittest.TestCase):
+class ProxyCase(CtlCase):
     """A cluster and a proxy for the class; who kills needs its own class."""
 
-    up = ("-n", "6")  # how the cluster is started
     options = ()      # further words for ersproxy
     listen = ("127.0.0.1:0",)
-    maxDiff = 4000
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="ersproxy-test-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.cluster_folder = os.path.join(cls.folder, "cluster")
-        cls.addClassCleanup(cls.tool, "down")
-        cls.tool("up", *cls.up)
-        cls.servers = cls.tool("env").strip().partition("=")[2]
+        super().setUpClass()
         cls.proxy = cls.start_proxy("proxy", *cls.options, listen=cls.listen)
         cls.address = cls.proxy.addresses[0]
-
-    @classmethod
-    def tool(cls, *words):
-        result = subprocess.run(
-            [sys.executable, TOOL, "--dir", cls.cluster_folder, *words],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=DEADLINE_S, check=False)
-        if result.returncode != 0:
-            raise RuntimeError(f"cluster {words}: {result.stderr}")
-        return result.stdout
 
     @classmethod
     def start_proxy(cls, name, *options, **more):
@@ -273,6 +249,7 @@ class ProxyCase(unittest.TestCase):
         end = time.monotonic() + DEADLINE_S
         while not condition():
             self.assertLess(time.monotonic(), end, f"never: {what}")
+            # Between two looks at what sends no word: the condition decides.
             time.sleep(0.01)
 
     def same(self, got, wanted, about=""):
