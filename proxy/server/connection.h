@@ -4,8 +4,8 @@
 #define ERS_PROXY_SERVER_CONNECTION_H_
 
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -132,7 +132,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   bool want_write_ = false;
   bool ended_ = false;
 
-  std::deque<std::unique_ptr<Slot>> slots_;
+  // Not a deque: an idle client's must cost nothing.
+  std::list<std::unique_ptr<Slot>> slots_;
   // Of the text get line that is being answered.
   std::optional<Outcome> gets_error_;
   std::string gets_error_text_;

@@ -1,6 +1,5 @@
 #include "server/output.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -39,11 +38,12 @@ void Output::Add(Value value) {
 Output::Written Output::WriteTo(net::Stream& stream) {
   while (!pieces_.empty()) {
     std::array<iovec, kMaxPieces> parts;
-    const std::size_t count = std::min(pieces_.size(), parts.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      std::string_view bytes = BytesOf(pieces_[i]);
-      if (i == 0) bytes.remove_prefix(front_written_);
-      parts[i] = {const_cast<char*>(bytes.data()), bytes.size()};
+    std::size_t count = 0;
+    for (const Piece& piece : pieces_) {
+      if (count == parts.size()) break;
+      std::string_view bytes = BytesOf(piece);
+      if (count == 0) bytes.remove_prefix(front_written_);
+      parts[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
     }
     const ssize_t moved = stream.WriteV(parts.data(), static_cast<int>(count));
     if (moved < 0) return errno == EAGAIN ? Written::kSome : Written::kBroken;

@@ -3,7 +3,7 @@
 #define ERS_PROXY_SERVER_OUTPUT_H_
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,7 +32,8 @@ class Output {
   static std::string_view BytesOf(const Piece& piece);
   void Drop(std::size_t count);
 
-  std::deque<Piece> pieces_;
+  // Not a deque: an idle client's must cost nothing.
+  std::list<Piece> pieces_;
   std::size_t front_written_ = 0;  // of the first piece
   std::size_t bytes_ = 0;
 };
