@@ -5,19 +5,24 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/counters.h"
+#include "server/request_meter.h"
 
 namespace ers::proxy {
+
+// What a server is, in this process's view; unknown until the first command
+// needs the servers.
+inline constexpr std::string_view kServerStates[] = {"full", "filling", "down",
+                                                     "unknown"};
 
 // A plain value.
 struct Facts {
   struct Server {
     std::string name;
-    // In this process's view: full, filling or down; unknown until the first
-    // command needs the servers.
-    std::string state;
+    std::string state;  // of kServerStates
   };
 
   std::string version;
@@ -29,6 +34,7 @@ struct Facts {
   std::vector<std::string> listeners;
   std::vector<Server> servers;
   std::array<std::uint64_t, kCounters> counters{};
+  RequestSums requests;
 };
 
 // One JSON object; counters by their names in `stats`.

@@ -112,6 +112,7 @@ Task<Gotten> Engine::Vivify(const Request& request) {
   }
   gotten.done.reply.item = ItemOf(*made);
   gotten.done.reply.item.won = true;
+  gotten.done.reply.created = true;
   co_return gotten;
 }
 

@@ -94,6 +94,7 @@ Task<bool> Connection::ReadMore() {
         if (count < kBufferBytes) readable_ = false;
         host_.counters.Add(Counter::kBytesRead, count);
         input_ = {buffer_.get(), count};
+        input_read_ = host_.loop.Now();
         co_return true;
       }
       if (got == 0) {
@@ -190,10 +191,12 @@ Task<void> Connection::AnswerError() {
   removal.key = reader_.refused_key();
   removal.style.quiet = true;
   const std::string error = reader_.error();
+  const net::TimePoint read = input_read_;
   if (!removal.key.empty()) co_await RoomFor(removal);
   Slot& slot = NewSlot(std::move(removal));
   slot.head = error;
-  slot.ends_gets = true;  // where it stands for the end of a get line
+  slot.read = read;
+  slot.refused = true;
   if (slot.request.key.empty()) {
     End(slot);
   } else {
@@ -231,18 +234,15 @@ Task<void> Connection::AllAnswered() {
 // Starts what the reader's request asks for. False: it is the last one.
 Task<bool> Connection::Dispatch() {
   Request request = std::move(reader_.request());
-  const net::TimePoint read =
-      request.traced ? host_.loop.Now() : net::TimePoint();
+  const net::TimePoint read = input_read_;
   if (HasKey(request)) {
     co_await RoomFor(request);
   } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
     co_await AllAnswered();
   }
   Slot& slot = NewSlot(std::move(request));
-  if (slot.request.traced) {
-    slot.read = read;
-    slot.begun = host_.loop.Now();
-  }
+  slot.read = read;
+  if (slot.request.traced) slot.begun = host_.loop.Now();
   switch (slot.request.verb) {
     case Verb::kGet:
       net::Spawn(RunGet(slot));
@@ -302,6 +302,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
       co_return true;
     }
   }
+  slot.outcome = Outcome::kClientError;
   if (incoming.bad()) slot.head = reader_.error();
   const bool goes_on = incoming.bad();
   End(slot);
@@ -318,9 +319,13 @@ void Connection::End(Slot& slot) {
 
 // Moves answers that are next in line to the output.
 void Connection::Advance() {
-  while (!slots_.empty() && slots_.front()->done) {
-    Finish(*slots_.front());
-    slots_.pop_front();
+  if (!slots_.empty() && slots_.front()->done) {
+    const net::TimePoint now = host_.loop.Now();
+    while (!slots_.empty() && slots_.front()->done) {
+      Count(*slots_.front(), now);
+      Finish(*slots_.front());
+      slots_.pop_front();
+    }
   }
   if (!slots_.empty() && slots_.front()->turn &&
       slots_.front()->turn->count() > 0) {
@@ -328,6 +333,14 @@ void Connection::Advance() {
   }
   serve_waiter_.Wake();
   WantEnd();
+}
+
+void Connection::Count(const Slot& slot, net::TimePoint now) {
+  const Command command =
+      slot.refused ? Command::kInvalid : CommandOf(slot.request);
+  if (command == Command::kEnd) return;
+  host_.requests.Add(command, ResultOf(command, slot.outcome, slot.created),
+                     now - slot.read);
 }
 
 void Connection::Finish(Slot& slot) {
@@ -344,7 +357,7 @@ void Connection::Finish(Slot& slot) {
     AppendReply(slot.request, reply, slot.head);
     gets_error_.reset();
   }
-  if (slot.ends_gets) gets_error_.reset();
+  if (slot.refused) gets_error_.reset();  // the end of a get line
   output_.Add(slot.head);
   output_.Add(std::move(slot.value));
   output_.Add(slot.tail);

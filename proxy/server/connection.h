@@ -17,6 +17,7 @@
 #include "protocol/reply.h"
 #include "protocol/request_reader.h"
 #include "server/output.h"
+#include "server/request_meter.h"
 #include "server/waiter.h"
 
 namespace ers::proxy {
@@ -26,6 +27,7 @@ struct ConnectionHost {
   net::EventLoop& loop;
   Engine& engine;
   Counters& counters;
+  RequestMeter& requests;
   Limits limits;
   // Answers `stats` with these words behind it: calls for each name and value;
   // returns what stands in place of END, or ""; nothing: no such stats.
@@ -70,13 +72,14 @@ class Connection final : private net::StreamHandler, private net::Deferred {
     std::string_view tail;
     Outcome outcome = Outcome::kDone;
     bool done = false;
-    bool closes = false;  // the connection ends behind it
-    bool ends_gets = false;
+    bool closes = false;   // the connection ends behind it
+    bool refused = false;  // its line: no request
+    bool created = false;  // by a request for what was not there
+    net::TimePoint read;   // when the last bytes of its line were
     // Set while the slot waits to be the first, to stream its value.
     std::optional<net::Latch> turn;
     std::string small_value;  // of a store
     // Of a traced request only.
-    net::TimePoint read;
     net::TimePoint begun;
     net::TimePoint ended;
   };
@@ -107,6 +110,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void End(Slot& slot);
   void Advance();
   void Finish(Slot& slot);
+  void Count(const Slot& slot, net::TimePoint now);
   void Trace(const Slot& slot);
   void WantFlush();
   void WantEnd();
@@ -122,7 +126,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   RequestReader reader_;
   std::unique_ptr<char[]> buffer_;
   std::string_view input_;  // in buffer_, not looked at yet
-  bool reading_ = true;     // the stream calls OnReadable
+  net::TimePoint input_read_;
+  bool reading_ = true;  // the stream calls OnReadable
   bool readable_ = false;
   bool awaits_input_ = false;
   bool peer_ended_ = false;

@@ -18,6 +18,7 @@ Task<void> Connection::RunGet(Slot& slot) {
   Reply& reply = gotten.done.reply;
   reply.text = gotten.done.text;
   slot.outcome = reply.outcome;
+  slot.created = reply.created;
   if (reply.outcome == Outcome::kDone && slot.request.want_value) {
     AppendValueHeader(slot.request, reply.item, slot.head);
     slot.value = std::move(gotten.value);
@@ -62,6 +63,7 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
     slot.tail = ValueTrailer(slot.request);
   } else if (begun) {
     // A part of a value must not look like a whole one.
+    slot.outcome = closing_ ? Outcome::kClientError : Outcome::kServerError;
     closing_ = true;
     slot.closes = true;
   } else {
@@ -87,6 +89,7 @@ Task<void> Connection::RunStore(Slot& slot) {
     done = co_await host_.engine.Store(slot.request, content);
   }
   done.reply.text = done.text;
+  slot.outcome = done.reply.outcome;
   AppendReply(slot.request, done.reply, slot.head);
   slot.small_value = std::string();
   End(slot);
@@ -95,6 +98,8 @@ Task<void> Connection::RunStore(Slot& slot) {
 Task<void> Connection::RunChange(Slot& slot) {
   Done done = co_await host_.engine.Change(slot.request);
   done.reply.text = done.text;
+  slot.outcome = done.reply.outcome;
+  slot.created = done.reply.created;
   for (const auto& [name, value] : done.lines) {
     AppendStat(slot.request, name, value, slot.head);
   }
@@ -110,6 +115,7 @@ Task<void> Connection::RunList(Slot& slot) {
   };
   Done done = co_await host_.engine.List(slot.request, visit);
   done.reply.text = done.text;
+  slot.outcome = done.reply.outcome;
   AppendReply(slot.request, done.reply, slot.head);
   End(slot);
 }
@@ -128,6 +134,7 @@ void Connection::AnswerAtOnce(Slot& slot) {
     if (!answer) reply.outcome = Outcome::kNotFound;
   }
   reply.text = text;
+  slot.outcome = reply.outcome;
   AppendReply(slot.request, reply, slot.head);
   slot.closes = slot.request.verb == Verb::kQuit;
   End(slot);

@@ -4,10 +4,11 @@
 #define ERS_PROXY_SERVER_COUNTERS_H_
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "base/count.h"
 
 namespace ers::proxy {
 
@@ -15,39 +16,23 @@ namespace ers::proxy {
 // labels in /metrics, help.
 #define ERS_PROXY_COUNTERS(X)                                                  \
   X(kCmdGet, "cmd_get", "", "", "")                                            \
-  X(kGetHits, "get_hits", "ersproxy_commands_total",                           \
-    R"(command="get",status="hit")", "Commands of clients, by outcome")        \
-  X(kGetMisses, "get_misses", "ersproxy_commands_total",                       \
-    R"(command="get",status="miss")", "")                                      \
-  X(kCmdSet, "cmd_set", "ersproxy_commands_total",                             \
-    R"(command="set",status="any")", "")                                       \
-  X(kDeleteHits, "delete_hits", "ersproxy_commands_total",                     \
-    R"(command="delete",status="hit")", "")                                    \
-  X(kDeleteMisses, "delete_misses", "ersproxy_commands_total",                 \
-    R"(command="delete",status="miss")", "")                                   \
-  X(kIncrHits, "incr_hits", "ersproxy_commands_total",                         \
-    R"(command="incr",status="hit")", "")                                      \
-  X(kIncrMisses, "incr_misses", "ersproxy_commands_total",                     \
-    R"(command="incr",status="miss")", "")                                     \
-  X(kDecrHits, "decr_hits", "ersproxy_commands_total",                         \
-    R"(command="decr",status="hit")", "")                                      \
-  X(kDecrMisses, "decr_misses", "ersproxy_commands_total",                     \
-    R"(command="decr",status="miss")", "")                                     \
-  X(kCasHits, "cas_hits", "ersproxy_commands_total",                           \
-    R"(command="cas",status="hit")", "")                                       \
-  X(kCasMisses, "cas_misses", "ersproxy_commands_total",                       \
-    R"(command="cas",status="miss")", "")                                      \
-  X(kCasBadval, "cas_badval", "ersproxy_commands_total",                       \
-    R"(command="cas",status="badval")", "")                                    \
+  X(kGetHits, "get_hits", "", "", "")                                          \
+  X(kGetMisses, "get_misses", "", "", "")                                      \
+  X(kCmdSet, "cmd_set", "", "", "")                                            \
+  X(kDeleteHits, "delete_hits", "", "", "")                                    \
+  X(kDeleteMisses, "delete_misses", "", "", "")                                \
+  X(kIncrHits, "incr_hits", "", "", "")                                        \
+  X(kIncrMisses, "incr_misses", "", "", "")                                    \
+  X(kDecrHits, "decr_hits", "", "", "")                                        \
+  X(kDecrMisses, "decr_misses", "", "", "")                                    \
+  X(kCasHits, "cas_hits", "", "", "")                                          \
+  X(kCasMisses, "cas_misses", "", "", "")                                      \
+  X(kCasBadval, "cas_badval", "", "", "")                                      \
   X(kCmdTouch, "cmd_touch", "", "", "")                                        \
-  X(kTouchHits, "touch_hits", "ersproxy_commands_total",                       \
-    R"(command="touch",status="hit")", "")                                     \
-  X(kTouchMisses, "touch_misses", "ersproxy_commands_total",                   \
-    R"(command="touch",status="miss")", "")                                    \
-  X(kCmdFlush, "cmd_flush", "ersproxy_commands_total",                         \
-    R"(command="flush",status="any")", "")                                     \
-  X(kTransitions, "ers_transitions", "ersproxy_commands_total",                \
-    R"(command="transition",status="hit")", "")                                \
+  X(kTouchHits, "touch_hits", "", "", "")                                      \
+  X(kTouchMisses, "touch_misses", "", "", "")                                  \
+  X(kCmdFlush, "cmd_flush", "", "", "")                                        \
+  X(kTransitions, "ers_transitions", "", "", "")                               \
   X(kServerErrors, "ers_server_errors", "ersproxy_server_errors_total", "",    \
     "Commands that failed for the sake of the servers")                        \
   X(kDegradedReads, "ers_degraded_reads", "ersproxy_degraded_reads_total", "", \
@@ -94,20 +79,17 @@ inline constexpr std::array<CounterInfo, kCounters> kCounterTable = {{
 class Counters {
  public:
   void Add(Counter counter, std::uint64_t count = 1) {
-    std::atomic<std::uint64_t>& slot = values_[Index(counter)];
-    // One writer: no locked instruction.
-    slot.store(slot.load(std::memory_order_relaxed) + count,
-               std::memory_order_relaxed);
+    values_[Index(counter)].Add(count);
   }
   [[nodiscard]] std::uint64_t Get(Counter counter) const {
-    return values_[Index(counter)].load(std::memory_order_relaxed);
+    return values_[Index(counter)].Get();
   }
 
  private:
   static std::size_t Index(Counter counter) {
     return static_cast<std::size_t>(counter);
   }
-  std::array<std::atomic<std::uint64_t>, kCounters> values_{};
+  std::array<Count, kCounters> values_;
 };
 
 }  // namespace ers::proxy

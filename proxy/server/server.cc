@@ -87,6 +87,7 @@ Facts Server::Describe() const {
   for (std::size_t i = 0; i < kCounters; ++i) {
     facts.counters[i] = stats_.Total(static_cast<Counter>(i));
   }
+  for (const auto& worker : workers_) worker->requests().AddTo(facts.requests);
   return facts;
 }
 

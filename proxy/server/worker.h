@@ -16,6 +16,7 @@
 #include "server/connection.h"
 #include "server/counters.h"
 #include "server/listener.h"
+#include "server/request_meter.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
 #include "store/store.h"
@@ -50,6 +51,7 @@ class Worker {
               std::function<void()> done);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const RequestMeter& requests() const { return requests_; }
 
  private:
   void Run();
@@ -61,6 +63,7 @@ class Worker {
   const std::vector<int> sockets_;
   Shared& shared_;
   Counters counters_;
+  RequestMeter requests_;
   std::shared_ptr<store::ClusterState> cluster_;
   decltype(ConnectionHost::stats) stats_;
 

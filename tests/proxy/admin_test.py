@@ -2,10 +2,10 @@
 
 import http.client
 import json
-import re
 import unittest
 
 from daemon_case import BAD_USAGE, DEADLINE_S, ProxyCase
+from metrics_text import Metrics
 
 
 class AdminTest(ProxyCase):
@@ -87,31 +87,17 @@ class AdminTest(ProxyCase):
         code, kind, text = self.get(admin, "/metrics")
         self.assertEqual((code, kind),
                          (200, "text/plain; version=0.0.4; charset=utf-8"))
-        values, seen, name = {}, set(), None
-        lines = iter(text.decode().splitlines())
-        for line in lines:
-            if line.startswith("# HELP "):
-                name = line.split()[2]
-                self.assertNotIn(name, seen)  # samples stand together
-                seen.add(name)
-                self.assertRegex(line, r"^# HELP ersproxy_[a-z_]+ \S")
-                self.assertRegex(next(lines),
-                                 rf"^# TYPE {name} (counter|gauge)$")
-                continue
-            match = re.fullmatch(
-                r'([a-z_]+)(?:\{(\w+="[^"]*"(?:,\w+="[^"]*")*)\})? (\d+)',
-                line)
-            self.assertTrue(match, line)
-            self.assertEqual(match[1], name)
-            self.assertNotIn((match[1], match[2]), values)
-            values[match[1], match[2]] = int(match[3])
-        commands = "ersproxy_commands_total"
-        self.assertEqual(values[commands, 'command="get",status="hit"'], 1)
-        self.assertEqual(values[commands, 'command="set",status="any"'], 1)
-        self.assertEqual(values["ersproxy_connections_open", None], 1)
+        metrics = Metrics(text.decode())
+        self.assertEqual(metrics.get("ersproxy_requests_total", command="mg",
+                                     result="hit"), 1)
+        self.assertEqual(metrics.get("ersproxy_connections_open"), 1)
+        self.assertEqual(metrics.get("ersproxy_connections_limit"), 16384)
+        states = metrics.all("ersproxy_server_state")
+        self.assertEqual(len(states), 4 * len(self.servers.split(",")))
         for server in self.servers.split(","):
-            self.assertEqual(values["ersproxy_server_state",
-                                    f'server="{server}",state="full"'], 1)
+            for state in ("full", "filling", "down", "unknown"):
+                labels = (("server", server), ("state", state))
+                self.assertEqual(states[labels], state == "full")
 
     def test_an_address_in_use(self):
         _, admin = self.serve()

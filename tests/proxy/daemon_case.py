@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
                                 "..", "cli"))
@@ -136,6 +137,14 @@ class ProxyCase(CtlCase):
 
     def start(self, *words, **options):
         return Daemon(self, *words, **options)
+
+    def until(self, condition, what):
+        """Polls what another process will bring about."""
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"never: {what}")
+            # Between two looks at what sends no word: the condition decides.
+            time.sleep(0.01)
 
     def run_proxy(self, *words):
         """One that is to end by itself."""

@@ -1,0 +1,104 @@
+// What /metrics is made of: histograms, labels and the names of commands.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "admin/facts.h"
+#include "admin/metric_table.h"
+#include "admin/metrics_writer.h"
+#include "server/commands.h"
+#include "server/histogram.h"
+#include "server/request_meter.h"
+
+using namespace ers;
+using namespace ers::proxy;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string Shown(const Histogram& histogram) {
+  HistogramSum sum;
+  histogram.AddTo(sum);
+  MetricsWriter writer;
+  writer.Begin("x_seconds", "histogram", "X");
+  writer.AddHistogram({{"a", "b"}}, sum);
+  return writer.Take();
+}
+
+bool Has(const std::string& text, const std::string& line) {
+  return text.find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a bound is in its bucket, and buckets add up") {
+  Histogram histogram;
+  histogram.Add(10us);
+  histogram.Add(10us + 1ns);
+  histogram.Add(20us);
+  histogram.Add(10s);
+  histogram.Add(10s + 1ns);
+  const std::string text = Shown(histogram);
+  CHECK(Has(text, R"(x_seconds_bucket{a="b",le="0.00001"} 1)"));
+  CHECK(Has(text, R"(x_seconds_bucket{a="b",le="0.00002"} 3)"));
+  CHECK(Has(text, R"(x_seconds_bucket{a="b",le="5"} 3)"));
+  CHECK(Has(text, R"(x_seconds_bucket{a="b",le="10"} 4)"));
+  CHECK(Has(text, R"(x_seconds_bucket{a="b",le="+Inf"} 5)"));
+  CHECK(Has(text, R"(x_seconds_sum{a="b"} 20.000040002)"));
+  CHECK(Has(text, R"(x_seconds_count{a="b"} 5)"));
+}
+
+TEST_CASE("a clock that goes back counts as no time") {
+  Histogram histogram;
+  histogram.Add(-1s);
+  CHECK(Has(Shown(histogram), R"(x_seconds_sum{a="b"} 0)"));
+}
+
+TEST_CASE("what a label's value may not have is escaped") {
+  MetricsWriter writer;
+  writer.Begin("x", "gauge", "X");
+  writer.Add({{"a", "1\\2\"3\n4"}, {"b", ""}}, 7);
+  writer.Add({}, 8);
+  CHECK(writer.Take() ==
+        "# HELP x X\n# TYPE x gauge\nx{a=\"1\\\\2\\\"3\\n4\",b=\"\"} 7\nx 8\n");
+}
+
+TEST_CASE("every family is declared once and told once") {
+  Facts facts;
+  facts.servers.push_back({"a:1", "full"});
+  const std::string text = MetricsText(facts);
+  std::set<std::string_view> names;
+  const auto look = [&](std::string_view name) {
+    CAPTURE(name);
+    CHECK(names.insert(name).second);
+    const std::string line = "# HELP " + std::string(name) + " ";
+    const std::size_t at = text.find(line);
+    REQUIRE(at != std::string::npos);
+    CHECK(text.find(line, at + 1) == std::string::npos);
+  };
+  for (const MetricInfo& metric : kMetricTable) look(metric.name);
+  for (const CounterInfo& counter : kCounterTable) {
+    if (!counter.metric.empty()) look(counter.metric);
+  }
+  std::size_t told = 0;
+  for (std::size_t at = text.find("# HELP "); at != std::string::npos;
+       at = text.find("# HELP ", at + 1)) {
+    ++told;
+  }
+  CHECK(told == names.size());
+}
+
+TEST_CASE("every verb but the end of a get line is some command") {
+  for (int verb = 0; verb <= static_cast<int>(Verb::kList); ++verb) {
+    for (const Dialect dialect :
+         {Dialect::kText, Dialect::kMeta, Dialect::kBinary}) {
+      Request request;
+      request.verb = static_cast<Verb>(verb);
+      request.style.dialect = dialect;
+      CAPTURE(verb);
+      CHECK((CommandOf(request) == Command::kEnd) ==
+            (request.verb == Verb::kEndOfGets));
+    }
+  }
+}
