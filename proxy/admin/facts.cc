@@ -18,11 +18,8 @@ std::string StatusText(const Facts& facts) {
   for (const Facts::Server& server : facts.servers) {
     root["servers"].push_back({{"name", server.name}, {"state", server.state}});
   }
-  for (std::size_t i = 0; i < kCounters; ++i) {
-    const std::string_view name = kCounterTable[i].stat;
-    if (!name.empty()) {
-      root["counters"][std::string(name)] = facts.counters[i];
-    }
+  for (const auto& [name, value] : StatValues(facts.totals)) {
+    root["counters"][std::string(name)] = value;
   }
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";

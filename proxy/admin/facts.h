@@ -2,14 +2,12 @@
 #ifndef ERS_PROXY_ADMIN_FACTS_H_
 #define ERS_PROXY_ADMIN_FACTS_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "server/counters.h"
-#include "server/request_meter.h"
+#include "server/totals.h"
 
 namespace ers::proxy {
 
@@ -33,8 +31,7 @@ struct Facts {
   int threads = 0;
   std::vector<std::string> listeners;
   std::vector<Server> servers;
-  std::array<std::uint64_t, kCounters> counters{};
-  RequestSums requests;
+  Totals totals;  // with links for as many servers
 };
 
 // One JSON object; counters by their names in `stats`.

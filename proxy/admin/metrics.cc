@@ -1,17 +1,19 @@
 // /metrics, from the facts.
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 
 #include "admin/facts.h"
-#include "admin/metric_table.h"
 #include "admin/metrics_writer.h"
+#include "server/metric_table.h"
 
 namespace ers::proxy {
 namespace {
 
 void Begin(Metric metric, MetricsWriter& writer) {
   const MetricInfo& info = kMetricTable[static_cast<std::size_t>(metric)];
-  writer.Begin(info.name, info.type, info.help);
+  writer.Begin(info.name, info.type, info.labels, info.help);
 }
 
 void AddOne(Metric metric, std::uint64_t value, MetricsWriter& writer) {
@@ -19,12 +21,12 @@ void AddOne(Metric metric, std::uint64_t value, MetricsWriter& writer) {
   writer.Add({}, value);
 }
 
-void AddCounters(const Facts& facts, MetricsWriter& writer) {
+void AddCounters(const Totals& totals, MetricsWriter& writer) {
   for (std::size_t i = 0; i < kCounters; ++i) {
     const CounterInfo& counter = kCounterTable[i];
     if (counter.metric.empty()) continue;
-    writer.Begin(counter.metric, "counter", counter.help);
-    writer.Add({}, facts.counters[i]);
+    writer.Begin(counter.metric, "counter", "", counter.help);
+    writer.Add({}, totals.counters[i]);
   }
 }
 
@@ -34,23 +36,48 @@ void AddRequests(const RequestSums& requests, MetricsWriter& writer) {
   for (std::size_t i = 0; i < kCommands; ++i) {
     for (std::size_t j = 0; j < kResults; ++j) {
       if (requests.results[i][j] == 0) continue;
-      writer.Add({{"command", kCommandNames[i]}, {"result", kResultNames[j]}},
-                 requests.results[i][j]);
+      writer.Add({kCommandNames[i], kResultNames[j]}, requests.results[i][j]);
     }
   }
   Begin(Metric::kRequestDuration, writer);
   for (std::size_t i = 0; i < kCommands; ++i) {
     if (requests.durations[i].count() == 0) continue;
-    writer.AddHistogram({{"command", kCommandNames[i]}}, requests.durations[i]);
+    writer.AddHistogram({kCommandNames[i]}, requests.durations[i]);
+  }
+}
+
+void AddStore(const Totals& totals, MetricsWriter& writer) {
+  for (std::size_t i = 0; i < kStoreRows; ++i) {
+    const StoreRow& row = kStoreTable[i];
+    if (i == 0 || row.metric != kStoreTable[i - 1].metric) {
+      Begin(row.metric, writer);
+    }
+    const auto empty =
+        std::find(row.labels.begin(), row.labels.end(), std::string_view());
+    writer.Add(std::span(row.labels.begin(), empty), totals.store[i]);
   }
 }
 
 void AddServers(const Facts& facts, MetricsWriter& writer) {
+  const auto& links = facts.totals.links;
+  std::vector<bool> reachable(links.size());
+  for (std::size_t j = 0; j < kLinkRows; ++j) {
+    Begin(kLinkTable[j].metric, writer);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      writer.Add({facts.servers[i].name}, links[i][j]);
+      if (kLinkTable[j].metric == Metric::kServerConnections) {
+        reachable[i] = links[i][j] > 0;
+      }
+    }
+  }
+  Begin(Metric::kServerReachable, writer);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    writer.Add({facts.servers[i].name}, reachable[i] ? 1 : 0);
+  }
   Begin(Metric::kServerState, writer);
   for (const Facts::Server& server : facts.servers) {
     for (const std::string_view state : kServerStates) {
-      writer.Add({{"server", server.name}, {"state", state}},
-                 server.state == state ? 1 : 0);
+      writer.Add({server.name, state}, server.state == state ? 1 : 0);
     }
   }
 }
@@ -59,16 +86,17 @@ void AddServers(const Facts& facts, MetricsWriter& writer) {
 
 std::string MetricsText(const Facts& facts) {
   MetricsWriter writer;
-  AddRequests(facts.requests, writer);
-  AddCounters(facts, writer);
+  AddRequests(facts.totals.requests, writer);
+  AddCounters(facts.totals, writer);
   AddOne(Metric::kConnectionsOpen,
          static_cast<std::uint64_t>(facts.connections), writer);
   AddOne(Metric::kConnectionsLimit,
          static_cast<std::uint64_t>(facts.max_connections), writer);
   AddOne(Metric::kUptime, facts.uptime_s, writer);
   AddServers(facts, writer);
+  AddStore(facts.totals, writer);
   Begin(Metric::kBuildInfo, writer);
-  writer.Add({{"version", facts.version}}, 1);
+  writer.Add({facts.version}, 1);
   return writer.Take();
 }
 

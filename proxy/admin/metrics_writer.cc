@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cassert>
 #include <iterator>
 
 namespace ers::proxy {
@@ -34,15 +36,23 @@ std::string Seconds(std::uint64_t nanoseconds) {
 }  // namespace
 
 void MetricsWriter::Begin(std::string_view name, std::string_view type,
-                          std::string_view help) {
+                          std::string_view labels, std::string_view help) {
   name_ = name;
+  labels_.clear();
+  while (!labels.empty()) {
+    const std::size_t end = std::min(labels.find(", "), labels.size());
+    labels_.push_back(labels.substr(0, end));
+    labels.remove_prefix(std::min(end + 2, labels.size()));
+  }
   fmt::format_to(std::back_inserter(text_), "# HELP {} {}\n# TYPE {} {}\n",
                  name, help, name, type);
 }
 
 // `bound`: of a bucket, else empty.
-void MetricsWriter::AddName(std::string_view suffix, Labels labels,
+void MetricsWriter::AddName(std::string_view suffix,
+                            std::span<const std::string_view> labels,
                             std::string_view bound) {
+  assert(labels.size() <= labels_.size());
   text_ += name_;
   text_ += suffix;
   char before = '{';
@@ -52,18 +62,21 @@ void MetricsWriter::AddName(std::string_view suffix, Labels labels,
     text_ += '=';
     AppendQuoted(value, text_);
   };
-  for (const auto& [label, value] : labels) add(label, value);
+  for (std::size_t i = 0; i < labels.size(); ++i) add(labels_[i], labels[i]);
   if (!bound.empty()) add("le", bound);
   if (before == ',') text_ += '}';
   text_ += ' ';
 }
 
-void MetricsWriter::Add(Labels labels, std::uint64_t value) {
+void MetricsWriter::Add(std::span<const std::string_view> labels,
+                        std::uint64_t value) {
   AddName("", labels, "");
   fmt::format_to(std::back_inserter(text_), "{}\n", value);
 }
 
-void MetricsWriter::AddHistogram(Labels labels, const HistogramSum& sum) {
+void MetricsWriter::AddHistogram(std::initializer_list<std::string_view> values,
+                                 const HistogramSum& sum) {
+  const std::span labels(values.begin(), values.size());
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
     below += sum.buckets[i];

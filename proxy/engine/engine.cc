@@ -73,12 +73,6 @@ ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
   return item;
 }
 
-void Engine::CountRead(const GetInfo& info) {
-  if (info.degraded) counters_.Add(Counter::kDegradedReads);
-  counters_.Add(Counter::kRepairedBlocks,
-                static_cast<std::uint64_t>(info.repaired_blocks));
-}
-
 // gat and its like: what is read gets the new expiry. False: it is gone.
 Task<Status> Engine::TouchRead(const Request& request, ItemInfo* item) {
   counters_.Add(Counter::kCmdTouch);
@@ -200,7 +194,6 @@ Task<Gotten> Engine::Get(const Request& request) {
   gotten.long_value = request.want_value && info->length > gotten.value.size();
   if (gotten.long_value) co_return gotten;
   counters_.Add(Counter::kGetHits);
-  CountRead(*info);
   co_return gotten;
 }
 
@@ -219,7 +212,6 @@ Task<Status> Engine::Stream(const Request& request,
     }
     co_return info.error();
   }
-  CountRead(*info);
   co_return Status();
 }
 

@@ -100,7 +100,6 @@ class Engine {
   void ApplyRules(const Request& request, std::uint64_t value_bytes,
                   PutOptions& options, store::PutTerms& terms) const;
   [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const;
-  void CountRead(const GetInfo& info);
 
   store::Session& session_;
   store::Store& store_;

@@ -22,7 +22,6 @@ Task<Done> Engine::Transition(const Request& request) {
   const Result<TransitionInfo> info = co_await store_.Transition(
       request.key, *target, TransitionVariant::kOptimal);
   if (!info) co_return Failed(info.error());
-  counters_.Add(Counter::kTransitions);
   Done done;
   done.reply.item = ItemOf(info->object);
   done.lines = {

@@ -12,47 +12,42 @@
 
 namespace ers::proxy {
 
-// enumerator, name in `stats`, name in /metrics ("" in either: not there),
-// labels in /metrics, help.
-#define ERS_PROXY_COUNTERS(X)                                                  \
-  X(kCmdGet, "cmd_get", "", "", "")                                            \
-  X(kGetHits, "get_hits", "", "", "")                                          \
-  X(kGetMisses, "get_misses", "", "", "")                                      \
-  X(kCmdSet, "cmd_set", "", "", "")                                            \
-  X(kDeleteHits, "delete_hits", "", "", "")                                    \
-  X(kDeleteMisses, "delete_misses", "", "", "")                                \
-  X(kIncrHits, "incr_hits", "", "", "")                                        \
-  X(kIncrMisses, "incr_misses", "", "", "")                                    \
-  X(kDecrHits, "decr_hits", "", "", "")                                        \
-  X(kDecrMisses, "decr_misses", "", "", "")                                    \
-  X(kCasHits, "cas_hits", "", "", "")                                          \
-  X(kCasMisses, "cas_misses", "", "", "")                                      \
-  X(kCasBadval, "cas_badval", "", "", "")                                      \
-  X(kCmdTouch, "cmd_touch", "", "", "")                                        \
-  X(kTouchHits, "touch_hits", "", "", "")                                      \
-  X(kTouchMisses, "touch_misses", "", "", "")                                  \
-  X(kCmdFlush, "cmd_flush", "", "", "")                                        \
-  X(kTransitions, "ers_transitions", "", "", "")                               \
-  X(kServerErrors, "ers_server_errors", "ersproxy_server_errors_total", "",    \
-    "Commands that failed for the sake of the servers")                        \
-  X(kDegradedReads, "ers_degraded_reads", "ersproxy_degraded_reads_total", "", \
-    "Reads that had to decode blocks")                                         \
-  X(kRepairedBlocks, "ers_repaired_blocks", "ersproxy_repaired_blocks_total",  \
-    "", "Blocks that reads found missing and stored again")                    \
-  X(kBytesRead, "bytes_read", "ersproxy_client_read_bytes_total", "",          \
-    "Bytes read from clients")                                                 \
-  X(kBytesWritten, "bytes_written", "ersproxy_client_written_bytes_total", "", \
-    "Bytes written to clients")                                                \
-  X(kTotalConnections, "total_connections", "ersproxy_connections_total", "",  \
-    "Connections accepted")                                                    \
-  X(kRejectedConnections, "rejected_connections",                              \
-    "ersproxy_connections_rejected_total", "",                                 \
-    "Connections refused for the limit")                                       \
-  X(kClosedConnections, "ers_closed_connections",                              \
-    "ersproxy_connections_closed_total", "", "Connections that ended")
+// enumerator, name in `stats`, name in /metrics ("" in either: not there), help
+// in /metrics.
+#define ERS_PROXY_COUNTERS(X)                                              \
+  X(kCmdGet, "cmd_get", "", "")                                            \
+  X(kGetHits, "get_hits", "", "")                                          \
+  X(kGetMisses, "get_misses", "", "")                                      \
+  X(kCmdSet, "cmd_set", "", "")                                            \
+  X(kDeleteHits, "delete_hits", "", "")                                    \
+  X(kDeleteMisses, "delete_misses", "", "")                                \
+  X(kIncrHits, "incr_hits", "", "")                                        \
+  X(kIncrMisses, "incr_misses", "", "")                                    \
+  X(kDecrHits, "decr_hits", "", "")                                        \
+  X(kDecrMisses, "decr_misses", "", "")                                    \
+  X(kCasHits, "cas_hits", "", "")                                          \
+  X(kCasMisses, "cas_misses", "", "")                                      \
+  X(kCasBadval, "cas_badval", "", "")                                      \
+  X(kCmdTouch, "cmd_touch", "", "")                                        \
+  X(kTouchHits, "touch_hits", "", "")                                      \
+  X(kTouchMisses, "touch_misses", "", "")                                  \
+  X(kCmdFlush, "cmd_flush", "", "")                                        \
+  X(kServerErrors, "ers_server_errors", "ersproxy_server_errors_total",    \
+    "Commands that failed for the sake of the servers")                    \
+  X(kBytesRead, "bytes_read", "ersproxy_client_read_bytes_total",          \
+    "Bytes read from clients")                                             \
+  X(kBytesWritten, "bytes_written", "ersproxy_client_written_bytes_total", \
+    "Bytes written to clients")                                            \
+  X(kTotalConnections, "total_connections", "ersproxy_connections_total",  \
+    "Connections accepted")                                                \
+  X(kRejectedConnections, "rejected_connections",                          \
+    "ersproxy_connections_rejected_total",                                 \
+    "Connections refused for the limit")                                   \
+  X(kClosedConnections, "ers_closed_connections",                          \
+    "ersproxy_connections_closed_total", "Connections that ended")
 
 enum class Counter : std::uint8_t {
-#define ERS_PROXY_ENUMERATOR(name, stat, metric, labels, help) name,
+#define ERS_PROXY_ENUMERATOR(name, stat, metric, help) name,
   ERS_PROXY_COUNTERS(ERS_PROXY_ENUMERATOR)
 #undef ERS_PROXY_ENUMERATOR
       kEnd,
@@ -64,13 +59,11 @@ inline constexpr std::size_t kCounters =
 struct CounterInfo {
   std::string_view stat;
   std::string_view metric;
-  std::string_view labels;
   std::string_view help;
 };
 
 inline constexpr std::array<CounterInfo, kCounters> kCounterTable = {{
-#define ERS_PROXY_ROW(name, stat, metric, labels, help) \
-  {stat, metric, labels, help},
+#define ERS_PROXY_ROW(name, stat, metric, help) {stat, metric, help},
     ERS_PROXY_COUNTERS(ERS_PROXY_ROW)
 #undef ERS_PROXY_ROW
 }};

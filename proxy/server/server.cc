@@ -84,10 +84,7 @@ Facts Server::Describe() const {
     facts.servers.push_back(
         {cluster_->endpoints[i].name(), std::string(state)});
   }
-  for (std::size_t i = 0; i < kCounters; ++i) {
-    facts.counters[i] = stats_.Total(static_cast<Counter>(i));
-  }
-  for (const auto& worker : workers_) worker->requests().AddTo(facts.requests);
+  facts.totals = stats_.Sum();
   return facts;
 }
 

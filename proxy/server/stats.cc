@@ -57,10 +57,14 @@ constexpr std::string_view kZeros[] = {"auth_cmds",
 
 }  // namespace
 
-std::uint64_t Stats::Total(Counter counter) const {
-  std::uint64_t total = 0;
-  for (const auto& worker : *workers_) total += worker->counters().Get(counter);
-  return total;
+Totals Stats::Sum() const {
+  Totals totals;
+  for (const auto& worker : *workers_) {
+    totals.Add(worker->counters());
+    totals.Add(worker->session_counters());
+    worker->requests().AddTo(totals.requests);
+  }
+  return totals;
 }
 
 std::optional<std::string> Stats::Answer(const std::string& argument,
@@ -91,8 +95,9 @@ std::optional<std::string> Stats::Answer(const std::string& argument,
 
 void Stats::Reset() {
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < kCounters; ++i) {
-    at_reset_[i] = Total(static_cast<Counter>(i));
+  at_reset_.clear();
+  for (const auto& [name, value] : StatValues(Sum())) {
+    at_reset_.push_back(value);
   }
 }
 
@@ -120,10 +125,10 @@ void Stats::General(const Visit& stat) {
   number("threads", static_cast<std::uint64_t>(options_.threads));
   {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < kCounters; ++i) {
-      if (kCounterTable[i].stat.empty()) continue;
-      number(kCounterTable[i].stat,
-             Total(static_cast<Counter>(i)) - at_reset_[i]);
+    const auto values = StatValues(Sum());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      number(values[i].first,
+             values[i].second - (at_reset_.empty() ? 0 : at_reset_[i]));
     }
   }
   for (const std::string_view name : kZeros) number(name, 0);

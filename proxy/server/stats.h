@@ -2,7 +2,6 @@
 #ifndef ERS_PROXY_SERVER_STATS_H_
 #define ERS_PROXY_SERVER_STATS_H_
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "config/options.h"
-#include "server/counters.h"
+#include "server/totals.h"
 #include "server/worker.h"
 
 namespace ers::proxy {
@@ -35,7 +34,7 @@ class Stats {
   std::optional<std::string> Answer(const std::string& argument,
                                     const Visit& stat);
   // Over all workers since the start.
-  [[nodiscard]] std::uint64_t Total(Counter counter) const;
+  [[nodiscard]] Totals Sum() const;
 
  private:
   void General(const Visit& stat);
@@ -46,7 +45,8 @@ class Stats {
   const Shared& shared_;
   const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
   std::mutex mutex_;
-  std::array<std::uint64_t, kCounters> at_reset_{};  // guarded by mutex_
+  // Of StatValues; empty: never. Guarded by mutex_.
+  std::vector<std::uint64_t> at_reset_;
 };
 
 }  // namespace ers::proxy

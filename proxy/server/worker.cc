@@ -27,6 +27,8 @@ Worker::Worker(const ServerOptions& options,
       sockets_(std::move(sockets)),
       shared_(shared),
       cluster_(std::move(cluster)),
+      session_counters_(
+          std::make_shared<store::SessionCounters>(cluster_->endpoints.size())),
       stats_(std::move(stats)),
       loop_(net::NewEventLoop()),
       spare_(OpenSpare()) {}
@@ -60,8 +62,8 @@ void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
 }
 
 void Worker::Run() {
-  session_ = std::make_unique<store::Session>(*loop_, cluster_,
-                                              options_.client.cached_manifests);
+  session_ = std::make_unique<store::Session>(
+      *loop_, cluster_, options_.client.cached_manifests, session_counters_);
   store_ = std::make_unique<store::Store>(*session_, options_.client);
   EngineLimits engine_limits;
   engine_limits.max_value_bytes = options_.max_value_bytes;

@@ -52,6 +52,9 @@ class Worker {
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const RequestMeter& requests() const { return requests_; }
+  [[nodiscard]] const store::SessionCounters& session_counters() const {
+    return *session_counters_;
+  }
 
  private:
   void Run();
@@ -65,6 +68,7 @@ class Worker {
   Counters counters_;
   RequestMeter requests_;
   std::shared_ptr<store::ClusterState> cluster_;
+  const std::shared_ptr<store::SessionCounters> session_counters_;
   decltype(ConnectionHost::stats) stats_;
 
   std::unique_ptr<net::EventLoop> loop_;

@@ -11,6 +11,11 @@ namespace ers {
 // itself, in no order with others.
 class Count {
  public:
+  Count() = default;
+  // Of its value now.
+  Count(const Count& other) : value_(other.Get()) {}
+  Count& operator=(const Count&) = delete;
+
   void Add(std::uint64_t by = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + by,
                  std::memory_order_relaxed);

@@ -34,6 +34,8 @@ ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
       member_(member),
       options_(options),
       guard_(guard),
+      counters_(options.counters != nullptr ? *options.counters
+                                            : own_counters_),
       retry_timer_(runtime.NewTimer([this] { OnRetryTimer(); })),
       deadline_timer_(runtime.NewTimer([this] { OnDeadline(); })),
       lazy_timer_(runtime.NewTimer([this] { WantTurn(); })),
@@ -55,6 +57,7 @@ ServerLink::Impl::~Impl() {
   turn_->link = nullptr;
   if (!turn_->queued && !turn_->running) delete turn_;
   turn_ = nullptr;
+  if (state_ == State::kUp) counters_.standing.Subtract();
   EndOpenRequests();
   stream_.reset();
   while (!ended_.empty()) {
@@ -128,7 +131,7 @@ void ServerLink::Impl::AwaitConnection() {
 
 void ServerLink::Impl::OnConnected() {
   ++connection_;
-  ++counters_.connections;
+  counters_.connections.Add();
   for (Request& request : handshake_.Begin(runtime_.Random())) {
     greeting_.Push(request);
   }
@@ -169,6 +172,7 @@ void ServerLink::Impl::OnHandshakeEnd() {
   }
   facts_ = handshake_.facts();
   state_ = State::kUp;
+  counters_.standing.Add();
   failed_before_ = false;
   failures_in_row_ = 0;
   retry_timer_->Stop();
@@ -194,7 +198,8 @@ void ServerLink::Impl::Abort(const std::string& reason) {
 }
 
 void ServerLink::Impl::Fail(const std::string& reason, State state) {
-  ++counters_.failures;
+  counters_.failures.Add();
+  if (state_ == State::kUp) counters_.standing.Subtract();
   last_error_ = reason;
   EndOpenRequests();
   DropStream();

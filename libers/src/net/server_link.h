@@ -28,6 +28,7 @@
 #include <memory>
 #include <string>
 
+#include "base/count.h"
 #include "net/endpoint.h"
 #include "net/request.h"
 #include "net/runtime.h"
@@ -46,6 +47,16 @@ struct ServerFacts {
   bool evictions = true;
 };
 
+// Counted since construction, at the socket. Any thread may read.
+struct LinkCounters {
+  Count bytes_sent;
+  Count bytes_received;
+  Count requests;
+  Count connections;
+  Count failures;
+  Count standing;  // goes down, too: connections whose handshake is done
+};
+
 // Asked at the end of each handshake, on the loop thread, before any request
 // is sent. False refuses the server; `why` then becomes last_error(). Must not
 // destroy the link that asks.
@@ -62,15 +73,9 @@ struct LinkOptions {
   Duration backoff_min = std::chrono::milliseconds(50);
   Duration backoff_max = std::chrono::seconds(2);
   std::string nonce_key = "ers!boot";  // item that marks the server's memory
-};
-
-// Counted since construction, at the socket.
-struct LinkCounters {
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-  std::uint64_t requests = 0;
-  std::uint64_t connections = 0;
-  std::uint64_t failures = 0;
+  // Where to count, also together with other links of this loop; outlives the
+  // link. Null: for itself.
+  LinkCounters* counters = nullptr;
 };
 
 // Loop thread only. Destruction ends open requests (kNotSent or kLost) by

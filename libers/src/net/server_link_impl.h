@@ -118,7 +118,8 @@ class ServerLink::Impl : private StreamHandler {
   std::uint64_t connection_ = 0;
   ServerFacts facts_;
   std::string last_error_;
-  LinkCounters counters_;
+  LinkCounters own_counters_;
+  LinkCounters& counters_;
 
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Timer> retry_timer_;  // connecting: its end; failed: backoff

@@ -63,7 +63,7 @@ void ServerLink::Impl::FillBatch() {
     request.connection = connection_;
     sent_.Push(queue.Pop());
     batch_ends_.push_back({&request, batch_.total_bytes()});
-    ++counters_.requests;
+    counters_.requests.Add();
   }
   if (quiet != nullptr) AppendFence();
 }
@@ -107,7 +107,7 @@ bool ServerLink::Impl::FlushBatch() {
     if (full != want_write_) stream_->WantWrite(want_write_ = full);
     if (full) return false;
     batch_.Advance(static_cast<std::size_t>(moved));
-    counters_.bytes_sent += static_cast<std::uint64_t>(moved);
+    counters_.bytes_sent.Add(static_cast<std::uint64_t>(moved));
   }
   if (answered_early_) OnReplyEnd();
   return stream_ != nullptr;
@@ -157,7 +157,7 @@ void ServerLink::Impl::ReadAvailable() {
       return;
     }
     const auto bytes = static_cast<std::size_t>(moved);
-    counters_.bytes_received += bytes;
+    counters_.bytes_received.Add(bytes);
     const std::size_t placed = std::min(bytes, straight);
     if (placed > 0) parser_.Placed(placed);
     if (!TakeBytes({buffer_.get(), bytes - placed})) return;

@@ -25,6 +25,7 @@ Task<Result<std::vector<std::byte>>> ReadTail(Session& session,
   std::vector<std::byte> tail(map.manifest().length - from);
   const ReadOutcome read =
       co_await ReadRange(session, map, from, tail.size(), tail.data());
+  session.counters().degraded_reads.Add(read.degraded);
   if (!read.status.ok()) co_return Fail(read.status);
   co_return tail;
 }

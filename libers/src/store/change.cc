@@ -52,10 +52,12 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
                                  Check check) {
   // Staging took as long as the value, or who gave it, did.
   chain.RestartDeadline();
+  StoreCounters& counters = session.counters();
   for (;;) {
     if (!prepared || prepared->view->epoch != session.view()->epoch) {
       Result<HomesRead> read = co_await chain.Prepare();
       if (!read) {
+        counters.aborts_by_failure.Add();
         DropStaged(session, next);
         co_return ChangeOutcome{read.error(), false, nullptr};
       }
@@ -65,10 +67,12 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     const bool alive = there && chain.Alive(*there);
     Result<Verdict> verdict = check(alive ? there.get() : nullptr);
     if (!verdict) {
+      counters.aborts_by_check.Add();
       DropStaged(session, next);
       co_return ChangeOutcome{verdict.error(), false, nullptr};
     }
     if (*verdict == Verdict::kRestart) {
+      counters.aborts_by_restart.Add();
       DropStaged(session, next);
       co_return ChangeOutcome{Status(), true, nullptr};
     }
@@ -79,6 +83,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     }
     const CommitResult result = co_await chain.Commit(*prepared, next);
     if (result.fate == CommitFate::kCommitted) {
+      counters.commits.Add();
       auto committed = std::make_shared<const Manifest>(std::move(next));
       DropReplaced(session, there, committed);
       if (committed->tombstone) {
@@ -90,13 +95,16 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     }
     session.manifests().Erase(next.key);
     if (result.fate == CommitFate::kUnknown) {
+      counters.commits_unknown.Add();
       if (Planted(PlantedBug::kDropAfterUnknown)) DropStaged(session, next);
       co_return ChangeOutcome{result.status, false, nullptr};
     }
     if (!result.status.ok()) {
+      counters.aborts_by_failure.Add();
       DropStaged(session, next);
       co_return ChangeOutcome{result.status, false, nullptr};
     }
+    counters.aborts_by_rival.Add();
     prepared.reset();
   }
 }

@@ -124,6 +124,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
     const Result<Range> range = asked.Within(current->length);
     if (!range) co_return Fail(range.error());
     if (attempt->trusted && attempt->read.status.ok()) {
+      session.counters().degraded_reads.Add(attempt->read.degraded);
       co_return GetInfoOf(*current, attempt->read);
     }
     // A change may have come between the judge's answer and the blocks'. Blocks

@@ -84,6 +84,7 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
   if (!run.gone().empty()) {
     co_await Repair(session, map, run, part.group);
     outcome.repaired = static_cast<int>(run.staged().size());
+    session.counters().repaired_blocks.Add(run.staged().size());
   }
   co_return outcome;
 }

@@ -25,6 +25,7 @@ Task<Result<Bytes>> ReadWhole(Session& session,
   const ObjectMap map(manifest);
   const ReadOutcome read =
       co_await ReadRange(session, map, 0, value.size(), value.data());
+  session.counters().degraded_reads.Add(read.degraded);
   if (!read.status.ok()) co_return Fail(read.status);
   co_return value;
 }

@@ -9,9 +9,13 @@
 namespace ers::store {
 
 Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
-                 std::size_t cached_manifests)
+                 std::size_t cached_manifests,
+                 std::shared_ptr<SessionCounters> counters)
     : runtime_(runtime),
       cluster_(std::move(cluster)),
+      counters_(counters ? std::move(counters)
+                         : std::make_shared<SessionCounters>(
+                               cluster_->endpoints.size())),
       change_ids_(runtime),
       manifests_(cached_manifests) {
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
@@ -32,6 +36,7 @@ std::unique_ptr<net::ServerLink> Session::NewLink(
   options.connect_timeout = cluster_->options.connect_timeout;
   options.request_timeout = request_timeout;
   options.nonce_key = kBootKey;
+  options.counters = &counters_->links[static_cast<std::size_t>(member)];
   net::BootGuard* guard = this;
   return std::make_unique<net::ServerLink>(
       runtime_, cluster_->endpoints[member], member, options, guard);

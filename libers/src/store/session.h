@@ -15,6 +15,7 @@
 #include "store/change_id.h"
 #include "store/cluster_state.h"
 #include "store/manifest_cache.h"
+#include "store/session_counters.h"
 
 namespace ers::store {
 
@@ -23,8 +24,11 @@ namespace ers::store {
 // ended.
 class Session final : private net::BootGuard {
  public:
+  // `counters`, for as many members as the cluster has, may be read after the
+  // session; null: its own.
   Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
-          std::size_t cached_manifests);
+          std::size_t cached_manifests,
+          std::shared_ptr<SessionCounters> counters = nullptr);
   ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -34,6 +38,7 @@ class Session final : private net::BootGuard {
   ChangeIdSource& change_ids() { return change_ids_; }
   ManifestCache& manifests() { return manifests_; }
   BufferPool& buffers() { return buffers_; }
+  StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
   [[nodiscard]] std::shared_ptr<const View> view() const {
@@ -68,6 +73,7 @@ class Session final : private net::BootGuard {
 
   net::Runtime& runtime_;
   std::shared_ptr<ClusterState> cluster_;
+  std::shared_ptr<SessionCounters> counters_;
   ChangeIdSource change_ids_;
   ManifestCache manifests_;
   BufferPool buffers_;

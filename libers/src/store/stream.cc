@@ -199,6 +199,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
     believed = *current;
     if (!confirmed) reader.emplace(session_, believed, window);
     const Streamed streamed = co_await HandOut(*reader, begin, sink);
+    session_.counters().degraded_reads.Add(streamed.read.degraded);
     if (streamed.read.status.ok()) {
       co_return GetInfoOf(manifest, streamed.read);
     }

@@ -155,6 +155,7 @@ class ObjectContent final : public Content {
     const ReadOutcome read =
         co_await ReadRange(session_, map_, offset_, length, buffer.data());
     traffic_ += read.traffic;
+    degraded_ |= read.degraded;
     if (!read.status.ok()) co_return Fail(read.status);
     offset_ += length;
     const std::span<const std::byte> bytes = buffer.bytes();
@@ -169,11 +170,13 @@ class ObjectContent final : public Content {
     in_use_.erase(in_use_.begin());
   }
   const BlockTraffic& traffic() const { return traffic_; }
+  bool degraded() const { return degraded_; }
 
  private:
   Session& session_;
   const ObjectMap& map_;
   std::uint64_t offset_ = 0;
+  bool degraded_ = false;
   std::vector<Value> in_use_;
   std::vector<Value> spare_;
   BlockTraffic traffic_;
@@ -191,8 +194,22 @@ Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
   WriteOutcome outcome = co_await WriteGroups(session, content, 0, next);
   traffic += content.traffic();
   traffic += outcome.traffic;
+  session.counters().degraded_reads.Add(content.degraded());
   co_await MarkFailed(session, std::move(outcome.failed_members));
   co_return outcome.status;
+}
+
+TransitionKind KindOf(TransitionPath path, Width to) {
+  if (path == TransitionPath::kReencode) return TransitionKind::kReencode;
+  return to == Width::kWide ? TransitionKind::kWiden : TransitionKind::kNarrow;
+}
+
+void CountTraffic(const BlockTraffic& traffic, TransitionCounters& counters) {
+  counters.data_reads.Add(traffic.data_reads);
+  counters.parity_reads.Add(traffic.parity_reads);
+  counters.writes.Add(traffic.writes);
+  counters.bytes_read.Add(traffic.bytes_read);
+  counters.bytes_written.Add(traffic.bytes_written);
 }
 
 // Stages what the new form needs.
@@ -214,6 +231,7 @@ Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
     status = co_await transition.Run();
     traffic = transition.traffic();
   }
+  CountTraffic(traffic, session.counters().of(KindOf(info.path, next.width)));
   info.data_reads = traffic.data_reads;
   info.parity_reads = traffic.parity_reads;
   info.writes = traffic.writes;
@@ -270,6 +288,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
         std::move(staged.prepared), check);
     if (outcome.restart) continue;
     if (!outcome.status.ok()) co_return Fail(outcome.status);
+    session_.counters().of(KindOf(info.path, to->width)).committed.Add();
     info.microseconds = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(
             session_.runtime().Now() - start)

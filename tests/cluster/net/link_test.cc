@@ -126,8 +126,8 @@ TEST_CASE("every verb against a real server, over TCP and a unix socket") {
   CHECK(cluster.Do(unknown) == Outcome::kServerError);
   CHECK(unknown.value == "ERROR");
   CHECK(cluster.Set(std::string(250, 'k'), "") == Outcome::kOk);
-  CHECK(cluster.link->counters().connections == 1);
-  CHECK(cluster.link->counters().failures == 0);
+  CHECK(cluster.link->counters().connections.Get() == 1);
+  CHECK(cluster.link->counters().failures.Get() == 0);
 }
 
 TEST_CASE("metadumps on a link of their own list every key") {
@@ -205,7 +205,7 @@ TEST_CASE("an oversized value is refused and the connection goes on") {
   // A failed ms deletes what was there.
   Call get(Verb::kGet, "key");
   CHECK(cluster.Do(get) == Outcome::kMiss);
-  CHECK(cluster.link->counters().connections == 1);
+  CHECK(cluster.link->counters().connections.Get() == 1);
   CHECK(cluster.link->facts().item_size_max == 1 << 20);
 }
 
@@ -312,9 +312,10 @@ TEST_CASE("kill -9: what was sent is lost, what comes after ends at once") {
   cluster.server.Pause();
   Call get(Verb::kGet, "key");
   cluster.link->Submit(get);
-  const auto sent = cluster.link->counters().bytes_sent;
-  REQUIRE(RunUntil(*cluster.loop,
-                   [&] { return cluster.link->counters().bytes_sent > sent; }));
+  const auto sent = cluster.link->counters().bytes_sent.Get();
+  REQUIRE(RunUntil(*cluster.loop, [&] {
+    return cluster.link->counters().bytes_sent.Get() > sent;
+  }));
   cluster.server.Kill();
   REQUIRE(RunUntil(*cluster.loop, [&] { return get.ends == 1; }));
   CHECK(get.outcome == Outcome::kLost);

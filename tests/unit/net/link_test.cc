@@ -129,8 +129,8 @@ TEST_CASE("requests of one turn leave in one write, answered in order") {
   for (std::size_t i = 0; i < 5; ++i) CHECK(order[i] == &calls[i]);
   CHECK(calls[1].outcome == Outcome::kNotStored);
   CHECK(calls[3].outcome == Outcome::kNoMemory);
-  CHECK(f.link->counters().requests == 4 + 1 + 5);
-  CHECK(f.link->counters().connections == 1);
+  CHECK(f.link->counters().requests.Get() == 4 + 1 + 5);
+  CHECK(f.link->counters().connections.Get() == 1);
 }
 
 TEST_CASE("counters count bytes at the socket") {
@@ -143,9 +143,45 @@ TEST_CASE("counters count bytes at the socket") {
   wire.outgoing = "VA 3 c1 f0 t-1 s3\r\nabc\r\n";
   const std::size_t reply = wire.outgoing.size();
   f.runtime.Settle();
-  CHECK(f.link->counters().bytes_sent - before.bytes_sent ==
+  CHECK(f.link->counters().bytes_sent.Get() - before.bytes_sent.Get() ==
         wire.received.size());
-  CHECK(f.link->counters().bytes_received - before.bytes_received == reply);
+  CHECK(f.link->counters().bytes_received.Get() - before.bytes_received.Get() ==
+        reply);
+}
+
+TEST_CASE("links count together, and what stands goes down again") {
+  LinkCounters counters;
+  FakeRuntime runtime;
+  runtime.on_connect = Greet;
+  LinkOptions options;
+  options.counters = &counters;
+  const Endpoint endpoint = *ParseEndpoint("server:1");
+  const auto up = [&](ServerLink& link) {
+    Call version(Verb::kVersion);
+    link.Submit(version);
+    runtime.Settle();
+    runtime.last().outgoing += "VERSION 1.6.18\r\n";
+    runtime.Settle();
+    REQUIRE(link.state() == State::kUp);
+  };
+  ServerLink first(runtime, endpoint, 3, options, nullptr);
+  CHECK(counters.standing.Get() == 0);
+  up(first);
+  {
+    ServerLink second(runtime, endpoint, 3, options, nullptr);
+    up(second);
+    CHECK(&first.counters() == &second.counters());
+    CHECK(counters.connections.Get() == 2);
+    CHECK(counters.standing.Get() == 2);
+    second.Abort("left the view");
+    CHECK(counters.standing.Get() == 1);
+    CHECK(counters.failures.Get() == 1);
+    runtime.RunUntil([&] { return second.state() == State::kUp; });
+    CHECK(counters.connections.Get() == 3);
+    CHECK(counters.standing.Get() == 2);
+  }
+  CHECK(counters.standing.Get() == 1);
+  CHECK(counters.failures.Get() == 1);
 }
 
 TEST_CASE("pipelined values reach their places under every read size") {
@@ -263,7 +299,7 @@ struct QuietSet : Call {
 TEST_CASE("quiet requests are answered together, by a fence") {
   Fixture f;
   Wire& wire = f.Up();
-  const std::uint64_t before = f.link->counters().requests;
+  const std::uint64_t before = f.link->counters().requests.Get();
   QuietSet first("a");
   QuietSet second("b");
   Call get(Verb::kGet, "c");
@@ -277,7 +313,7 @@ TEST_CASE("quiet requests are answered together, by a fence") {
   CHECK(wire.received ==
         "ms a 1 T0 F0 q\r\nv\r\nms b 1 T0 F0 q\r\nv\r\nmn\r\n"
         "mg c v c f t s\r\nms d 1 T0 F0 q\r\nv\r\nmn\r\n");
-  CHECK(f.link->counters().requests == before + 4);
+  CHECK(f.link->counters().requests.Get() == before + 4);
 
   SECTION("all went well") {
     wire.outgoing = "MN\r\n";

@@ -1,0 +1,91 @@
+// The families of /metrics, but for the counters that a worker keeps itself:
+// those are in counters.h. Each is declared once, here or there; what of it is
+// in `stats`, too, says store_table.h.
+#ifndef ERS_PROXY_SERVER_METRIC_TABLE_H_
+#define ERS_PROXY_SERVER_METRIC_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ers::proxy {
+
+// enumerator, name, type, names of the labels, help.
+#define ERS_PROXY_METRICS(X)                                                   \
+  X(kRequests, "ersproxy_requests_total", "counter", "command, result",        \
+    "Requests of clients that were answered; each key of a get line is one")   \
+  X(kRequestDuration, "ersproxy_request_duration_seconds", "histogram",        \
+    "command",                                                                 \
+    "From when a request was read, without its value, until its answer was "   \
+    "ready to be sent")                                                        \
+  X(kConnectionsOpen, "ersproxy_connections_open", "gauge", "",                \
+    "Connections of clients")                                                  \
+  X(kConnectionsLimit, "ersproxy_connections_limit", "gauge", "",              \
+    "Connections of clients that are allowed")                                 \
+  X(kUptime, "ersproxy_uptime_seconds", "gauge", "",                           \
+    "Seconds since the start")                                                 \
+  X(kServerSentBytes, "ersproxy_server_sent_bytes_total", "counter", "server", \
+    "Bytes sent to each memcached server")                                     \
+  X(kServerReceivedBytes, "ersproxy_server_received_bytes_total", "counter",   \
+    "server", "Bytes received from each memcached server")                     \
+  X(kServerRequests, "ersproxy_server_requests_total", "counter", "server",    \
+    "Commands sent to each memcached server")                                  \
+  X(kServerConnects, "ersproxy_server_connections_total", "counter", "server", \
+    "Connections made to each memcached server")                               \
+  X(kServerFailures, "ersproxy_server_failures_total", "counter", "server",    \
+    "Connections to each memcached server that broke or could not be made")    \
+  X(kServerConnections, "ersproxy_server_connections_open", "gauge", "server", \
+    "Connections to each memcached server that are in use; each thread has "   \
+    "one of its own")                                                          \
+  X(kServerReachable, "ersproxy_server_reachable", "gauge", "server",          \
+    "1 if any connection to the memcached server is in use")                   \
+  X(kServerState, "ersproxy_server_state", "gauge", "server, state",           \
+    "1 for the state in which the view has each memcached server, 0 for the "  \
+    "others; unknown until a command needs the servers")                       \
+  X(kCommits, "ersproxy_commits_total", "counter", "",                         \
+    "Changes of objects that were committed")                                  \
+  X(kCommitAborts, "ersproxy_commit_aborts_total", "counter", "reason",        \
+    "Tries of changes that were not: a rival was first (tried again), the "    \
+    "object had changed (begun anew), it was not what the change asked for "   \
+    "(refused), servers failed, or the outcome is unknown")                    \
+  X(kDegradedReads, "ersproxy_degraded_reads_total", "counter", "",            \
+    "Reads of values that had to decode blocks")                               \
+  X(kRepairedBlocks, "ersproxy_repaired_blocks_total", "counter", "",          \
+    "Blocks that reads found missing and stored again")                        \
+  X(kTransitions, "ersproxy_transitions_total", "counter", "kind",             \
+    "Changes of width or scheme that were committed")                          \
+  X(kTransitionReadBlocks, "ersproxy_transition_read_blocks_total", "counter", \
+    "kind, block", "Blocks that changes of width or scheme read")              \
+  X(kTransitionWrittenBlocks, "ersproxy_transition_written_blocks_total",      \
+    "counter", "kind", "Blocks that changes of width or scheme wrote")         \
+  X(kTransitionReadBytes, "ersproxy_transition_read_bytes_total", "counter",   \
+    "kind", "Bytes of the blocks that changes of width or scheme read")        \
+  X(kTransitionWrittenBytes, "ersproxy_transition_written_bytes_total",        \
+    "counter", "kind",                                                         \
+    "Bytes of the blocks that changes of width or scheme wrote")               \
+  X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
+    "1, with the version")
+
+enum class Metric : std::uint8_t {
+#define ERS_PROXY_ENUMERATOR(name, metric, type, labels, help) name,
+  ERS_PROXY_METRICS(ERS_PROXY_ENUMERATOR)
+#undef ERS_PROXY_ENUMERATOR
+};
+
+struct MetricInfo {
+  std::string_view name;
+  std::string_view type;
+  std::string_view labels;
+  std::string_view help;
+};
+
+inline constexpr std::array kMetricTable = {
+#define ERS_PROXY_ROW(name, metric, type, labels, help) \
+  MetricInfo{metric, type, labels, help},
+    ERS_PROXY_METRICS(ERS_PROXY_ROW)
+#undef ERS_PROXY_ROW
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_METRIC_TABLE_H_

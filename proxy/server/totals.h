@@ -1,0 +1,34 @@
+// Totals: what all workers together have counted.
+#ifndef ERS_PROXY_SERVER_TOTALS_H_
+#define ERS_PROXY_SERVER_TOTALS_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/counters.h"
+#include "server/request_meter.h"
+#include "server/store_table.h"
+
+namespace ers::proxy {
+
+// A plain value.
+struct Totals {
+  std::array<std::uint64_t, kCounters> counters{};
+  std::array<std::uint64_t, kStoreRows> store{};
+  std::vector<std::array<std::uint64_t, kLinkRows>> links;  // by server
+  RequestSums requests;
+
+  void Add(const Counters& more);
+  void Add(const store::SessionCounters& more);
+};
+
+// Those that `stats` tells, each name once, always in the same order.
+std::vector<std::pair<std::string_view, std::uint64_t>> StatValues(
+    const Totals& totals);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SERVER_TOTALS_H_

@@ -1,0 +1,288 @@
+"""/metrics of what is done on the memcached servers, and the same in `stats`:
+every count moves by what was done, and by nothing else."""
+
+import socket
+import threading
+import unittest
+from urllib.parse import unquote_to_bytes
+
+from metrics_case import MetricsCase
+from daemon_case import DEADLINE_S
+from metrics_text import moved
+from ctl_case import ask
+
+MIB = 1 << 20
+
+SERVER = "ersproxy_server_"
+# What every request moves; other tests look at that.
+ALWAYS = (SERVER + "sent_bytes", SERVER + "received_bytes",
+          SERVER + "requests", "ersproxy_request", "ersproxy_client_",
+          "ersproxy_uptime", "ersproxy_step", SERVER + "connections",
+          SERVER + "reachable", SERVER + "state")
+COMMITS = "ersproxy_commits_total"
+ABORTS = "ersproxy_commit_aborts_total"
+COMMIT = {COMMITS: 1}
+REFUSED = {ABORTS + "{refused}": 1}
+
+
+def put(verb, key, value, more=b""):
+    return b"%s %s 0 0 %d%s\r\n%s\r\n" % (verb, key, len(value), more, value)
+
+
+LONG = b"x" * 100_000
+# What is sent, in this order, and all that it moves beside ALWAYS.
+STEPS = [
+    (put(b"set", b"a", b"1"), COMMIT),
+    (put(b"set", b"l", LONG), COMMIT),
+    (b"get a l none\r\n", {}),
+    (put(b"add", b"a", b"1"), REFUSED),
+    (put(b"add", b"b", b"1"), COMMIT),
+    (put(b"replace", b"c", b"1"), REFUSED),
+    (put(b"cas", b"a", b"1", b" 1"), REFUSED),
+    (put(b"append", b"a", b"1"), COMMIT),
+    (b"incr a 1\r\n", COMMIT),
+    (b"touch a 100\r\n", COMMIT),
+    (b"delete a\r\n", COMMIT),
+    (b"delete a\r\n", REFUSED),
+    (b"ers update l 5 2\r\nab\r\n", COMMIT),
+    (b"ers stat l\r\n", {}),
+    (b"stats\r\nversion\r\nnonsense\r\n", {
+        "ersproxy_connections_total": 0}),
+]
+
+
+def told(changes):
+    """{name{values of the labels}: by} of what is not ALWAYS."""
+    found = {}
+    for (name, labels), by in changes.items():
+        if not name.startswith(ALWAYS):
+            words = ",".join(value for _, value in labels)
+            found[f"{name}{{{words}}}" if words else name] = by
+    return found
+
+
+class StoreTest(MetricsCase):
+
+    def test_every_step_moves_its_counts_only(self):
+        client = self.serve().client()
+        self.ask(client, b"flush_all\r\n")
+        before = self.metrics()
+        for request, expected in STEPS:
+            self.ask(client, request)
+            after = self.metrics()
+            with self.subTest(request[:40]):
+                self.assertEqual(
+                    told(moved(before, after)),
+                    {name: by for name, by in expected.items() if by})
+            before = after
+
+    def test_blocks_of_transitions(self):
+        client = self.serve().client()
+        self.ask(client, put(b"set", b"t", bytes(MIB)))
+        for target, kind, path in (("wide", "widen", b"plan"),
+                                   ("narrow", "narrow", b"plan"),
+                                   ("rs:3,2", "reencode", b"reencode")):
+            before = self.metrics()
+            lines = self.ask(client, b"ers transition t %s\r\n"
+                             % target.encode())
+            answer = dict(line.split()[1:] for line in lines[:-1])
+            self.assertEqual(answer[b"path"], path)
+            name = "ersproxy_transition_"
+            expected = {
+                COMMITS: 1, f"ersproxy_transitions_total{{{kind}}}": 1,
+                f"{name}read_blocks_total{{data,{kind}}}": b"data_reads",
+                f"{name}read_blocks_total{{parity,{kind}}}": b"parity_reads",
+                f"{name}written_blocks_total{{{kind}}}": b"writes",
+                f"{name}read_bytes_total{{{kind}}}": b"bytes_read",
+                f"{name}written_bytes_total{{{kind}}}": b"bytes_written"}
+            expected = {key: int(answer.get(by, by) if isinstance(by, bytes)
+                                 else by) for key, by in expected.items()}
+            self.assertEqual(told(moved(before, self.metrics())),
+                             {key: by for key, by in expected.items() if by})
+        stats = client.facts(b"stats")
+        self.assertEqual(stats["ers_transitions"], "3")
+        self.assertGreater(int(stats["ers_transition_blocks_read"]), 0)
+        self.assertGreater(int(stats["ers_transition_bytes_written"]), MIB)
+
+    def test_aborts_under_rivals(self):
+        daemon = self.serve()
+        first = daemon.client()
+        self.ask(first, put(b"set", b"n", b"0"))
+        before = self.metrics()
+        clients, rounds = [daemon.client() for _ in range(4)], 50
+        increments = []
+
+        def count(client):
+            said = self.ask(client, b"incr n 1\r\n" * rounds)
+            increments.append(sum(line.isdigit() for line in said))
+
+        def rivals():
+            threads = [threading.Thread(target=count, args=(client,))
+                       for client in clients]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            now = self.metrics()
+            return (now.get(ABORTS, reason="rival")
+                    + now.get(ABORTS, reason="changed")) > 0
+
+        self.until(rivals, "two were at it at once")
+        after = self.metrics()
+        self.assertEqual(first.line(b"get n\r\n")[:9], b"VALUE n 0")
+        self.assertEqual(int(first.file.readline()), sum(increments))
+        self.assertEqual(after.get(COMMITS) - before.get(COMMITS),
+                         sum(increments))
+        self.assertEqual(after.get(ABORTS, reason="failed"), 0)
+        self.assertEqual(after.get(ABORTS, reason="unknown"), 0)
+        stats = self.ask(first, b"END\r\nstats\r\n")
+        aborts = sum(after.all(ABORTS).values())
+        self.assertIn(b"STAT ers_commit_aborts %d" % aborts, stats)
+
+    def test_reset_is_of_stats_only(self):
+        client = self.serve().client()
+        self.ask(client, put(b"set", b"r", b"1"))
+        before = self.metrics()
+        self.assertEqual(client.line(b"stats reset\r\n"), b"RESET")
+        self.assertEqual(client.facts(b"stats")["ers_commits"], "0")
+        self.assertEqual(client.facts(b"stats")["cmd_set"], "0")
+        self.assertEqual(told(moved(before, self.metrics())), {})
+
+
+class Asker:
+    """Asks a memcached for its counts, and takes off what asking costs."""
+
+    def __init__(self, case, server):
+        host, port = server.rsplit(":", 1)
+        self.link = socket.create_connection((host, int(port)), DEADLINE_S)
+        case.addCleanup(self.link.close)
+        self.asked = self.answered = 0
+        self.base = [0, 0]
+        self.base = self.counts()
+
+    def counts(self):
+        """Bytes [read, written] since the first call, by others."""
+        request = b"stats\r\n"
+        self.link.sendall(request)
+        text = b""
+        while not text.endswith(b"END\r\n"):
+            text += self.link.recv(65536)
+        facts = dict(line.split()[1:] for line in text.splitlines()
+                     if line.startswith(b"STAT "))
+        # It has counted the request by now, and not yet the answer.
+        self.asked += len(request)
+        counts = [int(facts[b"bytes_read"]) - self.asked - self.base[0],
+                  int(facts[b"bytes_written"]) - self.answered - self.base[1]]
+        self.answered += len(text)
+        return counts
+
+
+class BytesTest(MetricsCase):
+
+    def test_bytes_are_what_the_servers_say(self):
+        askers = {server: Asker(self, server)
+                  for server in self.servers.split(",")}
+        client = self.serve().client()
+        for i in range(20):
+            self.ask(client, put(b"set", b"b%d" % i, bytes(i * 20_000)))
+            self.ask(client, b"get b%d\r\n" % i)
+        seen = []
+
+        def same():
+            """What was replaced goes a little later."""
+            theirs = {server: asker.counts()
+                      for server, asker in askers.items()}
+            metrics = self.metrics()
+            ours = {server: [metrics.get(f"{SERVER}{way}_bytes_total",
+                                         server=server)
+                             for way in ("sent", "received")]
+                    for server in askers}
+            seen[:] = [theirs, ours]
+            return theirs == ours
+
+        try:
+            self.until(same, "the same")
+        except AssertionError:
+            self.assertEqual(*seen)
+        for sent, received in seen[0].values():
+            self.assertGreater(sent, 100_000)
+            self.assertGreater(received, 100_000)
+
+
+class KilledTest(MetricsCase):
+
+    def test_states_and_degraded_reads(self):
+        daemon = self.serve(config="inline_below: 0\n")
+        client = daemon.client()
+        value = b"7" * 200_000
+        keys = [b"k%d" % i for i in range(12)]
+        for key in keys:
+            self.ask(client, put(b"set", key, value))
+        before = self.metrics()
+        names = self.servers.split(",")
+        for server in names:
+            self.assertEqual(before.get(SERVER + "reachable", server=server),
+                             1)
+            self.assertEqual(before.get(SERVER + "state", server=server,
+                                        state="full"), 1)
+        self.tool("kill", "3")
+        dead = names[2]
+        for key in keys:
+            lines = self.ask(client, b"get %s\r\n" % key)
+            self.assertEqual(lines[-1], b"END")
+        after = self.metrics()
+        changes = told(moved(before, after))
+        degraded = changes.pop("ersproxy_degraded_reads_total")
+        self.assertGreater(degraded, 0)
+        self.assertLessEqual(degraded, len(keys))
+        changes.pop(f"{SERVER}failures_total{{{dead}}}")
+        self.assertEqual(changes, {})
+        self.ask(client, put(b"set", b"new", value))
+        after = self.metrics()
+        for server in names:
+            lives = server != dead
+            self.assertEqual(after.get(SERVER + "reachable", server=server),
+                             lives)
+            self.assertEqual(after.get(SERVER + "connections_open",
+                                       server=server) > 0, lives)
+            for state in ("full", "filling", "down", "unknown"):
+                self.assertEqual(
+                    after.get(SERVER + "state", server=server, state=state),
+                    state == ("full" if lives else "down"), (server, state))
+
+
+class RepairTest(MetricsCase):
+
+    def listed(self, server):
+        host, port = server.rsplit(":", 1)
+        text = b""
+        with socket.create_connection((host, int(port)), DEADLINE_S) as link:
+            link.sendall(b"lru_crawler metadump all\r\n")
+            while not text.endswith(b"END\r\n"):
+                text += link.recv(65536)
+        return text
+
+    def test_blocks_that_a_server_lost(self):
+        daemon = self.serve(config="inline_below: 0\n")
+        client = daemon.client()
+        value = b"8" * 200_000
+        self.ask(client, put(b"set", b"k", value))
+        before = self.metrics()
+        server = self.servers.split(",")[0]
+        listed = self.listed(server)
+        lost = 0
+        for line in listed.splitlines():
+            key = unquote_to_bytes(line.split()[0].removeprefix(b"key="))
+            if key.startswith(b"ers!b") and b"." in key:  # a block
+                lost += ask(server, b"delete %s\r\n" % key) == b"DELETED\r\n"
+        self.assertGreater(lost, 0, listed)
+        lines = self.ask(client, b"get k\r\n")
+        self.assertEqual(b"\r\n".join(lines[1:-1]), value)
+        changes = told(moved(before, self.metrics()))
+        self.assertLessEqual(changes.pop("ersproxy_repaired_blocks_total"),
+                             lost)
+        self.assertEqual(changes, {"ersproxy_degraded_reads_total": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
