@@ -46,6 +46,13 @@ void AddRequests(const RequestSums& requests, MetricsWriter& writer) {
   }
 }
 
+void AddSteps(const Totals& totals, MetricsWriter& writer) {
+  Begin(Metric::kStepDuration, writer);
+  for (std::size_t i = 0; i < store::kSteps; ++i) {
+    writer.AddHistogram({store::kStepTable[i].name}, totals.steps[i]);
+  }
+}
+
 void AddStore(const Totals& totals, MetricsWriter& writer) {
   for (std::size_t i = 0; i < kStoreRows; ++i) {
     const StoreRow& row = kStoreTable[i];
@@ -87,6 +94,7 @@ void AddServers(const Facts& facts, MetricsWriter& writer) {
 std::string MetricsText(const Facts& facts) {
   MetricsWriter writer;
   AddRequests(facts.totals.requests, writer);
+  AddSteps(facts.totals, writer);
   AddCounters(facts.totals, writer);
   AddOne(Metric::kConnectionsOpen,
          static_cast<std::uint64_t>(facts.connections), writer);

@@ -53,6 +53,14 @@ class Engine {
         store_(store),
         counters_(counters),
         limits_(limits) {}
+  // The same, on another store.
+  Engine(const Engine& engine, store::Store& store)
+      : session_(engine.session_),
+        store_(store),
+        counters_(engine.counters_),
+        limits_(engine.limits_),
+        rules_(engine.rules_) {}
+  [[nodiscard]] const store::Store& store() const { return store_; }
 
   net::Task<Gotten> Get(const Request& request);
   // The value of a hit that was too long. `begin` is called before the first

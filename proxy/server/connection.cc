@@ -163,9 +163,14 @@ void Connection::MaybeEnd() {
 Task<void> Connection::Serve() {
   bool open = true;
   while (open && !closing_) {
+    if (--host_.until_sample == 0) {
+      host_.until_sample = kSampleEvery;
+      sample_from_ = host_.loop.Now();
+    }
     switch (reader_.Next(input_)) {
       case Event::kNeedInput:
         open = co_await ReadMore();
+        if (sample_from_) sample_from_ = input_read_;
         break;
       case Event::kRequest:
         open = co_await Dispatch();
@@ -197,6 +202,7 @@ Task<void> Connection::AnswerError() {
   slot.head = error;
   slot.read = read;
   slot.refused = true;
+  gets_trace_.reset();
   if (slot.request.key.empty()) {
     End(slot);
   } else {
@@ -235,6 +241,7 @@ Task<void> Connection::AllAnswered() {
 Task<bool> Connection::Dispatch() {
   Request request = std::move(reader_.request());
   const net::TimePoint read = input_read_;
+  std::shared_ptr<Trace> trace = TraceOf(request);
   if (HasKey(request)) {
     co_await RoomFor(request);
   } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
@@ -242,7 +249,10 @@ Task<bool> Connection::Dispatch() {
   }
   Slot& slot = NewSlot(std::move(request));
   slot.read = read;
-  if (slot.request.traced) slot.begun = host_.loop.Now();
+  if (trace) {
+    trace->steps.Add(store::Step::kWait, host_.loop.Now() - trace->understood);
+    slot.trace = std::move(trace);
+  }
   switch (slot.request.verb) {
     case Verb::kGet:
       net::Spawn(RunGet(slot));
@@ -280,7 +290,7 @@ Task<bool> Connection::Dispatch() {
 
 Task<bool> Connection::DispatchStore(Slot& slot) {
   const std::uint64_t bytes = slot.request.value_bytes;
-  IncomingValue incoming(*this, bytes);
+  IncomingValue incoming(*this, bytes, StepsOf(slot));
   const bool small = bytes <= kSmallValue;
   if (small || slot.request.verb == Verb::kUpdate) {
     const Result<std::span<const std::byte>> value =
@@ -292,7 +302,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
       co_return true;
     }
   } else {
-    Done done = co_await host_.engine.Store(slot.request, incoming);
+    Done done = co_await EngineOf(slot).Store(slot.request, incoming);
     const bool whole = co_await incoming.Skip();
     if (whole && !incoming.bad()) {
       done.reply.text = done.text;
@@ -313,7 +323,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
 
 void Connection::End(Slot& slot) {
   slot.done = true;
-  if (slot.request.traced) slot.ended = host_.loop.Now();
+  if (slot.trace) slot.trace->ended = host_.loop.Now();
   Advance();
 }
 
@@ -361,26 +371,8 @@ void Connection::Finish(Slot& slot) {
   output_.Add(slot.head);
   output_.Add(std::move(slot.value));
   output_.Add(slot.tail);
-  if (slot.request.traced && !IsTextGet(slot.request)) Trace(slot);
+  if (slot.trace) EndTrace(slot);
   if (slot.closes) closing_ = true;
-}
-
-void Connection::Trace(const Slot& slot) {
-  const net::TimePoint now = host_.loop.Now();
-  const std::pair<std::string_view, net::Duration> steps[] = {
-      {"wait", slot.begun - slot.read},  // for requests before it
-      {"store", slot.ended - slot.begun},
-      {"turn", now - slot.ended},  // until those before it are answered
-      {"total", now - slot.read},
-  };
-  std::string lines;
-  for (const auto& [name, time] : steps) {
-    const auto micros =
-        std::chrono::duration_cast<std::chrono::microseconds>(time);
-    AppendTrace(name, fmt::format("{}us", micros.count()), lines);
-  }
-  AppendEndOfTrace(lines);
-  output_.Add(lines);
 }
 
 // Flush also looks whether it is the end. Deferred: who calls this may be

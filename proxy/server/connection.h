@@ -18,6 +18,7 @@
 #include "protocol/request_reader.h"
 #include "server/output.h"
 #include "server/request_meter.h"
+#include "server/trace.h"
 #include "server/waiter.h"
 
 namespace ers::proxy {
@@ -28,6 +29,7 @@ struct ConnectionHost {
   Engine& engine;
   Counters& counters;
   RequestMeter& requests;
+  StepMeter& steps;
   Limits limits;
   // Answers `stats` with these words behind it: calls for each name and value;
   // returns what stands in place of END, or ""; nothing: no such stats.
@@ -36,6 +38,7 @@ struct ConnectionHost {
       const std::function<void(std::string_view, std::string_view)>& stat)>
       stats;
   std::string version;
+  int until_sample = kSampleEvery;
 };
 
 // Loop thread only. Lives until `on_end` is called, once, from the loop: its
@@ -78,10 +81,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
     net::TimePoint read;   // when the last bytes of its line were
     // Set while the slot waits to be the first, to stream its value.
     std::optional<net::Latch> turn;
-    std::string small_value;  // of a store
-    // Of a traced request only.
-    net::TimePoint begun;
-    net::TimePoint ended;
+    std::string small_value;       // of a store
+    std::shared_ptr<Trace> trace;  // null for all but a few
   };
 
   void OnConnected() override {}
@@ -111,7 +112,14 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void Advance();
   void Finish(Slot& slot);
   void Count(const Slot& slot, net::TimePoint now);
-  void Trace(const Slot& slot);
+  std::shared_ptr<Trace> TraceOf(const Request& request);
+  void EndTrace(const Slot& slot);
+  static store::StepTimer* StepsOf(const Slot& slot) {
+    return slot.trace ? &slot.trace->steps : nullptr;
+  }
+  Engine& EngineOf(const Slot& slot) {
+    return slot.trace ? slot.trace->engine : host_.engine;
+  }
   void WantFlush();
   void WantEnd();
   void Flush();
@@ -127,6 +135,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   std::unique_ptr<char[]> buffer_;
   std::string_view input_;  // in buffer_, not looked at yet
   net::TimePoint input_read_;
+  // Set while the request that comes next is to be traced.
+  std::optional<net::TimePoint> sample_from_;
   bool reading_ = true;  // the stream calls OnReadable
   bool readable_ = false;
   bool awaits_input_ = false;
@@ -142,6 +152,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   // Of the text get line that is being answered.
   std::optional<Outcome> gets_error_;
   std::string gets_error_text_;
+  std::shared_ptr<Trace> gets_trace_;  // of the one that is read
   Output output_;
   Waiter serve_waiter_;
   Waiter stream_waiter_;

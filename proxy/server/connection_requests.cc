@@ -10,7 +10,7 @@ namespace ers::proxy {
 using net::Task;
 
 Task<void> Connection::RunGet(Slot& slot) {
-  Gotten gotten = co_await host_.engine.Get(slot.request);
+  Gotten gotten = co_await EngineOf(slot).Get(slot.request);
   if (gotten.long_value) {
     co_await StreamLong(slot, gotten.done.reply.item);
     co_return;
@@ -46,19 +46,21 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
     output_.Add(head);
     begun = true;
   };
-  const store::AsyncSink sink = [this](Value piece) -> Task<Status> {
+  const store::AsyncSink sink = [this, &slot](Value piece) -> Task<Status> {
     output_.Add(std::move(piece));
     WantFlush();
     const auto has_room = [this] {
       return closing_ || output_.bytes() < kMaxUnsent;
     };
+    const store::InStep step(StepsOf(slot), store::Step::kReply);
     co_await stream_waiter_.Until(has_room);
     if (closing_) {
       co_return Status(StatusCode::kUnavailable, "the client left");
     }
     co_return Status();
   };
-  const Status status = co_await host_.engine.Stream(slot.request, begin, sink);
+  const Status status =
+      co_await EngineOf(slot).Stream(slot.request, begin, sink);
   if (status.ok()) {
     slot.tail = ValueTrailer(slot.request);
   } else if (begun) {
@@ -83,10 +85,10 @@ Task<void> Connection::RunStore(Slot& slot) {
   const auto bytes = std::as_bytes(std::span(slot.small_value));
   Done done;
   if (slot.request.verb == Verb::kUpdate) {
-    done = co_await host_.engine.Update(slot.request, bytes);
+    done = co_await EngineOf(slot).Update(slot.request, bytes);
   } else {
     store::MemoryContent content(bytes);
-    done = co_await host_.engine.Store(slot.request, content);
+    done = co_await EngineOf(slot).Store(slot.request, content);
   }
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
@@ -96,7 +98,7 @@ Task<void> Connection::RunStore(Slot& slot) {
 }
 
 Task<void> Connection::RunChange(Slot& slot) {
-  Done done = co_await host_.engine.Change(slot.request);
+  Done done = co_await EngineOf(slot).Change(slot.request);
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
   slot.created = done.reply.created;
@@ -113,7 +115,7 @@ Task<void> Connection::RunList(Slot& slot) {
                  info.length, slot.head);
     return !closing_;
   };
-  Done done = co_await host_.engine.List(slot.request, visit);
+  Done done = co_await EngineOf(slot).List(slot.request, visit);
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
   AppendReply(slot.request, done.reply, slot.head);

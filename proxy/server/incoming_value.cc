@@ -44,6 +44,7 @@ Task<Status> IncomingValue::Fill(std::span<std::byte> into) {
     const Event event = connection_.reader_.Next(window);
     input.remove_prefix(offered - window.size());
     if (event == Event::kNeedInput) {
+      const store::InStep step(steps_, store::Step::kReceive);
       gone_ = !co_await connection_.ReadMore();
       if (gone_) co_return ClientLeft();
       continue;
@@ -60,6 +61,7 @@ Task<Status> IncomingValue::End() {
   for (;;) {
     const Event event = connection_.reader_.Next(connection_.input_);
     if (event == Event::kNeedInput) {
+      const store::InStep step(steps_, store::Step::kReceive);
       gone_ = !co_await connection_.ReadMore();
       if (gone_) co_return ClientLeft();
       continue;
@@ -75,6 +77,7 @@ Task<bool> IncomingValue::Skip() {
   while (!over_ && !gone_) {
     const Event event = connection_.reader_.Next(connection_.input_);
     if (event == Event::kNeedInput) {
+      const store::InStep step(steps_, store::Step::kReceive);
       gone_ = !co_await connection_.ReadMore();
     } else if (event != Event::kValue) {
       over_ = true;

@@ -10,6 +10,7 @@
 #include "ers/value.h"
 #include "server/connection.h"
 #include "store/content.h"
+#include "store/step_timer.h"
 
 namespace ers::proxy {
 
@@ -17,8 +18,10 @@ namespace ers::proxy {
 // in the middle or ends the value wrongly: then nothing is stored.
 class IncomingValue final : public store::Content {
  public:
-  IncomingValue(Connection& connection, std::uint64_t bytes)
-      : connection_(connection), left_(bytes) {}
+  // `steps` may be null.
+  IncomingValue(Connection& connection, std::uint64_t bytes,
+                store::StepTimer* steps)
+      : connection_(connection), left_(bytes), steps_(steps) {}
 
   net::Task<Result<std::span<const std::byte>>> Next(std::size_t most) override;
   [[nodiscard]] std::optional<std::uint64_t> Left() const override {
@@ -37,6 +40,7 @@ class IncomingValue final : public store::Content {
 
   Connection& connection_;
   std::uint64_t left_;
+  store::StepTimer* const steps_;
   bool over_ = false;  // the connection's reader is behind the value
   bool bad_ = false;
   bool gone_ = false;

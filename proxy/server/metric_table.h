@@ -18,6 +18,9 @@ namespace ers::proxy {
     "command",                                                                 \
     "From when a request was read, without its value, until its answer was "   \
     "ready to be sent")                                                        \
+  X(kStepDuration, "ersproxy_step_duration_seconds", "histogram", "step",      \
+    "Time of the steps of a sample of requests, and of those that ers trace "  \
+    "asked for; steps run side by side")                                       \
   X(kConnectionsOpen, "ersproxy_connections_open", "gauge", "",                \
     "Connections of clients")                                                  \
   X(kConnectionsLimit, "ersproxy_connections_limit", "gauge", "",              \

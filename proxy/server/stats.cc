@@ -63,6 +63,7 @@ Totals Stats::Sum() const {
     totals.Add(worker->counters());
     totals.Add(worker->session_counters());
     worker->requests().AddTo(totals.requests);
+    worker->steps().AddTo(totals.steps);
   }
   return totals;
 }

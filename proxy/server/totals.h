@@ -11,6 +11,7 @@
 #include "server/counters.h"
 #include "server/request_meter.h"
 #include "server/store_table.h"
+#include "store/step_timer.h"
 
 namespace ers::proxy {
 
@@ -20,6 +21,7 @@ struct Totals {
   std::array<std::uint64_t, kStoreRows> store{};
   std::vector<std::array<std::uint64_t, kLinkRows>> links;  // by server
   RequestSums requests;
+  std::array<HistogramSum, store::kSteps> steps;
 
   void Add(const Counters& more);
   void Add(const store::SessionCounters& more);

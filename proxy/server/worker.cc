@@ -73,8 +73,8 @@ void Worker::Run() {
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
-      ConnectionHost{*loop_, *engine_, counters_, requests_, limits, stats_,
-                     "1.6.18-ersproxy-" ERS_VERSION});
+      ConnectionHost{*loop_, *engine_, counters_, requests_, steps_, limits,
+                     stats_, "1.6.18-ersproxy-" ERS_VERSION});
   for (const int socket : sockets_) {
     watches_.push_back(
         loop_->WatchReadable(socket, [this, socket] { Accept(socket); }));

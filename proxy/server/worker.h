@@ -52,6 +52,7 @@ class Worker {
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const RequestMeter& requests() const { return requests_; }
+  [[nodiscard]] const StepMeter& steps() const { return steps_; }
   [[nodiscard]] const store::SessionCounters& session_counters() const {
     return *session_counters_;
   }
@@ -67,6 +68,7 @@ class Worker {
   Shared& shared_;
   Counters counters_;
   RequestMeter requests_;
+  StepMeter steps_;
   std::shared_ptr<store::ClusterState> cluster_;
   const std::shared_ptr<store::SessionCounters> session_counters_;
   decltype(ConnectionHost::stats) stats_;

@@ -21,7 +21,8 @@ bool LivesLonger(std::int64_t expiry, std::int64_t than) {
 // Before the manifest promises a longer life, the blocks get it. One that is
 // missing is missing as it was: readers decode it.
 Task<void> ExtendBlocks(Session& session, const ObjectMap& map,
-                        std::int64_t expiry) {
+                        std::int64_t expiry, StepTimer* steps) {
+  const InStep step(steps, Step::kDistribute);
   struct Touch {
     std::string key;
     net::Request request;
@@ -52,7 +53,7 @@ Task<void> ExtendBlocks(Session& session, const ObjectMap& map,
 
 Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
                                       const Amender& amender) {
-  CurrentManifest current(session_, key);
+  CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
@@ -75,7 +76,7 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
     next.id = session_.change_ids().Next();
     if (!next.is_inline && LivesLonger(next.expiry, (*base)->expiry)) {
       const ObjectMap map(*base);
-      co_await ExtendBlocks(session_, map, next.expiry);
+      co_await ExtendBlocks(session_, map, next.expiry, steps_);
     }
     const ChangeId base_id = (*base)->id;
     const Check check = [base_id](const Manifest* living) -> Result<Verdict> {

@@ -21,10 +21,11 @@ using net::Task;
 // together with what is appended.
 Task<Result<std::vector<std::byte>>> ReadTail(Session& session,
                                               const ObjectMap& map,
-                                              std::uint64_t from) {
+                                              std::uint64_t from,
+                                              StepTimer* steps) {
   std::vector<std::byte> tail(map.manifest().length - from);
   const ReadOutcome read =
-      co_await ReadRange(session, map, from, tail.size(), tail.data());
+      co_await ReadRange(session, map, from, tail.size(), tail.data(), steps);
   session.counters().degraded_reads.Add(read.degraded);
   if (!read.status.ok()) co_return Fail(read.status);
   co_return tail;
@@ -32,9 +33,9 @@ Task<Result<std::vector<std::byte>>> ReadTail(Session& session,
 
 // Stages the new end; `next` becomes the longer object.
 Task<Status> StageEnd(Session& session, Content& content, int first_group,
-                      Manifest& next) {
+                      Manifest& next, StepTimer* steps) {
   WriteOutcome outcome =
-      co_await WriteGroups(session, content, first_group, next);
+      co_await WriteGroups(session, content, first_group, next, steps);
   co_await MarkFailed(session, std::move(outcome.failed_members));
   if (!outcome.status.ok()) DropStaged(session, next);
   co_return outcome.status;
@@ -42,7 +43,8 @@ Task<Status> StageEnd(Session& session, Content& content, int first_group,
 
 // An inline object grows: it stays inline while it is small.
 Task<Status> GrowInline(Session& session, std::size_t inline_below,
-                        const Source& source, Manifest& next) {
+                        const Source& source, Manifest& next,
+                        StepTimer* steps) {
   const auto* value = reinterpret_cast<const std::byte*>(next.value.data());
   SourceContent content(source, {value, value + next.value.size()});
   const std::size_t threshold = std::max<std::size_t>(1, inline_below);
@@ -59,13 +61,13 @@ Task<Status> GrowInline(Session& session, std::size_t inline_below,
   next.value.clear();
   Status placed = PlaceObject(session, next);
   if (!placed.ok()) co_return placed;
-  co_return co_await StageEnd(session, content, 0, next);
+  co_return co_await StageEnd(session, content, 0, next, steps);
 }
 
 // `tail` is the content behind the last full group.
 Task<Status> GrowCoded(Session& session, const ObjectMap& map,
                        std::vector<std::byte> tail, const Source& source,
-                       Manifest& next) {
+                       Manifest& next, StepTimer* steps) {
   const std::uint64_t full = next.length / next.group_bytes;
   SourceContent content(source, std::move(tail));
   const auto groups = static_cast<std::uint32_t>(full);
@@ -75,7 +77,8 @@ Task<Status> GrowCoded(Session& session, const ObjectMap& map,
   next.parity.Resize(
       groups * static_cast<std::uint32_t>(geometry.parity_blocks(next.width)),
       {});
-  co_return co_await StageEnd(session, content, static_cast<int>(full), next);
+  co_return co_await StageEnd(session, content, static_cast<int>(full), next,
+                              steps);
 }
 
 // The manifest to start from, and what of the value is to be written again.
@@ -98,7 +101,8 @@ Task<Result<Base>> ReadBase(Session& session, CurrentManifest& current) {
     const std::uint64_t full =
         base.manifest->length / base.manifest->group_bytes;
     Result<std::vector<std::byte>> tail =
-        co_await ReadTail(session, map, full * base.manifest->group_bytes);
+        co_await ReadTail(session, map, full * base.manifest->group_bytes,
+                          current.chain().steps());
     if (tail) {
       base.tail = std::move(*tail);
       co_return base;
@@ -111,7 +115,7 @@ Task<Result<Base>> ReadBase(Session& session, CurrentManifest& current) {
 
 Task<Result<ObjectInfo>> Store::Append(std::string_view key,
                                        const Source& source) {
-  CurrentManifest current(session_, key);
+  CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   Result<Base> base = co_await ReadBase(session_, current);
@@ -119,11 +123,12 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   Manifest next = *base->manifest;
   next.id = session_.change_ids().Next();
   if (next.is_inline) {
-    status = co_await GrowInline(session_, options_.inline_below, source, next);
+    status = co_await GrowInline(session_, options_.inline_below, source, next,
+                                 steps_);
   } else {
     const ObjectMap map(base->manifest);
-    status =
-        co_await GrowCoded(session_, map, std::move(base->tail), source, next);
+    status = co_await GrowCoded(session_, map, std::move(base->tail), source,
+                                next, steps_);
   }
   if (!status.ok()) co_return Fail(std::move(status));
   const ChangeId base_id = base->manifest->id;

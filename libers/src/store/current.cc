@@ -11,12 +11,13 @@ constexpr int kMaxTries = 64;
 
 }  // namespace
 
-CurrentManifest::CurrentManifest(Session& session, std::string_view key)
-    : session_(session), key_(key) {}
+CurrentManifest::CurrentManifest(Session& session, std::string_view key,
+                                 StepTimer* steps)
+    : session_(session), key_(key), steps_(steps) {}
 
 net::Task<Status> CurrentManifest::Begin() {
   Status status = co_await EnsureViewFor(session_, key_);
-  if (status.ok()) chain_ = std::make_unique<HomeChain>(session_, key_);
+  if (status.ok()) chain_ = std::make_unique<HomeChain>(session_, key_, steps_);
   co_return status;
 }
 

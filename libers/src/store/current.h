@@ -14,7 +14,8 @@ namespace ers::store {
 // One operation's; loop thread only. `key` outlives it.
 class CurrentManifest {
  public:
-  CurrentManifest(Session& session, std::string_view key);
+  // `steps` is the chain's.
+  CurrentManifest(Session& session, std::string_view key, StepTimer* steps);
 
   // Checks the key and makes sure that a view is in force; before all else.
   net::Task<Status> Begin();
@@ -31,6 +32,7 @@ class CurrentManifest {
  private:
   Session& session_;
   std::string_view key_;
+  StepTimer* const steps_;
   std::unique_ptr<HomeChain> chain_;
   bool remembered_ = false;
   int tries_ = 0;

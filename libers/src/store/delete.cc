@@ -11,7 +11,7 @@ namespace ers::store {
 
 net::Task<Status> Store::Delete(std::string_view key,
                                 std::uint64_t expected_cas) {
-  CurrentManifest current(session_, key);
+  CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
   Manifest tombstone;

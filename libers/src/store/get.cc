@@ -34,9 +34,10 @@ struct Range {
 };
 
 Task<void> ReadBlocks(Session& session, const ObjectMap& map, Range range,
-                      std::byte* into, ReadOutcome& outcome,
+                      std::byte* into, ReadOutcome& outcome, StepTimer* steps,
                       net::Latch& latch) {
-  outcome = co_await ReadRange(session, map, range.offset, range.length, into);
+  outcome =
+      co_await ReadRange(session, map, range.offset, range.length, into, steps);
   latch.CountDown();
 }
 
@@ -70,12 +71,16 @@ Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
     if (range && value.Resize(range->length)) {
       map.emplace(believed);
       latch.Add();
-      net::Spawn(
-          ReadBlocks(session, *map, *range, value.data(), attempt.read, latch));
+      net::Spawn(ReadBlocks(session, *map, *range, value.data(), attempt.read,
+                            chain.steps(), latch));
     }
   }
-  co_await batch;
-  Result<ManifestPtr> current = co_await chain.FinishReadJudge(judge);
+  Result<ManifestPtr> current = ManifestPtr();
+  {
+    const InStep step(chain.steps(), Step::kManifest);
+    co_await batch;
+    current = co_await chain.FinishReadJudge(judge);
+  }
   co_await latch;
   if (!current) co_return Fail(current.error());
   attempt.current = std::move(*current);
@@ -100,10 +105,11 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
 }
 
 Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
-                               Range asked, std::uint64_t most, Value& value) {
+                               Range asked, std::uint64_t most, Value& value,
+                               StepTimer* steps) {
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  HomeChain chain(session, key);
+  HomeChain chain(session, key, steps);
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
   for (int i = 0; i < kGetRestarts; ++i) {
@@ -142,14 +148,15 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
 
 Task<Result<GetInfo>> Store::Get(std::string_view key, Value& value) {
   Result<GetInfo> info =
-      co_await GetBytes(session_, key, Range(), kAnyLength, value);
+      co_await GetBytes(session_, key, Range(), kAnyLength, value, steps_);
   if (!info) value.Resize(0);
   co_return info;
 }
 
 Task<Result<GetInfo>> Store::GetUpTo(std::string_view key, std::uint64_t most,
                                      Value& value) {
-  Result<GetInfo> info = co_await GetBytes(session_, key, Range(), most, value);
+  Result<GetInfo> info =
+      co_await GetBytes(session_, key, Range(), most, value, steps_);
   if (!info) value.Resize(0);
   co_return info;
 }
@@ -159,7 +166,7 @@ Task<Result<GetInfo>> Store::GetRange(std::string_view key,
                                       std::uint64_t length, Value& value) {
   const Range range{offset, length};
   Result<GetInfo> info =
-      co_await GetBytes(session_, key, range, kAnyLength, value);
+      co_await GetBytes(session_, key, range, kAnyLength, value, steps_);
   if (!info) value.Resize(0);
   co_return info;
 }

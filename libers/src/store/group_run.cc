@@ -77,8 +77,9 @@ BlockTraffic& BlockTraffic::operator+=(const BlockTraffic& other) {
 }
 
 GroupRun::GroupRun(Session& session, const ObjectMap& map, int group,
-                   bool writing)
+                   bool writing, StepTimer* timer)
     : session_(session),
+      timer_(timer),
       map_(map),
       group_(group),
       block_bytes_(map.BlockBytes(group)),
@@ -188,9 +189,11 @@ void GroupRun::OnDone(Transfer& transfer) {
     Submit(transfer);
   } else if (transfer.request.verb == net::Verb::kGet) {
     OnFetched(transfer);
+    EndStep(Step::kRead);
     reads_.CountDown();
   } else {
     OnStaged(transfer);
+    EndStep(Step::kDistribute);
     writes_.CountDown();
   }
 }
@@ -200,6 +203,7 @@ void GroupRun::StartFetch(BlockId block) {
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
   reads_.Add();
+  BeginStep(Step::kRead);
   Submit(fetch);
 }
 
@@ -241,11 +245,14 @@ void GroupRun::StartStage(BlockId block, const std::byte* content,
   Transfer& stage =
       NewTransfer(net::Verb::kSet, block,
                   BlockKey(map_.key_hash(), generation, number), content);
+  BeginStep(Step::kSplit);
   stage.header = EncodeBlockHeader({generation, number}, content, block_bytes_);
+  EndStep(Step::kSplit);
   stage.request.quiet_run = this;
   stage.request.exptime = exptime;
   stage.request.body = stage.item;
   writes_.Add();
+  BeginStep(Step::kDistribute);
   Submit(stage);
 }
 
@@ -307,8 +314,13 @@ void GroupRun::RunStep(const plan::Plan& plan, const plan::Step& step) {
         map_.geometry().IsData(block) ? BufferOf(block)
                                       : FreshBufferOf(block)));
   }
+  const Step kind = map_.geometry().IsData(step.outputs.front())
+                        ? Step::kDecode
+                        : Step::kParity;
+  BeginStep(kind);
   code::DefaultKernel().Multiply(step.coefficients, inputs, outputs,
                                  block_bytes_);
+  EndStep(kind);
   for (const BlockId block : step.outputs) {
     if (map_.geometry().IsData(block)) {
       have_[block] = true;

@@ -20,6 +20,7 @@
 #include "store/block_header.h"
 #include "store/object_map.h"
 #include "store/session.h"
+#include "store/step_timer.h"
 
 namespace ers::store {
 
@@ -50,7 +51,9 @@ class GroupRun {
   // `map` outlives the run. Blocks without a generation, and those of members
   // that cannot be used now, are missing from the start; `writing` asks for
   // members that new blocks may be put on.
-  GroupRun(Session& session, const ObjectMap& map, int group, bool writing);
+  // `timer` outlives the run; null: nobody wants to know.
+  GroupRun(Session& session, const ObjectMap& map, int group, bool writing,
+           StepTimer* timer);
   ~GroupRun();
   GroupRun(const GroupRun&) = delete;
   GroupRun& operator=(const GroupRun&) = delete;
@@ -125,7 +128,15 @@ class GroupRun {
                           const std::function<void()>& supply);
   Status Shortage(const Planner& planner) const;
 
+  void BeginStep(Step step) {
+    if (timer_ != nullptr) timer_->Begin(step);
+  }
+  void EndStep(Step step) {
+    if (timer_ != nullptr) timer_->End(step);
+  }
+
   Session& session_;
+  StepTimer* const timer_;
   const ObjectMap& map_;
   const int group_;
   const std::size_t block_bytes_;

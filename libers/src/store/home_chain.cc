@@ -116,8 +116,8 @@ bool HomesRead::Agreed() const {
   });
 }
 
-HomeChain::HomeChain(Session& session, std::string_view key)
-    : session_(session), key_(key), item_key_(ManifestKey(key)) {
+HomeChain::HomeChain(Session& session, std::string_view key, StepTimer* steps)
+    : session_(session), steps_(steps), key_(key), item_key_(ManifestKey(key)) {
   RestartDeadline();
 }
 
@@ -235,6 +235,7 @@ Task<Result<HomesRead>> HomeChain::Collect(bool vivify) {
 }
 
 Task<Result<HomesRead>> HomeChain::Prepare() {
+  const InStep step(steps_, Step::kManifest);
   found_corrupted_ = false;
   Result<HomesRead> read = co_await Collect(/*vivify=*/true);
   if (!read || read->Agreed()) co_return read;
@@ -342,6 +343,7 @@ Task<HomeChain::CasResult> HomeChain::Cas(const View& view,
 }
 
 Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
+  const InStep step(steps_, Step::kCommit);
   const Manifest* before = base.judge().manifest.get();
   next.history.clear();
   if (before != nullptr) {
@@ -437,6 +439,7 @@ Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
 
 Task<Result<std::shared_ptr<const Manifest>>> HomeChain::FinishReadJudge(
     JudgeRequest& judge) {
+  const InStep step(steps_, Step::kManifest);
   using Found = std::shared_ptr<const Manifest>;
   for (int i = 0; i < kReadTries && !Expired(); ++i) {
     const Outcome outcome = judge.request.outcome;
@@ -481,6 +484,7 @@ Task<Result<std::shared_ptr<const Manifest>>> HomeChain::FinishReadJudge(
 }
 
 Task<Result<std::shared_ptr<const Manifest>>> HomeChain::ReadJudge() {
+  const InStep step(steps_, Step::kManifest);
   JudgeRequest judge;
   Status status = BeginReadJudge(judge);
   if (!status.ok()) co_return Fail(std::move(status));

@@ -13,6 +13,7 @@
 #include "net/task.h"
 #include "store/manifest.h"
 #include "store/session.h"
+#include "store/step_timer.h"
 
 namespace ers::store {
 
@@ -61,8 +62,10 @@ struct CommitResult {
 // One operation's dealings with one key. Loop thread only.
 class HomeChain {
  public:
-  // A view must be in force. The cluster's operation_timeout begins.
-  HomeChain(Session& session, std::string_view key);
+  // A view must be in force. The cluster's operation_timeout begins. `steps`
+  // outlives it; null: nobody wants to know.
+  HomeChain(Session& session, std::string_view key, StepTimer* steps = nullptr);
+  [[nodiscard]] StepTimer* steps() const { return steps_; }
   // The operation_timeout begins anew.
   void RestartDeadline();
 
@@ -126,6 +129,7 @@ class HomeChain {
   bool Expired() const;
 
   Session& session_;
+  StepTimer* const steps_;
   const std::string key_;
   const std::string item_key_;
   net::TimePoint deadline_;

@@ -69,9 +69,9 @@ Task<void> Repair(Session& session, const ObjectMap& map, GroupRun& run,
 }
 
 Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
-                           const GroupPart& part) {
+                           const GroupPart& part, StepTimer* steps) {
   ReadOutcome outcome;
-  GroupRun run(session, map, part.group, /*writing=*/false);
+  GroupRun run(session, map, part.group, /*writing=*/false, steps);
   const std::vector<BlockId> wanted = PlaceBlocks(part, run);
   const GroupRun::Planner planner = [&](const plan::Missing& missing) {
     return plan::PlanGet(map.geometry(), map.width(), wanted, missing);
@@ -92,10 +92,10 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
 // Takes parts from the front until none is left or one failed.
 Task<void> Work(Session& session, const ObjectMap& map,
                 const std::vector<GroupPart>& parts, std::size_t& next,
-                ReadOutcome& all, net::Latch& latch) {
+                ReadOutcome& all, StepTimer* steps, net::Latch& latch) {
   while (next < parts.size() && all.status.ok()) {
     const GroupPart& part = parts[next++];
-    ReadOutcome one = co_await ReadPart(session, map, part);
+    ReadOutcome one = co_await ReadPart(session, map, part, steps);
     if (all.status.ok()) all.status = std::move(one.status);
     all.degraded |= one.degraded;
     all.repaired += one.repaired;
@@ -108,7 +108,7 @@ Task<void> Work(Session& session, const ObjectMap& map,
 
 Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                             std::uint64_t offset, std::uint64_t length,
-                            std::byte* into) {
+                            std::byte* into, StepTimer* steps) {
   std::vector<GroupPart> parts;
   const std::uint64_t size = map.manifest().group_bytes;
   for (std::uint64_t at = offset; at < offset + length;) {
@@ -124,7 +124,7 @@ Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
   std::size_t next = 0;
   net::Latch latch(session.runtime(), workers);
   for (int i = 0; i < workers; ++i) {
-    net::Spawn(Work(session, map, parts, next, all, latch));
+    net::Spawn(Work(session, map, parts, next, all, steps, latch));
   }
   co_await latch;
   co_return all;

@@ -21,11 +21,12 @@ struct ReadOutcome {
 
 // Reads bytes [offset, offset + length) of the value (within it) into memory
 // for so many, several groups at a time. Missing blocks are decoded and, where
-// their server answers, written back. `map` and `into` outlive the task.
+// their server answers, written back. `map`, `into` and
+// `steps` (null: nobody wants to know) outlive the task.
 // kNotFound, kCorruption and kUnavailable as GroupRun::Run.
 net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,
-                                 std::byte* into);
+                                 std::byte* into, StepTimer* steps);
 
 }  // namespace ers::store
 

@@ -154,7 +154,8 @@ bool FitsInline(Session& session, const Manifest& manifest,
 }
 
 Task<WriteOutcome> WriteGroups(Session& session, Content& content,
-                               int first_group, Manifest& manifest) {
+                               int first_group, Manifest& manifest,
+                               StepTimer* steps) {
   WriteOutcome outcome;
   const Staging staging{
       manifest.id,
@@ -202,9 +203,12 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
     write.map = std::make_shared<const ObjectMap>(
         std::make_shared<const Manifest>(manifest));
     write.run = std::make_unique<GroupRun>(session, *write.map, group,
-                                           /*writing=*/true);
+                                           /*writing=*/true, steps);
     write.done.emplace(session.runtime(), 1);
-    GiveBlocks(write, *bytes);
+    {
+      const InStep split(steps, Step::kSplit);
+      GiveBlocks(write, *bytes);
+    }
     net::Spawn(RunWrite(write, staging));
     const bool last = bytes->size() < manifest.group_bytes;
     if (writes.size() == kGroupsAtOnce) co_await finish_oldest();

@@ -43,9 +43,11 @@ struct WriteOutcome {
 // Encodes what is left of `content` and stages it as groups `first_group` and
 // up of `manifest` (placed, not inline), under manifest.id; sets
 // manifest.length and the generations of those groups. On failure the staged
-// blocks are left for the caller to drop: `manifest` names them.
+// blocks are left for the caller to drop: `manifest` names them. `steps` may be
+// null: nobody wants to know.
 net::Task<WriteOutcome> WriteGroups(Session& session, Content& content,
-                                    int first_group, Manifest& manifest);
+                                    int first_group, Manifest& manifest,
+                                    StepTimer* steps);
 
 }  // namespace ers::store
 

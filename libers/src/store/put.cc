@@ -30,8 +30,8 @@ Task<Status> TakeInline(PutJob& job, std::size_t length) {
 }
 
 Task<Status> WriteAll(PutJob& job) {
-  WriteOutcome outcome =
-      co_await WriteGroups(job.session, job.content, 0, job.manifest);
+  WriteOutcome outcome = co_await WriteGroups(job.session, job.content, 0,
+                                              job.manifest, job.steps);
   co_await MarkFailed(job.session, std::move(outcome.failed_members));
   co_return outcome.status;
 }
@@ -125,14 +125,14 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   if (!status.ok()) co_return Fail(std::move(status));
   ClientOptions client = options_;
   client.inline_below = terms.inline_below.value_or(options_.inline_below);
-  PutJob job{session_, client, content, Manifest()};
+  PutJob job{session_, client, content, Manifest(), steps_};
   job.manifest.id = session_.change_ids().Next();
   job.manifest.key = key;
   job.manifest.scheme = scheme;
   job.manifest.width = options.width;
   job.manifest.client_flags = options.client_flags;
   job.manifest.expiry = options.expiry;
-  HomeChain chain(session_, key);
+  HomeChain chain(session_, key, steps_);
   const std::uint64_t cas = options.expected_cas;
   job.manifest.won = terms.won;
   job.manifest.cas = terms.new_cas.value_or(0);

@@ -16,7 +16,8 @@ using net::Task;
 using Bytes = std::vector<std::byte>;
 
 Task<Result<Bytes>> ReadWhole(Session& session,
-                              std::shared_ptr<const Manifest> manifest) {
+                              std::shared_ptr<const Manifest> manifest,
+                              StepTimer* steps) {
   if (manifest->is_inline) {
     const auto text = std::as_bytes(std::span(manifest->value));
     co_return Bytes(text.begin(), text.end());
@@ -24,7 +25,7 @@ Task<Result<Bytes>> ReadWhole(Session& session,
   Bytes value(manifest->length);
   const ObjectMap map(manifest);
   const ReadOutcome read =
-      co_await ReadRange(session, map, 0, value.size(), value.data());
+      co_await ReadRange(session, map, 0, value.size(), value.data(), steps);
   session.counters().degraded_reads.Add(read.degraded);
   if (!read.status.ok()) co_return Fail(read.status);
   co_return value;
@@ -34,13 +35,13 @@ Task<Result<Bytes>> ReadWhole(Session& session,
 
 Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
                                         const Rewriter& rewriter) {
-  CurrentManifest current(session_, key);
+  CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());
-    const Result<Bytes> old = co_await ReadWhole(session_, *base);
+    const Result<Bytes> old = co_await ReadWhole(session_, *base, steps_);
     if (!old) {
       if (current.MayRetry(old.error())) continue;
       co_return Fail(old.error());
@@ -56,7 +57,7 @@ Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
                      "the value would be over 256 MiB, the largest there is");
     }
     MemoryContent content(std::as_bytes(std::span(rewritten.value)));
-    PutJob job{session_, options_, content, Manifest()};
+    PutJob job{session_, options_, content, Manifest(), steps_};
     job.manifest.id = session_.change_ids().Next();
     job.manifest.key = key;
     job.manifest.scheme = (*base)->scheme;

@@ -86,7 +86,7 @@ ObjectInfo InfoOf(const Manifest& manifest) {
 }
 
 Task<Result<ObjectDetail>> Store::Stat(std::string_view key) {
-  CurrentManifest current(session_, key);
+  CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();

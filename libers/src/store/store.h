@@ -17,6 +17,7 @@
 #include "store/content.h"
 #include "store/manifest.h"
 #include "store/session.h"
+#include "store/step_timer.h"
 
 namespace ers::store {
 
@@ -81,6 +82,10 @@ class Store {
  public:
   Store(Session& session, const ClientOptions& options)
       : session_(session), options_(options) {}
+  // The same, for an operation whose steps are taken the time of; `steps`
+  // outlives both.
+  Store(const Store& store, StepTimer& steps)
+      : session_(store.session_), options_(store.options_), steps_(&steps) {}
 
   net::Task<Result<ObjectInfo>> Put(std::string_view key,
                                     std::span<const std::byte> value,
@@ -149,6 +154,7 @@ class Store {
  private:
   Session& session_;
   const ClientOptions options_;
+  StepTimer* const steps_ = nullptr;
 };
 
 // What a living manifest says to a user.

@@ -35,8 +35,12 @@ struct Piece {
 // Up to `window.pieces` are under way.
 class PieceReader {
  public:
-  PieceReader(Session& session, ManifestPtr manifest, StreamWindow window)
-      : session_(session), map_(std::move(manifest)), window_(window) {}
+  PieceReader(Session& session, ManifestPtr manifest, StreamWindow window,
+              StepTimer* steps)
+      : session_(session),
+        map_(std::move(manifest)),
+        window_(window),
+        steps_(steps) {}
 
   // Starts what the window has room for.
   void Fill() {
@@ -86,13 +90,14 @@ class PieceReader {
   }
   Task<void> Read(Piece& piece, std::uint64_t length) {
     piece.outcome = co_await ReadRange(session_, map_, piece.offset, length,
-                                       piece.buffer.data());
+                                       piece.buffer.data(), steps_);
     piece.latch.CountDown();
   }
 
   Session& session_;
   const ObjectMap map_;
   const StreamWindow window_;
+  StepTimer* const steps_;
   std::uint64_t next_ = 0;
   bool failed_ = false;
   std::deque<std::unique_ptr<Piece>> pieces_;
@@ -169,7 +174,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
                                     const AsyncSink& sink) {
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  HomeChain chain(session_, key);
+  HomeChain chain(session_, key, steps_);
   ManifestPtr believed = session_.manifests().Find(key);
   ChangeId failed_before;
   for (int i = 0; i < kGetRestarts; ++i) {
@@ -177,7 +182,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
     // judge's word on it.
     std::optional<PieceReader> reader;
     if (believed && !believed->is_inline) {
-      reader.emplace(session_, believed, window);
+      reader.emplace(session_, believed, window, steps_);
       reader->Fill();
     }
     Result<ManifestPtr> current = co_await chain.ReadJudge();
@@ -197,7 +202,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       co_return GetInfoOf(manifest, ReadOutcome());
     }
     believed = *current;
-    if (!confirmed) reader.emplace(session_, believed, window);
+    if (!confirmed) reader.emplace(session_, believed, window, steps_);
     const Streamed streamed = co_await HandOut(*reader, begin, sink);
     session_.counters().degraded_reads.Add(streamed.read.degraded);
     if (streamed.read.status.ok()) {

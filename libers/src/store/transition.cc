@@ -63,8 +63,9 @@ struct GroupTransition {
 class PlannedTransition {
  public:
   PlannedTransition(Session& session, const ObjectMap& map,
-                    TransitionVariant variant, Manifest& next)
+                    TransitionVariant variant, Manifest& next, StepTimer* steps)
       : session_(session),
+        steps_(steps),
         map_(map),
         variant_(variant),
         next_(next),
@@ -77,7 +78,7 @@ class PlannedTransition {
           std::make_unique<GroupTransition>(session_.runtime()));
       one->group = group;
       one->run = std::make_unique<GroupRun>(session_, map_, group,
-                                            /*writing=*/true);
+                                            /*writing=*/true, steps_);
       net::Spawn(RunGroup(*one));
       if (under_way_.size() == kGroupsAtOnce) co_await FinishOldest();
     }
@@ -124,6 +125,7 @@ class PlannedTransition {
   }
 
   Session& session_;
+  StepTimer* const steps_;
   const ObjectMap& map_;
   const TransitionVariant variant_;
   Manifest& next_;
@@ -138,8 +140,8 @@ class PlannedTransition {
 // by group.
 class ObjectContent final : public Content {
  public:
-  ObjectContent(Session& session, const ObjectMap& map)
-      : session_(session), map_(map) {}
+  ObjectContent(Session& session, const ObjectMap& map, StepTimer* steps)
+      : session_(session), steps_(steps), map_(map) {}
 
   Task<Result<std::span<const std::byte>>> Next(std::size_t most) override {
     const std::uint64_t length =
@@ -152,8 +154,8 @@ class ObjectContent final : public Content {
     if (!buffer.Resize(length)) {
       co_return Fail(StatusCode::kNoMemory, "no memory for a group's buffer");
     }
-    const ReadOutcome read =
-        co_await ReadRange(session_, map_, offset_, length, buffer.data());
+    const ReadOutcome read = co_await ReadRange(session_, map_, offset_, length,
+                                                buffer.data(), steps_);
     traffic_ += read.traffic;
     degraded_ |= read.degraded;
     if (!read.status.ok()) co_return Fail(read.status);
@@ -174,6 +176,7 @@ class ObjectContent final : public Content {
 
  private:
   Session& session_;
+  StepTimer* const steps_;
   const ObjectMap& map_;
   std::uint64_t offset_ = 0;
   bool degraded_ = false;
@@ -183,15 +186,15 @@ class ObjectContent final : public Content {
 };
 
 Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
-                      BlockTraffic& traffic) {
+                      BlockTraffic& traffic, StepTimer* steps) {
   // Nothing of the new form is there yet: whoever drops it must find that.
   next.length = 0;
   next.data = GenerationMap();
   next.parity = GenerationMap();
   Status placed = PlaceObject(session, next);
   if (!placed.ok()) co_return placed;
-  ObjectContent content(session, map);
-  WriteOutcome outcome = co_await WriteGroups(session, content, 0, next);
+  ObjectContent content(session, map, steps);
+  WriteOutcome outcome = co_await WriteGroups(session, content, 0, next, steps);
   traffic += content.traffic();
   traffic += outcome.traffic;
   session.counters().degraded_reads.Add(content.degraded());
@@ -215,19 +218,19 @@ void CountTraffic(const BlockTraffic& traffic, TransitionCounters& counters) {
 // Stages what the new form needs.
 Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
                           TransitionVariant variant, Manifest& next,
-                          TransitionInfo& info) {
+                          TransitionInfo& info, StepTimer* steps) {
   if (base->is_inline) co_return CheckParity(session, next.scheme);
   const ObjectMap map(base);
   BlockTraffic traffic;
   Status status;
   if (info.path == TransitionPath::kReencode) {
-    status = co_await Reencode(session, map, next, traffic);
+    status = co_await Reencode(session, map, next, traffic, steps);
   } else {
     next.parity = GenerationMap(
         static_cast<std::uint32_t>(map.groups() *
                                    map.geometry().parity_blocks(next.width)),
         next.id);
-    PlannedTransition transition(session, map, variant, next);
+    PlannedTransition transition(session, map, variant, next, steps);
     status = co_await transition.Run();
     traffic = transition.traffic();
   }
@@ -246,7 +249,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
                                                const TransitionTarget& target,
                                                TransitionVariant variant) {
   const net::TimePoint start = session_.runtime().Now();
-  CurrentManifest current(session_, key);
+  CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
@@ -271,7 +274,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
     next.width = to->width;
     Staged staged = co_await StageAndPrepare(
         session_, current.chain(),
-        StageNewForm(session_, *base, variant, next, info));
+        StageNewForm(session_, *base, variant, next, info, steps_));
     status = std::move(staged.status);
     if (!status.ok()) {
       DropStaged(session_, next);

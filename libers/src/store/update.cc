@@ -24,10 +24,10 @@ using Bytes = std::span<const std::byte>;
 class GroupUpdate {
  public:
   GroupUpdate(Session& session, const ObjectMap& map, int group,
-              std::uint64_t offset, Bytes bytes)
+              std::uint64_t offset, Bytes bytes, StepTimer* steps)
       : map_(map),
         group_(group),
-        run_(session, map, group, /*writing=*/true),
+        run_(session, map, group, /*writing=*/true, steps),
         begin_(std::max(offset, map.GroupOffset(group)) -
                map.GroupOffset(group)),
         bytes_(bytes) {
@@ -112,7 +112,8 @@ class GroupUpdate {
 
 // Stages the changed blocks of all groups that the bytes touch.
 Task<Status> StageUpdate(Session& session, const ObjectMap& map,
-                         std::uint64_t offset, Bytes bytes, Manifest& next) {
+                         std::uint64_t offset, Bytes bytes, Manifest& next,
+                         StepTimer* steps) {
   const Staging staging{
       next.id, BlockExptime(next.expiry, session.runtime().WallMicros())};
   const std::uint64_t size = map.manifest().group_bytes;
@@ -121,7 +122,7 @@ Task<Status> StageUpdate(Session& session, const ObjectMap& map,
   for (std::uint64_t at = offset / size * size;
        at < offset + bytes.size() && status.ok(); at += size) {
     const int group = static_cast<int>(at / size);
-    GroupUpdate update(session, map, group, offset, bytes);
+    GroupUpdate update(session, map, group, offset, bytes, steps);
     status = co_await update.Run(staging);
     update.Name(next.id, next);
     failed.insert(update.failed_members().begin(),
@@ -146,7 +147,7 @@ Status CheckReach(const Manifest& base, std::uint64_t offset, Bytes bytes) {
 
 Task<Result<ObjectInfo>> Store::Update(std::string_view key,
                                        std::uint64_t offset, Bytes bytes) {
-  CurrentManifest source(session_, key);
+  CurrentManifest source(session_, key, steps_);
   Status status = co_await source.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
@@ -168,7 +169,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
       const ObjectMap map(*base);
       Staged staged = co_await StageAndPrepare(
           session_, source.chain(),
-          StageUpdate(session_, map, offset, bytes, next));
+          StageUpdate(session_, map, offset, bytes, next, steps_));
       status = std::move(staged.status);
       prepared = std::move(staged.prepared);
       if (!status.ok()) {

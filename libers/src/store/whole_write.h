@@ -18,6 +18,7 @@ struct PutJob {
   Content& content;
   // All but how and where the value is stored; becomes the new object.
   Manifest manifest;
+  StepTimer* steps = nullptr;
 };
 
 // The view is in force, the scheme checked. `chain` is of the job's key.
