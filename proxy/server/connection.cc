@@ -16,6 +16,7 @@ using net::Task;
 using Event = RequestReader::Event;
 
 constexpr std::size_t kBufferBytes = 16 << 10;
+constexpr std::size_t kMaxSpareBuffers = 64;
 // Requests of one client that are under way at a time.
 constexpr std::size_t kMaxSlots = 64;
 // Longer values go to the store as they come, and nothing beside them.
@@ -54,6 +55,7 @@ Connection::Connection(ConnectionHost& host, int socket,
       serve_waiter_(host.loop),
       stream_waiter_(host.loop) {
   run = [](Deferred& self) { static_cast<Connection&>(self).Flush(); };
+  late = true;
   net::Spawn(Serve());
 }
 
@@ -81,12 +83,29 @@ void Connection::OnWritable() { Flush(); }
 
 void Connection::OnFailed(const std::string&) { Break(); }
 
+void Connection::TakeBuffer() {
+  if (buffer_) return;
+  if (host_.spare_buffers.empty()) {
+    buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
+  } else {
+    buffer_ = std::move(host_.spare_buffers.back());
+    host_.spare_buffers.pop_back();
+  }
+}
+
+void Connection::ReturnBuffer() {
+  if (buffer_ && host_.spare_buffers.size() < kMaxSpareBuffers) {
+    host_.spare_buffers.push_back(std::move(buffer_));
+  }
+  buffer_.reset();
+}
+
 // False: no more bytes will come.
 Task<bool> Connection::ReadMore() {
   for (;;) {
     if (closing_ || peer_ended_ || draining_) co_return false;
     if (readable_) {
-      if (!buffer_) buffer_ = std::make_unique<char[]>(kBufferBytes);
+      TakeBuffer();
       const iovec piece{buffer_.get(), kBufferBytes};
       const ssize_t got = stream_->ReadV(&piece, 1);
       if (got > 0) {
@@ -107,7 +126,7 @@ Task<bool> Connection::ReadMore() {
         continue;
       }
     }
-    buffer_.reset();  // an idle client costs little
+    ReturnBuffer();  // an idle client costs little
     if (!std::exchange(reading_, true)) stream_->WantRead(true);
     const auto something = [this] {
       return readable_ || closing_ || draining_;
@@ -218,7 +237,7 @@ Connection::Slot& Connection::NewSlot(Request request) {
 
 // Room among those under way, and none of them has to come first.
 Task<void> Connection::RoomFor(const Request& request) {
-  const auto may_start = [this, &request] {
+  auto may_start = [this, &request] {
     if (closing_) return true;
     if (slots_.size() >= kMaxSlots || output_.bytes() >= kMaxUnsent) {
       return false;
@@ -229,12 +248,11 @@ Task<void> Connection::RoomFor(const Request& request) {
              (Writes(slot->request) || Writes(request));
     });
   };
-  co_await serve_waiter_.Until(may_start);
+  return serve_waiter_.Until(std::move(may_start));
 }
 
 Task<void> Connection::AllAnswered() {
-  const auto none = [this] { return closing_ || slots_.empty(); };
-  co_await serve_waiter_.Until(none);
+  return serve_waiter_.Until([this] { return closing_ || slots_.empty(); });
 }
 
 // Starts what the reader's request asks for. False: it is the last one.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
 #include "net/event_loop.h"
@@ -39,6 +40,8 @@ struct ConnectionHost {
       stats;
   std::string version;
   int until_sample = kSampleEvery;
+  // Memory to read into that no connection needs now.
+  std::vector<std::unique_ptr<char[]>> spare_buffers = {};
 };
 
 // Loop thread only. Lives until `on_end` is called, once, from the loop: its
@@ -92,6 +95,8 @@ class Connection final : private net::StreamHandler, private net::Deferred {
 
   net::Task<void> Serve();
   net::Task<bool> ReadMore();
+  void TakeBuffer();
+  void ReturnBuffer();
   net::Task<bool> Dispatch();
   net::Task<bool> DispatchStore(Slot& slot);
   net::Task<void> RoomFor(const Request& request);

@@ -2,6 +2,8 @@
 #ifndef ERS_PROXY_SERVER_WAITER_H_
 #define ERS_PROXY_SERVER_WAITER_H_
 
+#include <utility>
+
 #include "net/task.h"
 
 namespace ers::proxy {
@@ -14,18 +16,24 @@ class Waiter {
 
   template <typename Predicate>
   net::Task<void> Until(Predicate holds) {
-    while (!holds()) {
-      net::Latch latch(runtime_, 1);
-      latch_ = &latch;
-      co_await latch;
-      latch_ = nullptr;
-    }
+    if (holds()) return net::Task<void>::Ready();
+    return Wait(std::move(holds));
   }
   void Wake() {
     if (latch_ != nullptr && latch_->count() > 0) latch_->CountDown();
   }
 
  private:
+  template <typename Predicate>
+  net::Task<void> Wait(Predicate holds) {
+    do {
+      net::Latch latch(runtime_, 1);
+      latch_ = &latch;
+      co_await latch;
+      latch_ = nullptr;
+    } while (!holds());
+  }
+
   net::Runtime& runtime_;
   net::Latch* latch_ = nullptr;
 };

@@ -101,14 +101,7 @@ std::unique_ptr<net::Timer> SimRuntime::NewTimer(std::function<void()> fire) {
 
 void SimRuntime::Defer(net::Deferred& deferred) {
   if (deferred.queued || killed_) return;
-  deferred.queued = true;
-  deferred.next = nullptr;
-  if (last_deferred_ == nullptr) {
-    first_deferred_ = &deferred;
-  } else {
-    last_deferred_->next = &deferred;
-  }
-  last_deferred_ = &deferred;
+  deferred_.Push(deferred);
   if (!in_turn_) turn_->Schedule(world_.now());
 }
 
@@ -118,13 +111,7 @@ void SimRuntime::Post(std::function<void()> task) {
 }
 
 void SimRuntime::RunDeferred() {
-  while (first_deferred_ != nullptr && !killed_) {
-    net::Deferred& deferred = *first_deferred_;
-    first_deferred_ = deferred.next;
-    if (first_deferred_ == nullptr) last_deferred_ = nullptr;
-    deferred.queued = false;
-    deferred.run(deferred);  // may destroy or defer it again
-  }
+  while (!deferred_.empty() && !killed_) deferred_.RunNext();
 }
 
 void SimRuntime::RunPosted() {

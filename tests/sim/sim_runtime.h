@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "net/deferred_queue.h"
 #include "net/runtime.h"
 #include "sim/sim_world.h"
 
@@ -74,8 +75,7 @@ class SimRuntime : public net::Runtime {
   bool in_turn_ = false;
   TimePoint paused_until_{};
   Duration wall_skew_{};
-  net::Deferred* first_deferred_ = nullptr;
-  net::Deferred* last_deferred_ = nullptr;
+  net::DeferredQueue deferred_;
   std::vector<std::function<void()>> posted_;
   std::unique_ptr<Turn> turn_;
   // Everything that holds a way into this process's objects, for Kill.

@@ -60,7 +60,8 @@ struct ClientOptions {
   // Values shorter than this ride in the manifest, whole, on M+1 servers. At
   // most kMaxInlineBelow.
   std::size_t inline_below = 4096;
-  // Manifests remembered, so that a GET needs one round trip.
+  // Manifests of values in blocks that are remembered, so that a GET needs one
+  // round trip.
   std::size_t cached_manifests = 16384;
 };
 

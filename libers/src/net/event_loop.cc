@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/deferred_queue.h"
 #include "net/socket_stream.h"
 
 namespace ers::net {
@@ -42,7 +43,7 @@ event_base* NewBase() {
   return base;
 }
 
-class LibeventLoop final : public EventLoop, public LoopHooks {
+class LibeventLoop final : public EventLoop {
  public:
   LibeventLoop();
   ~LibeventLoop() override;
@@ -56,11 +57,11 @@ class LibeventLoop final : public EventLoop, public LoopHooks {
   std::uint64_t Random() override { return random_(); }
   std::unique_ptr<Stream> Connect(const Endpoint& endpoint,
                                   StreamHandler& handler) override {
-    return NewSocketStream(base_, *this, endpoint, handler);
+    return NewSocketStream(base_, endpoint, handler);
   }
   std::unique_ptr<AcceptedStream> Adopt(int socket,
                                         StreamHandler& handler) override {
-    return AdoptSocket(base_, *this, socket, handler);
+    return AdoptSocket(base_, socket, handler);
   }
   std::unique_ptr<Watch> WatchReadable(int descriptor,
                                        std::function<void()> ready) override;
@@ -69,17 +70,14 @@ class LibeventLoop final : public EventLoop, public LoopHooks {
   void Post(std::function<void()> task) override;
   void RunUntil(const std::function<bool()>& done) override;
 
-  void AfterCallback() override;
-
  private:
   static void OnWakeUp(int fd, short what, void* self);
   void RunDeferred();
 
   event_base* base_;
   std::mt19937_64 random_ = SeededRandom();
-  Deferred* first_deferred_ = nullptr;
-  Deferred* last_deferred_ = nullptr;
-  const std::function<bool()>* done_ = nullptr;  // while RunUntil runs
+  DeferredQueue deferred_;
+  bool running_ = false;  // RunUntil
 
   int wake_up_fd_;
   event* wake_up_event_;
@@ -89,9 +87,8 @@ class LibeventLoop final : public EventLoop, public LoopHooks {
 
 class LoopTimer final : public Timer {
  public:
-  LoopTimer(event_base* base, LoopHooks& loop, std::function<void()> fire)
-      : loop_(loop),
-        fire_(std::make_shared<std::function<void()>>(std::move(fire))),
+  LoopTimer(event_base* base, std::function<void()> fire)
+      : fire_(std::make_shared<std::function<void()>>(std::move(fire))),
         event_(event_new(base, -1, 0, OnFire, this)) {}
   ~LoopTimer() override { event_free(event_); }
 
@@ -104,7 +101,6 @@ class LoopTimer final : public Timer {
  private:
   static void OnFire(int, short, void* self) {
     auto* timer = static_cast<LoopTimer*>(self);
-    LoopHooks& loop = timer->loop_;
     // libevent's clock is a coarse one: it may be some milliseconds early.
     const Duration left = timer->due_ - std::chrono::steady_clock::now();
     if (left.count() > 0) {
@@ -114,7 +110,6 @@ class LoopTimer final : public Timer {
     // Held here, because the callback may destroy the timer.
     const std::shared_ptr<std::function<void()>> fire = timer->fire_;
     (*fire)();
-    loop.AfterCallback();
   }
 
   void Wait(Duration delay) {
@@ -128,7 +123,6 @@ class LoopTimer final : public Timer {
     event_add(event_, &wait);
   }
 
-  LoopHooks& loop_;
   std::shared_ptr<std::function<void()>> fire_;
   TimePoint due_;
   event* event_;
@@ -136,10 +130,8 @@ class LoopTimer final : public Timer {
 
 class ReadableWatch final : public Watch {
  public:
-  ReadableWatch(event_base* base, LoopHooks& loop, int descriptor,
-                std::function<void()> ready)
-      : loop_(loop),
-        ready_(std::move(ready)),
+  ReadableWatch(event_base* base, int descriptor, std::function<void()> ready)
+      : ready_(std::move(ready)),
         event_(
             event_new(base, descriptor, EV_READ | EV_PERSIST, OnReady, this)) {
     event_add(event_, nullptr);
@@ -150,10 +142,8 @@ class ReadableWatch final : public Watch {
   static void OnReady(int, short, void* self) {
     auto* watch = static_cast<ReadableWatch*>(self);
     watch->ready_();
-    watch->loop_.AfterCallback();
   }
 
-  LoopHooks& loop_;
   std::function<void()> ready_;
   event* event_;
 };
@@ -176,34 +166,17 @@ LibeventLoop::~LibeventLoop() {
 
 std::unique_ptr<Watch> LibeventLoop::WatchReadable(
     int descriptor, std::function<void()> ready) {
-  return std::make_unique<ReadableWatch>(base_, *this, descriptor,
-                                         std::move(ready));
+  return std::make_unique<ReadableWatch>(base_, descriptor, std::move(ready));
 }
 
 std::unique_ptr<Timer> LibeventLoop::NewTimer(std::function<void()> fire) {
-  return std::make_unique<LoopTimer>(base_, *this, std::move(fire));
+  return std::make_unique<LoopTimer>(base_, std::move(fire));
 }
 
-void LibeventLoop::Defer(Deferred& deferred) {
-  if (deferred.queued) return;
-  deferred.queued = true;
-  deferred.next = nullptr;
-  if (last_deferred_ != nullptr) {
-    last_deferred_->next = &deferred;
-  } else {
-    first_deferred_ = &deferred;
-  }
-  last_deferred_ = &deferred;
-}
+void LibeventLoop::Defer(Deferred& deferred) { deferred_.Push(deferred); }
 
 void LibeventLoop::RunDeferred() {
-  while (first_deferred_ != nullptr) {
-    Deferred& deferred = *first_deferred_;
-    first_deferred_ = deferred.next;
-    if (first_deferred_ == nullptr) last_deferred_ = nullptr;
-    deferred.queued = false;
-    deferred.run(deferred);  // may free it
-  }
+  while (!deferred_.empty()) deferred_.RunNext();
 }
 
 void LibeventLoop::Post(std::function<void()> task) {
@@ -227,23 +200,22 @@ void LibeventLoop::OnWakeUp(int fd, short, void* self) {
   }
   for (const auto& task : tasks) {
     task();
-    loop.AfterCallback();
   }
 }
 
-void LibeventLoop::AfterCallback() {
-  RunDeferred();
-  if (done_ != nullptr && (*done_)()) event_base_loopbreak(base_);
-}
-
 void LibeventLoop::RunUntil(const std::function<bool()>& done) {
-  assert(done_ == nullptr);
+  assert(!running_);
   RunDeferred();
   if (done()) return;
-  done_ = &done;
-  // Never runs out of events: the wake-up event stays.
-  event_base_loop(base_, EVLOOP_NO_EXIT_ON_EMPTY);
-  done_ = nullptr;
+  running_ = true;
+  do {
+    // Never runs out of events: the wake-up event stays.
+    event_base_loop(base_, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+    // After all that the loop woke up for: what several events have for one
+    // server leaves in one write.
+    RunDeferred();
+  } while (!done());
+  running_ = false;
 }
 
 }  // namespace

@@ -71,10 +71,10 @@ std::vector<int> Ring::Walk(std::string_view key, int count) const {
   std::vector<int> walk;
   const auto wanted = static_cast<std::size_t>(std::min(count, members_));
   walk.reserve(wanted);
-  std::vector<bool> met(static_cast<std::size_t>(members_));
+  // Walks are short: a search costs less than a set.
   auto meet = [&](int member) {
-    if (walk.size() == wanted || met[static_cast<std::size_t>(member)]) return;
-    met[static_cast<std::size_t>(member)] = true;
+    if (walk.size() == wanted) return;
+    if (std::find(walk.begin(), walk.end(), member) != walk.end()) return;
     walk.push_back(member);
   };
 

@@ -63,6 +63,8 @@ class Timer {
 // ran; it may be deferred again from inside `run`.
 struct Deferred {
   void (*run)(Deferred&) = nullptr;
+  // Behind all that are not: for writes, which then carry what those add.
+  bool late = false;
   Deferred* next = nullptr;
   bool queued = false;
 };
@@ -83,8 +85,9 @@ class Runtime {
                                           StreamHandler& handler) = 0;
   virtual std::unique_ptr<Timer> NewTimer(std::function<void()> fire) = 0;
 
-  // Runs `deferred` after the current callback, before the loop waits again,
-  // in the order of the calls. No-op while it is queued.
+  // Runs `deferred` after the current callback, and maybe others that are due,
+  // before the loop waits again: late ones last, else in the order of the
+  // calls. No-op while it is queued.
   virtual void Defer(Deferred& deferred) = 0;
   // Any thread: runs `task` on the loop thread, waking it up.
   virtual void Post(std::function<void()> task) = 0;

@@ -38,25 +38,34 @@ ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
                                             : own_counters_),
       retry_timer_(runtime.NewTimer([this] { OnRetryTimer(); })),
       deadline_timer_(runtime.NewTimer([this] { OnDeadline(); })),
-      lazy_timer_(runtime.NewTimer([this] { WantTurn(); })),
+      lazy_timer_(runtime.NewTimer([this] { WantToWrite(); })),
       handshake_(options_.nonce_key),
-      turn_(new Turn) {
-  turn_->link = this;
-  turn_->run = [](Deferred& self) {
+      tell_(new Turn(this, &Impl::Tell)),
+      write_(new Turn(this, &Impl::WriteIfUp)) {
+  write_->late = true;
+}
+
+ServerLink::Impl::Turn::Turn(Impl* its_link, void (Impl::*its_method)())
+    : link(its_link), method(its_method) {
+  run = [](Deferred& self) {
     auto& turn = static_cast<Turn&>(self);
     if (turn.link != nullptr) {
       turn.running = true;
-      turn.link->RunTurn();
+      (turn.link->*turn.method)();
       turn.running = false;
     }
     if (turn.link == nullptr && !turn.queued) delete &turn;
   };
 }
 
+void ServerLink::Impl::Turn::Forget() {
+  link = nullptr;
+  if (!queued && !running) delete this;
+}
+
 ServerLink::Impl::~Impl() {
-  turn_->link = nullptr;
-  if (!turn_->queued && !turn_->running) delete turn_;
-  turn_ = nullptr;
+  std::exchange(tell_, nullptr)->Forget();
+  std::exchange(write_, nullptr)->Forget();
   if (state_ == State::kUp) counters_.standing.Subtract();
   EndOpenRequests();
   stream_.reset();
@@ -69,7 +78,7 @@ ServerLink::Impl::~Impl() {
 // --- Requests in, answers out -----------------------------------------------
 
 void ServerLink::Impl::Submit(Request& request) {
-  assert(turn_ != nullptr);
+  assert(tell_ != nullptr);
   ClearAnswer(request);
   const bool waits = state_ == State::kIdle || state_ == State::kUp ||
                      (state_ == State::kConnecting && !failed_before_);
@@ -81,13 +90,13 @@ void ServerLink::Impl::Submit(Request& request) {
   if (request.lazy && state_ == State::kUp) {
     request.deadline = TimePoint::max();
     if (lazy_waiting_++ == 0) lazy_timer_->Start(kLazyDelay);
-    if (lazy_waiting_ == kMaxLazyWaiting) WantTurn();
+    if (lazy_waiting_ == kMaxLazyWaiting) WantToWrite();
     return;
   }
   request.deadline = runtime_.Now() + TimeoutOf(request);
   ArmDeadline(request.deadline);
   if (state_ == State::kIdle) Connect();
-  if (state_ == State::kUp) WantTurn();
+  if (state_ == State::kUp) WantToWrite();
 }
 
 Duration ServerLink::Impl::TimeoutOf(const Request& request) const {
@@ -98,22 +107,24 @@ Duration ServerLink::Impl::TimeoutOf(const Request& request) const {
 void ServerLink::Impl::End(Request& request, Outcome outcome) {
   request.outcome = outcome;
   ended_.Push(request);
-  WantTurn();
+  if (tell_ != nullptr) runtime_.Defer(*tell_);
 }
 
-void ServerLink::Impl::WantTurn() {
-  if (turn_ != nullptr && !turn_->running) runtime_.Defer(*turn_);
-}
-
-void ServerLink::Impl::RunTurn() {
-  const Turn& turn = *turn_;
+void ServerLink::Impl::Tell() {
+  const Turn& turn = *tell_;
   while (!ended_.empty()) {
     Request& request = ended_.Pop();
     request.done(request);
     if (turn.link == nullptr) return;  // it destroyed the link
   }
+}
+
+void ServerLink::Impl::WantToWrite() {
+  if (write_ != nullptr) runtime_.Defer(*write_);
+}
+
+void ServerLink::Impl::WriteIfUp() {
   if (state_ == State::kUp) Write();
-  if (!ended_.empty()) runtime_.Defer(*turn_);
 }
 
 // --- The life of the connection ---------------------------------------------
@@ -176,7 +187,7 @@ void ServerLink::Impl::OnHandshakeEnd() {
   failed_before_ = false;
   failures_in_row_ = 0;
   retry_timer_->Stop();
-  WantTurn();
+  WantToWrite();
 }
 
 void ServerLink::Impl::OnRetryTimer() {

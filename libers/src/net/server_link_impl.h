@@ -31,7 +31,7 @@ class ServerLink::Impl : private StreamHandler {
 
   void Submit(Request& request);
   void Abort(const std::string& reason);
-  void Flush() { WantTurn(); }
+  void Flush() { WantToWrite(); }
 
   // A try after a failure is no promise: nothing waits for it.
   State state() const {
@@ -51,10 +51,14 @@ class ServerLink::Impl : private StreamHandler {
   // What one read may take beyond the value that it is in.
   static constexpr std::size_t kBufferBytes = 16384;
 
-  // On its own on the heap: the runtime may still hold it when the link is
-  // gone.
+  // A call of one of the link's methods by the runtime. On its own on the heap:
+  // the runtime may still hold it when the link is gone.
   struct Turn : Deferred {
-    Impl* link = nullptr;
+    Turn(Impl* link, void (Impl::*method)());
+    void Forget();  // the link goes
+
+    Impl* link;
+    void (Impl::*method)();
     bool running = false;
   };
   // Where a request of the batch ends, in bytes from the batch's start.
@@ -78,8 +82,9 @@ class ServerLink::Impl : private StreamHandler {
   void RestartDeadlines();
   void AwaitConnection();
 
-  void RunTurn();
-  void WantTurn();
+  void Tell();
+  void WriteIfUp();
+  void WantToWrite();
   void Write();
   void FillBatch();
   bool MayLeave(const Request& request) const;
@@ -148,7 +153,9 @@ class ServerLink::Impl : private StreamHandler {
   bool want_write_ = false;
   ReplyParser parser_;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);
-  Turn* turn_;
+  // Null while the link is being destroyed.
+  Turn* tell_;
+  Turn* write_;
 };
 
 }  // namespace ers::net

@@ -66,19 +66,16 @@ std::vector<Address> Resolve(const Endpoint& endpoint, std::string* reason) {
 
 class SocketStream final : public AcceptedStream {
  public:
-  SocketStream(event_base* base, LoopHooks& loop, const Endpoint& endpoint,
+  SocketStream(event_base* base, const Endpoint& endpoint,
                StreamHandler& handler)
       : base_(base),
-        loop_(loop),
         handler_(handler),
         failure_event_(event_new(base, -1, 0, OnFailure, this)),
         addresses_(Resolve(endpoint, &reason_)) {
     ConnectNext();
   }
-  SocketStream(event_base* base, LoopHooks& loop, int socket,
-               StreamHandler& handler)
+  SocketStream(event_base* base, int socket, StreamHandler& handler)
       : base_(base),
-        loop_(loop),
         handler_(handler),
         failure_event_(event_new(base, -1, 0, OnFailure, this)),
         connected_(true),
@@ -110,7 +107,6 @@ class SocketStream final : public AcceptedStream {
   void MakeEvents();
 
   event_base* base_;
-  LoopHooks& loop_;
   StreamHandler& handler_;
   event* failure_event_;
   std::string reason_;
@@ -188,29 +184,23 @@ void SocketStream::OnConnectEnd() {
 
 void SocketStream::OnFailure(int, short, void* self) {
   auto& stream = *static_cast<SocketStream*>(self);
-  LoopHooks& loop = stream.loop_;
   // A copy: the handler destroys the stream.
   const std::string reason = stream.reason_;
   stream.handler_.OnFailed(reason);
-  loop.AfterCallback();
 }
 
 void SocketStream::OnReadEvent(int, short, void* self) {
   auto& stream = *static_cast<SocketStream*>(self);
-  LoopHooks& loop = stream.loop_;
   stream.handler_.OnReadable();
-  loop.AfterCallback();
 }
 
 void SocketStream::OnWriteEvent(int, short, void* self) {
   auto& stream = *static_cast<SocketStream*>(self);
-  LoopHooks& loop = stream.loop_;
   if (stream.connected_) {
     stream.handler_.OnWritable();
   } else {
     stream.OnConnectEnd();
   }
-  loop.AfterCallback();
 }
 
 ssize_t SocketStream::ReadV(const iovec* pieces, int count) {
@@ -251,16 +241,15 @@ void SocketStream::WantRead(bool want) {
 
 }  // namespace
 
-std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, LoopHooks& loop,
-                                            int socket,
+std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, int socket,
                                             StreamHandler& handler) {
-  return std::make_unique<SocketStream>(base, loop, socket, handler);
+  return std::make_unique<SocketStream>(base, socket, handler);
 }
 
-std::unique_ptr<Stream> NewSocketStream(event_base* base, LoopHooks& loop,
+std::unique_ptr<Stream> NewSocketStream(event_base* base,
                                         const Endpoint& endpoint,
                                         StreamHandler& handler) {
-  return std::make_unique<SocketStream>(base, loop, endpoint, handler);
+  return std::make_unique<SocketStream>(base, endpoint, handler);
 }
 
 }  // namespace ers::net

@@ -33,6 +33,8 @@ struct FinalAwaiter {
     auto& promise = handle.promise();
     if (promise.awaited) {
       promise.continuation.resume();  // may destroy `handle`
+    } else if (promise.detached) {
+      handle.destroy();
     } else {
       promise.finished = true;
     }
@@ -44,11 +46,16 @@ struct PromiseBase {
   std::coroutine_handle<> continuation;
   bool finished = false;  // ended before the awaiting coroutine suspended
   bool awaited = false;   // the awaiting coroutine is suspended
+  bool detached = false;  // nobody awaits it
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
   // The project throws nowhere; what a library throws (bad_alloc) ends here.
   [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
 };
+
+struct Nothing {};
+template <typename T>
+using Outcome = std::conditional_t<std::is_void_v<T>, Nothing, T>;
 
 template <typename T>
 struct Promise : PromiseBase {
@@ -77,16 +84,36 @@ class [[nodiscard]] Task {
   using Handle = std::coroutine_handle<promise_type>;
 
   explicit Task(Handle handle) : handle_(handle) {}
-  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task(Task&& other) noexcept
+      : handle_(std::exchange(other.handle_, {})),
+        ready_(std::move(other.ready_)) {}
   Task& operator=(Task&& other) noexcept {
     std::swap(handle_, other.handle_);
+    std::swap(ready_, other.ready_);
     return *this;
   }
   ~Task() {
     if (handle_) handle_.destroy();
   }
 
-  bool await_ready() const noexcept { return false; }
+  // One that has ended, without a coroutine: for what seldom has to wait.
+  static Task Ready(task_internal::Outcome<T> outcome = {}) {
+    Task task((Handle()));
+    task.ready_.emplace(std::move(outcome));
+    return task;
+  }
+
+  // Starts it now, on this thread; it frees itself at its end.
+  void Detach() &&
+    requires std::is_void_v<T>
+  {
+    if (!handle_) return;
+    const Handle handle = std::exchange(handle_, {});
+    handle.promise().detached = true;
+    handle.resume();
+  }
+
+  bool await_ready() const noexcept { return !handle_; }
   bool await_suspend(std::coroutine_handle<> continuation) noexcept {
     auto& promise = handle_.promise();
     promise.continuation = continuation;
@@ -96,12 +123,13 @@ class [[nodiscard]] Task {
   }
   T await_resume() {
     if constexpr (!std::is_void_v<T>) {
-      return std::move(*handle_.promise().value);
+      return handle_ ? std::move(*handle_.promise().value) : std::move(*ready_);
     }
   }
 
  private:
   Handle handle_;
+  std::optional<task_internal::Outcome<T>> ready_;
 };
 
 namespace task_internal {
@@ -128,11 +156,7 @@ struct Detached {
 }  // namespace task_internal
 
 // Starts `task` now, on this thread; it frees itself at its end.
-inline void Spawn(Task<void> task) {
-  [](Task<void> owned) -> task_internal::Detached {
-    co_await std::move(owned);
-  }(std::move(task));
-}
+inline void Spawn(Task<void> task) { std::move(task).Detach(); }
 
 // Runs `task` to its end on the runtime's loop, on the calling thread.
 template <typename T>
@@ -207,6 +231,7 @@ class Turn : private Deferred {
  public:
   explicit Turn(Runtime& runtime) : runtime_(runtime) {
     run = [](Deferred& self) { static_cast<Turn&>(self).waiter_.resume(); };
+    late = true;
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;

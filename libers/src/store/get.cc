@@ -104,9 +104,26 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
   return GetInfoOf(manifest, ReadOutcome());
 }
 
+// A call that fails leaves its value empty, however far it came.
+class EmptyUnlessKept {
+ public:
+  explicit EmptyUnlessKept(Value& value) : value_(value) {}
+  EmptyUnlessKept(const EmptyUnlessKept&) = delete;
+  EmptyUnlessKept& operator=(const EmptyUnlessKept&) = delete;
+  ~EmptyUnlessKept() {
+    if (!kept_) value_.Resize(0);
+  }
+  void Keep() { kept_ = true; }
+
+ private:
+  Value& value_;
+  bool kept_ = false;
+};
+
 Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
                                Range asked, std::uint64_t most, Value& value,
                                StepTimer* steps) {
+  EmptyUnlessKept read(value);
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session, key, steps);
@@ -122,15 +139,17 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       co_return Fail(GetMiss(key));
     }
     session.manifests().Insert(current);
-    if (current->is_inline) co_return FromInline(*current, asked, value);
-    if (current->length > most) {
-      value.Resize(0);
-      co_return GetInfoOf(*current, ReadOutcome());
+    if (current->is_inline) {
+      Result<GetInfo> info = FromInline(*current, asked, value);
+      if (info) read.Keep();
+      co_return info;
     }
+    if (current->length > most) co_return GetInfoOf(*current, ReadOutcome());
     const Result<Range> range = asked.Within(current->length);
     if (!range) co_return Fail(range.error());
     if (attempt->trusted && attempt->read.status.ok()) {
       session.counters().degraded_reads.Add(attempt->read.degraded);
+      read.Keep();
       co_return GetInfoOf(*current, attempt->read);
     }
     // A change may have come between the judge's answer and the blocks'. Blocks
@@ -147,28 +166,19 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
 }  // namespace
 
 Task<Result<GetInfo>> Store::Get(std::string_view key, Value& value) {
-  Result<GetInfo> info =
-      co_await GetBytes(session_, key, Range(), kAnyLength, value, steps_);
-  if (!info) value.Resize(0);
-  co_return info;
+  return GetBytes(session_, key, Range(), kAnyLength, value, steps_);
 }
 
 Task<Result<GetInfo>> Store::GetUpTo(std::string_view key, std::uint64_t most,
                                      Value& value) {
-  Result<GetInfo> info =
-      co_await GetBytes(session_, key, Range(), most, value, steps_);
-  if (!info) value.Resize(0);
-  co_return info;
+  return GetBytes(session_, key, Range(), most, value, steps_);
 }
 
 Task<Result<GetInfo>> Store::GetRange(std::string_view key,
                                       std::uint64_t offset,
                                       std::uint64_t length, Value& value) {
   const Range range{offset, length};
-  Result<GetInfo> info =
-      co_await GetBytes(session_, key, range, kAnyLength, value, steps_);
-  if (!info) value.Resize(0);
-  co_return info;
+  return GetBytes(session_, key, range, kAnyLength, value, steps_);
 }
 
 }  // namespace ers::store

@@ -437,27 +437,43 @@ Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
   return {};
 }
 
-Task<Result<std::shared_ptr<const Manifest>>> HomeChain::FinishReadJudge(
-    JudgeRequest& judge) {
+// What the judge's answer decides: its manifest, or why there can be none. Null
+// where it did not answer under this view, and where it has nothing: others may
+// know more.
+std::optional<Result<HomeChain::Found>> HomeChain::JudgeAnswer(
+    const JudgeRequest& judge) const {
+  const Outcome outcome = judge.request.outcome;
+  if (!Answered(outcome) || judge.view->epoch != session_.view()->epoch) {
+    return std::nullopt;
+  }
+  if (outcome != Outcome::kOk && outcome != Outcome::kMiss) {
+    return Fail(StatusCode::kUnavailable,
+                fmt::format("{}: {}", session_.member_name(judge.member),
+                            judge.request.value));
+  }
+  Result<HomeCopy> copy = Interpret(*judge.view, judge.member, judge.request);
+  if (!copy) return Fail(copy.error());
+  if (!copy->manifest) return std::nullopt;
+  return Alive(*copy->manifest) ? copy->manifest : Found();
+}
+
+Task<Result<HomeChain::Found>> HomeChain::FinishReadJudge(JudgeRequest& judge) {
   const InStep step(steps_, Step::kManifest);
-  using Found = std::shared_ptr<const Manifest>;
+  std::optional<Result<Found>> answer = JudgeAnswer(judge);
+  if (answer) return Task<Result<Found>>::Ready(std::move(*answer));
+  return AskAgain(judge);
+}
+
+Task<Result<HomeChain::Found>> HomeChain::AskAgain(JudgeRequest& judge) {
+  const InStep step(steps_, Step::kManifest);
   for (int i = 0; i < kReadTries && !Expired(); ++i) {
-    const Outcome outcome = judge.request.outcome;
-    if (Answered(outcome) && judge.view->epoch == session_.view()->epoch) {
-      if (outcome == Outcome::kOk || outcome == Outcome::kMiss) {
-        Result<HomeCopy> copy =
-            Interpret(*judge.view, judge.member, judge.request);
-        if (!copy) co_return Fail(copy.error());
-        if (copy->manifest) {
-          co_return Alive(*copy->manifest) ? copy->manifest : Found();
-        }
-        break;  // nothing at the judge: the other homes know more
-      }
-      co_return Fail(StatusCode::kUnavailable,
-                     fmt::format("{}: {}", session_.member_name(judge.member),
-                                 judge.request.value));
+    if (i > 0) {
+      std::optional<Result<Found>> answer = JudgeAnswer(judge);
+      if (answer) co_return std::move(*answer);
     }
-    if (!Answered(outcome)) {
+    const bool answered = Answered(judge.request.outcome);
+    if (answered && judge.view->epoch == session_.view()->epoch) break;
+    if (!answered) {
       Status status = co_await HomeFailed(session_, judge.member);
       if (!status.ok()) co_return Fail(std::move(status));
     }
@@ -468,6 +484,11 @@ Task<Result<std::shared_ptr<const Manifest>>> HomeChain::FinishReadJudge(
     co_await batch;
   }
   if (Planted(PlantedBug::kMissByJudgeAlone)) co_return Found();
+  co_return co_await AskAllHomes();
+}
+
+// Settles them where they differ.
+Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
   Result<HomesRead> read = co_await Collect(/*vivify=*/false);
   if (!read) co_return Fail(read.error());
   const bool nothing = std::all_of(

@@ -108,6 +108,7 @@ class HomeChain {
       JudgeRequest& judge);
 
  private:
+  using Found = std::shared_ptr<const Manifest>;  // null: absent
   struct CasResult {
     net::Outcome outcome = net::Outcome::kNotSent;
     bool view_changed = false;
@@ -116,6 +117,9 @@ class HomeChain {
     std::string error;
   };
 
+  std::optional<Result<Found>> JudgeAnswer(const JudgeRequest& judge) const;
+  net::Task<Result<Found>> AskAgain(JudgeRequest& judge);
+  net::Task<Result<Found>> AskAllHomes();
   Result<Homes> CurrentHomes(const View& view) const;
   Result<HomeCopy> Interpret(const View& view, int member,
                              const net::Request& request) const;

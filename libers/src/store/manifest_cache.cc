@@ -5,6 +5,8 @@
 namespace ers::store {
 
 std::shared_ptr<const Manifest> ManifestCache::Find(std::string_view key) {
+  // One operation asks several times.
+  if (!order_.empty() && order_.front()->key == key) return order_.front();
   const auto place = places_.find(key);
   if (place == places_.end()) return nullptr;
   order_.splice(order_.begin(), order_, place->second);
@@ -13,6 +15,9 @@ std::shared_ptr<const Manifest> ManifestCache::Find(std::string_view key) {
 
 void ManifestCache::Insert(std::shared_ptr<const Manifest> manifest) {
   if (capacity_ == 0) return;
+  if (manifest->is_inline) return Erase(manifest->key);
+  const std::shared_ptr<const Manifest> known = Find(manifest->key);
+  if (known && known->id == manifest->id) return;
   Erase(manifest->key);
   order_.push_front(std::move(manifest));
   places_.emplace(order_.front()->key, order_.begin());

@@ -1,5 +1,6 @@
-// ManifestCache: the manifests last seen, so that a GET can ask for blocks in
-// the same round trip as for the manifest that must confirm them.
+// ManifestCache: the manifests last seen of values in blocks, so that a GET can
+// ask for blocks in the same round trip as for the manifest that must confirm
+// them. A value that rides in its manifest has nothing to ask for beside it.
 #ifndef ERS_STORE_MANIFEST_CACHE_H_
 #define ERS_STORE_MANIFEST_CACHE_H_
 
@@ -22,6 +23,7 @@ class ManifestCache {
 
   // Null where the key is not known.
   std::shared_ptr<const Manifest> Find(std::string_view key);
+  // An inline manifest only ends what was known of its key.
   void Insert(std::shared_ptr<const Manifest> manifest);
   void Erase(std::string_view key);
 

@@ -30,6 +30,19 @@ Session::~Session() {
   runtime_.RunUntil([this] { return detached_ == 0; });
 }
 
+std::shared_ptr<const View> Session::view() const {
+  // The version first: a view that comes in between is met at the next call.
+  const std::uint64_t version = cluster_->keeper.version();
+  if (version != view_version_) {
+    std::shared_ptr<const View> shared = cluster_->keeper.Current();
+    const View* view = shared.get();
+    view_ = std::shared_ptr<const View>(
+        view, [shared = std::move(shared)](const View*) {});
+    view_version_ = version;
+  }
+  return view_;
+}
+
 std::unique_ptr<net::ServerLink> Session::NewLink(
     int member, net::Duration request_timeout) {
   net::LinkOptions options;

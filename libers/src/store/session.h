@@ -41,9 +41,7 @@ class Session final : private net::BootGuard {
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
-  [[nodiscard]] std::shared_ptr<const View> view() const {
-    return cluster_->keeper.Current();
-  }
+  [[nodiscard]] std::shared_ptr<const View> view() const;
   [[nodiscard]] const std::string& member_name(int member) const {
     return names_[member];
   }
@@ -80,6 +78,9 @@ class Session final : private net::BootGuard {
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<net::ServerLink>> links_;
   int detached_ = 0;
+  // The view as of this version. Counts its users apart from other loops'.
+  mutable std::uint64_t view_version_ = 0;
+  mutable std::shared_ptr<const View> view_;
 };
 
 }  // namespace ers::store

@@ -271,6 +271,18 @@ Task<Status> Install(Session& session, const Edit& edit) {
 
 }  // namespace
 
+namespace {
+
+Task<Status> LoadViewFor(Session& session, std::string_view key) {
+  Status status = co_await EnsureView(session, 0);
+  if (status.code() != StatusCode::kNotFound) co_return status;
+  co_return Status(
+      StatusCode::kNotFound,
+      fmt::format("key '{}' holds no object: {}", key, status.message()));
+}
+
+}  // namespace
+
 Task<Status> EnsureView(Session& session, int max_parity) {
   if (session.view()) co_return Status();
   co_await ClaimChange(session);
@@ -302,12 +314,9 @@ Task<Status> EnsureView(Session& session, int max_parity) {
 
 Task<Status> EnsureViewFor(Session& session, std::string_view key) {
   Status status = ValidateKey(key, session.cluster().options.binary_keys);
-  if (!status.ok()) co_return status;
-  status = co_await EnsureView(session, 0);
-  if (status.code() != StatusCode::kNotFound) co_return status;
-  co_return Status(
-      StatusCode::kNotFound,
-      fmt::format("key '{}' holds no object: {}", key, status.message()));
+  const bool known = !status.ok() || session.view();
+  if (known) return Task<Status>::Ready(std::move(status));
+  return LoadViewFor(session, key);
 }
 
 Task<Status> MarkDown(Session& session, int member, std::string reason) {

@@ -124,6 +124,7 @@ void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
     drain_waiter_ = nullptr;
     if (view) {
       view_ = std::move(view);
+      version_.fetch_add(1);
       writes_.resize(view_->members.size());
       stranded_.resize(view_->members.size());
       for (std::size_t i = 0; i < writes_.size(); ++i) {

@@ -9,6 +9,7 @@
 #ifndef ERS_STORE_VIEW_KEEPER_H_
 #define ERS_STORE_VIEW_KEEPER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,9 @@ class ViewKeeper {
 
   // The view in force; null before the first was installed.
   [[nodiscard]] std::shared_ptr<const View> Current() const;
+  // Differs from one view in force to the next: who keeps a copy of one sees by
+  // it, without a lock, that it is still in force.
+  [[nodiscard]] std::uint64_t version() const { return version_.load(); }
 
   // Admits a manifest write to `member` under `epoch`. False: the view has
   // changed or is changing; nothing may be sent.
@@ -60,6 +64,7 @@ class ViewKeeper {
   bool DrainedLocked(int leaving) const;
 
   const std::string state_file_;  // constant after construction
+  std::atomic<std::uint64_t> version_{0};
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<const View> view_;

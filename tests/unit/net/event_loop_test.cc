@@ -268,21 +268,23 @@ TEST_CASE("what is deferred runs once, in order, before the loop waits") {
   CHECK(ran == std::vector<int>{1, 2, 3, 1, 3, 1, 3});
 }
 
-TEST_CASE("deferred work of one callback runs before the next callback") {
+TEST_CASE("what the callbacks of one turn deferred runs behind all of them") {
   const auto loop = NewEventLoop();
   std::vector<int> ran;
-  Note first(ran, 2);
+  Note late(ran, 5);
+  late.late = true;
+  Note first(ran, 3);
   Note second(ran, 4);
+  // It also stays behind what is deferred while others run.
+  first.then = [&] { loop->Defer(second); };
   loop->Post([&] {
     ran.push_back(1);
+    loop->Defer(late);
     loop->Defer(first);
   });
-  loop->Post([&] {
-    ran.push_back(3);
-    loop->Defer(second);
-  });
-  loop->RunUntil([&] { return ran.size() == 4; });
-  CHECK(ran == std::vector<int>{1, 2, 3, 4});
+  loop->Post([&] { ran.push_back(2); });
+  loop->RunUntil([&] { return ran.size() == 5; });
+  CHECK(ran == std::vector<int>{1, 2, 3, 4, 5});
 }
 
 TEST_CASE("what is still deferred at the end of the loop runs") {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "net/deferred_queue.h"
 #include "net/runtime.h"
 
 namespace ers::test {
@@ -61,10 +62,7 @@ class FakeRuntime final : public net::Runtime {
     return std::make_unique<FakeTimer>(*this, std::move(fire));
   }
 
-  void Defer(net::Deferred& deferred) override {
-    if (std::exchange(deferred.queued, true)) return;
-    deferred_.push_back(&deferred);
-  }
+  void Defer(net::Deferred& deferred) override { deferred_.Push(deferred); }
 
   void Post(std::function<void()> task) override {
     posted_.push_back(std::move(task));
@@ -190,26 +188,18 @@ class FakeRuntime final : public net::Runtime {
   };
 
   void RunDeferred() {
-    while (!deferred_.empty()) {
-      net::Deferred& next = *deferred_.front();
-      deferred_.pop_front();
-      next.queued = false;
-      next.run(next);
-    }
+    while (!deferred_.empty()) deferred_.RunNext();
   }
 
   bool StepStreams() {
     bool moved = !posted_.empty();
-    for (const auto& task : std::exchange(posted_, {})) {
-      task();
-      RunDeferred();
-    }
+    for (const auto& task : std::exchange(posted_, {})) task();
     for (FakeStream* stream : std::vector(streams_)) {
       const bool alive =
           std::find(streams_.begin(), streams_.end(), stream) != streams_.end();
       if (alive && stream->Step()) moved = true;
-      RunDeferred();
     }
+    RunDeferred();
     return moved;
   }
 
@@ -230,7 +220,7 @@ class FakeRuntime final : public net::Runtime {
   net::TimePoint now_{std::chrono::hours(1)};
   std::vector<FakeTimer*> timers_;
   std::vector<FakeStream*> streams_;
-  std::deque<net::Deferred*> deferred_;
+  net::DeferredQueue deferred_;
   std::vector<std::function<void()>> posted_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "fake_runtime.h"
 #include "net/server_link.h"
+#include "net/task.h"
 #include "net_calls.h"
 
 namespace ers::net {
@@ -131,6 +132,37 @@ TEST_CASE("requests of one turn leave in one write, answered in order") {
   CHECK(calls[3].outcome == Outcome::kNoMemory);
   CHECK(f.link->counters().requests.Get() == 4 + 1 + 5);
   CHECK(f.link->counters().connections.Get() == 1);
+}
+
+Task<void> SubmitBehind(Latch& latch, ServerLink& link, Request& request) {
+  co_await latch;
+  link.Submit(request);
+}
+
+TEST_CASE("what answers lead to leaves with what was waiting, in one write") {
+  Fixture f;
+  Wire& wire = f.Up();
+  Call first(Verb::kGet, "first");
+  f.link->Submit(first);
+  f.runtime.Settle();
+  wire.received.clear();
+  wire.writes = 0;
+  Call waiting(Verb::kGet, "waiting");
+  Call next(Verb::kGet, "next");
+  Latch answered(f.runtime, 1);
+  first.context = &answered;
+  first.done = [](Request& request) {
+    static_cast<Latch*>(request.context)->CountDown();
+  };
+  Spawn(SubmitBehind(answered, *f.link, next));
+  // In the turn in which the answer is read.
+  f.runtime.Post([&] { f.link->Submit(waiting); });
+  wire.outgoing = "EN\r\n";
+  f.runtime.Settle();
+  CHECK(wire.writes == 1);
+  CHECK(wire.received == "mg waiting v c f t s\r\nmg next v c f t s\r\n");
+  wire.outgoing = "EN\r\nEN\r\n";
+  f.runtime.Settle();
 }
 
 TEST_CASE("counters count bytes at the socket") {

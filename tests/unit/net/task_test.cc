@@ -90,6 +90,44 @@ TEST_CASE("a latch waits for all that were spawned") {
   CHECK(running == 0);
 }
 
+// Counts how many of it there are.
+struct Alive {
+  explicit Alive(int& to) : count(&to) { ++*count; }
+  Alive(const Alive& other) : count(other.count) { ++*count; }
+  Alive& operator=(const Alive&) = delete;
+  ~Alive() { --*count; }
+  int* count;
+};
+
+Task<void> Hold(Alive, Latch& latch) { co_await latch; }
+
+TEST_CASE("a spawned task frees itself, at once or later") {
+  const auto loop = NewEventLoop();
+  int alive = 0;
+  Latch open(*loop);
+  Latch closed(*loop, 1);
+  Spawn(Hold(Alive(alive), open));
+  CHECK(alive == 0);
+  Spawn(Hold(Alive(alive), closed));
+  CHECK(alive == 1);
+  closed.CountDown();
+  loop->RunUntil([&] { return alive == 0; });
+}
+
+Task<std::string> Both(Task<std::string> first, Task<void> second) {
+  co_await std::move(second);
+  co_return co_await std::move(first) + "!";
+}
+
+TEST_CASE("a task may have ended before it began") {
+  const auto loop = NewEventLoop();
+  Task<std::string> ready = Task<std::string>::Ready("ready");
+  Task<std::string> moved = std::move(ready);
+  CHECK(SyncWait(*loop, Both(std::move(moved), Task<void>::Ready())) ==
+        "ready!");
+  Spawn(Task<void>::Ready());
+}
+
 Task<int> UpAgain(Runtime& runtime) {
   Latch latch(runtime, 1);
   int fired = 0;

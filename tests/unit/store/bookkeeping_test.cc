@@ -112,6 +112,11 @@ TEST_CASE("the manifest cache forgets what was longest unused") {
   cache.Erase("a");
   cache.Erase("never there");
   CHECK(cache.Find("a") == nullptr);
+  // A value that became small: nothing is left of its blocks.
+  Manifest small = *Named("c", 3);
+  small.is_inline = true;
+  cache.Insert(std::make_shared<const Manifest>(small));
+  CHECK(cache.Find("c") == nullptr);
 }
 
 TEST_CASE("the manifest cache keeps to its bound") {

@@ -38,8 +38,10 @@ TEST_CASE("writes are admitted under the view in force only") {
   CHECK(keeper.Current() == nullptr);
   CHECK_FALSE(keeper.BeginWrite(1, 0));
   REQUIRE(keeper.BeginChange([] {}));
+  const std::uint64_t version = keeper.version();
   keeper.EndChange(MakeView(1));
   CHECK(keeper.Current()->epoch == 1);
+  CHECK(keeper.version() != version);
   CHECK_FALSE(keeper.BeginWrite(2, 0));
   CHECK(keeper.BeginWrite(1, 0));
   keeper.EndWrite(0);
