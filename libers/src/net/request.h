@@ -47,6 +47,11 @@ enum class Outcome : std::uint8_t {
                  // have been applied, also later
 };
 
+// Did the server say what it came to?
+inline bool Answered(Outcome outcome) {
+  return outcome != Outcome::kNotSent && outcome != Outcome::kLost;
+}
+
 // Filled in by the caller, who keeps it and everything it points to alive and
 // unmoved until `done` was called: exactly once, on the loop thread, never
 // from inside ServerLink::Submit. Reusable from then on: Submit clears the

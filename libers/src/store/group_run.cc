@@ -17,10 +17,6 @@ using layout::BlockId;
 using net::Outcome;
 using net::Task;
 
-bool Answered(Outcome outcome) {
-  return outcome != Outcome::kNotSent && outcome != Outcome::kLost;
-}
-
 iovec Piece(const void* bytes, std::size_t size) {
   return {const_cast<void*>(bytes), size};
 }

@@ -18,11 +18,6 @@ using net::Outcome;
 using net::Task;
 
 constexpr std::int64_t kStubSeconds = 60;
-constexpr int kReadTries = 3;
-
-bool Answered(Outcome outcome) {
-  return outcome != Outcome::kNotSent && outcome != Outcome::kLost;
-}
 
 Replaces ReplacesOf(const View& view, const HomeCopy& judge) {
   return {static_cast<std::uint16_t>(judge.member),
@@ -43,18 +38,6 @@ bool NamesStrangers(const Manifest& manifest, const View& view) {
   return std::any_of(
       manifest.nodes.begin(), manifest.nodes.end(),
       [&view](std::uint16_t node) { return node >= view.members.size(); });
-}
-
-// A home did not answer: it leaves the view, unless its connection only broke
-// and is being made again.
-Task<Status> HomeFailed(Session& session, int member) {
-  const net::ServerLink::State state = session.link(member).state();
-  if (state == net::ServerLink::State::kConnecting ||
-      state == net::ServerLink::State::kUp) {
-    co_return Status();
-  }
-  co_return co_await MarkDown(session, member,
-                              session.link(member).last_error());
 }
 
 // What settling writes everywhere, first to last or last to first.
@@ -114,6 +97,18 @@ bool HomesRead::Agreed() const {
   return std::all_of(copies.begin(), copies.end(), [this](const HomeCopy& c) {
     return c.kind != HomeCopy::Kind::kCorrupt && c.shown() == judge().shown();
   });
+}
+
+// A home did not answer: it leaves the view, unless its connection only broke
+// and is being made again.
+Task<Status> HomeChain::HomeFailed(int member) {
+  const net::ServerLink& link = session_.link(member);
+  const net::ServerLink::State state = link.state();
+  if (state == net::ServerLink::State::kConnecting ||
+      state == net::ServerLink::State::kUp) {
+    return Task<Status>::Ready();
+  }
+  return MarkDown(session_, member, link.last_error());
 }
 
 HomeChain::HomeChain(Session& session, std::string_view key, StepTimer* steps)
@@ -212,7 +207,7 @@ Task<Result<HomesRead>> HomeChain::Collect(bool vivify) {
       const int member = homes->members[i];
       const Outcome outcome = requests[i].outcome;
       if (!Answered(outcome)) {
-        Status status = co_await HomeFailed(session_, member);
+        Status status = co_await HomeFailed(member);
         if (!status.ok()) co_return Fail(std::move(status));
         retry = true;
         continue;
@@ -280,7 +275,7 @@ Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
                                  session_.member_name(home.member), key_));
     }
     if (!result.view_changed && !Answered(result.outcome)) {
-      Status status = co_await HomeFailed(session_, home.member);
+      Status status = co_await HomeFailed(home.member);
       if (!status.ok()) co_return Fail(std::move(status));
     }
     co_return false;
@@ -377,7 +372,7 @@ Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
                              session_.member_name(home.member), result.error))};
     }
     if (!result.view_changed && !Answered(result.outcome)) {
-      Status status = co_await HomeFailed(session_, home.member);
+      Status status = co_await HomeFailed(home.member);
       if (!status.ok()) {
         co_return CommitResult{CommitFate::kNotHappened, std::move(status)};
       }
@@ -424,95 +419,6 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
     co_return result;
   }
   co_return unknown("others changed it meanwhile");
-}
-
-Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
-  judge.view = session_.view();
-  Result<Homes> homes = CurrentHomes(*judge.view);
-  if (!homes) return homes.error();
-  judge.member = homes->judge();
-  judge.request = net::Request();
-  judge.request.verb = net::Verb::kGet;
-  judge.request.key = item_key_;
-  return {};
-}
-
-// What the judge's answer decides: its manifest, or why there can be none. Null
-// where it did not answer under this view, and where it has nothing: others may
-// know more.
-std::optional<Result<HomeChain::Found>> HomeChain::JudgeAnswer(
-    const JudgeRequest& judge) const {
-  const Outcome outcome = judge.request.outcome;
-  if (!Answered(outcome) || judge.view->epoch != session_.view()->epoch) {
-    return std::nullopt;
-  }
-  if (outcome != Outcome::kOk && outcome != Outcome::kMiss) {
-    return Fail(StatusCode::kUnavailable,
-                fmt::format("{}: {}", session_.member_name(judge.member),
-                            judge.request.value));
-  }
-  Result<HomeCopy> copy = Interpret(*judge.view, judge.member, judge.request);
-  if (!copy) return Fail(copy.error());
-  if (!copy->manifest) return std::nullopt;
-  return Alive(*copy->manifest) ? copy->manifest : Found();
-}
-
-Task<Result<HomeChain::Found>> HomeChain::FinishReadJudge(JudgeRequest& judge) {
-  const InStep step(steps_, Step::kManifest);
-  std::optional<Result<Found>> answer = JudgeAnswer(judge);
-  if (answer) return Task<Result<Found>>::Ready(std::move(*answer));
-  return AskAgain(judge);
-}
-
-Task<Result<HomeChain::Found>> HomeChain::AskAgain(JudgeRequest& judge) {
-  const InStep step(steps_, Step::kManifest);
-  for (int i = 0; i < kReadTries && !Expired(); ++i) {
-    if (i > 0) {
-      std::optional<Result<Found>> answer = JudgeAnswer(judge);
-      if (answer) co_return std::move(*answer);
-    }
-    const bool answered = Answered(judge.request.outcome);
-    if (answered && judge.view->epoch == session_.view()->epoch) break;
-    if (!answered) {
-      Status status = co_await HomeFailed(session_, judge.member);
-      if (!status.ok()) co_return Fail(std::move(status));
-    }
-    Status status = BeginReadJudge(judge);
-    if (!status.ok()) co_return Fail(std::move(status));
-    Batch batch(session_.runtime());
-    batch.Submit(session_.link(judge.member), judge.request);
-    co_await batch;
-  }
-  if (Planted(PlantedBug::kMissByJudgeAlone)) co_return Found();
-  co_return co_await AskAllHomes();
-}
-
-// Settles them where they differ.
-Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
-  Result<HomesRead> read = co_await Collect(/*vivify=*/false);
-  if (!read) co_return Fail(read.error());
-  const bool nothing = std::all_of(
-      read->copies.begin(), read->copies.end(), [](const HomeCopy& copy) {
-        return copy.kind == HomeCopy::Kind::kAbsent;
-      });
-  if (nothing) co_return Found();
-  if (!read->Agreed()) {
-    read = co_await Settle();
-    if (!read) co_return Fail(read.error());
-  }
-  const Found& manifest = read->judge().manifest;
-  co_return manifest&& Alive(*manifest) ? manifest : Found();
-}
-
-Task<Result<std::shared_ptr<const Manifest>>> HomeChain::ReadJudge() {
-  const InStep step(steps_, Step::kManifest);
-  JudgeRequest judge;
-  Status status = BeginReadJudge(judge);
-  if (!status.ok()) co_return Fail(std::move(status));
-  Batch batch(session_.runtime());
-  batch.Submit(session_.link(judge.member), judge.request);
-  co_await batch;
-  co_return co_await FinishReadJudge(judge);
 }
 
 }  // namespace ers::store

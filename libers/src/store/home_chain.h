@@ -117,6 +117,8 @@ class HomeChain {
     std::string error;
   };
 
+  static constexpr int kReadTries = 3;
+  net::Task<Status> HomeFailed(int member);
   std::optional<Result<Found>> JudgeAnswer(const JudgeRequest& judge) const;
   net::Task<Result<Found>> AskAgain(JudgeRequest& judge);
   net::Task<Result<Found>> AskAllHomes();

@@ -1,0 +1,106 @@
+// How a home chain reads the judge's copy alone, and asks on where that does
+// not answer or shows nothing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "store/batch.h"
+#include "store/home_chain.h"
+#include "store/planted_bug.h"
+
+namespace ers::store {
+
+using net::Outcome;
+using net::Task;
+
+Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
+  judge.view = session_.view();
+  Result<Homes> homes = CurrentHomes(*judge.view);
+  if (!homes) return homes.error();
+  judge.member = homes->judge();
+  judge.request = net::Request();
+  judge.request.verb = net::Verb::kGet;
+  judge.request.key = item_key_;
+  return {};
+}
+
+// What the judge's answer decides: its manifest, or why there can be none. Null
+// where it did not answer under this view, and where it has nothing: others may
+// know more.
+std::optional<Result<HomeChain::Found>> HomeChain::JudgeAnswer(
+    const JudgeRequest& judge) const {
+  const Outcome outcome = judge.request.outcome;
+  if (!Answered(outcome) || judge.view->epoch != session_.view()->epoch) {
+    return std::nullopt;
+  }
+  if (outcome != Outcome::kOk && outcome != Outcome::kMiss) {
+    return Fail(StatusCode::kUnavailable,
+                fmt::format("{}: {}", session_.member_name(judge.member),
+                            judge.request.value));
+  }
+  Result<HomeCopy> copy = Interpret(*judge.view, judge.member, judge.request);
+  if (!copy) return Fail(copy.error());
+  if (!copy->manifest) return std::nullopt;
+  return Alive(*copy->manifest) ? copy->manifest : Found();
+}
+
+Task<Result<HomeChain::Found>> HomeChain::FinishReadJudge(JudgeRequest& judge) {
+  const InStep step(steps_, Step::kManifest);
+  std::optional<Result<Found>> answer = JudgeAnswer(judge);
+  if (answer) return Task<Result<Found>>::Ready(std::move(*answer));
+  return AskAgain(judge);
+}
+
+Task<Result<HomeChain::Found>> HomeChain::AskAgain(JudgeRequest& judge) {
+  const InStep step(steps_, Step::kManifest);
+  for (int i = 0; i < kReadTries && !Expired(); ++i) {
+    if (i > 0) {
+      std::optional<Result<Found>> answer = JudgeAnswer(judge);
+      if (answer) co_return std::move(*answer);
+    }
+    const bool answered = Answered(judge.request.outcome);
+    if (answered && judge.view->epoch == session_.view()->epoch) break;
+    if (!answered) {
+      Status status = co_await HomeFailed(judge.member);
+      if (!status.ok()) co_return Fail(std::move(status));
+    }
+    Status status = BeginReadJudge(judge);
+    if (!status.ok()) co_return Fail(std::move(status));
+    Batch batch(session_.runtime());
+    batch.Submit(session_.link(judge.member), judge.request);
+    co_await batch;
+  }
+  if (Planted(PlantedBug::kMissByJudgeAlone)) co_return Found();
+  co_return co_await AskAllHomes();
+}
+
+// Settles them where they differ.
+Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
+  Result<HomesRead> read = co_await Collect(/*vivify=*/false);
+  if (!read) co_return Fail(read.error());
+  const bool nothing = std::all_of(
+      read->copies.begin(), read->copies.end(), [](const HomeCopy& copy) {
+        return copy.kind == HomeCopy::Kind::kAbsent;
+      });
+  if (nothing) co_return Found();
+  if (!read->Agreed()) {
+    read = co_await Settle();
+    if (!read) co_return Fail(read.error());
+  }
+  const Found& manifest = read->judge().manifest;
+  co_return manifest&& Alive(*manifest) ? manifest : Found();
+}
+
+Task<Result<std::shared_ptr<const Manifest>>> HomeChain::ReadJudge() {
+  const InStep step(steps_, Step::kManifest);
+  JudgeRequest judge;
+  Status status = BeginReadJudge(judge);
+  if (!status.ok()) co_return Fail(std::move(status));
+  Batch batch(session_.runtime());
+  batch.Submit(session_.link(judge.member), judge.request);
+  co_await batch;
+  co_return co_await FinishReadJudge(judge);
+}
+
+}  // namespace ers::store
