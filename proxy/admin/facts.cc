@@ -13,6 +13,8 @@ std::string StatusText(const Facts& facts) {
   root["threads"] = facts.threads;
   root["connections"] = facts.connections;
   root["max_connections"] = facts.max_connections;
+  root["memory_in_flight_bytes"] = facts.memory_bytes;
+  root["max_memory_in_flight_bytes"] = facts.memory_limit_bytes;
   root["listeners"] = facts.listeners;
   root["servers"] = nlohmann::ordered_json::array();
   for (const Facts::Server& server : facts.servers) {

@@ -29,6 +29,8 @@ struct Facts {
   int connections = 0;
   int max_connections = 0;
   int threads = 0;
+  std::uint64_t memory_bytes = 0;  // in flight
+  std::uint64_t memory_limit_bytes = 0;
   std::vector<std::string> listeners;
   std::vector<Server> servers;
   Totals totals;  // with links for as many servers

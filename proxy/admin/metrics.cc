@@ -100,6 +100,8 @@ std::string MetricsText(const Facts& facts) {
          static_cast<std::uint64_t>(facts.connections), writer);
   AddOne(Metric::kConnectionsLimit,
          static_cast<std::uint64_t>(facts.max_connections), writer);
+  AddOne(Metric::kMemory, facts.memory_bytes, writer);
+  AddOne(Metric::kMemoryLimit, facts.memory_limit_bytes, writer);
   AddOne(Metric::kUptime, facts.uptime_s, writer);
   AddServers(facts, writer);
   AddStore(facts.totals, writer);

@@ -37,6 +37,8 @@ Status Override(const Arguments& arguments, ServerOptions& options) {
       "limits.max_connections", "--max-connections");
   set(arguments.max_value_bytes, options.max_value_bytes,
       "limits.max_value_bytes", "--max-value");
+  set(arguments.memory_in_flight_bytes, options.memory_in_flight_bytes,
+      "limits.memory_in_flight_bytes", "--memory-in-flight");
   set(arguments.admin, options.admin, "admin", "--admin");
   set(arguments.log_level, options.log_level, "log.level", "--log-level");
   if (arguments.log_format) {
@@ -103,6 +105,11 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
   app.add_option("--max-value", arguments.max_value_bytes,
                  "Longer ones are refused (default: 268435456)")
       ->check(CLI::Range(std::uint64_t{1}, kMaxValueBytes))
+      ->type_name("BYTES");
+  app.add_option("--memory-in-flight", arguments.memory_in_flight_bytes,
+                 "What requests under way may hold of values, together "
+                 "(default: 1073741824)")
+      ->check(CLI::Range(std::uint64_t{1}, kMaxMemoryInFlight))
       ->type_name("BYTES");
   app.add_option("--admin", arguments.admin,
                  "host:port of HTTP for /healthz, /status and /metrics; :port "

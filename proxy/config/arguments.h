@@ -26,6 +26,7 @@ struct Arguments {
   std::optional<int> threads;
   std::optional<int> max_connections;
   std::optional<std::uint64_t> max_value_bytes;
+  std::optional<std::uint64_t> memory_in_flight_bytes;
   std::optional<std::string> log_level;
   std::optional<std::string> log_format;
   std::optional<std::string> admin;

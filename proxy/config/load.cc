@@ -256,6 +256,11 @@ constexpr Key<ServerOptions> kLimitKeys[] = {
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxValueBytes, options.max_value_bytes);
      }},
+    {"memory_in_flight_bytes",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 1, kMaxMemoryInFlight,
+                         options.memory_in_flight_bytes);
+     }},
 };
 
 Status ReadLogLevel(const YamlValue& value, ServerOptions& options) {

@@ -11,6 +11,8 @@
 namespace ers::proxy {
 namespace {
 
+constexpr std::uint64_t kDefaultMemoryInFlight = std::uint64_t{1} << 30;
+
 Status RefuseAt(std::string_view place, std::string_view why) {
   return {StatusCode::kInvalidArgument, fmt::format("{}: {}", place, why)};
 }
@@ -48,6 +50,22 @@ Status CheckListen(const ServerOptions& options) {
     }
   }
   return {};
+}
+
+// A third of a thread's share is kept for requests that must end, a third is
+// the most that clients may hold up.
+Status CheckMemory(ServerOptions& options) {
+  const std::uint64_t least =
+      3 * MemoryReserve(options) * static_cast<std::uint64_t>(options.threads);
+  if (options.memory_in_flight_bytes == 0) {
+    options.memory_in_flight_bytes = std::max(kDefaultMemoryInFlight, least);
+  }
+  if (options.memory_in_flight_bytes >= least) return {};
+  return RefuseAt(
+      options.PlaceOf("limits.memory_in_flight_bytes"),
+      fmt::format("{}: with {} threads and these schemes it must be at least "
+                  "{}; or lower threads",
+                  options.memory_in_flight_bytes, options.threads, least));
 }
 
 // "b:1,a:1" and "a:1,b:1" are the same servers.
@@ -101,8 +119,23 @@ std::string ServerOptions::PlaceOf(std::string_view setting) const {
   return fmt::format("{}: {}", config_file, setting);
 }
 
+std::uint64_t MemoryReserve(const ServerOptions& options) {
+  const auto need = [](const Scheme& scheme) {
+    const auto k = static_cast<std::uint64_t>(scheme.k);
+    const auto m = static_cast<std::uint64_t>(scheme.m);
+    return kMaxGroupBytes + (kMaxGroupBytes * m + k - 1) / k;
+  };
+  std::uint64_t most =
+      std::max(2 * kMaxGroupBytes, need(options.client.scheme));
+  for (const Rule& rule : options.rules->list) {
+    if (rule.scheme) most = std::max(most, need(*rule.scheme));
+  }
+  return most;
+}
+
 Status CompleteOptions(ServerOptions& options) {
   Status status = CheckListen(options);
+  if (status.ok()) status = CheckMemory(options);
   if (!status.ok()) return status;
   if (!options.admin.empty()) {
     const Result<std::string> admin = AdminAddress(options.admin);

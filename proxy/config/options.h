@@ -17,6 +17,7 @@ namespace ers::proxy {
 inline constexpr int kMaxThreads = 256;
 inline constexpr int kMaxConnections = 1 << 20;
 inline constexpr int kMaxParity = 254;
+inline constexpr std::uint64_t kMaxMemoryInFlight = std::uint64_t{1} << 50;
 
 enum class LogFormat : std::uint8_t { kText, kJson };
 inline constexpr std::string_view kLogFormats[] = {"text", "json"};
@@ -34,8 +35,11 @@ struct ServerOptions {
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads
-  std::string admin;            // where HTTP is served; empty: nowhere
-  std::string port_file;        // gets the names of the listeners; empty: none
+  // What requests under way may hold of values, all together. 0: 1 GiB, or
+  // the least that is possible where that is more.
+  std::uint64_t memory_in_flight_bytes = 0;
+  std::string admin;      // where HTTP is served; empty: nowhere
+  std::string port_file;  // gets the names of the listeners; empty: none
   std::string log_level = "info";  // one of kLogLevels
   LogFormat log_format = LogFormat::kText;
 
@@ -48,8 +52,13 @@ struct ServerOptions {
   [[nodiscard]] std::string PlaceOf(std::string_view setting) const;
 };
 
+// What one request may need at most, in bytes, to end what it has begun: a
+// group of a long value with its parity, or two groups.
+std::uint64_t MemoryReserve(const ServerOptions& options);
+
 // Checks what one setting alone does not show, and fills in what follows from
-// others: max_parity, where it is 0, becomes the largest m of all schemes.
+// others: max_parity, where it is 0, becomes the largest m of all schemes, and
+// memory_in_flight_bytes its default.
 // kInvalidArgument: the message begins with the place at fault.
 Status CompleteOptions(ServerOptions& options);
 

@@ -36,7 +36,29 @@ std::uint64_t Apply(const Request& request, std::uint64_t number) {
 
 }  // namespace
 
-Task<Done> Engine::Arithmetic(const Request& request) {
+// Takes memory for the old value, and the new one twice: it is staged from one
+// of them. A value that is longer than it was taken for is taken for again.
+Task<Result<ObjectInfo>> Engine::RewriteShort(
+    const Request& request, store::Memory& memory,
+    const store::Store::Rewriter& rewriter) {
+  std::uint64_t longest = inline_most_;
+  for (;;) {
+    const std::uint64_t expected = longest;
+    const Status room = co_await memory.Take(3 * expected);
+    if (!room.ok()) co_return Fail(room);
+    const auto may_read = [&longest](const ObjectInfo& info) {
+      if (info.length <= longest) return Status();
+      longest = info.length;
+      return Status(StatusCode::kTooLarge, "more than was expected");
+    };
+    Result<ObjectInfo> info =
+        co_await store_.Rewrite(request.key, rewriter, may_read);
+    memory.Give(3 * expected);
+    if (longest == expected) co_return info;
+  }
+}
+
+Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
   const Counter hits =
       request.decrement ? Counter::kDecrHits : Counter::kIncrHits;
   const Counter misses =
@@ -64,7 +86,8 @@ Task<Done> Engine::Arithmetic(const Request& request) {
     }
     return rewritten;
   };
-  const Result<ObjectInfo> info = co_await store_.Rewrite(request.key, change);
+  const Result<ObjectInfo> info =
+      co_await RewriteShort(request, memory, change);
   if (info) {
     counters_.Add(hits);
     Done done;
@@ -74,7 +97,7 @@ Task<Done> Engine::Arithmetic(const Request& request) {
   }
   if (info.error().code() == StatusCode::kNotFound) {
     counters_.Add(misses);
-    if (request.vivify) co_return co_await CreateNumber(request);
+    if (request.vivify) co_return co_await CreateNumber(request, memory);
   }
   Done done = Failed(info.error());
   if (not_a_number && done.reply.outcome == Outcome::kClientError) {
@@ -84,7 +107,7 @@ Task<Done> Engine::Arithmetic(const Request& request) {
 }
 
 // A rival may create it first: then there is something to add to.
-Task<Done> Engine::CreateNumber(const Request& request) {
+Task<Done> Engine::CreateNumber(const Request& request, store::Memory& memory) {
   const std::string text = std::to_string(request.initial);
   store::MemoryContent content(std::as_bytes(std::span(text)));
   PutOptions options;
@@ -97,7 +120,7 @@ Task<Done> Engine::CreateNumber(const Request& request) {
       co_await store_.PutContent(request.key, content, options, terms);
   if (!created) {
     if (created.error().code() == StatusCode::kConflict) {
-      co_return co_await Arithmetic(request);
+      co_return co_await Arithmetic(request, memory);
     }
     co_return Failed(created.error());
   }

@@ -53,6 +53,21 @@ std::int64_t Engine::ExpiryOf(const Request& request) const {
   return proxy::ExpiryOf(request.exptime.value_or(0), Now());
 }
 
+void Engine::SetRules(std::shared_ptr<const Rules> rules) {
+  rules_ = std::move(rules);
+  inline_most_ = limits_.inline_below;
+  for (const Rule& rule : rules_->list) {
+    inline_most_ =
+        std::max<std::uint64_t>(inline_most_, rule.inline_below.value_or(0));
+  }
+}
+
+Scheme Engine::SchemeOf(const Request& request) const {
+  const Rule* rule =
+      rules_->Match(request.key, request.value_bytes, request.client_flags);
+  return rule != nullptr && rule->scheme ? *rule->scheme : limits_.scheme;
+}
+
 void Engine::ApplyRules(const Request& request, std::uint64_t value_bytes,
                         PutOptions& options, store::PutTerms& terms) const {
   const Rule* rule =
@@ -85,7 +100,7 @@ Task<Status> Engine::TouchRead(const Request& request, ItemInfo* item) {
 }
 
 // A miss that leaves an empty item behind, which this client is to fill.
-Task<Gotten> Engine::Vivify(const Request& request) {
+Task<Gotten> Engine::Vivify(const Request& request, store::Memory& memory) {
   Gotten gotten;
   store::MemoryContent nothing({});
   PutOptions options;
@@ -99,7 +114,7 @@ Task<Gotten> Engine::Vivify(const Request& request) {
   if (!made) {
     // A rival made it first: then there is something to get.
     if (made.error().code() == StatusCode::kConflict) {
-      co_return co_await Get(request);
+      co_return co_await Get(request, memory);
     }
     gotten.done = Failed(made.error());
     co_return gotten;
@@ -153,7 +168,42 @@ Task<Gotten> Engine::GetPlain(const Request& request) {
   co_return gotten;
 }
 
-Task<Gotten> Engine::Get(const Request& request) {
+// How long the value is, as far as is known: to be looked at again.
+Task<Result<std::uint64_t>> Engine::LengthOf(const Request& request) {
+  const auto known = session_.manifests().Find(request.key);
+  if (known) co_return known->length;
+  Value none;
+  const Result<GetInfo> info = co_await store_.GetUpTo(request.key, 0, none);
+  if (!info) co_return Fail(info.error());
+  co_return info->length;
+}
+
+// The value, where it is short; memory is taken for what comes.
+Task<Result<GetInfo>> Engine::Read(const Request& request,
+                                   store::Memory& memory, Value& value) {
+  if (!request.want_value) {
+    co_return co_await store_.GetUpTo(request.key, 0, value);
+  }
+  const auto known = session_.manifests().Find(request.key);
+  std::uint64_t most = known && !known->is_inline ? known->length : 0;
+  most = std::min(std::max(most, inline_most_), limits_.whole_below);
+  for (;;) {
+    // Beside the value the blocks of its parity are read where one is lost.
+    const std::uint64_t taken = 2 * std::max(most, inline_most_);
+    if (!memory.TryTake(taken)) {
+      Status room = co_await memory.Take(taken);
+      if (!room.ok()) co_return Fail(std::move(room));
+    }
+    Result<GetInfo> info = co_await store_.GetUpTo(request.key, most, value);
+    memory.Give(taken - std::min<std::uint64_t>(taken, value.size()));
+    const bool longer =
+        info && info->length > most && info->length <= limits_.whole_below;
+    if (!longer || value.size() > 0) co_return info;
+    most = limits_.whole_below;
+  }
+}
+
+Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   Gotten gotten;
   counters_.Add(Counter::kCmdGet);
   const std::shared_ptr<const store::Manifest> known =
@@ -165,13 +215,11 @@ Task<Gotten> Engine::Get(const Request& request) {
     gotten.long_value = true;
     co_return gotten;
   }
-  const std::uint64_t most = request.want_value ? limits_.whole_below : 0;
-  const Result<GetInfo> info =
-      co_await store_.GetUpTo(request.key, most, gotten.value);
+  const Result<GetInfo> info = co_await Read(request, memory, gotten.value);
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
       counters_.Add(Counter::kGetMisses);
-      if (request.vivify) co_return co_await Vivify(request);
+      if (request.vivify) co_return co_await Vivify(request, memory);
     }
     if (info.error().code() == StatusCode::kNotManaged) {
       co_return co_await GetPlain(request);
@@ -199,13 +247,16 @@ Task<Gotten> Engine::Get(const Request& request) {
 
 Task<Status> Engine::Stream(const Request& request,
                             const std::function<void(const ItemInfo&)>& begin,
-                            const store::AsyncSink& sink) {
+                            const store::AsyncSink& sink,
+                            store::Memory& memory) {
+  store::StreamWindow window = limits_.window;
+  window.memory = &memory;
   const store::StreamBegin first = [&](const GetInfo& info) {
     counters_.Add(Counter::kGetHits);
     begin(ItemOf(info));
   };
   const Result<GetInfo> info =
-      co_await store_.Stream(request.key, limits_.window, first, sink);
+      co_await store_.Stream(request.key, window, first, sink);
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
       counters_.Add(Counter::kGetMisses);
@@ -215,11 +266,12 @@ Task<Status> Engine::Stream(const Request& request,
   co_return Status();
 }
 
-Task<Done> Engine::Store(const Request& request, store::Content& content) {
+Task<Done> Engine::Store(const Request& request, store::Content& content,
+                         store::Memory& memory) {
   counters_.Add(Counter::kCmdSet);
   if (request.mode == StoreMode::kAppend ||
       request.mode == StoreMode::kPrepend) {
-    co_return co_await Extend(request, content);
+    co_return co_await Extend(request, content, memory);
   }
   PutOptions options;
   options.client_flags = request.client_flags;
@@ -270,18 +322,18 @@ Task<Done> Engine::Update(const Request& request,
   co_return done;
 }
 
-Task<Done> Engine::Change(const Request& request) {
+Task<Done> Engine::Change(const Request& request, store::Memory& memory) {
   switch (request.verb) {
     case Verb::kDelete:
       co_return co_await Delete(request);
     case Verb::kArithmetic:
-      co_return co_await Arithmetic(request);
+      co_return co_await Arithmetic(request, memory);
     case Verb::kTouch:
       co_return co_await Touch(request);
     case Verb::kFlush:
       co_return co_await Flush(request);
     case Verb::kTransition:
-      co_return co_await Transition(request);
+      co_return co_await Transition(request, memory);
     case Verb::kInspect:
       co_return co_await Inspect(request);
     case Verb::kDebug:

@@ -16,6 +16,7 @@
 #include "protocol/request.h"
 #include "server/counters.h"
 #include "store/content.h"
+#include "store/memory.h"
 #include "store/session.h"
 #include "store/store.h"
 
@@ -41,6 +42,9 @@ struct EngineLimits {
   store::StreamWindow window{256 << 10, 4};
   // Of values that append and prepend make.
   std::uint64_t max_value_bytes = kMaxValueBytes;
+  // Of stores that no rule is for.
+  Scheme scheme;
+  std::size_t inline_below = 0;
 };
 
 // One per worker; any number of calls at a time. Requests outlive their calls.
@@ -49,29 +53,34 @@ class Engine {
  public:
   Engine(store::Session& session, store::Store& store, Counters& counters,
          const EngineLimits& limits = {})
-      : session_(session),
-        store_(store),
-        counters_(counters),
-        limits_(limits) {}
+      : session_(session), store_(store), counters_(counters), limits_(limits) {
+    SetRules(std::make_shared<const Rules>());
+  }
   // The same, on another store.
   Engine(const Engine& engine, store::Store& store)
       : session_(engine.session_),
         store_(store),
         counters_(engine.counters_),
-        limits_(engine.limits_),
-        rules_(engine.rules_) {}
+        limits_(engine.limits_) {
+    SetRules(engine.rules_);
+  }
   [[nodiscard]] const store::Store& store() const { return store_; }
 
-  net::Task<Gotten> Get(const Request& request);
+  // `memory`, here and below, is asked for what the call holds, and the call
+  // gives back what it holds no more: all but what is handed out.
+  net::Task<Gotten> Get(const Request& request, store::Memory& memory);
   // The value of a hit that was too long. `begin` is called before the first
   // byte; a failure after it means that the stream must not be ended as if it
   // were whole.
   net::Task<Status> Stream(const Request& request,
                            const std::function<void(const ItemInfo&)>& begin,
-                           const store::AsyncSink& sink);
-  net::Task<Done> Store(const Request& request, store::Content& content);
+                           const store::AsyncSink& sink, store::Memory& memory);
+  // The content's own memory is the caller's to ask for, but not an extension's
+  // (append, prepend).
+  net::Task<Done> Store(const Request& request, store::Content& content,
+                        store::Memory& memory);
   // kDelete, kArithmetic, kTouch, kFlush, kTransition, kInspect, kDebug.
-  net::Task<Done> Change(const Request& request);
+  net::Task<Done> Change(const Request& request, store::Memory& memory);
   net::Task<Done> Update(const Request& request,
                          std::span<const std::byte> bytes);
   // Calls `visit` for each object of a kList; false ends the list.
@@ -79,30 +88,38 @@ class Engine {
       const Request& request,
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
 
-  [[nodiscard]] const EngineLimits& limits() const { return limits_; }
+  // How a value that begins to be stored now would be coded.
+  [[nodiscard]] Scheme SchemeOf(const Request& request) const;
   // Of stores that begin from now on.
-  void SetRules(std::shared_ptr<const Rules> rules) {
-    rules_ = std::move(rules);
-  }
+  void SetRules(std::shared_ptr<const Rules> rules);
+
+  // Counts it, too.
+  Done Failed(const Status& status);
 
  private:
-  net::Task<Done> Extend(const Request& request, store::Content& content);
+  net::Task<Done> Extend(const Request& request, store::Content& content,
+                         store::Memory& memory);
+  net::Task<Result<std::uint64_t>> LengthOf(const Request& request);
+  net::Task<Result<GetInfo>> Read(const Request& request, store::Memory& memory,
+                                  Value& value);
   net::Task<Done> Delete(const Request& request);
-  net::Task<Done> Arithmetic(const Request& request);
-  net::Task<Done> CreateNumber(const Request& request);
+  net::Task<Done> Arithmetic(const Request& request, store::Memory& memory);
+  net::Task<Result<ObjectInfo>> RewriteShort(
+      const Request& request, store::Memory& memory,
+      const store::Store::Rewriter& rewriter);
+  net::Task<Done> CreateNumber(const Request& request, store::Memory& memory);
   net::Task<Done> Touch(const Request& request);
   net::Task<Done> Flush(const Request& request);
-  net::Task<Done> Transition(const Request& request);
+  net::Task<Done> Transition(const Request& request, store::Memory& memory);
   net::Task<Done> Inspect(const Request& request);
   net::Task<Done> Debug(const Request& request);
   net::Task<Status> TouchRead(const Request& request, ItemInfo* item);
   net::Task<Gotten> GetPlain(const Request& request);
-  net::Task<Gotten> Vivify(const Request& request);
+  net::Task<Gotten> Vivify(const Request& request, store::Memory& memory);
   net::Task<void> Judge(const Request& request, const ObjectInfo& info,
                         ItemInfo* item);
   net::Task<Status> Invalidate(const Request& request);
 
-  Done Failed(const Status& status);
   [[nodiscard]] std::int64_t Now() const;
   [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
   void ApplyRules(const Request& request, std::uint64_t value_bytes,
@@ -113,7 +130,9 @@ class Engine {
   store::Store& store_;
   Counters& counters_;
   const EngineLimits limits_;
-  std::shared_ptr<const Rules> rules_ = std::make_shared<const Rules>();
+  std::shared_ptr<const Rules> rules_;
+  // No longer value comes with its manifest.
+  std::uint64_t inline_most_ = 0;
 };
 
 }  // namespace ers::proxy

@@ -1,6 +1,7 @@
 // The commands of the line "ers": transition, stat and list.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/engine.h"
@@ -15,10 +16,16 @@ std::string Number(std::uint64_t number) { return fmt::format("{}", number); }
 
 }  // namespace
 
-Task<Done> Engine::Transition(const Request& request) {
+Task<Done> Engine::Transition(const Request& request, store::Memory& memory) {
   const Result<TransitionTarget> target =
       ParseTransitionTarget(request.argument);
   if (!target) co_return Failed(target.error());
+  // Two groups at a time are under way.
+  const Result<std::uint64_t> length = co_await LengthOf(request);
+  if (!length) co_return Failed(length.error());
+  const Status room =
+      co_await memory.Take(2 * std::min(*length, kMaxGroupBytes));
+  if (!room.ok()) co_return Failed(room);
   const Result<TransitionInfo> info = co_await store_.Transition(
       request.key, *target, TransitionVariant::kOptimal);
   if (!info) co_return Failed(info.error());

@@ -21,6 +21,8 @@ constexpr std::size_t kMaxSpareBuffers = 64;
 constexpr std::size_t kMaxSlots = 64;
 // Longer values go to the store as they come, and nothing beside them.
 constexpr std::uint64_t kSmallValue = 64 << 10;
+// Who has sent so much ahead is not who is waited for.
+constexpr std::uint64_t kEnoughUnread = 64 << 10;
 
 bool Writes(const Request& request) {
   return request.verb != Verb::kGet || request.exptime || request.vivify ||
@@ -52,6 +54,8 @@ Connection::Connection(ConnectionHost& host, int socket,
       on_end_(std::move(on_end)),
       stream_(host.loop.Adopt(socket, *this)),
       reader_(host.limits),
+      account_{host.memory},
+      unsent_(account_, Pace::kServers),
       serve_waiter_(host.loop),
       stream_waiter_(host.loop) {
   run = [](Deferred& self) { static_cast<Connection&>(self).Flush(); };
@@ -111,6 +115,7 @@ Task<bool> Connection::ReadMore() {
       if (got > 0) {
         const auto count = static_cast<std::size_t>(got);
         if (count < kBufferBytes) readable_ = false;
+        moved_ += count;
         host_.counters.Add(Counter::kBytesRead, count);
         input_ = {buffer_.get(), count};
         input_read_ = host_.loop.Now();
@@ -147,11 +152,14 @@ void Connection::Flush() {
   const std::size_t before = output_.bytes();
   const Output::Written written = output_.WriteTo(*stream_);
   host_.counters.Add(Counter::kBytesWritten, before - output_.bytes());
+  moved_ += before - output_.bytes();
+  unsent_.KeepAtMost(output_.bytes());
   if (written == Output::Written::kBroken) return Break();
   const bool want = written == Output::Written::kSome;
   if (want != want_write_) {
     want_write_ = want;
     stream_->WantWrite(want);
+    unsent_.SetPace(want ? Pace::kClient : Pace::kServers);
   }
   serve_waiter_.Wake();
   stream_waiter_.Wake();
@@ -161,6 +169,8 @@ void Connection::Flush() {
 void Connection::Break() {
   stream_.reset();
   closing_ = true;
+  output_ = Output();
+  unsent_.KeepAtMost(0);
   serve_waiter_.Wake();
   stream_waiter_.Wake();
   for (const auto& slot : slots_) {
@@ -175,6 +185,27 @@ void Connection::MaybeEnd() {
   if (stream_ && output_.bytes() > 0) return;
   ended_ = true;
   on_end_(*this);
+}
+
+std::optional<double> Connection::RateOfClient(net::TimePoint now,
+                                               net::TimePoint since) {
+  if (!stream_ || account_.held == 0) {
+    looked_ = net::TimePoint();
+    return std::nullopt;
+  }
+  const std::size_t unread = input_.size() + stream_->Unread();
+  const bool clients_turn =
+      want_write_ ||
+      (incoming_ && unread < std::min(kEnoughUnread, incoming_->left()));
+  const std::uint64_t moved = moved_ + unread;
+  const bool known = clients_turn && looked_ >= since;
+  if (known && now - looked_ < kRateWindow) return std::nullopt;
+  const std::chrono::duration<double> passed =
+      now - std::exchange(looked_, now);
+  const auto bytes =
+      static_cast<double>(moved - std::exchange(moved_then_, moved));
+  if (!known) return std::nullopt;
+  return bytes / passed.count();
 }
 
 // --- Requests in order -------------------------------------------------------
@@ -230,7 +261,7 @@ Task<void> Connection::AnswerError() {
 }
 
 Connection::Slot& Connection::NewSlot(Request request) {
-  Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
+  Slot& slot = *slots_.emplace_back(std::make_unique<Slot>(account_));
   slot.request = std::move(request);
   return slot;
 }
@@ -307,12 +338,23 @@ Task<bool> Connection::Dispatch() {
 }
 
 Task<bool> Connection::DispatchStore(Slot& slot) {
-  const std::uint64_t bytes = slot.request.value_bytes;
-  IncomingValue incoming(*this, bytes, StepsOf(slot));
-  const bool small = bytes <= kSmallValue;
-  if (small || slot.request.verb == Verb::kUpdate) {
+  const Request& request = slot.request;
+  const std::uint64_t bytes = request.value_bytes;
+  const bool whole = bytes <= kSmallValue || request.verb == Verb::kUpdate;
+  Done done;
+  if (whole) {  // it, and what is staged of it
+    const Status room = co_await slot.memory.Take(3 * bytes);
+    if (!room.ok()) done = host_.engine.Failed(room);
+  }
+  IncomingValue incoming(*this, slot.memory, bytes, StepsOf(slot));
+  incoming_ = &incoming;
+  if (done.reply.outcome != Outcome::kDone) {
+    // Told when the value was read.
+  } else if (whole) {
     const Result<std::span<const std::byte>> value =
         co_await incoming.Next(bytes);
+    incoming_ = nullptr;
+    slot.memory.SetPace(Pace::kServers);
     if (value) {
       slot.small_value.assign(reinterpret_cast<const char*>(value->data()),
                               value->size());
@@ -320,15 +362,21 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
       co_return true;
     }
   } else {
-    Done done = co_await EngineOf(slot).Store(slot.request, incoming);
-    const bool whole = co_await incoming.Skip();
-    if (whole && !incoming.bad()) {
-      done.reply.text = done.text;
-      slot.outcome = done.reply.outcome;
-      AppendReply(slot.request, done.reply, slot.head);
-      End(slot);
-      co_return true;
+    slot.memory.SetPace(Pace::kClient);
+    if (request.mode != StoreMode::kAppend &&
+        request.mode != StoreMode::kPrepend) {
+      incoming.TakeMemory(host_.engine.SchemeOf(request));
     }
+    done = co_await EngineOf(slot).Store(request, incoming, slot.memory);
+  }
+  const bool came = co_await incoming.Skip();
+  incoming_ = nullptr;
+  if (came && !incoming.bad()) {
+    done.reply.text = done.text;
+    slot.outcome = done.reply.outcome;
+    AppendReply(request, done.reply, slot.head);
+    End(slot);
+    co_return true;
   }
   slot.outcome = Outcome::kClientError;
   if (incoming.bad()) slot.head = reader_.error();
@@ -387,6 +435,7 @@ void Connection::Finish(Slot& slot) {
   }
   if (slot.refused) gets_error_.reset();  // the end of a get line
   output_.Add(slot.head);
+  unsent_.TakeFrom(slot.memory, slot.value.size());
   output_.Add(std::move(slot.value));
   output_.Add(slot.tail);
   if (slot.trace) EndTrace(slot);

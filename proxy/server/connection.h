@@ -17,6 +17,7 @@
 #include "net/task.h"
 #include "protocol/reply.h"
 #include "protocol/request_reader.h"
+#include "server/memory.h"
 #include "server/output.h"
 #include "server/request_meter.h"
 #include "server/trace.h"
@@ -32,6 +33,7 @@ struct ConnectionHost {
   RequestMeter& requests;
   StepMeter& steps;
   Limits limits;
+  MemoryBudget& memory;
   // Answers `stats` with these words behind it: calls for each name and value;
   // returns what stands in place of END, or ""; nothing: no such stats.
   std::function<std::optional<std::string>(
@@ -43,6 +45,8 @@ struct ConnectionHost {
   // Memory to read into that no connection needs now.
   std::vector<std::unique_ptr<char[]>> spare_buffers = {};
 };
+
+class IncomingValue;
 
 // Loop thread only. Lives until `on_end` is called, once, from the loop: its
 // client is gone and nothing runs for it any more.
@@ -60,6 +64,13 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void Drain();
   // The client is cut off. It ends when nothing runs for it any more.
   void Abort() { Break(); }
+  // Bytes of values that it holds.
+  [[nodiscard]] std::uint64_t held() const { return account_.held; }
+  // Bytes per second that the client has moved since the last look, if memory
+  // waited for it all the time. Nothing where that is not kRateWindow yet, or
+  // where the last look was before `since`.
+  std::optional<double> RateOfClient(net::TimePoint now, net::TimePoint since);
+  static constexpr net::Duration kRateWindow = std::chrono::seconds(5);
 
  private:
   // Nothing more is read from a client who leaves this much unread.
@@ -72,7 +83,9 @@ class Connection final : private net::StreamHandler, private net::Deferred {
 
   // A request on its way to its answer.
   struct Slot {
+    explicit Slot(MemoryAccount& account) : memory(account, Pace::kServers) {}
     Request request;
+    MemoryHold memory;
     std::string head;  // answer, or what comes before the value
     Value value;
     std::string_view tail;
@@ -132,6 +145,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void MaybeEnd();
 
   friend class IncomingValue;
+  friend class StreamMemory;
 
   ConnectionHost& host_;
   std::function<void(Connection&)> on_end_;
@@ -151,6 +165,15 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   bool closing_ = false;  // nothing more is answered
   bool want_write_ = false;
   bool ended_ = false;
+
+  MemoryAccount account_;
+  MemoryHold unsent_;                        // of values in output_
+  const IncomingValue* incoming_ = nullptr;  // what is being read
+  // When it was last seen that the client held memory up, and how many bytes
+  // it had moved by then.
+  net::TimePoint looked_;
+  std::uint64_t moved_then_ = 0;
+  std::uint64_t moved_ = 0;
 
   // Not a deque: an idle client's must cost nothing.
   std::list<std::unique_ptr<Slot>> slots_;

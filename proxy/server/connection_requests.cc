@@ -9,8 +9,35 @@ namespace ers::proxy {
 
 using net::Task;
 
+// A stream's memory: pieces are asked for ahead only while its client keeps up,
+// and waited for only when all before has left.
+class StreamMemory final : public store::Memory {
+ public:
+  StreamMemory(Connection& connection, MemoryHold& hold)
+      : connection_(connection), hold_(hold) {
+    hold.SetPace(Pace::kClient);
+    hold.SetFirstInLine();
+  }
+  bool TryTake(std::uint64_t bytes) override {
+    return !connection_.want_write_ && hold_.TryTake(bytes);
+  }
+  Task<Status> Take(std::uint64_t bytes) override {
+    const auto all_left = [this] {
+      return connection_.closing_ || connection_.output_.bytes() == 0;
+    };
+    co_await connection_.stream_waiter_.Until(all_left);
+    co_return co_await hold_.Take(bytes);
+  }
+  void Give(std::uint64_t bytes) override { hold_.Give(bytes); }
+
+ private:
+  Connection& connection_;
+  MemoryHold& hold_;
+};
+
 Task<void> Connection::RunGet(Slot& slot) {
-  Gotten gotten = co_await EngineOf(slot).Get(slot.request);
+  if (want_write_) slot.memory.SetPace(Pace::kClient);
+  Gotten gotten = co_await EngineOf(slot).Get(slot.request, slot.memory);
   if (gotten.long_value) {
     co_await StreamLong(slot, gotten.done.reply.item);
     co_return;
@@ -46,7 +73,9 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
     output_.Add(head);
     begun = true;
   };
+  StreamMemory memory(*this, slot.memory);
   const store::AsyncSink sink = [this, &slot](Value piece) -> Task<Status> {
+    unsent_.TakeFrom(slot.memory, piece.size());
     output_.Add(std::move(piece));
     WantFlush();
     const auto has_room = [this] {
@@ -60,7 +89,7 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
     co_return Status();
   };
   const Status status =
-      co_await EngineOf(slot).Stream(slot.request, begin, sink);
+      co_await EngineOf(slot).Stream(slot.request, begin, sink, memory);
   if (status.ok()) {
     slot.tail = ValueTrailer(slot.request);
   } else if (begun) {
@@ -88,17 +117,23 @@ Task<void> Connection::RunStore(Slot& slot) {
     done = co_await EngineOf(slot).Update(slot.request, bytes);
   } else {
     store::MemoryContent content(bytes);
-    done = co_await EngineOf(slot).Store(slot.request, content);
+    const bool extends = slot.request.mode == StoreMode::kAppend ||
+                         slot.request.mode == StoreMode::kPrepend;
+    // It asks for all that it needs at once.
+    if (extends) slot.memory.KeepAtMost(0);
+    done = co_await EngineOf(slot).Store(slot.request, content, slot.memory);
   }
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
   AppendReply(slot.request, done.reply, slot.head);
   slot.small_value = std::string();
+  slot.memory.KeepAtMost(0);
   End(slot);
 }
 
 Task<void> Connection::RunChange(Slot& slot) {
-  Done done = co_await EngineOf(slot).Change(slot.request);
+  Done done = co_await EngineOf(slot).Change(slot.request, slot.memory);
+  slot.memory.KeepAtMost(0);
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
   slot.created = done.reply.created;

@@ -43,6 +43,11 @@ namespace ers::proxy {
   X(kRejectedConnections, "rejected_connections",                          \
     "ersproxy_connections_rejected_total",                                 \
     "Connections refused for the limit")                                   \
+  X(kMemoryWaits, "ers_memory_waits", "ersproxy_memory_waits_total",       \
+    "Times that a request waited for memory in flight")                    \
+  X(kSlowClients, "ers_slow_clients_closed",                               \
+    "ersproxy_slow_clients_closed_total",                                  \
+    "Connections closed for holding memory that others waited for")        \
   X(kClosedConnections, "ers_closed_connections",                          \
     "ersproxy_connections_closed_total", "Connections that ended")
 

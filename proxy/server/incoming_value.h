@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 
+#include "ers/scheme.h"
 #include "ers/value.h"
 #include "server/connection.h"
+#include "server/memory.h"
 #include "store/content.h"
 #include "store/step_timer.h"
 
@@ -19,9 +21,13 @@ namespace ers::proxy {
 class IncomingValue final : public store::Content {
  public:
   // `steps` may be null.
-  IncomingValue(Connection& connection, std::uint64_t bytes,
+  IncomingValue(Connection& connection, MemoryHold& memory, std::uint64_t bytes,
                 store::StepTimer* steps)
-      : connection_(connection), left_(bytes), steps_(steps) {}
+      : connection_(connection), memory_(memory), left_(bytes), steps_(steps) {}
+
+  // Takes memory as the bytes come, for them and for the parity that `scheme`
+  // adds. Without this call the caller has taken it.
+  void TakeMemory(const Scheme& scheme);
 
   net::Task<Result<std::span<const std::byte>>> Next(std::size_t most) override;
   [[nodiscard]] std::optional<std::uint64_t> Left() const override {
@@ -33,18 +39,32 @@ class IncomingValue final : public store::Content {
   net::Task<bool> Skip();
   // The end of the value was wrong.
   [[nodiscard]] bool bad() const { return bad_; }
+  // Bytes that are to come.
+  [[nodiscard]] std::uint64_t left() const { return left_; }
 
  private:
   net::Task<Status> Fill(std::span<std::byte> into);
+  net::Task<Status> Cover(std::uint64_t left);
   net::Task<Status> End();
 
+  struct Part {
+    Value bytes;
+    std::uint64_t taken = 0;
+  };
+
   Connection& connection_;
+  MemoryHold& memory_;
+  // Memory that k bytes of the value take; 0: none is to be taken.
+  std::uint64_t per_k_ = 0;
+  std::uint64_t k_ = 1;
+  std::uint64_t covered_ = 0;  // bytes of the part being filled
+  std::uint64_t taken_ = 0;    // for them
   std::uint64_t left_;
   store::StepTimer* const steps_;
   bool over_ = false;  // the connection's reader is behind the value
   bool bad_ = false;
   bool gone_ = false;
-  std::deque<Value> in_use_;
+  std::deque<Part> in_use_;
 };
 
 }  // namespace ers::proxy

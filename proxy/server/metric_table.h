@@ -25,6 +25,10 @@ namespace ers::proxy {
     "Connections of clients")                                                  \
   X(kConnectionsLimit, "ersproxy_connections_limit", "gauge", "",              \
     "Connections of clients that are allowed")                                 \
+  X(kMemory, "ersproxy_memory_in_flight_bytes", "gauge", "",                   \
+    "Memory that requests under way hold, or may take, for values")            \
+  X(kMemoryLimit, "ersproxy_memory_in_flight_limit_bytes", "gauge", "",        \
+    "Memory that requests under way may hold")                                 \
   X(kUptime, "ersproxy_uptime_seconds", "gauge", "",                           \
     "Seconds since the start")                                                 \
   X(kServerSentBytes, "ersproxy_server_sent_bytes_total", "counter", "server", \

@@ -18,6 +18,7 @@ Server::Server(ServerOptions options)
 void Server::SetLimits(const ServerOptions& options) {
   shared_.max_connections.store(options.max_connections);
   shared_.max_value_bytes.store(options.max_value_bytes);
+  shared_.memory_in_flight_bytes.store(options.memory_in_flight_bytes);
 }
 
 Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
@@ -74,6 +75,10 @@ Facts Server::Describe() const {
   facts.connections = shared_.connections.load();
   facts.max_connections = shared_.max_connections.load();
   facts.threads = options_.threads;
+  facts.memory_limit_bytes = shared_.memory_in_flight_bytes.load();
+  for (const auto& worker : workers_) {
+    facts.memory_bytes += worker->held_bytes();
+  }
   for (const Listener& listener : listeners_) {
     facts.listeners.push_back(listener.name);
   }
@@ -110,7 +115,8 @@ void Server::Reload(const ServerOptions& fresh) {
   limits.max_value_bytes = fresh.max_value_bytes;
   std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));
   for (const auto& worker : workers_) {
-    worker->Reload(fresh.rules, limits, [&taken] { taken.count_down(); });
+    worker->Reload(fresh.rules, limits, MemoryLimitOf(fresh),
+                   [&taken] { taken.count_down(); });
   }
   taken.wait();
 }

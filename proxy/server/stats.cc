@@ -144,6 +144,7 @@ void Stats::Settings(const Visit& stat) const {
          static_cast<std::uint64_t>(shared_.max_connections.load()));
   number("item_size_max", shared_.max_value_bytes.load());
   number("num_threads", static_cast<std::uint64_t>(options_.threads));
+  number("ers_memory_in_flight_bytes", shared_.memory_in_flight_bytes.load());
   stat("evictions", "on");
   stat("cas_enabled", "yes");
   stat("flush_enabled", "yes");

@@ -1,15 +1,22 @@
 #include "server/worker.h"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <utility>
 
 namespace ers::proxy {
 namespace {
+
+// How often slow clients are looked for, while others wait for memory.
+constexpr net::Duration kWaitersTick = std::chrono::seconds(1);
+// A client that moves less, in bytes per second, is slow.
+constexpr double kSlowRate = 16 << 10;
 
 // Other events want their turn, too.
 constexpr int kAcceptsPerTurn = 64;
@@ -18,6 +25,11 @@ Socket OpenSpare() { return Socket(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 constexpr std::string_view kFull = "ERROR Too many open connections\r\n";
 
 }  // namespace
+
+MemoryLimit MemoryLimitOf(const ServerOptions& options) {
+  const auto threads = static_cast<std::uint64_t>(options.threads);
+  return {options.memory_in_flight_bytes / threads, MemoryReserve(options)};
+}
 
 Worker::Worker(const ServerOptions& options,
                std::shared_ptr<store::ClusterState> cluster,
@@ -31,7 +43,14 @@ Worker::Worker(const ServerOptions& options,
           std::make_shared<store::SessionCounters>(cluster_->endpoints.size())),
       stats_(std::move(stats)),
       loop_(net::NewEventLoop()),
-      spare_(OpenSpare()) {}
+      spare_(OpenSpare()),
+      memory_(*loop_, counters_) {
+  memory_.OnWait([this] {
+    if (std::exchange(watches_waiters_, true)) return;
+    waiters_since_ = loop_->Now();
+    waiters_timer_->Start(kWaitersTick);
+  });
+}
 
 Worker::~Worker() = default;
 
@@ -50,15 +69,17 @@ void Worker::Stop() {
 }
 
 void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
-                    std::function<void()> done) {
-  loop_->Post([this, rules = std::move(rules), limits, done = std::move(done)] {
-    engine_->SetRules(rules);
-    host_->limits = limits;
-    for (const auto& [pointer, owned] : connections_) {
-      pointer->SetLimits(limits);
-    }
-    done();
-  });
+                    const MemoryLimit& memory, std::function<void()> done) {
+  loop_->Post(
+      [this, rules = std::move(rules), limits, memory, done = std::move(done)] {
+        engine_->SetRules(rules);
+        memory_.SetLimit(memory);
+        host_->limits = limits;
+        for (const auto& [pointer, owned] : connections_) {
+          pointer->SetLimits(limits);
+        }
+        done();
+      });
 }
 
 void Worker::Run() {
@@ -67,6 +88,10 @@ void Worker::Run() {
   store_ = std::make_unique<store::Store>(*session_, options_.client);
   EngineLimits engine_limits;
   engine_limits.max_value_bytes = options_.max_value_bytes;
+  engine_limits.scheme = options_.client.scheme;
+  engine_limits.inline_below = options_.client.inline_below;
+  memory_.SetLimit(MemoryLimitOf(options_));
+  waiters_timer_ = loop_->NewTimer([this] { WatchWaiters(); });
   engine_ =
       std::make_unique<Engine>(*session_, *store_, counters_, engine_limits);
   engine_->SetRules(options_.rules);
@@ -74,7 +99,7 @@ void Worker::Run() {
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
       ConnectionHost{*loop_, *engine_, counters_, requests_, steps_, limits,
-                     stats_, "1.6.18-ersproxy-" ERS_VERSION});
+                     memory_, stats_, "1.6.18-ersproxy-" ERS_VERSION});
   for (const int socket : sockets_) {
     watches_.push_back(
         loop_->WatchReadable(socket, [this, socket] { Accept(socket); }));
@@ -84,6 +109,7 @@ void Worker::Run() {
   // Tasks that are under way point to their connections.
   for (const auto& [pointer, owned] : connections_) pointer->Abort();
   loop_->RunUntil([this] { return connections_.empty(); });
+  waiters_timer_.reset();
   host_.reset();
   engine_.reset();
   store_.reset();
@@ -134,6 +160,44 @@ void Worker::Add(int client) {
       });
   Connection* pointer = connection.get();
   connections_.emplace(pointer, std::move(connection));
+}
+
+// Until nobody has waited for a whole tick.
+void Worker::WatchWaiters() {
+  const std::uint64_t waits = counters_.Get(Counter::kMemoryWaits);
+  if (std::exchange(waits_seen_, waits) == waits && !memory_.has_waiters()) {
+    watches_waiters_ = false;
+    return;
+  }
+  CloseSlowClients();
+  waiters_timer_->Start(kWaitersTick);
+}
+
+// The slowest first, and no more of them than give back half of what is held.
+void Worker::CloseSlowClients() {
+  const net::TimePoint now = loop_->Now();
+  std::vector<std::pair<double, Connection*>> slow;
+  for (const auto& [pointer, owned] : connections_) {
+    const std::optional<double> rate =
+        pointer->RateOfClient(now, waiters_since_);
+    if (rate && *rate < kSlowRate) slow.emplace_back(*rate, pointer);
+  }
+  std::sort(slow.begin(), slow.end());
+  const std::uint64_t enough = memory_.held() / 2;
+  std::uint64_t freed = 0;
+  std::size_t closed = 0;
+  while (closed < slow.size() && freed < enough) {
+    Connection& connection = *slow[closed++].second;
+    freed += connection.held();
+    connection.Abort();
+    counters_.Add(Counter::kSlowClients);
+  }
+  if (closed == 0) return;
+  spdlog::warn(
+      "{} clients were slower than {} bytes a second and held {} bytes that "
+      "others waited for: closed; raise limits.memory_in_flight_bytes if they "
+      "are to be borne",
+      closed, kSlowRate, freed);
 }
 
 }  // namespace ers::proxy

@@ -16,6 +16,7 @@
 #include "server/connection.h"
 #include "server/counters.h"
 #include "server/listener.h"
+#include "server/memory.h"
 #include "server/request_meter.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
@@ -28,7 +29,11 @@ struct Shared {
   std::atomic<int> connections{0};
   std::atomic<int> max_connections{0};
   std::atomic<std::uint64_t> max_value_bytes{0};
+  std::atomic<std::uint64_t> memory_in_flight_bytes{0};
 };
+
+// Of each worker.
+MemoryLimit MemoryLimitOf(const ServerOptions& options);
 
 class Worker {
  public:
@@ -48,7 +53,7 @@ class Worker {
   // Any thread: what clients ask for goes by these when `done` is called, on
   // the worker's thread.
   void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
-              std::function<void()> done);
+              const MemoryLimit& memory, std::function<void()> done);
 
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const RequestMeter& requests() const { return requests_; }
@@ -56,12 +61,15 @@ class Worker {
   [[nodiscard]] const store::SessionCounters& session_counters() const {
     return *session_counters_;
   }
+  [[nodiscard]] std::uint64_t held_bytes() const { return memory_.held(); }
 
  private:
   void Run();
   void Accept(int socket);
   void Add(int client);
   void TurnAway(int socket);
+  void WatchWaiters();
+  void CloseSlowClients();
 
   const ServerOptions& options_;
   const std::vector<int> sockets_;
@@ -75,6 +83,12 @@ class Worker {
 
   std::unique_ptr<net::EventLoop> loop_;
   Socket spare_;  // a file descriptor to fall back on
+  MemoryBudget memory_;
+  // While others wait for memory.
+  bool watches_waiters_ = false;
+  std::unique_ptr<net::Timer> waiters_timer_;
+  net::TimePoint waiters_since_;
+  std::uint64_t waits_seen_ = 0;
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Engine> engine_;

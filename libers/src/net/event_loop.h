@@ -15,6 +15,8 @@ class AcceptedStream : public Stream {
   // Whether OnReadable is called; at first it is. Who does not want to read
   // does not learn of the peer's leaving either.
   virtual void WantRead(bool want) = 0;
+  // Bytes that ReadV would give now, as far as is known.
+  virtual std::size_t Unread() const = 0;
 };
 
 // Ends the watching when destroyed.

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -93,6 +94,7 @@ class SocketStream final : public AcceptedStream {
   ssize_t WriteV(const iovec* pieces, int count) override;
   void WantWrite(bool want) override;
   void WantRead(bool want) override;
+  std::size_t Unread() const override;
 
  private:
   static void OnFailure(int, short, void* self);
@@ -241,6 +243,12 @@ void SocketStream::WantRead(bool want) {
   } else {
     event_del(read_event_);
   }
+}
+
+std::size_t SocketStream::Unread() const {
+  int bytes = 0;
+  return ioctl(fd_, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes)
+                                           : 0;
 }
 
 }  // namespace

@@ -37,11 +37,12 @@ std::size_t SmallestItemLimit(Session& session) {
 
 // One group of the value: its blocks given, parity computed, all staged.
 struct GroupWrite {
+  int group = 0;
   std::shared_ptr<const ObjectMap> map;
   std::unique_ptr<GroupRun> run;
   std::vector<std::byte> tail;  // the padded end of the value
   Status status;
-  std::optional<net::Latch> done;
+  bool done = false;
 };
 
 // Blocks that lie whole in `bytes` are taken from there; the rest are padded
@@ -74,8 +75,76 @@ Task<void> RunWrite(GroupWrite& write, const Staging& staging) {
     return plan::PlanPut(geometry, width, missing);
   };
   write.status = co_await write.run->Run(planner, &staging);
-  write.done->CountDown();
 }
+
+// The groups under way. Each lets go of its content as soon as it and those
+// before it are staged: whoever reads the next one may wait for that memory.
+class GroupWrites {
+ public:
+  GroupWrites(Session& session, Content& content, const Staging& staging,
+              Manifest& manifest, StepTimer* steps)
+      : session_(session),
+        content_(content),
+        staging_(staging),
+        manifest_(manifest),
+        steps_(steps) {}
+
+  // `bytes` are the content's next; the manifest has the group already.
+  void Start(int group, std::span<const std::byte> bytes) {
+    GroupWrite& write = writes_.emplace_back();
+    write.group = group;
+    // The map of this group alone looks at the manifest as it is now.
+    write.map = std::make_shared<const ObjectMap>(
+        std::make_shared<const Manifest>(manifest_));
+    write.run = std::make_unique<GroupRun>(session_, *write.map, group,
+                                           /*writing=*/true, steps_);
+    {
+      const InStep split(steps_, Step::kSplit);
+      GiveBlocks(write, bytes);
+    }
+    net::Spawn(Run(write));
+  }
+  // Until fewer are under way.
+  Task<void> AwaitFewer(std::size_t count) {
+    while (writes_.size() >= count) {
+      net::Latch latch(session_.runtime(), 1);
+      waiter_ = &latch;
+      co_await latch;
+    }
+  }
+  // Of those that have ended.
+  WriteOutcome& outcome() { return outcome_; }
+
+ private:
+  Task<void> Run(GroupWrite& write) {
+    co_await RunWrite(write, staging_);
+    write.done = true;
+    while (!writes_.empty() && writes_.front().done) FinishOldest();
+    if (waiter_ != nullptr) std::exchange(waiter_, nullptr)->CountDown();
+  }
+  void FinishOldest() {
+    const GroupWrite& write = writes_.front();
+    if (outcome_.status.ok()) outcome_.status = write.status;
+    outcome_.traffic += write.run->traffic();
+    outcome_.failed_members.insert(write.run->failed_members().begin(),
+                                   write.run->failed_members().end());
+    for (const BlockId block : write.run->unstaged()) {
+      SetGeneration(write.map->geometry(), write.group, block, ChangeId{},
+                    manifest_);
+    }
+    writes_.pop_front();
+    content_.Release();
+  }
+
+  Session& session_;
+  Content& content_;
+  const Staging staging_;
+  Manifest& manifest_;
+  StepTimer* const steps_;
+  std::deque<GroupWrite> writes_;
+  WriteOutcome outcome_;
+  net::Latch* waiter_ = nullptr;
+};
 
 }  // namespace
 
@@ -156,7 +225,6 @@ bool FitsInline(Session& session, const Manifest& manifest,
 Task<WriteOutcome> WriteGroups(Session& session, Content& content,
                                int first_group, Manifest& manifest,
                                StepTimer* steps) {
-  WriteOutcome outcome;
   const Staging staging{
       manifest.id,
       BlockExptime(manifest.expiry, session.runtime().WallMicros())};
@@ -164,21 +232,8 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
   const auto data = static_cast<std::uint32_t>(geometry->data_blocks());
   const auto parity =
       static_cast<std::uint32_t>(geometry->parity_blocks(manifest.width));
-  std::deque<GroupWrite> writes;
-  const auto finish_oldest = [&]() -> Task<void> {
-    GroupWrite& write = writes.front();
-    co_await *write.done;
-    if (outcome.status.ok()) outcome.status = write.status;
-    outcome.traffic += write.run->traffic();
-    outcome.failed_members.insert(write.run->failed_members().begin(),
-                                  write.run->failed_members().end());
-    const int group = static_cast<int>(write.map->groups()) - 1;
-    for (const BlockId block : write.run->unstaged()) {
-      SetGeneration(*geometry, group, block, ChangeId{}, manifest);
-    }
-    writes.pop_front();
-    content.Release();
-  };
+  GroupWrites writes(session, content, staging, manifest, steps);
+  WriteOutcome& outcome = writes.outcome();
   std::uint64_t length =
       static_cast<std::uint64_t>(first_group) * manifest.group_bytes;
   for (int group = first_group; outcome.status.ok(); ++group) {
@@ -198,23 +253,11 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
     manifest.length = length;
     manifest.data.Resize(groups * data, manifest.id);
     manifest.parity.Resize(groups * parity, manifest.id);
-    // The map of this group alone looks at the manifest as it is now.
-    GroupWrite& write = writes.emplace_back();
-    write.map = std::make_shared<const ObjectMap>(
-        std::make_shared<const Manifest>(manifest));
-    write.run = std::make_unique<GroupRun>(session, *write.map, group,
-                                           /*writing=*/true, steps);
-    write.done.emplace(session.runtime(), 1);
-    {
-      const InStep split(steps, Step::kSplit);
-      GiveBlocks(write, *bytes);
-    }
-    net::Spawn(RunWrite(write, staging));
-    const bool last = bytes->size() < manifest.group_bytes;
-    if (writes.size() == kGroupsAtOnce) co_await finish_oldest();
-    if (last) break;
+    writes.Start(group, *bytes);
+    if (bytes->size() < manifest.group_bytes) break;
+    co_await writes.AwaitFewer(kGroupsAtOnce);
   }
-  while (!writes.empty()) co_await finish_oldest();
+  co_await writes.AwaitFewer(1);
   if (outcome.status.ok()) {
     const auto final_manifest = std::make_shared<const Manifest>(manifest);
     const ObjectMap map(final_manifest);
@@ -223,7 +266,7 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
       outcome.status = CheckRedundancy(session, map, group);
     }
   }
-  co_return outcome;
+  co_return std::move(outcome);
 }
 
 }  // namespace ers::store

@@ -34,13 +34,19 @@ Task<Result<Bytes>> ReadWhole(Session& session,
 }  // namespace
 
 Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
-                                        const Rewriter& rewriter) {
+                                        const Rewriter& rewriter,
+                                        const RewriteCheck& may_read) {
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());
+    if (may_read) {
+      status = may_read(InfoOf(**base));
+      if (!status.ok() && current.remembered()) continue;
+      if (!status.ok()) co_return Fail(std::move(status));
+    }
     const Result<Bytes> old = co_await ReadWhole(session_, *base, steps_);
     if (!old) {
       if (current.MayRetry(old.error())) continue;

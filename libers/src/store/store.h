@@ -16,6 +16,7 @@
 #include "net/task.h"
 #include "store/content.h"
 #include "store/manifest.h"
+#include "store/memory.h"
 #include "store/session.h"
 #include "store/step_timer.h"
 
@@ -73,6 +74,9 @@ using AsyncSink = std::function<net::Task<Status>(Value piece)>;
 struct StreamWindow {
   std::uint64_t piece_bytes;
   int pieces;
+  // Asked for each piece, and waited for where no other is under way. What a
+  // piece takes is the sink's to give back once it was handed that piece.
+  Memory* memory = nullptr;
 };
 
 // The operations of ers::Client (same outcomes), as tasks of one loop. Any
@@ -127,8 +131,11 @@ class Store {
   // again whenever a rival was first; its failure is the call's.
   using Rewriter = std::function<Rewritten(const ObjectInfo& info,
                                            std::span<const std::byte> value)>;
+  // Asked before the value is read: not OK, and the call ends with that.
+  using RewriteCheck = std::function<Status(const ObjectInfo& info)>;
   net::Task<Result<ObjectInfo>> Rewrite(std::string_view key,
-                                        const Rewriter& rewriter);
+                                        const Rewriter& rewriter,
+                                        const RewriteCheck& may_read = {});
   // Changes what `amender` says, and nothing where it says nothing. Asked again
   // whenever a rival was first.
   using Amender = std::function<Amendment(const ObjectInfo& info)>;

@@ -26,6 +26,7 @@ constexpr StreamWindow kByGroups = {kMaxGroupBytes, 2};
 struct Piece {
   explicit Piece(net::Runtime& runtime) : latch(runtime, 1) {}
   std::uint64_t offset = 0;
+  std::uint64_t taken = 0;  // of StreamWindow::memory
   Value buffer;
   ReadOutcome outcome;
   net::Latch latch;
@@ -42,11 +43,20 @@ class PieceReader {
         window_(window),
         steps_(steps) {}
 
-  // Starts what the window has room for.
-  void Fill() {
+  // Starts what the window has room for, and one piece at least.
+  Task<void> Fill() {
     while (static_cast<int>(pieces_.size()) < window_.pieces &&
            next_ < map_.manifest().length && !failed_) {
-      Start();
+      auto piece = std::make_unique<Piece>(session_.runtime());
+      if (window_.memory != nullptr) {
+        const std::uint64_t wanted = LengthOfNext() + DecodeBytes();
+        if (!window_.memory->TryTake(wanted)) {
+          if (!pieces_.empty()) co_return;
+          piece->outcome.status = co_await window_.memory->Take(wanted);
+        }
+        if (piece->outcome.status.ok()) piece->taken = wanted;
+      }
+      Start(std::move(piece));
     }
   }
   [[nodiscard]] bool AtEnd() const {
@@ -59,31 +69,52 @@ class PieceReader {
     failed_ = failed_ || !piece.outcome.status.ok();
     co_return &piece;
   }
+  // Its buffer was handed out.
   void Pop() { pieces_.pop_front(); }
   // What is under way must end before its memory goes.
   Task<void> Abandon() {
     failed_ = true;
-    for (const auto& piece : pieces_) co_await piece->latch;
+    for (const auto& piece : pieces_) {
+      co_await piece->latch;
+      KeepTaken(*piece, 0);
+    }
     pieces_.clear();
   }
   [[nodiscard]] const Manifest& manifest() const { return map_.manifest(); }
 
  private:
-  void Start() {
-    const auto group = static_cast<int>(next_ / map_.manifest().group_bytes);
+  [[nodiscard]] int GroupOfNext() const {
+    return static_cast<int>(next_ / map_.manifest().group_bytes);
+  }
+  [[nodiscard]] std::uint64_t LengthOfNext() const {
+    const int group = GroupOfNext();
     const std::uint64_t block = map_.BlockBytes(group);
     const std::uint64_t whole =
         std::max<std::uint64_t>(1, window_.piece_bytes / block) * block;
     const std::uint64_t end = map_.GroupOffset(group) + map_.GroupLength(group);
-    auto piece = std::make_unique<Piece>(session_.runtime());
+    return std::min(whole, end - next_);
+  }
+  // What a read may take beside the piece itself, to decode a lost block.
+  [[nodiscard]] std::uint64_t DecodeBytes() const {
+    const auto blocks = map_.geometry().stripe_width(map_.width());
+    return map_.BlockBytes(GroupOfNext()) * static_cast<std::uint64_t>(blocks);
+  }
+  void KeepTaken(Piece& piece, std::uint64_t bytes) {
+    if (window_.memory == nullptr || piece.taken <= bytes) return;
+    window_.memory->Give(std::exchange(piece.taken, bytes) - bytes);
+  }
+  void Start(std::unique_ptr<Piece> piece) {
     piece->offset = next_;
-    const std::uint64_t length = std::min(whole, end - next_);
+    const std::uint64_t length = LengthOfNext();
     next_ += length;
-    if (piece->buffer.Resize(length)) {
+    Status& status = piece->outcome.status;
+    if (status.ok() && !piece->buffer.Resize(length)) {
+      status =
+          Status(StatusCode::kNoMemory, "no memory for a piece of the value");
+    }
+    if (status.ok()) {
       net::Spawn(Read(*piece, length));
     } else {
-      piece->outcome.status =
-          Status(StatusCode::kNoMemory, "no memory for a piece of the value");
       piece->latch.CountDown();
     }
     pieces_.push_back(std::move(piece));
@@ -91,6 +122,7 @@ class PieceReader {
   Task<void> Read(Piece& piece, std::uint64_t length) {
     piece.outcome = co_await ReadRange(session_, map_, piece.offset, length,
                                        piece.buffer.data(), steps_);
+    KeepTaken(piece, length);
     piece.latch.CountDown();
   }
 
@@ -135,7 +167,9 @@ Task<Streamed> HandOut(PieceReader& reader, const StreamBegin& begin,
                        const AsyncSink& sink) {
   Streamed streamed;
   ReadOutcome& all = streamed.read;
-  for (reader.Fill(); !reader.AtEnd(); reader.Fill()) {
+  for (;;) {
+    co_await reader.Fill();
+    if (reader.AtEnd()) break;
     Piece* piece = co_await reader.Front();
     all.degraded |= piece->outcome.degraded;
     all.repaired += piece->outcome.repaired;
@@ -183,7 +217,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
     std::optional<PieceReader> reader;
     if (believed && !believed->is_inline) {
       reader.emplace(session_, believed, window, steps_);
-      reader->Fill();
+      co_await reader->Fill();
     }
     Result<ManifestPtr> current = co_await chain.ReadJudge();
     const bool confirmed =

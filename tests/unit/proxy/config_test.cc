@@ -67,7 +67,8 @@ rules:
 admin: ":7"
 threads: 5
 timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
-limits: {max_connections: 4, max_value_bytes: 6}
+limits: {max_connections: 4, max_value_bytes: 6,
+         memory_in_flight_bytes: 377487360}
 log: {level: error, format: json}
 )");
   REQUIRE(options);
@@ -86,6 +87,7 @@ log: {level: error, format: json}
   CHECK(cluster.operation_timeout.count() == 3);
   CHECK(options->max_connections == 4);
   CHECK(options->max_value_bytes == 6);
+  CHECK(options->memory_in_flight_bytes == 377487360);  // the least
   CHECK(options->log_level == "error");
   CHECK(options->log_format == LogFormat::kJson);
   REQUIRE(options->rules->list.size() == 1);
@@ -112,7 +114,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "log"},
       {"limits:\n  connections: 3\n",
        "FILE:2: limits: unknown key \"connections\": allowed are "
-       "max_connections, max_value_bytes"},
+       "max_connections, max_value_bytes, memory_in_flight_bytes"},
       {"timeouts: {ping_ms: 3}\n",
        "FILE:1: timeouts: unknown key \"ping_ms\": allowed are connect_ms, "
        "request_ms, operation_ms"},
@@ -172,6 +174,16 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"limits:\n  max_value_bytes: 268435457\n",
        "FILE:2: limits.max_value_bytes: expected a whole number from 1 to "
        "268435456, found \"268435457\""},
+      {"limits:\n  memory_in_flight_bytes: 0\n",
+       "FILE:2: limits.memory_in_flight_bytes: expected a whole number from 1 "
+       "to 1125899906842624, found \"0\""},
+      {"limits:\n  memory_in_flight_bytes: 100663295\n",
+       "FILE:2: limits.memory_in_flight_bytes: 100663295: with 2 threads and "
+       "these schemes it must be at least 100663296; or lower threads"},
+      {"limits:\n  memory_in_flight_bytes: 150994943\n"
+       "rules: [{scheme: rep:3}]\n",
+       "FILE:2: limits.memory_in_flight_bytes: 150994943: with 2 threads and "
+       "these schemes it must be at least 150994944; or lower threads"},
       {"state_file: \"\"\n",
        "FILE:1: state_file: expected a text that is not empty, found \"\""},
       {"state_file: [a]\n",
@@ -339,7 +351,10 @@ TEST_CASE("max_parity is the largest m where nobody sets it") {
 TEST_CASE("the sample documents the defaults") {
   Result<ServerOptions> sample = Load(Sample());
   REQUIRE(sample);
-  const ServerOptions defaults;
+  ServerOptions defaults;
+  defaults.cluster.servers = sample->cluster.servers;
+  REQUIRE(CompleteOptions(defaults).ok());
+  CHECK(sample->memory_in_flight_bytes == defaults.memory_in_flight_bytes);
   CHECK(sample->listen == defaults.listen);
   CHECK(sample->client.scheme == defaults.client.scheme);
   CHECK(sample->client.inline_below == defaults.client.inline_below);
@@ -393,7 +408,8 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
   };
   CHECK(reload("",
                "rules: [{scheme: rep:2}]\nlimits: {max_connections: 1, "
-               "max_value_bytes: 1}\nlog: {level: error}\n") == "ok");
+               "max_value_bytes: 1, memory_in_flight_bytes: 999999999}\n"
+               "log: {level: error}\n") == "ok");
   struct Case {
     const char* text;
     const char* error;
