@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/census.h"
 #include "server/totals.h"
 
 namespace ers::proxy {
@@ -33,6 +34,7 @@ struct Facts {
   std::uint64_t memory_limit_bytes = 0;
   std::vector<std::string> listeners;
   std::vector<Server> servers;
+  Census census;
   Totals totals;  // with links for as many servers
 };
 

@@ -89,6 +89,19 @@ void AddServers(const Facts& facts, MetricsWriter& writer) {
   }
 }
 
+void AddCensus(const Census& census, MetricsWriter& writer) {
+  Begin(Metric::kObjects, writer);
+  for (const auto& [form, sum] : census.sums) {
+    writer.Add({form.first, form.second}, sum.objects);
+  }
+  Begin(Metric::kObjectBytes, writer);
+  for (const auto& [form, sum] : census.sums) {
+    writer.Add({form.first, form.second}, sum.bytes);
+  }
+  AddOne(Metric::kObjectsCounted,
+         static_cast<std::uint64_t>(census.counted_at_s), writer);
+}
+
 }  // namespace
 
 std::string MetricsText(const Facts& facts) {
@@ -105,6 +118,7 @@ std::string MetricsText(const Facts& facts) {
   AddOne(Metric::kUptime, facts.uptime_s, writer);
   AddServers(facts, writer);
   AddStore(facts.totals, writer);
+  AddCensus(facts.census, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

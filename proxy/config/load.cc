@@ -14,6 +14,7 @@ namespace ers::proxy {
 namespace {
 
 constexpr std::uint64_t kMaxTimeoutMs = 3'600'000;
+constexpr std::uint64_t kMaxCountObjectsS = 30 * 86400;
 constexpr std::uint64_t kMaxExpiryS = std::uint64_t{100} * 365 * 86400;
 
 // A key of a mapping and what it sets.
@@ -303,6 +304,13 @@ constexpr Key<ServerOptions> kKeys[] = {
     {"admin",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.admin);
+     }},
+    {"count_objects_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       std::int64_t seconds = 0;
+       Status status = ReadNumber(value, 0, kMaxCountObjectsS, seconds);
+       options.count_objects_every = std::chrono::seconds(seconds);
+       return status;
      }},
     {"threads",
      [](const YamlValue& value, ServerOptions& options) {

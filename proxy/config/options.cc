@@ -97,6 +97,7 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
       {"timeouts.request_ms", number(cluster.request_timeout.count())},
       {"timeouts.operation_ms", number(cluster.operation_timeout.count())},
       {"admin", options.admin},
+      {"count_objects_s", number(options.count_objects_every.count())},
       {"log.format", std::string(FormatName(options.log_format))},
   };
 }

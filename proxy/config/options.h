@@ -2,6 +2,7 @@
 #ifndef ERS_PROXY_CONFIG_OPTIONS_H_
 #define ERS_PROXY_CONFIG_OPTIONS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,8 @@ struct ServerOptions {
   // What requests under way may hold of values, all together. 0: 1 GiB, or
   // the least that is possible where that is more.
   std::uint64_t memory_in_flight_bytes = 0;
+  // How often all objects are counted, for those who watch; 0: never.
+  std::chrono::seconds count_objects_every{0};
   std::string admin;      // where HTTP is served; empty: nowhere
   std::string port_file;  // gets the names of the listeners; empty: none
   std::string log_level = "info";  // one of kLogLevels

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/rules.h"
+#include "engine/census.h"
 #include "ers/value.h"
 #include "net/task.h"
 #include "protocol/reply.h"
@@ -61,7 +62,8 @@ class Engine {
       : session_(engine.session_),
         store_(store),
         counters_(engine.counters_),
-        limits_(engine.limits_) {
+        limits_(engine.limits_),
+        board_(engine.board_) {
     SetRules(engine.rules_);
   }
   [[nodiscard]] const store::Store& store() const { return store_; }
@@ -90,6 +92,12 @@ class Engine {
 
   // How a value that begins to be stored now would be coded.
   [[nodiscard]] Scheme SchemeOf(const Request& request) const;
+  // Looks at every object, as long as `goes_on` says so, and publishes how
+  // many there are. So does a List that nobody ends.
+  net::Task<Status> CountObjects(const std::function<bool()>& goes_on);
+
+  // Where to publish; outlives this.
+  void SetCensusBoard(CensusBoard* board) { board_ = board; }
   // Of stores that begin from now on.
   void SetRules(std::shared_ptr<const Rules> rules);
 
@@ -120,6 +128,7 @@ class Engine {
                         ItemInfo* item);
   net::Task<Status> Invalidate(const Request& request);
 
+  void Publish(Census census);
   [[nodiscard]] std::int64_t Now() const;
   [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
   void ApplyRules(const Request& request, std::uint64_t value_bytes,
@@ -133,6 +142,7 @@ class Engine {
   std::shared_ptr<const Rules> rules_;
   // No longer value comes with its manifest.
   std::uint64_t inline_most_ = 0;
+  CensusBoard* board_ = nullptr;
 };
 
 }  // namespace ers::proxy

@@ -74,15 +74,37 @@ Task<Done> Engine::List(
     const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
   const Width width =
       request.listed == Listed::kWide ? Width::kWide : Width::kNarrow;
+  Census census;
+  bool all = true;
   const auto wanted = [&](std::string_view key, const ObjectInfo& info) {
+    census.Add(info);
     if (info.width != width || !key.starts_with(request.key)) return true;
-    return visit(key, info);
+    all = visit(key, info);
+    return all;
   };
   // What is transitioning shows old blocks and a manifest of the old width
   // until it flips: no object is ever between two widths.
   if (request.listed == Listed::kTransitioning) co_return Done();
   const Status status = co_await store_.List(wanted);
+  if (status.ok() && all) Publish(std::move(census));
   co_return status.ok() ? Done() : Failed(status);
+}
+
+Task<Status> Engine::CountObjects(const std::function<bool()>& goes_on) {
+  Census census;
+  const auto count = [&](std::string_view, const ObjectInfo& info) {
+    census.Add(info);
+    return goes_on();
+  };
+  Status status = co_await store_.List(count);
+  if (status.ok() && goes_on()) Publish(std::move(census));
+  co_return status;
+}
+
+void Engine::Publish(Census census) {
+  if (board_ == nullptr) return;
+  census.counted_at_s = Now();
+  board_->Publish(std::move(census));
 }
 
 }  // namespace ers::proxy

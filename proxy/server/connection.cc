@@ -415,8 +415,17 @@ void Connection::Count(const Slot& slot, net::TimePoint now) {
   const Command command =
       slot.refused ? Command::kInvalid : CommandOf(slot.request);
   if (command == Command::kEnd) return;
-  host_.requests.Add(command, ResultOf(command, slot.outcome, slot.created),
-                     now - slot.read);
+  const RequestResult result = ResultOf(command, slot.outcome, slot.created);
+  host_.requests.Add(command, result, now - slot.read);
+  const bool refused_value = slot.refused && !slot.request.key.empty();
+  if (result == RequestResult::kStored) {
+    host_.counters.Add(Counter::kTotalItems);
+  } else if (result == RequestResult::kTooLarge || refused_value) {
+    host_.counters.Add(Counter::kStoreTooLarge);
+  } else if (result == RequestResult::kOutOfMemory &&
+             slot.request.has_value()) {
+    host_.counters.Add(Counter::kStoreNoMemory);
+  }
 }
 
 void Connection::Finish(Slot& slot) {

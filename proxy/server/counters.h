@@ -34,6 +34,9 @@ namespace ers::proxy {
   X(kCmdFlush, "cmd_flush", "", "")                                        \
   X(kServerErrors, "ers_server_errors", "ersproxy_server_errors_total",    \
     "Commands that failed for the sake of the servers")                    \
+  X(kTotalItems, "total_items", "", "")                                    \
+  X(kStoreTooLarge, "store_too_large", "", "")                             \
+  X(kStoreNoMemory, "store_no_memory", "", "")                             \
   X(kBytesRead, "bytes_read", "ersproxy_client_read_bytes_total",          \
     "Bytes read from clients")                                             \
   X(kBytesWritten, "bytes_written", "ersproxy_client_written_bytes_total", \

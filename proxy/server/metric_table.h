@@ -70,6 +70,12 @@ namespace ers::proxy {
   X(kTransitionWrittenBytes, "ersproxy_transition_written_bytes_total",        \
     "counter", "kind",                                                         \
     "Bytes of the blocks that changes of width or scheme wrote")               \
+  X(kObjects, "ersproxy_objects", "gauge", "scheme, width",                    \
+    "Objects, as last counted")                                                \
+  X(kObjectBytes, "ersproxy_object_bytes", "gauge", "scheme, width",           \
+    "Bytes of the objects' values, as last counted")                           \
+  X(kObjectsCounted, "ersproxy_objects_counted_timestamp_seconds", "gauge",    \
+    "", "Unix time of the last count of objects; 0: never")                    \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

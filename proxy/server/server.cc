@@ -60,6 +60,9 @@ Status Server::Start() {
     }
     admin_ = std::move(*admin);
   }
+  if (options_.count_objects_every.count() > 0) {
+    workers_.front()->CountObjectsEvery(options_.count_objects_every);
+  }
   for (const auto& worker : workers_) worker->Start();
   return {};
 }
@@ -90,6 +93,7 @@ Facts Server::Describe() const {
         {cluster_->endpoints[i].name(), std::string(state)});
   }
   facts.totals = stats_.Sum();
+  facts.census = shared_.census.Last();
   return facts;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
@@ -20,9 +21,7 @@ std::string Seconds(const timeval& time) {
 // gets numbers.
 constexpr std::string_view kZeros[] = {"auth_cmds",
                                        "auth_errors",
-                                       "bytes",
                                        "conn_yields",
-                                       "curr_items",
                                        "evicted_active",
                                        "evicted_unfetched",
                                        "evictions",
@@ -43,7 +42,6 @@ constexpr std::string_view kZeros[] = {"auth_cmds",
                                        "slab_global_page_pool",
                                        "slab_reassign_running",
                                        "slabs_moved",
-                                       "total_items",
                                        "crawler_items_checked",
                                        "crawler_reclaimed",
                                        "direct_reclaims",
@@ -54,6 +52,39 @@ constexpr std::string_view kZeros[] = {"auth_cmds",
                                        "log_watcher_skipped",
                                        "log_watcher_sent",
                                        "time_in_listen_disabled_us"};
+constexpr std::string_view kItemZeros[] = {"number_hot",
+                                           "number_warm",
+                                           "number_temp",
+                                           "age_hot",
+                                           "age_warm",
+                                           "age",
+                                           "evicted",
+                                           "evicted_nonzero",
+                                           "evicted_time",
+                                           "outofmemory",
+                                           "tailrepairs",
+                                           "reclaimed",
+                                           "expired_unfetched",
+                                           "evicted_unfetched",
+                                           "evicted_active",
+                                           "crawler_reclaimed",
+                                           "crawler_items_checked",
+                                           "lrutail_reflocked",
+                                           "moves_to_cold",
+                                           "moves_to_warm",
+                                           "moves_within_lru",
+                                           "direct_reclaims",
+                                           "hits_to_hot",
+                                           "hits_to_warm",
+                                           "hits_to_cold",
+                                           "hits_to_temp"};
+// No crawler, no LRU.
+constexpr std::string_view kSettingZeros[] = {
+    "lru_crawler_sleep", "lru_crawler_tocrawl", "hot_lru_pct",
+    "warm_lru_pct",      "hot_max_factor",      "warm_max_factor"};
+constexpr std::string_view kSlabCounts[] = {
+    "get_hits",  "cmd_set",  "delete_hits", "incr_hits",
+    "decr_hits", "cas_hits", "cas_badval",  "touch_hits"};
 
 }  // namespace
 
@@ -82,16 +113,17 @@ std::optional<std::string> Stats::Answer(const std::string& argument,
   } else if (word == "servers") {
     stat("servers", options_.cluster.servers);
   } else if (word == "slabs") {
-    stat("active_slabs", "0");
-    stat("total_malloced", "0");
+    Slabs(stat);
+  } else if (word == "items") {
+    Items(stat);
   } else if (word == "sizes") {
     stat("sizes_status", "disabled");
   } else if (word == "detail" || word == "cachedump") {
     return "CLIENT_ERROR not supported by this proxy";
-  } else if (word != "items" && word != "conns") {
+  } else if (word != "conns") {
     return std::nullopt;
   }
-  return "";  // a proxy has no items of its own
+  return "";
 }
 
 void Stats::Reset() {
@@ -100,6 +132,16 @@ void Stats::Reset() {
   for (const auto& [name, value] : StatValues(Sum())) {
     at_reset_.push_back(value);
   }
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> Stats::SinceReset()
+    const {
+  auto values = StatValues(Sum());
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < at_reset_.size(); ++i) {
+    values[i].second -= at_reset_[i];
+  }
+  return values;
 }
 
 void Stats::General(const Visit& stat) {
@@ -124,14 +166,10 @@ void Stats::General(const Visit& stat) {
   number("connection_structures", open);
   number("accepting_conns", 1);
   number("threads", static_cast<std::uint64_t>(options_.threads));
-  {
-    const std::lock_guard lock(mutex_);
-    const auto values = StatValues(Sum());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      number(values[i].first,
-             values[i].second - (at_reset_.empty() ? 0 : at_reset_[i]));
-    }
-  }
+  for (const auto& [name, value] : SinceReset()) number(name, value);
+  const Census::Sum counted = shared_.census.Last().Total();
+  number("curr_items", counted.objects);
+  number("bytes", counted.bytes);
   for (const std::string_view name : kZeros) number(name, 0);
 }
 
@@ -145,12 +183,49 @@ void Stats::Settings(const Visit& stat) const {
   number("item_size_max", shared_.max_value_bytes.load());
   number("num_threads", static_cast<std::uint64_t>(options_.threads));
   number("ers_memory_in_flight_bytes", shared_.memory_in_flight_bytes.load());
+  for (const std::string_view name : kSettingZeros) number(name, 0);
+  stat("lru_crawler", "no");
+  stat("lru_maintainer_thread", "no");
   stat("evictions", "on");
   stat("cas_enabled", "yes");
   stat("flush_enabled", "yes");
   stat("binding_protocol", "auto-negotiate");
   stat("ers_servers", options_.cluster.servers);
   stat("ers_scheme", FormatScheme(options_.client.scheme));
+}
+
+// One class has all objects, as last counted.
+void Stats::Items(const Visit& stat) const {
+  const auto number = [&stat](std::string_view name, std::uint64_t value) {
+    stat(fmt::format("items:1:{}", name), fmt::format("{}", value));
+  };
+  const Census::Sum counted = shared_.census.Last().Total();
+  number("number", counted.objects);
+  number("number_cold", counted.objects);
+  number("mem_requested", counted.bytes);
+  for (const std::string_view name : kItemZeros) number(name, 0);
+}
+
+// Its chunks are bytes.
+void Stats::Slabs(const Visit& stat) const {
+  const auto number = [&stat](std::string_view name, std::uint64_t value) {
+    stat(fmt::format("1:{}", name), fmt::format("{}", value));
+  };
+  const std::uint64_t bytes = shared_.census.Last().Total().bytes;
+  number("chunk_size", 1);
+  number("chunks_per_page", 1);
+  number("total_pages", bytes);
+  number("total_chunks", bytes);
+  number("used_chunks", bytes);
+  number("free_chunks", 0);
+  number("free_chunks_end", 0);
+  for (const auto& [name, value] : SinceReset()) {
+    if (std::ranges::find(kSlabCounts, name) != std::end(kSlabCounts)) {
+      number(name, value);
+    }
+  }
+  stat("active_slabs", "1");
+  stat("total_malloced", fmt::format("{}", bytes));
 }
 
 }  // namespace ers::proxy

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/options.h"
@@ -39,12 +40,17 @@ class Stats {
  private:
   void General(const Visit& stat);
   void Settings(const Visit& stat) const;
+  void Items(const Visit& stat) const;
+  void Slabs(const Visit& stat) const;
+  // StatValues, less what they were at the last reset.
+  [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>>
+  SinceReset() const;
   void Reset();
 
   const ServerOptions& options_;
   const Shared& shared_;
   const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // Of StatValues; empty: never. Guarded by mutex_.
   std::vector<std::uint64_t> at_reset_;
 };

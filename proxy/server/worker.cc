@@ -1,6 +1,7 @@
 #include "server/worker.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -95,6 +96,7 @@ void Worker::Run() {
   engine_ =
       std::make_unique<Engine>(*session_, *store_, counters_, engine_limits);
   engine_->SetRules(options_.rules);
+  engine_->SetCensusBoard(&shared_.census);
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
@@ -108,12 +110,36 @@ void Worker::Run() {
       [this] { return stopping_ && (at_once_ || connections_.empty()); });
   // Tasks that are under way point to their connections.
   for (const auto& [pointer, owned] : connections_) pointer->Abort();
-  loop_->RunUntil([this] { return connections_.empty(); });
+  loop_->RunUntil([this] { return connections_.empty() && !counting_; });
   waiters_timer_.reset();
+  count_timer_.reset();
   host_.reset();
   engine_.reset();
   store_.reset();
   session_.reset();
+}
+
+void Worker::CountObjectsEvery(std::chrono::seconds period) {
+  loop_->Post([this, period] {
+    count_timer_ = loop_->NewTimer([this, period] {
+      if (!stopping_) net::Spawn(CountObjects(period));
+    });
+    count_timer_->Start(net::Duration(0));
+  });
+}
+
+net::Task<void> Worker::CountObjects(std::chrono::seconds period) {
+  counting_ = true;
+  const std::function<bool()> goes_on = [this] { return !stopping_; };
+  const Status status = co_await engine_->CountObjects(goes_on);
+  if (!status.ok() && !stopping_) {
+    cluster_->Log(LogLevel::kWarning,
+                  fmt::format("objects are not counted, the old count stays: "
+                              "{}",
+                              status.message()));
+  }
+  count_timer_->Start(period);
+  counting_ = false;
 }
 
 void Worker::Accept(int socket) {

@@ -3,6 +3,7 @@
 #define ERS_PROXY_SERVER_WORKER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +27,7 @@ namespace ers::proxy {
 
 // What workers share: counts, and the limits in force.
 struct Shared {
+  CensusBoard census;
   std::atomic<int> connections{0};
   std::atomic<int> max_connections{0};
   std::atomic<std::uint64_t> max_value_bytes{0};
@@ -55,6 +57,9 @@ class Worker {
   void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
               const MemoryLimit& memory, std::function<void()> done);
 
+  // Any thread: from its start on, and so long after each count.
+  void CountObjectsEvery(std::chrono::seconds period);
+
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const RequestMeter& requests() const { return requests_; }
   [[nodiscard]] const StepMeter& steps() const { return steps_; }
@@ -65,6 +70,7 @@ class Worker {
 
  private:
   void Run();
+  net::Task<void> CountObjects(std::chrono::seconds period);
   void Accept(int socket);
   void Add(int client);
   void TurnAway(int socket);
@@ -95,6 +101,8 @@ class Worker {
   std::unique_ptr<ConnectionHost> host_;
   std::vector<std::unique_ptr<net::Watch>> watches_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<net::Timer> count_timer_;
+  bool counting_ = false;
   bool stopping_ = false;
   bool at_once_ = false;
   std::thread thread_;

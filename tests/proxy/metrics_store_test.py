@@ -3,6 +3,7 @@ every count moves by what was done, and by nothing else."""
 
 import socket
 import threading
+import time
 import unittest
 from urllib.parse import unquote_to_bytes
 
@@ -207,6 +208,69 @@ class BytesTest(MetricsCase):
         for sent, received in seen[0].values():
             self.assertGreater(sent, 100_000)
             self.assertGreater(received, 100_000)
+
+
+class CensusTest(MetricsCase):
+    up = ("-n", "7")
+
+    OBJECTS = "ersproxy_objects"
+    BYTES = "ersproxy_object_bytes"
+    WHEN = "ersproxy_objects_counted_timestamp_seconds"
+
+    def counted(self, metrics):
+        """{(scheme, width): (objects, bytes)}."""
+        sizes = metrics.all(self.BYTES)
+        return {tuple(value for _, value in labels): (count, sizes[labels])
+                for labels, count in metrics.all(self.OBJECTS).items()}
+
+    def test_objects_by_scheme_and_width(self):
+        client = self.serve().client()
+        self.assertEqual(self.counted(self.metrics()), {})
+        self.assertEqual(self.metrics().get(self.WHEN), 0)
+        for i in range(5):
+            self.ask(client, put(b"set", b"o%d" % i, bytes(5000 + i)))
+        self.ask(client, put(b"set", b"small", b"1"))
+        self.ask(client, b"ers transition o1 wide\r\n"
+                 b"ers transition o2 rs:3,2\r\ndelete o3\r\n")
+        began = int(time.time())
+        # A part of them is listed, all are counted.
+        self.assertEqual(len(self.ask(client, b"ers list wide o\r\n")), 2)
+        metrics = self.metrics()
+        self.assertEqual(self.counted(metrics), {
+            ("ers2:4,1,5", "narrow"): (3, 5000 + 5004 + 1),
+            ("ers2:4,1,5", "wide"): (1, 5001),
+            ("rs:3,2", "narrow"): (1, 5002)})
+        self.assertGreaterEqual(metrics.get(self.WHEN), began)
+        self.assertLessEqual(metrics.get(self.WHEN), time.time())
+        self.assertEqual(client.facts(b"stats")["curr_items"], "5")
+        self.assertEqual(client.facts(b"stats")["bytes"], "20008")
+        items = client.facts(b"stats items")
+        self.assertEqual(items["items:1:number"], "5")
+        self.assertEqual(items["items:1:mem_requested"], "20008")
+        self.assertEqual(client.facts(b"stats slabs")["total_malloced"],
+                         "20008")
+        # Another daemon, which counts by itself: at its start, and again.
+        other = self.serve(config="count_objects_s: 1\n")
+        self.until(lambda: self.metrics().get(self.WHEN) > 0,
+                   "the first count")
+        self.assertEqual(self.counted(self.metrics()), self.counted(metrics))
+        self.ask(client, b"delete small\r\n")
+        self.until(lambda: self.counted(self.metrics())[
+            "ers2:4,1,5", "narrow"][0] == 2, "another count")
+        # It ends while it may be counting.
+        other.stop()
+
+    def test_a_count_that_fails_leaves_the_old_one(self):
+        # Servers that nobody answers for.
+        daemon = self.start(
+            "--config", self.config("count_objects_s: 1\n", servers=",".join(
+                f"127.0.0.1:{port}" for port in range(1, 8))),
+            "--admin", ":0")
+        self.admin = daemon.addresses[-1]
+        self.until(lambda: "objects are not counted" in daemon.log(),
+                   "a warning")
+        self.assertEqual(self.metrics().get(self.WHEN), 0)
+        daemon.stop()
 
 
 class KilledTest(MetricsCase):

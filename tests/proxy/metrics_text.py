@@ -65,8 +65,6 @@ class Family:
             raise ValueError(f"{name}{labels} in the family {self.name}")
         if (suffix == "_bucket") != ("le" in labels):
             raise ValueError(f"{name}: le is for buckets")
-        if self.kind != "gauge" and not value >= 0:
-            raise ValueError(f"{name}: {value}")
         self.samples[key] = value
 
     def series(self):
@@ -82,15 +80,20 @@ class Family:
         return {labels: (one["_bucket"], one["_sum"], one["_count"])
                 for labels, one in found.items()}
 
-    def check(self):
+    def check_conventions(self):
         name = self.name
-        if self.kind is None:
-            raise ValueError(f"{name} has no type")
+        if self.kind != "gauge" and min(self.samples.values(), default=0) < 0:
+            raise ValueError(f"{name}: below 0")
         if (self.kind == "counter") != name.endswith("_total"):
             raise ValueError(f"{name}: a counter, and nothing else, is _total")
         if re.search(r"_(milli|micro|nano)?(ms|us|ns|kb|mb|minutes)(_|$)",
                      name):
             raise ValueError(f"{name}: not in base units")
+
+    def check(self):
+        name = self.name
+        if self.kind is None:
+            raise ValueError(f"{name} has no type")
         if self.kind == "histogram":
             for labels, (buckets, _, count) in self.series().items():
                 bounds = [bound for bound, _ in buckets]
@@ -100,8 +103,10 @@ class Family:
                     raise ValueError(f"{name}{labels}: bad buckets {buckets}")
 
 
-def parse(text):
-    """{name: Family}, in the order of the text."""
+def parse(text, conventions=True):
+    """{name: Family}, in the order of the text.
+
+    conventions: names and values are to go by Prometheus' conventions."""
     if not text.endswith("\n"):
         raise ValueError("the last line has no end")
     families, current = {}, None
@@ -124,6 +129,8 @@ def parse(text):
             current.take(*_sample(line))
     for family in families.values():
         family.check()
+        if conventions:
+            family.check_conventions()
     return families
 
 

@@ -65,6 +65,7 @@ inline_below: 17
 rules:
   - {prefix: x, scheme: rep:3, max_expiry_s: 9, inline_below: 5}
 admin: ":7"
+count_objects_s: 600
 threads: 5
 timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
 limits: {max_connections: 4, max_value_bytes: 6,
@@ -81,6 +82,7 @@ log: {level: error, format: json}
   CHECK(FormatScheme(options->client.scheme) == "rs:3,2");
   CHECK(options->client.inline_below == 17);
   CHECK(options->admin == ":7");
+  CHECK(options->count_objects_every == std::chrono::minutes(10));
   CHECK(options->threads == 5);
   CHECK(cluster.connect_timeout.count() == 1);
   CHECK(cluster.request_timeout.count() == 2);
@@ -105,13 +107,15 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_parity, state_file, scheme, inline_below, rules, admin, threads, "
-       "timeouts, limits, log"},
+       "max_parity, state_file, scheme, inline_below, rules, admin, "
+       "count_objects_s, threads, timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, admin, threads, timeouts, "
-       "limits, "
-       "log"},
+       "state_file, scheme, inline_below, rules, admin, count_objects_s, "
+       "threads, timeouts, limits, log"},
+      {"count_objects_s: 2592001\n",
+       "FILE:1: count_objects_s: expected a whole number from 0 to 2592000, "
+       "found \"2592001\""},
       {"limits:\n  connections: 3\n",
        "FILE:2: limits: unknown key \"connections\": allowed are "
        "max_connections, max_value_bytes, memory_in_flight_bytes"},
