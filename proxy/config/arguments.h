@@ -16,6 +16,7 @@ namespace ers::proxy {
 // What the command line says; what it does not say is empty.
 struct Arguments {
   std::string config;
+  bool list_metrics = false;
   std::string check_config;
   std::vector<std::string> listen;
   std::optional<std::string> servers;

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "admin/metrics_list.h"
 #include "config/arguments.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -180,6 +181,10 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kBadUsage;
+  }
+  if (arguments.list_metrics) {
+    fmt::print("{}", MetricsList());
+    return kDone;
   }
   Result<ServerOptions> options = OptionsOf(arguments);
   Status status = options ? CompleteOptions(*options) : options.error();

@@ -1,8 +1,12 @@
 """/metrics: every count moves by what was done, and by nothing else."""
 
+import os
+import re
 import struct
+import subprocess
 import unittest
 
+from daemon_case import DEADLINE_S, ERSPROXY, TOP
 from metrics_case import MetricsCase, frame
 from metrics_text import moved
 
@@ -158,6 +162,39 @@ class RequestsTest(MetricsCase):
                    "the set is counted")
         self.check(before, self.metrics(),
                    {tuple(sorted(labels.items())): 1}, b"left")
+
+
+class ListTest(unittest.TestCase):
+
+    def test_the_document_is_what_the_program_says(self):
+        """docs/metrics.md: ersproxy --list-metrics > docs/metrics.md"""
+        said = subprocess.run([ERSPROXY, "--list-metrics"],
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=DEADLINE_S, check=True).stdout
+        with open(os.path.join(TOP, "docs", "metrics.md"),
+                  encoding="utf-8") as file:
+            self.assertEqual(file.read(), said)
+
+
+class TellsTest(MetricsCase):
+
+    def test_the_list_is_of_what_is_told(self):
+        client = self.serve().client()
+        with open(os.path.join(TOP, "docs", "metrics.md"),
+                  encoding="utf-8") as file:
+            rows = re.findall(r"^\| `(ersproxy_\w+)` \| (\w+) \| ([\w, ]*) "
+                              r"\| `?(\w*)`? \|", file.read(), re.M)
+        families = self.metrics().families
+        self.assertEqual(sorted(row[0] for row in rows), sorted(families))
+        stats = client.facts(b"stats")
+        for name, kind, labels, stat in rows:
+            with self.subTest(name):
+                self.assertEqual(families[name].kind, kind)
+                for _, own in families[name].samples:
+                    self.assertEqual({label for label, _ in own} - {"le"},
+                                     set(labels.split(", ")) - {""})
+                if stat:
+                    self.assertIn(stat, stats)
 
 
 if __name__ == "__main__":

@@ -237,9 +237,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, admin, threads, timeouts, "
-       "limits, "
-       "log, found a list"},
+       "state_file, scheme, inline_below, rules, admin, count_objects_s, "
+       "threads, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
        "FILE:3: a second document begins: give one"},
       {"threads: 1\n  listen: [\n", "FILE:2: not YAML: "},
