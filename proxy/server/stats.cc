@@ -52,32 +52,14 @@ constexpr std::string_view kZeros[] = {"auth_cmds",
                                        "log_watcher_skipped",
                                        "log_watcher_sent",
                                        "time_in_listen_disabled_us"};
-constexpr std::string_view kItemZeros[] = {"number_hot",
-                                           "number_warm",
-                                           "number_temp",
-                                           "age_hot",
-                                           "age_warm",
-                                           "age",
-                                           "evicted",
-                                           "evicted_nonzero",
-                                           "evicted_time",
-                                           "outofmemory",
-                                           "tailrepairs",
-                                           "reclaimed",
-                                           "expired_unfetched",
-                                           "evicted_unfetched",
-                                           "evicted_active",
-                                           "crawler_reclaimed",
-                                           "crawler_items_checked",
-                                           "lrutail_reflocked",
-                                           "moves_to_cold",
-                                           "moves_to_warm",
-                                           "moves_within_lru",
-                                           "direct_reclaims",
-                                           "hits_to_hot",
-                                           "hits_to_warm",
-                                           "hits_to_cold",
-                                           "hits_to_temp"};
+constexpr std::string_view kItemZeros[] = {
+    "evicted",           "evicted_nonzero",       "evicted_time",
+    "outofmemory",       "tailrepairs",           "reclaimed",
+    "expired_unfetched", "evicted_unfetched",     "evicted_active",
+    "crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked",
+    "moves_to_cold",     "moves_to_warm",         "moves_within_lru",
+    "direct_reclaims",   "hits_to_hot",           "hits_to_warm",
+    "hits_to_cold",      "hits_to_temp"};
 // No crawler, no LRU.
 constexpr std::string_view kSettingZeros[] = {
     "lru_crawler_sleep", "lru_crawler_tocrawl", "hot_lru_pct",
@@ -201,7 +183,12 @@ void Stats::Items(const Visit& stat) const {
   };
   const Census::Sum counted = shared_.census.Last().Total();
   number("number", counted.objects);
+  number("number_hot", 0);
+  number("number_warm", 0);
   number("number_cold", counted.objects);
+  for (const std::string_view name : {"age_hot", "age_warm", "age"}) {
+    number(name, 0);
+  }
   number("mem_requested", counted.bytes);
   for (const std::string_view name : kItemZeros) number(name, 0);
 }

@@ -18,7 +18,8 @@ BUILD_S = 300
 
 # What it asks of `stats`, `stats settings`, and of each class of `stats items`
 # and `stats slabs` (pkg/exporter/exporter.go), but for what is there only with
-# extstore, with memcached's own proxy or, mem_requested of slabs, before 1.5.
+# extstore, with memcached's own proxy, with a temporary LRU (number_temp) or
+# before 1.5 (mem_requested of slabs).
 GENERAL = """
     get_hits get_misses delete_hits delete_misses incr_hits incr_misses
     decr_hits decr_misses cas_hits cas_misses touch_hits touch_misses uptime
@@ -37,7 +38,7 @@ ITEMS = """
     crawler_reclaimed evicted evicted_nonzero evicted_time evicted_unfetched
     expired_unfetched outofmemory reclaimed tailrepairs mem_requested
     moves_to_cold moves_to_warm moves_within_lru number_hot number_warm
-    number_cold number_temp age_hot age_warm""".split()
+    number_cold age_hot age_warm""".split()
 SLABS = """
     get_hits delete_hits incr_hits decr_hits cas_hits cas_badval touch_hits
     cmd_set chunk_size chunks_per_page total_pages total_chunks used_chunks
