@@ -40,6 +40,7 @@ ModelItem* ModelItems::Find(std::string_view key) {
 
 ModelItem& ModelItems::Put(std::string_view key, ModelItem item) {
   item.cas = NextCas();
+  item.accessed = Now();
   const auto found = items_.lower_bound(key);
   if (found != items_.end() && found->first == key) {
     found->second = std::move(item);

@@ -17,6 +17,8 @@ struct ModelItem {
   std::uint32_t flags = 0;
   std::uint32_t expires = 0;  // server seconds; 0 never
   std::uint64_t cas = 0;
+  std::uint32_t accessed = 0;  // server seconds; also when it was stored
+  bool fetched = false;
   bool stale = false;       // md with I: shown as X
   bool token_sent = false;  // somebody was told W: others are told Z
 };

@@ -47,17 +47,19 @@ void EchoKeyAndOpaque(std::string& out, std::string_view key,
 void ModelServer::MetaGet(Session& session, const Tokens& tokens,
                           std::string& out) {
   const std::string_view key = tokens.at[1];
-  std::string_view error = CheckFlags(tokens, 2, "vcftskqONT");
+  std::string_view error = CheckFlags(tokens, 2, "vcftskqONTu");
   bool quiet = false;
   bool with_value = false;
   bool vivify = false;
   bool touches = false;
+  bool counts = true;
   for (std::size_t i = 2; error.empty() && i < tokens.count; ++i) {
     const char letter = tokens.at[i][0];
     quiet |= letter == 'q';
     with_value |= letter == 'v';
     vivify |= letter == 'N';
     touches |= letter == 'T';
+    counts &= letter != 'u';
     std::int32_t number = 0;
     if ((letter == 'N' || letter == 'T') &&
         !ParseNumber(tokens.at[i].substr(1), &number)) {
@@ -83,6 +85,9 @@ void ModelServer::MetaGet(Session& session, const Tokens& tokens,
     out += "\r\n";
     return;
   }
+  // The first access shows as "fetch" alone.
+  if (counts && item->fetched) item->accessed = items_->Now();
+  item->fetched |= counts;
   MetaHit(tokens, *item, created, with_value, out);
   session.has_token = false;
   if (created) Tell(session, "vivify", key, {}, true, "W");

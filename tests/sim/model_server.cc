@@ -377,9 +377,9 @@ void ModelServer::Crawler(const Tokens& tokens, std::string& out) {
     const std::size_t bytes =
         ModelItems::StoredBytes(key.size(), item.value.size(), item.flags);
     out += "key=" + UrlEncode(key) + " exp=" + std::to_string(expires) +
-           " la=" + std::to_string(wall_seconds_()) +
+           " la=" + std::to_string(items_->Started() + item.accessed) +
            " cas=" + std::to_string(item.cas) +
-           " fetch=no cls=1 size=" + std::to_string(bytes) + "\n";
+           (item.fetched ? " fetch=yes" : " fetch=no") + " cls=1 size=" + std::to_string(bytes) + "\n";
   }
   Line(out, "END");
 }

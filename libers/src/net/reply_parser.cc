@@ -155,7 +155,11 @@ ReplyParser::Progress ReplyParser::OnListLine(std::string_view line) {
   if (line == "END") return Finish(Outcome::kOk);
   const bool stats = request_->verb == Verb::kStats;
   if (!line.starts_with(stats ? "STAT " : "key=")) return Break(line);
-  request_->value.append(line).push_back('\n');
+  if (request_->on_line != nullptr) {
+    request_->on_line(*request_, line);
+  } else {
+    request_->value.append(line).push_back('\n');
+  }
   return Progress::kMore;
 }
 

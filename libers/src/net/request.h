@@ -22,8 +22,8 @@ enum class Verb : std::uint8_t {
   kCas,       // text "cas": never deletes the old item when memory is short
   kDelete,    // md KEY
   kStats,     // stats [argument in key, may be empty]: lines into `value`
-  kMetadump,  // lru_crawler metadump hash: lines into `value`. Alone on its
-              // link until it ends (the caller's duty): the server refuses it
+  kMetadump,  // lru_crawler metadump hash: lines to `on_line`, or into
+              // `value`. Alone on its link until it ends (the caller's duty): the server refuses it
               // behind other commands, and looks at none behind it
   kVersion,   // version: what it answers into `value`
   kFence,     // mn: the link's own, behind quiet requests
@@ -84,6 +84,12 @@ struct Request {
   // refused is as bad as any.
   const void* quiet_run = nullptr;
   Duration timeout{};  // from Submit to reply; 0: the link's
+  // kGet, kHead: the server does not take it for an access of the item.
+  bool uncounted = false;
+  // kMetadump, not null: takes the lines, each without its end, in place of
+  // `value`, on the loop thread. May not touch the link.
+  void (*on_line)(Request&, std::string_view line) = nullptr;
+  void* line_context = nullptr;
 
   Outcome outcome = Outcome::kPending;
   std::uint64_t item_token = 0;  // kGet, kHead, kVivify

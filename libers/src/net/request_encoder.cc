@@ -53,6 +53,7 @@ bool RequestEncoder::Append(const Request& request) {
         Text(" N");
         SignedNumber(request.exptime);
       }
+      if (request.uncounted) Text(" u");
       break;
     case Verb::kTouch:
       Text("mg ");

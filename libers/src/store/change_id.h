@@ -28,6 +28,7 @@ class ChangeIdSource {
  public:
   explicit ChangeIdSource(net::Runtime& runtime);
   ChangeId Next();
+  [[nodiscard]] std::uint64_t nonce() const { return nonce_; }
 
  private:
   net::Runtime& runtime_;

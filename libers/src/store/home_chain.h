@@ -88,6 +88,9 @@ class HomeChain {
   // Prepare gave homes that ReplaceCorrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 
+  // From now on servers do not take what is read for an access.
+  void ReadUncounted() { uncounted_ = true; }
+
   // Writes `next` to every home in order, the judge last. `next` needs no id's
   // history, replaces or copy fields: they come from `base`, which Prepare
   // gave.
@@ -142,6 +145,7 @@ class HomeChain {
   bool replaces_corrupted_ = false;
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
+  bool uncounted_ = false;
 };
 
 }  // namespace ers::store

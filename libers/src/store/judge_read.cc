@@ -22,6 +22,7 @@ Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
   judge.request = net::Request();
   judge.request.verb = net::Verb::kGet;
   judge.request.key = item_key_;
+  judge.request.uncounted = uncounted_;
   return {};
 }
 

@@ -52,6 +52,7 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
     if (!probe.asked || !session.Readable(probe.member)) continue;
     probe.request.verb = net::Verb::kHead;
     probe.request.key = probe.key;
+    probe.request.uncounted = true;
     batch.Submit(session.link(probe.member), probe.request);
   }
   co_await batch;
@@ -61,6 +62,18 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
         probe.request.item_bytes == probe.state.bytes + kBlockHeaderBytes;
     blocks.push_back(std::move(probe.state));
   }
+}
+
+// As it is now, not as it is remembered.
+Task<Result<std::shared_ptr<const Manifest>>> ReadManifest(
+    Session& session, std::string_view key, StepTimer* steps) {
+  CurrentManifest current(session, key, steps);
+  Status status = co_await current.Begin();
+  if (!status.ok()) co_return Fail(std::move(status));
+  current.chain().ReadUncounted();
+  Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();
+  if (manifest && current.remembered()) manifest = co_await current.Next();
+  co_return manifest;
 }
 
 }  // namespace
@@ -85,12 +98,16 @@ ObjectInfo InfoOf(const Manifest& manifest) {
   return info;
 }
 
+Task<Result<ObjectInfo>> Store::Info(std::string_view key) {
+  const Result<std::shared_ptr<const Manifest>> manifest =
+      co_await ReadManifest(session_, key, steps_);
+  if (!manifest) co_return Fail(manifest.error());
+  co_return InfoOf(**manifest);
+}
+
 Task<Result<ObjectDetail>> Store::Stat(std::string_view key) {
-  CurrentManifest current(session_, key, steps_);
-  Status status = co_await current.Begin();
-  if (!status.ok()) co_return Fail(std::move(status));
-  Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();
-  if (manifest && current.remembered()) manifest = co_await current.Next();
+  const Result<std::shared_ptr<const Manifest>> manifest =
+      co_await ReadManifest(session_, key, steps_);
   if (!manifest) co_return Fail(manifest.error());
   ObjectDetail detail;
   static_cast<ObjectInfo&>(detail) = InfoOf(**manifest);

@@ -15,6 +15,7 @@
 #include "ers/value.h"
 #include "net/task.h"
 #include "store/content.h"
+#include "store/listing.h"
 #include "store/manifest.h"
 #include "store/memory.h"
 #include "store/session.h"
@@ -153,7 +154,14 @@ class Store {
   net::Task<Result<TransitionInfo>> Transition(std::string_view key,
                                                const TransitionTarget& target,
                                                TransitionVariant variant);
+  // What the object is, and where its blocks are. Servers take neither for an
+  // access.
+  net::Task<Result<ObjectInfo>> Info(std::string_view key);
   net::Task<Result<ObjectDetail>> Stat(std::string_view key);
+  // Nor this, which may be ended by `terms.stop`.
+  net::Task<Status> ListObjects(
+      const ListTerms& terms,
+      const std::function<bool(const ListedObject&)>& visit);
   net::Task<Status> List(
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Result<ClusterInfo>> Servers();
