@@ -160,5 +160,62 @@ TEST_CASE("a server that forgot everything is refused by the listing") {
         std::string::npos);
 }
 
+struct Seen {
+  std::set<std::string> keys;
+  std::int64_t last_access = 0;
+};
+
+Seen ListThose(Fixture& f, const store::ListTerms& terms) {
+  Seen seen;
+  const auto visit = [&seen](const store::ListedObject& object) {
+    seen.last_access = object.last_access;
+    return seen.keys.insert(object.manifest->key).second;
+  };
+  f.status = net::SyncWait(f.process, f.store.ListObjects(terms, visit));
+  return seen;
+}
+
+TEST_CASE("a listing tells the last access, and is none") {
+  Fixture f;
+  store::ListTerms terms;
+  terms.wanted = [](std::string_view key) { return key == "one"; };
+  const std::int64_t stored = f.process.WallMicros() / 1'000'000;
+  const auto wait = [&f] {
+    const TimePoint end = f.world.now() + seconds(10);
+    f.world.RunUntil([&] { return f.world.now() >= end; }, seconds(11));
+  };
+  for (int i = 0; i < 3; ++i) {
+    wait();
+    const Seen seen = ListThose(f, terms);
+    CHECK(seen.keys == std::set<std::string>{"one"});
+    CHECK(seen.last_access <= stored + 1);
+    CHECK(net::SyncWait(f.process, f.store.Stat("one")).has_value());
+    CHECK(net::SyncWait(f.process, f.store.Info("one")).has_value());
+  }
+  Value value;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(net::SyncWait(f.process, f.store.Get("one", value)).has_value());
+  }
+  CHECK(ListThose(f, terms).last_access >= stored + 29);
+}
+
+TEST_CASE("a listing that is stopped ends soon") {
+  Fixture f;
+  for (const auto& server : f.world.servers()) {
+    server->faults().dump_time = seconds(20);
+  }
+  store::ListingStop stop;
+  store::ListTerms terms;
+  terms.stop = &stop;
+  const auto timer = f.process.NewTimer([&stop] { stop.Stop(); });
+  timer->Start(milliseconds(500));
+  const TimePoint begin = f.world.now();
+  ListThose(f, terms);
+  CHECK(f.status.code() == StatusCode::kUnavailable);
+  CHECK(f.world.now() - begin < seconds(1));
+  ListThose(f, terms);  // it stays so
+  CHECK(f.status.code() == StatusCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace ers::sim

@@ -259,5 +259,29 @@ TEST_CASE("a value lies across more pieces than one read takes") {
   for (std::size_t cut = 1; cut < c.reply.size(); ++cut) Check(c, {cut});
 }
 
+TEST_CASE("a dump's lines can be taken as they come") {
+  const std::string bytes = "key=a la=1\r\nkey=b la=2\r\nEND\r\n";
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    CAPTURE(cut);
+    std::string lines;
+    Request request;
+    request.verb = Verb::kMetadump;
+    request.line_context = &lines;
+    request.on_line = [](Request& dump, std::string_view line) {
+      static_cast<std::string*>(dump.line_context)->append(line) += '|';
+    };
+    ReplyParser parser;
+    parser.Begin(request);
+    std::string_view first = std::string_view(bytes).substr(0, cut);
+    std::string_view second = std::string_view(bytes).substr(cut);
+    if (parser.Parse(&first) == Progress::kMore) {
+      CHECK(parser.Parse(&second) == Progress::kDone);
+    }
+    CHECK(request.outcome == Outcome::kOk);
+    CHECK(lines == "key=a la=1|key=b la=2|");
+    CHECK(request.value.empty());
+  }
+}
+
 }  // namespace
 }  // namespace ers::net

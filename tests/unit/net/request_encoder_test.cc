@@ -38,6 +38,11 @@ TEST_CASE("every verb becomes its command") {
   CHECK(Encoded(Call(Verb::kVersion)) == "version\r\n");
   CHECK(Encoded(Call(Verb::kMetadump)) == "lru_crawler metadump hash\r\n");
 
+  Call uncounted(Verb::kGet, "k");
+  uncounted.uncounted = true;
+  CHECK(Encoded(uncounted) == "mg k v c f t s u\r\n");
+  uncounted.verb = Verb::kHead;
+  CHECK(Encoded(uncounted) == "mg k c f t s u\r\n");
   Call vivify(Verb::kVivify, "k");
   vivify.exptime = 60;
   CHECK(Encoded(vivify) == "mg k v c f t s N60\r\n");
