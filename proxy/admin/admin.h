@@ -1,4 +1,5 @@
-// Admin: HTTP for those who watch a daemon: /healthz, /status and /metrics.
+// Admin: HTTP for those who watch a daemon, /healthz, /status and /metrics, and
+// who have it change objects in the background, /v1/.
 #ifndef ERS_PROXY_ADMIN_ADMIN_H_
 #define ERS_PROXY_ADMIN_ADMIN_H_
 
@@ -17,9 +18,11 @@ namespace ers::proxy {
 class Admin {
  public:
   // Listens and serves at "host:port" or "[IPv6]:port"; ":port" is loopback.
-  // `facts` is called on the admin's thread. kInvalidArgument says why not.
+  // `facts` is called on the admin's thread; `jobs` ends after it.
+  // kInvalidArgument says why not.
   static Result<std::unique_ptr<Admin>> Open(std::string_view address,
-                                             std::function<Facts()> facts);
+                                             std::function<Facts()> facts,
+                                             Jobs& jobs);
   // Cuts readers off.
   ~Admin();
   Admin(const Admin&) = delete;

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "jobs/job_json.h"
+
 namespace ers::proxy {
 
 std::string StatusText(const Facts& facts) {
@@ -23,6 +25,8 @@ std::string StatusText(const Facts& facts) {
   for (const auto& [name, value] : StatValues(facts.totals)) {
     root["counters"][std::string(name)] = value;
   }
+  root["jobs"] = nlohmann::ordered_json::array();
+  for (const Job& job : facts.jobs) root["jobs"].push_back(JobJson(job));
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }

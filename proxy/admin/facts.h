@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/census.h"
+#include "jobs/jobs.h"
 #include "server/totals.h"
 
 namespace ers::proxy {
@@ -16,6 +17,9 @@ namespace ers::proxy {
 // needs the servers.
 inline constexpr std::string_view kServerStates[] = {"full", "filling", "down",
                                                      "unknown"};
+
+// What became of an object that a job tried to change.
+inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};
 
 // A plain value.
 struct Facts {
@@ -35,7 +39,9 @@ struct Facts {
   std::vector<std::string> listeners;
   std::vector<Server> servers;
   Census census;
-  Totals totals;  // with links for as many servers
+  Totals totals;          // with links for as many servers
+  std::vector<Job> jobs;  // newest first
+  JobTotals job_totals;
 };
 
 // One JSON object; counters by their names in `stats`.

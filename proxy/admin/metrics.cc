@@ -102,6 +102,18 @@ void AddCensus(const Census& census, MetricsWriter& writer) {
          static_cast<std::uint64_t>(census.counted_at_s), writer);
 }
 
+void AddJobs(const JobTotals& totals, MetricsWriter& writer) {
+  Begin(Metric::kJobs, writer);
+  for (std::size_t i = 0; i < totals.by_state.size(); ++i) {
+    writer.Add({kJobStates[i]}, totals.by_state[i]);
+  }
+  Begin(Metric::kJobObjects, writer);
+  writer.Add({kJobOutcomes[0]}, totals.changed);
+  writer.Add({kJobOutcomes[1]}, totals.failed);
+  AddOne(Metric::kJobReadBytes, totals.bytes_read, writer);
+  AddOne(Metric::kJobWrittenBytes, totals.bytes_written, writer);
+}
+
 }  // namespace
 
 std::string MetricsText(const Facts& facts) {
@@ -119,6 +131,7 @@ std::string MetricsText(const Facts& facts) {
   AddServers(facts, writer);
   AddStore(facts.totals, writer);
   AddCensus(facts.census, writer);
+  AddJobs(facts.job_totals, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

@@ -79,6 +79,8 @@ void AddLabels(std::string& out) {
   AddValues("kind", StoreValues(Metric::kTransitionReadBlocks, 0), out);
   AddValues("block", StoreValues(Metric::kTransitionReadBlocks, 1), out);
   AddValues("state", kServerStates, out);
+  AddValues("job_state", kJobStates, out);
+  AddValues("outcome", kJobOutcomes, out);
   out += "\nAnd of `step`, in the order in which `ers trace` tells them:\n\n";
   out += "| step | while |\n| --- | --- |\n";
   for (const store::StepInfo& step : store::kStepTable) {

@@ -40,6 +40,7 @@ Status Override(const Arguments& arguments, ServerOptions& options) {
   set(arguments.memory_in_flight_bytes, options.memory_in_flight_bytes,
       "limits.memory_in_flight_bytes", "--memory-in-flight");
   set(arguments.admin, options.admin, "admin", "--admin");
+  set(arguments.state_dir, options.state_dir, "state_dir", "--state-dir");
   set(arguments.log_level, options.log_level, "log.level", "--log-level");
   if (arguments.log_format) {
     options.log_format = LogFormatOf(*arguments.log_format);
@@ -114,9 +115,13 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(std::uint64_t{1}, kMaxMemoryInFlight))
       ->type_name("BYTES");
   app.add_option("--admin", arguments.admin,
-                 "host:port of HTTP for /healthz, /status and /metrics; :port "
-                 "is loopback (default: nowhere)")
+                 "host:port of HTTP for /healthz, /status, /metrics and jobs; "
+                 ":port is loopback (default: nowhere)")
       ->type_name("ADDRESS");
+  app.add_option("--state-dir", arguments.state_dir,
+                 "Folder that keeps jobs over a restart, for this process "
+                 "alone (default: they end with it)")
+      ->type_name("DIR");
   app.add_option("--port-file", arguments.port_file,
                  "Gets the addresses listened on, one a line, the admin "
                  "port's last")

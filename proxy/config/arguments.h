@@ -31,6 +31,7 @@ struct Arguments {
   std::optional<std::string> log_level;
   std::optional<std::string> log_format;
   std::optional<std::string> admin;
+  std::optional<std::string> state_dir;
   std::string port_file;
 };
 

@@ -305,6 +305,10 @@ constexpr Key<ServerOptions> kKeys[] = {
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.admin);
      }},
+    {"state_dir",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadText(value, options.state_dir);
+     }},
     {"count_objects_s",
      [](const YamlValue& value, ServerOptions& options) {
        std::int64_t seconds = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/address.h"
+#include "config/state_dir.h"
 #include "net/endpoint.h"
 
 namespace ers::proxy {
@@ -97,6 +98,7 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
       {"timeouts.request_ms", number(cluster.request_timeout.count())},
       {"timeouts.operation_ms", number(cluster.operation_timeout.count())},
       {"admin", options.admin},
+      {"state_dir", options.state_dir},
       {"count_objects_s", number(options.count_objects_every.count())},
       {"log.format", std::string(FormatName(options.log_format))},
   };
@@ -144,6 +146,12 @@ Status CompleteOptions(ServerOptions& options) {
       return RefuseAt(
           options.PlaceOf("admin"),
           fmt::format("\"{}\": {}", options.admin, admin.error().message()));
+    }
+  }
+  if (!options.state_dir.empty()) {
+    const Status usable = CheckStateDir(options.state_dir);
+    if (!usable.ok()) {
+      return RefuseAt(options.PlaceOf("state_dir"), usable.message());
     }
   }
   if (options.cluster.servers.empty()) {

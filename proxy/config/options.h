@@ -41,7 +41,9 @@ struct ServerOptions {
   std::uint64_t memory_in_flight_bytes = 0;
   // How often all objects are counted, for those who watch; 0: never.
   std::chrono::seconds count_objects_every{0};
-  std::string admin;      // where HTTP is served; empty: nowhere
+  std::string admin;  // where HTTP is served; empty: nowhere
+  // Where jobs are kept over a restart; empty: nowhere.
+  std::string state_dir;
   std::string port_file;  // gets the names of the listeners; empty: none
   std::string log_level = "info";  // one of kLogLevels
   LogFormat log_format = LogFormat::kText;

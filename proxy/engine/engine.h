@@ -11,6 +11,7 @@
 
 #include "config/rules.h"
 #include "engine/census.h"
+#include "engine/changing_keys.h"
 #include "ers/value.h"
 #include "net/task.h"
 #include "protocol/reply.h"
@@ -52,9 +53,14 @@ struct EngineLimits {
 // Loop thread only.
 class Engine {
  public:
+  // `changing` is shared by all engines of the daemon.
   Engine(store::Session& session, store::Store& store, Counters& counters,
-         const EngineLimits& limits = {})
-      : session_(session), store_(store), counters_(counters), limits_(limits) {
+         ChangingKeys& changing, const EngineLimits& limits = {})
+      : session_(session),
+        store_(store),
+        counters_(counters),
+        changing_(changing),
+        limits_(limits) {
     SetRules(std::make_shared<const Rules>());
   }
   // The same, on another store.
@@ -62,6 +68,7 @@ class Engine {
       : session_(engine.session_),
         store_(store),
         counters_(engine.counters_),
+        changing_(engine.changing_),
         limits_(engine.limits_),
         board_(engine.board_) {
     SetRules(engine.rules_);
@@ -121,6 +128,9 @@ class Engine {
   net::Task<Done> Transition(const Request& request, store::Memory& memory);
   net::Task<Done> Inspect(const Request& request);
   net::Task<Done> Debug(const Request& request);
+  net::Task<Done> ListChanging(
+      const Request& request,
+      const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Status> TouchRead(const Request& request, ItemInfo* item);
   net::Task<Gotten> GetPlain(const Request& request);
   net::Task<Gotten> Vivify(const Request& request, store::Memory& memory);
@@ -138,6 +148,7 @@ class Engine {
   store::Session& session_;
   store::Store& store_;
   Counters& counters_;
+  ChangingKeys& changing_;
   const EngineLimits limits_;
   std::shared_ptr<const Rules> rules_;
   // No longer value comes with its manifest.

@@ -26,6 +26,7 @@ Task<Done> Engine::Transition(const Request& request, store::Memory& memory) {
   const Status room =
       co_await memory.Take(2 * std::min(*length, kMaxGroupBytes));
   if (!room.ok()) co_return Failed(room);
+  const ChangingKeys::Hold hold(changing_, request.key);
   const Result<TransitionInfo> info = co_await store_.Transition(
       request.key, *target, TransitionVariant::kOptimal);
   if (!info) co_return Failed(info.error());
@@ -69,9 +70,27 @@ Task<Done> Engine::Inspect(const Request& request) {
   co_return done;
 }
 
+// What is changed by this process at the moment: until its manifest flips, an
+// object shows its old scheme and width.
+Task<Done> Engine::ListChanging(
+    const Request& request,
+    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
+  const std::vector<std::string> keys = changing_.WithPrefix(request.key);
+  for (const std::string& key : keys) {
+    const Result<ObjectInfo> info = co_await store_.Info(key);
+    if (!info && info.error().code() == StatusCode::kNotFound) continue;
+    if (!info) co_return Failed(info.error());
+    if (!visit(key, *info)) break;
+  }
+  co_return Done();
+}
+
 Task<Done> Engine::List(
     const Request& request,
     const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
+  if (request.listed == Listed::kTransitioning) {
+    co_return co_await ListChanging(request, visit);
+  }
   const Width width =
       request.listed == Listed::kWide ? Width::kWide : Width::kNarrow;
   Census census;
@@ -82,9 +101,6 @@ Task<Done> Engine::List(
     all = visit(key, info);
     return all;
   };
-  // What is transitioning shows old blocks and a manifest of the old width
-  // until it flips: no object is ever between two widths.
-  if (request.listed == Listed::kTransitioning) co_return Done();
   const Status status = co_await store_.List(wanted);
   if (status.ok() && all) Publish(std::move(census));
   co_return status.ok() ? Done() : Failed(status);

@@ -140,12 +140,12 @@ void Wait(const Arguments& arguments, ServerOptions& options, Server& server,
 int Serve(const Arguments& arguments, ServerOptions options) {
   options.cluster.log = LogLine;
   RaiseDescriptorLimit(options.max_connections);
+  const int signals = OpenSignals();
   Result<std::unique_ptr<Server>> server = Server::Open(options);
   if (!server) {
     spdlog::error("{}", server.error().message());
     return kBadUsage;
   }
-  const int signals = OpenSignals();
   const Status started = (*server)->Start();
   if (!started.ok()) {
     spdlog::error("{}", started.message());

@@ -76,6 +76,14 @@ namespace ers::proxy {
     "Bytes of the objects' values, as last counted")                           \
   X(kObjectsCounted, "ersproxy_objects_counted_timestamp_seconds", "gauge",    \
     "", "Unix time of the last count of objects; 0: never")                    \
+  X(kJobs, "ersproxy_jobs", "gauge", "job_state",                              \
+    "Jobs that are remembered, by state")                                      \
+  X(kJobObjects, "ersproxy_job_objects_total", "counter", "outcome",           \
+    "Objects that jobs changed, or tried to in vain")                          \
+  X(kJobReadBytes, "ersproxy_job_read_bytes_total", "counter", "",             \
+    "Bytes of blocks that jobs read for the objects they changed")             \
+  X(kJobWrittenBytes, "ersproxy_job_written_bytes_total", "counter", "",       \
+    "Bytes of blocks that jobs wrote for the objects they changed")            \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

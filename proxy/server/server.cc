@@ -34,6 +34,13 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
     if (!listener) return Fail(listener.error());
     server->listeners_.push_back(std::move(*listener));
   }
+  const ServerOptions& kept = server->options_;
+  if (!kept.admin.empty() || !kept.state_dir.empty()) {
+    Result<std::unique_ptr<Jobs>> jobs =
+        Jobs::Open(kept, server->cluster_, server->shared_.changing);
+    if (!jobs) return Fail(jobs.error());
+    server->jobs_ = std::move(*jobs);
+  }
   return server;
 }
 
@@ -50,16 +57,17 @@ Status Server::Start() {
           return stats_.Answer(argument, stat);
         }));
   }
-  stats_.Watch(workers_);
+  stats_.Watch(workers_, jobs_ ? &jobs_->session_counters() : nullptr);
   if (!options_.admin.empty()) {
     Result<std::unique_ptr<Admin>> admin =
-        Admin::Open(options_.admin, [this] { return Describe(); });
+        Admin::Open(options_.admin, [this] { return Describe(); }, *jobs_);
     if (!admin) {
       return {admin.error().code(),
               fmt::format("admin: {}", admin.error().message())};
     }
     admin_ = std::move(*admin);
   }
+  if (jobs_) jobs_->Start();
   if (options_.count_objects_every.count() > 0) {
     workers_.front()->CountObjectsEvery(options_.count_objects_every);
   }
@@ -94,6 +102,10 @@ Facts Server::Describe() const {
   }
   facts.totals = stats_.Sum();
   facts.census = shared_.census.Last();
+  if (jobs_) {
+    facts.jobs = jobs_->List();
+    facts.job_totals = jobs_->totals();
+  }
   return facts;
 }
 
@@ -106,11 +118,13 @@ void Server::Stop() {
     if (listener.name.starts_with('/')) unlink(listener.name.c_str());
   }
   stopping_.store(true);
+  if (jobs_) jobs_->Stop();
   for (const auto& worker : workers_) worker->Stop();
 }
 
 void Server::Join() {
   for (const auto& worker : workers_) worker->Join();
+  if (jobs_) jobs_->Join();
 }
 
 void Server::Reload(const ServerOptions& fresh) {

@@ -11,6 +11,7 @@
 #include "admin/admin.h"
 #include "config/options.h"
 #include "ers/status.h"
+#include "jobs/jobs.h"
 #include "server/listener.h"
 #include "server/stats.h"
 #include "server/worker.h"
@@ -48,6 +49,7 @@ class Server {
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Jobs> jobs_;  // null: nobody can ask for any
   const std::chrono::steady_clock::time_point started_ =
       std::chrono::steady_clock::now();
   std::atomic<bool> stopping_{false};

@@ -78,6 +78,7 @@ Totals Stats::Sum() const {
     worker->requests().AddTo(totals.requests);
     worker->steps().AddTo(totals.steps);
   }
+  if (background_ != nullptr) totals.Add(*background_);
   return totals;
 }
 

@@ -26,15 +26,18 @@ class Stats {
   Stats(const ServerOptions& options, const Shared& shared)
       : options_(options), shared_(shared) {}
 
-  // Before any other call; `workers` outlives this.
-  void Watch(const std::vector<std::unique_ptr<Worker>>& workers) {
+  // Before any other call; `workers` outlives this, and so does `background`
+  // (null: none), what is done for no client.
+  void Watch(const std::vector<std::unique_ptr<Worker>>& workers,
+             const store::SessionCounters* background) {
     workers_ = &workers;
+    background_ = background;
   }
   // The lines of `stats ARGUMENT`, and what stands in place of END, or "";
   // nothing: there are no such stats.
   std::optional<std::string> Answer(const std::string& argument,
                                     const Visit& stat);
-  // Over all workers since the start.
+  // Over all workers and the background since the start.
   [[nodiscard]] Totals Sum() const;
 
  private:
@@ -50,6 +53,7 @@ class Stats {
   const ServerOptions& options_;
   const Shared& shared_;
   const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
+  const store::SessionCounters* background_ = nullptr;
   mutable std::mutex mutex_;
   // Of StatValues; empty: never. Guarded by mutex_.
   std::vector<std::uint64_t> at_reset_;

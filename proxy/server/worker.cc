@@ -93,8 +93,8 @@ void Worker::Run() {
   engine_limits.inline_below = options_.client.inline_below;
   memory_.SetLimit(MemoryLimitOf(options_));
   waiters_timer_ = loop_->NewTimer([this] { WatchWaiters(); });
-  engine_ =
-      std::make_unique<Engine>(*session_, *store_, counters_, engine_limits);
+  engine_ = std::make_unique<Engine>(*session_, *store_, counters_,
+                                     shared_.changing, engine_limits);
   engine_->SetRules(options_.rules);
   engine_->SetCensusBoard(&shared_.census);
   Limits limits;

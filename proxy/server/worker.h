@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/options.h"
+#include "engine/changing_keys.h"
 #include "engine/engine.h"
 #include "net/event_loop.h"
 #include "server/connection.h"
@@ -25,9 +26,10 @@
 
 namespace ers::proxy {
 
-// What workers share: counts, and the limits in force.
+// What workers share: counts, the limits in force, what is being changed.
 struct Shared {
   CensusBoard census;
+  ChangingKeys changing;
   std::atomic<int> connections{0};
   std::atomic<int> max_connections{0};
   std::atomic<std::uint64_t> max_value_bytes{0};

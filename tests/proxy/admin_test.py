@@ -30,7 +30,8 @@ class AdminTest(ProxyCase):
                          (200, "text/plain", b"ok\n"))
         self.assertEqual(self.get(admin, "/healthz", "HEAD")[::2], (200, b""))
         self.assertEqual(self.get(admin, "/")[0], 404)
-        self.assertEqual(self.get(admin, "/healthz", "DELETE")[0], 501)
+        self.assertEqual(self.get(admin, "/healthz", "DELETE")[0], 405)
+        self.assertEqual(self.get(admin, "/healthz", "PUT")[0], 501)
         # A slow reader holds up nobody.
         host, port = admin.rsplit(":", 1)
         slow = http.client.HTTPConnection(host, int(port))

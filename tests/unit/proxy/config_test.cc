@@ -66,6 +66,7 @@ rules:
   - {prefix: x, scheme: rep:3, max_expiry_s: 9, inline_below: 5}
 admin: ":7"
 count_objects_s: 600
+state_dir: /tmp
 threads: 5
 timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
 limits: {max_connections: 4, max_value_bytes: 6,
@@ -83,6 +84,7 @@ log: {level: error, format: json}
   CHECK(options->client.inline_below == 17);
   CHECK(options->admin == ":7");
   CHECK(options->count_objects_every == std::chrono::minutes(10));
+  CHECK(options->state_dir == "/tmp");
   CHECK(options->threads == 5);
   CHECK(cluster.connect_timeout.count() == 1);
   CHECK(cluster.request_timeout.count() == 2);
@@ -108,11 +110,11 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
        "max_parity, state_file, scheme, inline_below, rules, admin, "
-       "count_objects_s, threads, timeouts, limits, log"},
+       "state_dir, count_objects_s, threads, timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, admin, count_objects_s, "
-       "threads, timeouts, limits, log"},
+       "state_file, scheme, inline_below, rules, admin, state_dir, "
+       "count_objects_s, threads, timeouts, limits, log"},
       {"count_objects_s: 2592001\n",
        "FILE:1: count_objects_s: expected a whole number from 0 to 2592000, "
        "found \"2592001\""},
@@ -211,6 +213,13 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE:1: admin: \"/unix/path\": give host:port or [IPv6]:port"},
       {"admin: [a]\n",
        "FILE:1: admin: expected a text that is not empty, found a list"},
+      {"state_dir: /not/there/at/all\n",
+       "FILE:1: state_dir: \"/not/there/at/all\": neither it nor the folder "
+       "above it is there: make one"},
+      {"state_dir: /dev/null\n",
+       "FILE:1: state_dir: \"/dev/null\": it is no folder"},
+      {"state_dir: [a]\n",
+       "FILE:1: state_dir: expected a text that is not empty, found a list"},
       {"admin: here\n",
        "FILE:1: admin: \"here\": give host:port, [IPv6]:port or "
        "/unix/path"},
@@ -237,8 +246,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, admin, count_objects_s, "
-       "threads, timeouts, limits, log, found a list"},
+       "state_file, scheme, inline_below, rules, admin, state_dir, "
+       "count_objects_s, threads, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
        "FILE:3: a second document begins: give one"},
       {"threads: 1\n  listen: [\n", "FILE:2: not YAML: "},
@@ -375,7 +384,11 @@ TEST_CASE("the sample documents the defaults") {
 }
 
 TEST_CASE("the sample shows every key") {
-  const std::string text = WholeSample();
+  std::string text = WholeSample();
+  // A folder that is here.
+  constexpr std::string_view kStateDir = "/var/lib/ersproxy/state";
+  REQUIRE(text.find(kStateDir) != std::string::npos);
+  text.replace(text.find(kStateDir), kStateDir.size(), "/tmp");
   const Result<ServerOptions> whole = Load(text);
   if (!whole) FAIL(whole.error().message());
   CHECK(whole->rules->list.size() == 3);
@@ -429,6 +442,8 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
        ":2: scheme: changed from ers2:4,1,5 to rs:4,1, which needs a restart"},
       {"inline_below: 1\n",
        ":2: inline_below: changed from 4096 to 1, which needs a restart"},
+      {"state_dir: .\n",
+       ":2: state_dir: changed from nothing to ., which needs a restart"},
       {"admin: \":7\"\n",
        ":2: admin: changed from nothing to :7, which needs a restart"},
       {"threads: 1\n",

@@ -1,0 +1,204 @@
+#include "admin/api.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "jobs/job_json.h"
+#include "jobs/json_fields.h"
+
+namespace ers::proxy {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kTransition = "/v1/transition";
+constexpr std::string_view kJobs = "/v1/jobs";
+constexpr std::string_view kJson = "application/json";
+
+ApiReply Error(int code, std::string_view message) {
+  ordered_json root;
+  root["error"] = message;
+  return {code, JsonText(root), {}};
+}
+
+int CodeOf(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kNotFound:
+      return 404;
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kTooLarge:
+      return 400;
+    case StatusCode::kAlreadyThere:
+    case StatusCode::kConflict:
+    case StatusCode::kNotManaged:
+      return 409;
+    case StatusCode::kUnavailable:
+    case StatusCode::kOutcomeUnknown:
+    case StatusCode::kNoMemory:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+ApiReply Error(const Status& status) {
+  return Error(CodeOf(status), status.message());
+}
+
+ApiReply NotAllowed(std::string_view allowed) {
+  ApiReply reply =
+      Error(405, fmt::format("not with this method: use {}", allowed));
+  reply.allow = allowed;
+  return reply;
+}
+
+ordered_json TransitionJson(const std::string& key,
+                            const TransitionInfo& info) {
+  ordered_json root;
+  SetBytes(root, "key", key);
+  root["path"] = info.path == TransitionPath::kPlan ? "plan" : "reencode";
+  root["scheme"] = FormatScheme(info.object.scheme);
+  root["width"] = WidthName(info.object.width);
+  root["data_reads"] = info.data_reads;
+  root["parity_reads"] = info.parity_reads;
+  root["writes"] = info.writes;
+  root["bytes_read"] = info.bytes_read;
+  root["bytes_written"] = info.bytes_written;
+  root["microseconds"] = info.microseconds;
+  return root;
+}
+
+// A page of another site could make a browser send anything that looks like a
+// form; not this type, and not without its name.
+std::optional<ApiReply> RefuseSender(const ApiRequest& request) {
+  if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
+  if (request.has_origin) {
+    return Error(403, "browsers may only read here: send it without Origin");
+  }
+  const std::string_view type =
+      request.content_type.substr(0, request.content_type.find(';'));
+  if (request.method == "POST" && type != kJson) {
+    return Error(415, "send Content-Type: application/json");
+  }
+  return std::nullopt;
+}
+
+void Transition(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
+  if (request.method != "POST") return answer(NotAllowed("POST"));
+  const Result<OneTransition> one = ParseOneTransition(request.body);
+  if (!one) return answer(Error(one.error()));
+  jobs.Transition(one->key, one->target,
+                  [key = one->key, answer = std::move(answer)](
+                      const Result<TransitionInfo>& info) {
+                    if (!info) return answer(Error(info.error()));
+                    answer({200, JsonText(TransitionJson(key, *info)), {}});
+                  });
+}
+
+// Answers a command with the job.
+Jobs::Told TellJob(ApiAnswer answer, int code) {
+  return [answer = std::move(answer), code](const Result<Job>& job) {
+    if (!job) return answer(Error(job.error()));
+    answer({code, JsonText(JobJson(*job)), {}});
+  };
+}
+
+void AllJobs(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
+  if (request.method == "POST") {
+    Result<JobSpec> spec = ParseJobSpec(request.body);
+    if (!spec) return answer(Error(spec.error()));
+    return jobs.Create(std::move(*spec), TellJob(std::move(answer), 201));
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return answer(NotAllowed("GET, HEAD, POST"));
+  }
+  ordered_json root;
+  root["jobs"] = ordered_json::array();
+  for (const Job& job : jobs.List()) root["jobs"].push_back(JobJson(job));
+  answer({200, JsonText(root), {}});
+}
+
+void OneJob(Jobs& jobs, const ApiRequest& request, std::uint64_t id,
+            ApiAnswer answer) {
+  if (request.method == "DELETE") {
+    return jobs.Forget(
+        id, [answer = std::move(answer)](const Result<Job>& forgotten) {
+          if (!forgotten) return answer(Error(forgotten.error()));
+          answer({200, "{}\n", {}});
+        });
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return answer(NotAllowed("GET, HEAD, DELETE"));
+  }
+  const std::optional<Job> job = jobs.Find(id);
+  if (!job) return answer(Error(404, fmt::format("there is no job {}", id)));
+  answer({200, JsonText(JobJson(*job)), {}});
+}
+
+void CommandJob(Jobs& jobs, const ApiRequest& request, std::uint64_t id,
+                std::string_view command, ApiAnswer answer) {
+  if (request.method != "POST") return answer(NotAllowed("POST"));
+  if (!request.body.empty() && request.body != "{}") {
+    return answer(Error(400, "send no body, or {}"));
+  }
+  Jobs::Told told = TellJob(std::move(answer), 200);
+  if (command == "pause") return jobs.Pause(id, std::move(told));
+  if (command == "resume") return jobs.Resume(id, std::move(told));
+  jobs.Cancel(id, std::move(told));
+}
+
+// "/v1/jobs/7" or "/v1/jobs/7/pause".
+struct JobPath {
+  std::uint64_t id = 0;
+  std::string_view command;
+};
+
+std::optional<JobPath> ParseJobPath(std::string_view path) {
+  if (!path.starts_with(kJobs)) return std::nullopt;
+  path.remove_prefix(kJobs.size());
+  if (!path.starts_with('/')) return std::nullopt;
+  path.remove_prefix(1);
+  JobPath parsed;
+  const char* end = path.data() + path.size();
+  const auto number = std::from_chars(path.data(), end, parsed.id);
+  if (number.ec != std::errc()) return std::nullopt;
+  if (number.ptr == end) return parsed;
+  path.remove_prefix(static_cast<std::size_t>(number.ptr - path.data()));
+  for (const std::string_view command : {"pause", "resume", "cancel"}) {
+    if (path.front() != '/' || path.substr(1) != command) continue;
+    parsed.command = command;
+    return parsed;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ServeApi(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
+  if (std::optional<ApiReply> refused = RefuseSender(request); refused) {
+    return answer(std::move(*refused));
+  }
+  if (request.path == kTransition) {
+    return Transition(jobs, request, std::move(answer));
+  }
+  if (request.path == kJobs) return AllJobs(jobs, request, std::move(answer));
+  const std::optional<JobPath> path = ParseJobPath(request.path);
+  if (path && path->command.empty()) {
+    return OneJob(jobs, request, path->id, std::move(answer));
+  }
+  if (path) {
+    return CommandJob(jobs, request, path->id, path->command,
+                      std::move(answer));
+  }
+  answer(Error(404,
+               "nothing is here: there are /v1/transition, /v1/jobs, "
+               "/v1/jobs/ID and /v1/jobs/ID/pause, /resume and /cancel"));
+}
+
+}  // namespace ers::proxy

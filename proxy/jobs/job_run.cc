@@ -1,0 +1,381 @@
+#include "jobs/job_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "store/wakeup.h"
+
+namespace ers::proxy {
+namespace {
+
+using net::Task;
+using std::chrono::milliseconds;
+
+constexpr int kListTries = 5;
+constexpr int kObjectTries = 3;
+// Before the second try; doubled for each further one.
+constexpr milliseconds kListNap(500);
+constexpr milliseconds kObjectNap(100);
+// A job that waits looks so often whether it is still to go on.
+constexpr milliseconds kLook(50);
+// Moved for a byte of a value, until the job's own objects tell.
+constexpr double kFirstGuess = 2;
+constexpr std::int64_t kMicros = 1'000'000;
+
+bool MayHelpToTryAgain(StatusCode code) {
+  return code == StatusCode::kUnavailable ||
+         code == StatusCode::kOutcomeUnknown || code == StatusCode::kNoMemory ||
+         code == StatusCode::kConflict;
+}
+
+}  // namespace
+
+Task<void> Nap(net::Runtime& runtime, net::Duration duration) {
+  const std::shared_ptr<store::Wakeup> nap = store::Wakeup::New(runtime);
+  co_await nap->Wait(duration);
+}
+
+JobRun::JobRun(JobHost& host, JournalEntry entry)
+    : host_(host),
+      runtime_(host.session.runtime()),
+      job_(std::move(entry.job)),
+      limiter_(job_.spec.bytes_per_second, runtime_.Now()),
+      lap_(runtime_.Now()) {
+  job_.seconds_left.reset();
+  if (!Ended(job_.state) && entry.listed) {
+    before_ = std::move(entry);
+    before_->job = job_;
+    recovered_ = true;
+  }
+}
+
+bool JobRun::Going() const {
+  return !host_.stopping &&
+         (job_.state == JobState::kListing || job_.state == JobState::kRunning);
+}
+
+void JobRun::Begin() {
+  if (!Going() || at_work_) return;
+  at_work_ = true;
+  host_.session.Detach(Run());
+}
+
+Status JobRun::Pause() {
+  if (Ended(job_.state)) {
+    return {StatusCode::kConflict,
+            fmt::format("job {} is {}: only a job that has not ended can be "
+                        "paused",
+                        job_.id, JobStateName(job_.state))};
+  }
+  if (job_.state != JobState::kPaused) SetState(JobState::kPaused);
+  return {};
+}
+
+Status JobRun::Resume() {
+  if (Ended(job_.state)) {
+    return {StatusCode::kConflict,
+            fmt::format("job {} is {}: only a paused one can be resumed; start "
+                        "another",
+                        job_.id, JobStateName(job_.state))};
+  }
+  if (job_.state == JobState::kPaused) {
+    SetState(listed_ ? JobState::kRunning : JobState::kListing);
+    Begin();
+  }
+  return {};
+}
+
+Status JobRun::Cancel() {
+  if (job_.state == JobState::kCancelled) return {};
+  if (Ended(job_.state)) {
+    return {StatusCode::kConflict,
+            fmt::format("job {} is {}: there is nothing left to cancel",
+                        job_.id, JobStateName(job_.state))};
+  }
+  SetState(JobState::kCancelled);
+  queue_.clear();
+  return {};
+}
+
+void JobRun::Stop() {
+  Tick();
+  if (listing_ != nullptr) listing_->Stop();
+}
+
+void JobRun::SetState(JobState state) {
+  Tick();
+  job_.state = state;
+  if (Ended(state)) job_.ended = runtime_.WallMicros() / kMicros;
+  if (listing_ != nullptr && state != JobState::kListing) listing_->Stop();
+  Tell(/*state_changed=*/true);
+}
+
+void JobRun::Tick() {
+  const net::TimePoint now = runtime_.Now();
+  const double lap = std::chrono::duration<double>(now - lap_).count();
+  lap_ = now;
+  job_.seconds_left.reset();
+  if (!Going()) return;
+  job_.active_seconds += lap;
+  if (job_.state != JobState::kRunning) return;
+  running_seconds_ += lap;
+  if (tried_ == 0) return;
+  // By bytes, where the values have any.
+  const bool by_bytes = tried_bytes_ > 0 && job_.bytes_left > 0;
+  const auto done = static_cast<double>(by_bytes ? tried_bytes_ : tried_);
+  const auto left =
+      static_cast<double>(by_bytes ? job_.bytes_left : job_.counts.left);
+  job_.seconds_left = running_seconds_ / done * left;
+}
+
+void JobRun::Tell(bool state_changed) {
+  Tick();
+  host_.changed(job_, state_changed);
+}
+
+JournalEntry JobRun::Entry() const {
+  JournalEntry entry;
+  if (before_) {
+    // What is counted still is of that time.
+    entry = *before_;
+  } else {
+    entry.listed = listed_;
+    entry.saved_us = runtime_.WallMicros();
+    entry.nonce = host_.session.change_ids().nonce();
+    entry.under_way.assign(under_way_.begin(), under_way_.end());
+  }
+  entry.job = job_;
+  return entry;
+}
+
+// --- Listing -----------------------------------------------------------------
+
+// By the process before, and not counted by what it left.
+bool JobRun::ChangedBefore(const store::Manifest& manifest) const {
+  const bool was_under_way =
+      std::find(before_->under_way.begin(), before_->under_way.end(),
+                manifest.key) != before_->under_way.end();
+  const auto ours = [&](const store::ChangeId& id) {
+    return id.nonce == before_->nonce &&
+           (was_under_way ||
+            static_cast<std::int64_t>(id.time_us) > before_->saved_us);
+  };
+  return ours(manifest.id) ||
+         std::any_of(manifest.history.begin(), manifest.history.end(), ours);
+}
+
+void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
+                        Status& status) {
+  const store::Manifest& manifest = *object.manifest;
+  const Selection& select = job_.spec.select;
+  const Need need = NeedOf(manifest, job_.spec.target);
+  if (!select.TakesLength(manifest.length) || need == Need::kImpossible) return;
+  // By now what was changed before is neither idle nor old.
+  if (need == Need::kNothing && before_) {
+    if (ChangedBefore(manifest)) ++counts.changed;
+    return;
+  }
+  if (!select.TakesTimes(object, runtime_.WallMicros())) return;
+  if (need == Need::kNothing) {
+    ++counts.already;
+    return;
+  }
+  if (queue_.size() == kMaxJobObjects) {
+    status = Status(StatusCode::kTooLarge,
+                    fmt::format("more than {} objects are selected: select "
+                                "fewer, by prefix",
+                                kMaxJobObjects));
+    return;
+  }
+  queue_.push_back({manifest.key, manifest.length});
+  ++counts.left;
+  job_.bytes_left += manifest.length;
+}
+
+Task<Status> JobRun::ListOnce() {
+  queue_.clear();
+  job_.bytes_left = 0;
+  JobCounts counts;
+  if (before_) {
+    counts = before_->job.counts;
+    counts.failed = 0;  // they are tried again
+    counts.left = 0;
+  }
+  Status status;
+  store::ListingStop stop;
+  store::ListTerms terms;
+  terms.stop = &stop;
+  terms.wanted = [this](std::string_view key) {
+    return job_.spec.select.TakesKey(key);
+  };
+  terms.unreadable = [&](std::string_view, const Status& why) {
+    ++counts.failed;
+    job_.last_error = why.message();
+  };
+  const auto take = [&](const store::ListedObject& object) {
+    TakeListed(object, counts, status);
+    return status.ok();
+  };
+  const std::function<bool(const store::ListedObject&)> visit = take;
+  listing_ = &stop;
+  const Status listed = co_await host_.store.ListObjects(terms, visit);
+  listing_ = nullptr;
+  if (!listed.ok()) status = listed;
+  if (stop.stopped()) status = Status(StatusCode::kConflict, "stopped");
+  if (!status.ok()) co_return status;
+  job_.counts = counts;
+  before_.reset();
+  listed_ = true;
+  running_seconds_ = 0;
+  co_return Status();
+}
+
+// The servers may be about to start, as this process is.
+Task<Status> JobRun::ListWithRetries() {
+  Status status;
+  milliseconds nap = kListNap;
+  for (int tries = 0; Going();) {
+    while (host_.listing && Going()) co_await Nap(runtime_, kLook);
+    if (!Going()) break;
+    host_.listing = true;
+    status = co_await ListOnce();
+    host_.listing = false;
+    // Paused, and resumed meanwhile.
+    if (status.code() == StatusCode::kConflict) continue;
+    if (status.ok() || status.code() == StatusCode::kTooLarge) break;
+    job_.last_error = status.message();
+    Tell(/*state_changed=*/false);
+    if (++tries == kListTries) break;
+    const net::TimePoint again = runtime_.Now() + nap;
+    while (Going() && runtime_.Now() < again) co_await Nap(runtime_, kLook);
+    nap *= 2;
+  }
+  co_return status;
+}
+
+// --- Changing ----------------------------------------------------------------
+
+Task<void> JobRun::Run() {
+  while (Going()) {
+    if (!listed_) {
+      if (job_.state != JobState::kListing) SetState(JobState::kListing);
+      const Status status = co_await ListWithRetries();
+      if (!Going()) break;
+      if (!status.ok()) {
+        job_.last_error = status.message();
+        queue_.clear();
+        SetState(JobState::kFailed);
+        break;
+      }
+      SetState(JobState::kRunning);
+      // What is changed from now on is told from what was changed before by
+      // what the journal says: not a change before that.
+      net::Latch saved(runtime_, 1);
+      host_.save(job_, [&saved] { saved.CountDown(); });
+      co_await saved;
+    }
+    co_await WorkOff();
+    if (Going() && queue_.empty()) SetState(JobState::kDone);
+  }
+  at_work_ = false;
+  Tell(/*state_changed=*/true);
+}
+
+Task<void> JobRun::WorkOff() {
+  net::Latch latch(runtime_);
+  for (int i = 0; i < job_.spec.parallel; ++i) {
+    latch.Add();
+    net::Spawn(Lane(latch));
+  }
+  co_await latch;
+}
+
+Task<void> JobRun::Lane(net::Latch& latch) {
+  while (Going() && !queue_.empty()) {
+    const Queued object = std::move(queue_.front());
+    queue_.pop_front();
+    const std::uint64_t estimate = Estimate(object.length);
+    if (!co_await Admit(estimate)) {
+      if (!Ended(job_.state)) queue_.push_front(object);
+      break;
+    }
+    co_await Change(object, estimate);
+  }
+  latch.CountDown();
+}
+
+// False: it is not to go on.
+Task<bool> JobRun::Admit(std::uint64_t estimate) {
+  while (Going()) {
+    const net::Duration wait = limiter_.Take(estimate, runtime_.Now());
+    if (wait.count() == 0) co_return true;
+    co_await Nap(runtime_, std::min<net::Duration>(wait, kLook));
+  }
+  co_return false;
+}
+
+std::uint64_t JobRun::Estimate(std::uint64_t length) const {
+  const double each = changed_bytes_ == 0
+                          ? kFirstGuess
+                          : static_cast<double>(moved_bytes_) /
+                                static_cast<double>(changed_bytes_);
+  return static_cast<std::uint64_t>(each * static_cast<double>(length));
+}
+
+Task<void> JobRun::Change(const Queued& object, std::uint64_t estimate) {
+  const auto mine = under_way_.insert(object.key);
+  std::optional<Result<TransitionInfo>> result;
+  bool uncertain = recovered_;  // an earlier try may have come to be
+  {
+    const ChangingKeys::Hold hold(host_.changing, object.key);
+    for (int i = 0; i < kObjectTries; ++i) {
+      if (i > 0) co_await Nap(runtime_, kObjectNap * (1 << i));
+      result.emplace(co_await host_.store.Transition(
+          object.key, job_.spec.target, TransitionVariant::kOptimal));
+      if (*result || !MayHelpToTryAgain(result->error().code())) break;
+      uncertain |= result->error().code() == StatusCode::kOutcomeUnknown;
+    }
+  }
+  under_way_.erase(mine);
+  Count(*result, uncertain);
+  if (*result) {
+    const std::uint64_t moved =
+        (*result)->bytes_read + (*result)->bytes_written;
+    limiter_.Correct(estimate, moved);
+    moved_bytes_ += moved;
+    changed_bytes_ += object.length;
+  }
+  ++tried_;
+  tried_bytes_ += object.length;
+  --job_.counts.left;
+  job_.bytes_left -= object.length;
+  Tell(/*state_changed=*/false);
+}
+
+void JobRun::Count(const Result<TransitionInfo>& result, bool uncertain) {
+  if (result) {
+    ++job_.counts.changed;
+    job_.bytes_read += result->bytes_read;
+    job_.bytes_written += result->bytes_written;
+    host_.moved(*result);
+    return;
+  }
+  switch (result.error().code()) {
+    case StatusCode::kAlreadyThere:
+      ++(uncertain ? job_.counts.changed : job_.counts.already);
+      break;
+    case StatusCode::kNotFound:
+    case StatusCode::kNotManaged:
+      ++job_.counts.gone;
+      break;
+    default:
+      ++job_.counts.failed;
+      job_.last_error = result.error().message();
+      break;
+  }
+}
+
+}  // namespace ers::proxy

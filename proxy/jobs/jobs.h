@@ -1,0 +1,148 @@
+// Jobs: what a daemon transitions in the background, beside its clients.
+#ifndef ERS_PROXY_JOBS_JOBS_H_
+#define ERS_PROXY_JOBS_JOBS_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/options.h"
+#include "engine/changing_keys.h"
+#include "ers/object_info.h"
+#include "ers/status.h"
+#include "jobs/job.h"
+#include "jobs/job_run.h"
+#include "jobs/journal.h"
+#include "net/event_loop.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::proxy {
+
+inline constexpr std::size_t kMaxUnfinishedJobs = 32;
+// With those that have ended, of which the oldest are forgotten.
+inline constexpr std::size_t kMaxJobs = 256;
+inline constexpr int kMaxSingleTransitions = 64;
+
+// What jobs have done since the start, and how many there are.
+struct JobTotals {
+  std::uint64_t changed = 0;  // objects
+  std::uint64_t failed = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::array<std::uint64_t, std::size(kJobStates)> by_state{};
+};
+
+// Has a thread, an event loop and connections of its own, so that clients do
+// not wait for it. Methods may be called on any thread, once Start was; what
+// they give a callback is called once, on the jobs' thread or, where it says
+// no at once, on the caller's.
+class Jobs {
+ public:
+  // Takes up what the state folder has. kInvalidArgument names it.
+  static Result<std::unique_ptr<Jobs>> Open(
+      const ServerOptions& options,
+      std::shared_ptr<store::ClusterState> cluster, ChangingKeys& changing);
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  void Start();
+  // Begins nothing more; what is being changed is finished. With a state
+  // folder, jobs go on at the next start.
+  void Stop();
+  // Until that is so; nothing is answered any more.
+  void Join();
+
+  // Newest first.
+  [[nodiscard]] std::vector<Job> List() const;
+  [[nodiscard]] std::optional<Job> Find(std::uint64_t id) const;
+  [[nodiscard]] JobTotals totals() const;
+
+  // What its connections and transitions have come to.
+  [[nodiscard]] const store::SessionCounters& session_counters() const {
+    return *session_counters_;
+  }
+
+  // kInvalidArgument: the target does not fit the cluster. kUnavailable: too
+  // many, stopping, or the journal cannot be written.
+  using Told = std::function<void(const Result<Job>&)>;
+  void Create(JobSpec spec, Told told);
+  // kNotFound: no such job. kConflict: not in its state. kUnavailable: done,
+  // but the journal cannot be written.
+  void Pause(std::uint64_t id, Told told);
+  void Resume(std::uint64_t id, Told told);
+  void Cancel(std::uint64_t id, Told told);
+  void Forget(std::uint64_t id, Told told);
+  // One object, in no job.
+  using Moved = std::function<void(const Result<TransitionInfo>&)>;
+  void Transition(std::string key, TransitionTarget target, Moved moved);
+
+ private:
+  struct Run {
+    std::unique_ptr<JobRun> run;
+    int saves = 0;       // under way
+    bool dirty = false;  // counted more than was saved
+  };
+
+  Jobs(const ServerOptions& options,
+       std::shared_ptr<store::ClusterState> cluster, ChangingKeys& changing);
+  Status CheckTarget(const TransitionTarget& target) const;
+  void Loop();
+  void OnTimer();
+  void OnChanged(const Job& job, bool state_changed);
+  void CreateHere(JobSpec spec, const Told& told);
+  void Command(std::uint64_t id, Status (JobRun::*command)(), Told told);
+  net::Task<void> TransitionHere(std::string key, TransitionTarget target,
+                                 Moved moved);
+  // Calls `then` on the loop when it is on disk; at once without a journal.
+  void Save(std::uint64_t id, Journal::Done then);
+  void Remove(std::uint64_t id, Journal::Done then);
+  Journal::Done Back(Journal::Done then);
+  void Add(JournalEntry entry);
+  void MakeRoom();
+  [[nodiscard]] bool Quiet() const;
+
+  const ServerOptions& options_;
+  const std::shared_ptr<store::ClusterState> cluster_;
+  ChangingKeys& changing_;
+  const int servers_;
+  const std::shared_ptr<store::SessionCounters> session_counters_;
+  std::unique_ptr<net::EventLoop> loop_;
+
+  // Loop thread only.
+  std::unique_ptr<store::Session> session_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<JobHost> host_;
+  std::map<std::uint64_t, Run> runs_;
+  std::unique_ptr<net::Timer> timer_;
+  std::uint64_t next_id_ = 1;
+  int singles_ = 0;  // single transitions under way
+  int orders_ = 0;   // to the journal, not carried out yet
+  bool journal_fails_ = false;
+  bool ending_ = false;
+
+  std::atomic<std::uint64_t> changed_{0};
+  std::atomic<std::uint64_t> failed_{0};
+  std::atomic<std::uint64_t> bytes_read_{0};
+  std::atomic<std::uint64_t> bytes_written_{0};
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Job> board_;  // guarded by mutex_
+
+  std::unique_ptr<Journal> journal_;  // null: none. Ends before the loop
+  std::thread thread_;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_JOBS_JOBS_H_

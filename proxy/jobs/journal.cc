@@ -1,0 +1,236 @@
+#include "jobs/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "config/state_dir.h"
+
+namespace ers::proxy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kFresh = ".new";
+constexpr std::string_view kBroken = ".broken";
+
+std::string ErrnoText() {
+  return std::error_code(errno, std::generic_category()).message();
+}
+
+Status Refuse(const std::string& folder, std::string_view why) {
+  return {StatusCode::kInvalidArgument, fmt::format("\"{}\": {}", folder, why)};
+}
+
+Status Failed(const std::string& path, std::string_view what) {
+  return {StatusCode::kUnavailable,
+          fmt::format("the journal {}: {}: {}", path, what, ErrnoText())};
+}
+
+// The id in "ID.json".
+std::optional<std::uint64_t> IdOf(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  std::uint64_t id = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data(), end, id);
+  if (parsed.ptr != end || parsed.ec != std::errc() || id == 0) {
+    return std::nullopt;
+  }
+  return id;
+}
+
+Status SyncFolder(const std::string& folder) {
+  const Socket opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0 || fsync(opened.get()) != 0) {
+    return Failed(folder, "cannot be synced");
+  }
+  return {};
+}
+
+Status WriteFile(const std::string& path, std::string_view text) {
+  const Socket file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file.get() < 0) return Failed(path, "cannot be opened");
+  while (!text.empty()) {
+    const ssize_t written = write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Failed(path, "cannot be written");
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return fsync(file.get()) == 0 ? Status() : Failed(path, "cannot be synced");
+}
+
+Result<Socket> Lock(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  Socket lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (lock.get() < 0) {
+    return Fail(Refuse(folder, fmt::format("its file \"lock\" cannot be "
+                                           "opened: {}",
+                                           ErrnoText())));
+  }
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Fail(Refuse(folder, errno == EWOULDBLOCK
+                                   ? "another ersproxy uses it: give each its "
+                                     "own"
+                                   : ErrnoText()));
+  }
+  return lock;
+}
+
+}  // namespace
+
+Journal::Journal(std::string folder, Socket lock)
+    : folder_(std::move(folder)), lock_(std::move(lock)) {}
+
+Result<std::unique_ptr<Journal>> Journal::Open(const std::string& folder) {
+  Status status = CheckStateDir(folder);
+  if (!status.ok()) return Fail(std::move(status));
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error) return Fail(Refuse(folder, error.message()));
+  Result<Socket> lock = Lock(folder);
+  if (!lock) return Fail(lock.error());
+  const std::string jobs = folder + "/jobs";
+  fs::create_directory(jobs, error);
+  if (error) {
+    return Fail(Refuse(
+        folder, fmt::format("its folder \"jobs\": {}", error.message())));
+  }
+  std::unique_ptr<Journal> journal(new Journal(jobs, std::move(*lock)));
+  status = journal->Load();
+  if (!status.ok()) return Fail(Refuse(folder, status.message()));
+  Journal& running = *journal;
+  running.thread_ = std::thread([&running] { running.Run(); });
+  return journal;
+}
+
+Journal::~Journal() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+Status Journal::Load() {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder_, error), end; !error && at != end;
+       at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (error) {
+    return {
+        StatusCode::kInvalidArgument,
+        fmt::format("its folder \"jobs\" cannot be read: {}", error.message())};
+  }
+  for (const std::string& name : names) {
+    // A write that was cut off: what it was to replace stands.
+    if (name.ends_with(kFresh))
+      unlink(fmt::format("{}/{}", folder_, name).c_str());
+    if (IdOf(name)) LoadFile(name);
+  }
+  std::sort(entries_.begin(), entries_.end(),
+            [](const JournalEntry& a, const JournalEntry& b) {
+              return a.job.id < b.job.id;
+            });
+  return {};
+}
+
+void Journal::LoadFile(const std::string& name) {
+  const std::string path = fmt::format("{}/{}", folder_, name);
+  const std::uint64_t id = *IdOf(name);
+  highest_id_ = std::max(highest_id_, id);
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)),
+                         std::istreambuf_iterator<char>());
+  Result<JournalEntry> entry = ParseJournalText(text);
+  if (entry && entry->job.id != id) {
+    entry = Fail(StatusCode::kInvalidArgument,
+                 fmt::format("it is of job {}", entry->job.id));
+  }
+  if (entry) {
+    entries_.push_back(std::move(*entry));
+    return;
+  }
+  if (entry.error().code() == StatusCode::kUnsupportedFormat) {
+    spdlog::error("job {} is not taken up: {}: {}", id, path,
+                  entry.error().message());
+    return;
+  }
+  const std::string aside = fmt::format("{}{}", path, kBroken);
+  const bool moved = std::rename(path.c_str(), aside.c_str()) == 0;
+  spdlog::error("job {} is lost: {} is damaged ({}); it {}", id, path,
+                entry.error().message(),
+                moved ? fmt::format("is now {}", aside)
+                      : fmt::format("cannot be renamed: {}", ErrnoText()));
+}
+
+std::string Journal::PathOf(std::uint64_t id) const {
+  return fmt::format("{}/{}{}", folder_, id, kSuffix);
+}
+
+void Journal::Save(std::uint64_t id, std::string text, Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.push_back({id, false, std::move(text), std::move(done)});
+  }
+  changed_.notify_one();
+}
+
+void Journal::Remove(std::uint64_t id, Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.push_back({id, true, {}, std::move(done)});
+  }
+  changed_.notify_one();
+}
+
+Status Journal::Carry(const Order& order) const {
+  const std::string path = PathOf(order.id);
+  if (order.remove) {
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return Failed(path, "cannot be removed");
+    }
+    return SyncFolder(folder_);
+  }
+  // Whoever reads it, also after a crash, finds the old or the new one whole.
+  const std::string fresh = fmt::format("{}{}", path, kFresh);
+  Status status = WriteFile(fresh, order.text);
+  if (status.ok() && std::rename(fresh.c_str(), path.c_str()) != 0) {
+    status = Failed(path, "cannot be replaced");
+  }
+  return status.ok() ? SyncFolder(folder_) : status;
+}
+
+void Journal::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !orders_.empty(); });
+    if (orders_.empty()) return;
+    const Order order = std::move(orders_.front());
+    orders_.pop_front();
+    lock.unlock();
+    order.done(Carry(order));
+    lock.lock();
+  }
+}
+
+}  // namespace ers::proxy
