@@ -119,8 +119,9 @@ void Stats::Reset() {
 
 std::vector<std::pair<std::string_view, std::uint64_t>> Stats::SinceReset()
     const {
-  auto values = StatValues(Sum());
+  // Not before: a reset in between would be of larger numbers.
   const std::lock_guard lock(mutex_);
+  auto values = StatValues(Sum());
   for (std::size_t i = 0; i < at_reset_.size(); ++i) {
     values[i].second -= at_reset_[i];
   }

@@ -101,6 +101,21 @@ class TraceTest(TraceCase):
                          if after[labels] > before[labels]}
                 self.assertEqual(moved, set(times) - {"total"})
 
+    def test_a_line_that_is_refused_gives_its_error_only(self):
+        client = self.serve().client()
+        self.ask(client, put(b"set l 0 0", LONG))
+        too_long = b"k" * 251
+        for line in (b"get l " + too_long + b"\r\n",
+                     b"get " + b"none " * 300 + too_long + b"\r\n",
+                     b"nonsense\r\n", b"set l 0 0 x\r\n"):
+            lines = self.ask(client, b"ers trace " + line)
+            self.assertRegex(lines[-1], rb"^(CLIENT_)?ERROR")
+            self.assertEqual([one for one in lines
+                              if one.startswith(b"TRACE")], [])
+            # What comes next is traced as ever.
+            _, steps = self.traced(client, b"get l\r\n")
+            self.check(line, steps, ["manifest", "read"])
+
     def test_a_slow_client_is_seen_as_such(self):
         client = self.serve().client()
         client.socket.sendall(b"ers trace set w 0 0 2000\r\n" + bytes(1000))
