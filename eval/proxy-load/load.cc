@@ -37,6 +37,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::string prefix = "load";  // of every key
   bool fill = false;            // set each key once, and nothing else
+  bool apart = false;           // what is set is not what is got
 };
 
 struct Totals {
@@ -89,8 +90,9 @@ class Client {
       ++totals_.asked;
       ++waiting_;
       if (options_.fill || random() % 100 < options_.set_percent) {
-        fmt::format_to(std::back_inserter(batch), "set {}{} 0 0 {}\r\n{}\r\n",
-                       options_.prefix, key, value_.size(), value_);
+        fmt::format_to(std::back_inserter(batch), "set {}{}{} 0 0 {}\r\n{}\r\n",
+                       options_.prefix, options_.apart ? "-set" : "", key,
+                       value_.size(), value_);
       } else {
         fmt::format_to(std::back_inserter(batch), "get {}{}\r\n",
                        options_.prefix, key);
@@ -227,6 +229,9 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000'000));
   app.add_option("--seed", options.seed);
   app.add_option("--prefix", options.prefix, "Of every key");
+  app.add_flag("--apart", options.apart,
+               "Set other keys than are got: one who overwrites a long value "
+               "cuts off who is reading it");
   app.add_flag("--fill", options.fill, "Set each key once, instead");
   try {
     app.parse(argc, argv);
