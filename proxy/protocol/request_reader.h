@@ -52,6 +52,10 @@ class RequestReader {
   // Of requests to come; a value that has begun stays.
   void set_limits(const Limits& limits) { limits_ = limits; }
 
+  // After kRequest or kValue, while bytes of the value are to come: its next
+  // `count` were taken past the reader.
+  void SkipValue(std::size_t count) { left_ -= count; }
+
   // Of the last kRequest; stays until the next kRequest or kError. May be moved
   // from.
   Request& request() { return request_; }

@@ -104,20 +104,24 @@ void Connection::ReturnBuffer() {
   buffer_.reset();
 }
 
-// False: no more bytes will come.
-Task<bool> Connection::ReadMore() {
+Task<bool> Connection::ReadMore(std::span<std::byte> straight) {
+  placed_ = 0;
   for (;;) {
     if (closing_ || peer_ended_ || draining_) co_return false;
     if (readable_) {
       TakeBuffer();
-      const iovec piece{buffer_.get(), kBufferBytes};
-      const ssize_t got = stream_->ReadV(&piece, 1);
+      const std::array<iovec, 2> pieces = {
+          iovec{straight.data(), straight.size()},
+          iovec{buffer_.get(), kBufferBytes}};
+      const ssize_t got = straight.empty() ? stream_->ReadV(&pieces[1], 1)
+                                           : stream_->ReadV(pieces.data(), 2);
       if (got > 0) {
         const auto count = static_cast<std::size_t>(got);
-        if (count < kBufferBytes) readable_ = false;
+        if (count < straight.size() + kBufferBytes) readable_ = false;
         moved_ += count;
         host_.counters.Add(Counter::kBytesRead, count);
-        input_ = {buffer_.get(), count};
+        placed_ = std::min(count, straight.size());
+        input_ = {buffer_.get(), count - placed_};
         input_read_ = host_.loop.Now();
         co_return true;
       }

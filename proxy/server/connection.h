@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,7 +108,9 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void OnFailed(const std::string& reason) override;
 
   net::Task<void> Serve();
-  net::Task<bool> ReadMore();
+  // What the client sends next goes to `straight`, as far as it fits there
+  // (placed_), then to input_. False: no more bytes will come.
+  net::Task<bool> ReadMore(std::span<std::byte> straight = {});
   void TakeBuffer();
   void ReturnBuffer();
   net::Task<bool> Dispatch();
@@ -153,6 +156,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   RequestReader reader_;
   std::unique_ptr<char[]> buffer_;
   std::string_view input_;  // in buffer_, not looked at yet
+  std::size_t placed_ = 0;  // by the last ReadMore
   net::TimePoint input_read_;
   // Set while the request that comes next is to be traced.
   std::optional<net::TimePoint> sample_from_;

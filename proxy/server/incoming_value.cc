@@ -74,25 +74,25 @@ Task<Status> IncomingValue::Fill(std::span<std::byte> into) {
       Status room = co_await Cover(into.size());
       if (!room.ok()) co_return room;
     }
+    const std::span<std::byte> next =
+        into.first(std::min<std::uint64_t>(into.size(), covered_));
     std::string_view& input = connection_.input_;
-    // No more than fits: the rest stays for the next call.
-    std::string_view window =
-        input.substr(0, std::min<std::uint64_t>(into.size(), covered_));
-    const std::size_t offered = window.size();
-    const Event event = connection_.reader_.Next(window);
-    input.remove_prefix(offered - window.size());
-    if (event == Event::kNeedInput) {
+    std::size_t taken = 0;
+    if (input.empty()) {
       const store::InStep step(steps_, store::Step::kReceive);
       if (!connection_.readable_) memory_.SetPace(Pace::kClient);
-      gone_ = !co_await connection_.ReadMore();
+      gone_ = !co_await connection_.ReadMore(next);
       if (gone_) co_return ClientLeft();
-      continue;
+      taken = connection_.placed_;
+    } else {
+      taken = std::min(input.size(), next.size());
+      std::memcpy(next.data(), input.data(), taken);
+      input.remove_prefix(taken);
     }
-    const std::string_view value = connection_.reader_.value();
-    std::memcpy(into.data(), value.data(), value.size());
-    into = into.subspan(value.size());
-    left_ -= value.size();
-    covered_ -= value.size();
+    connection_.reader_.SkipValue(taken);
+    into = into.subspan(taken);
+    left_ -= taken;
+    covered_ -= taken;
   }
   co_return Status();
 }
