@@ -95,7 +95,7 @@ Task<Status> Engine::TouchRead(const Request& request, ItemInfo* item) {
       co_await store_.Touch(request.key, ExpiryOf(request));
   counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
   if (!touched) co_return touched.error();
-  item->ttl = ItemOf(*touched).ttl;
+  if (!request.tells_old_ttl) item->ttl = ItemOf(*touched).ttl;
   co_return Status();
 }
 

@@ -95,6 +95,9 @@ void FlagReader::ReadOne(char flag, std::string_view token) {
     case 'N':
       return Number(token, request_.vivify);
     case 'T':
+      // memcached goes by the flags' order.
+      request_.tells_old_ttl =
+          style.return_flags.find('t') != std::string::npos;
       return Number(token, request_.exptime);
     case 'R':
       return Number(token, request_.recache);

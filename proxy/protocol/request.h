@@ -83,6 +83,8 @@ struct Request {
   // kGet: the client wins the recache if the item lives shorter than this
   // exptime.
   std::optional<std::int64_t> recache;
+  // kGet with an exptime: the TTL that is told is the one from before it.
+  bool tells_old_ttl = false;
   bool want_value = false;  // kGet, kArithmetic
   bool no_bump = false;     // kGet: does not count as an access
   // kDelete: keep the item, mark it as stale and give it a new CAS. kStore with

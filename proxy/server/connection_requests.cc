@@ -65,6 +65,7 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
   }
   bool begun = false;
   const auto begin = [&](ItemInfo item) {
+    if (slot.request.tells_old_ttl) item.ttl = judged.ttl;
     item.stale = judged.stale;
     item.won = judged.won;
     item.another_won = judged.another_won;
