@@ -153,6 +153,7 @@ Task<void> Engine::Judge(const Request& request, const ObjectInfo& info,
 // makes an object of it.
 Task<Gotten> Engine::GetPlain(const Request& request) {
   Gotten gotten;
+  session_.manifests().Erase(request.key);
   const Result<store::PlainItem> plain =
       co_await store_.GetPlain(request.key, gotten.value);
   if (!plain) {

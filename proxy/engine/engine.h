@@ -80,7 +80,7 @@ class Engine {
   net::Task<Gotten> Get(const Request& request, store::Memory& memory);
   // The value of a hit that was too long. `begin` is called before the first
   // byte; a failure after it means that the stream must not be ended as if it
-  // were whole.
+  // were whole. kNotManaged: it has become a plain item, for GetPlain.
   net::Task<Status> Stream(const Request& request,
                            const std::function<void(const ItemInfo&)>& begin,
                            const store::AsyncSink& sink, store::Memory& memory);
@@ -90,6 +90,7 @@ class Engine {
                         store::Memory& memory);
   // kDelete, kArithmetic, kTouch, kFlush, kTransition, kInspect, kDebug.
   net::Task<Done> Change(const Request& request, store::Memory& memory);
+  net::Task<Gotten> GetPlain(const Request& request);
   net::Task<Done> Update(const Request& request,
                          std::span<const std::byte> bytes);
   // Calls `visit` for each object of a kList; false ends the list.
@@ -132,7 +133,6 @@ class Engine {
       const Request& request,
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Status> TouchRead(const Request& request, ItemInfo* item);
-  net::Task<Gotten> GetPlain(const Request& request);
   net::Task<Gotten> Vivify(const Request& request, store::Memory& memory);
   net::Task<void> Judge(const Request& request, const ObjectInfo& info,
                         ItemInfo* item);

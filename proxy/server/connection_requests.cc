@@ -42,6 +42,10 @@ Task<void> Connection::RunGet(Slot& slot) {
     co_await StreamLong(slot, gotten.done.reply.item);
     co_return;
   }
+  AnswerGet(slot, std::move(gotten));
+}
+
+void Connection::AnswerGet(Slot& slot, Gotten gotten) {
   Reply& reply = gotten.done.reply;
   reply.text = gotten.done.text;
   slot.outcome = reply.outcome;
@@ -93,6 +97,10 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
       co_await EngineOf(slot).Stream(slot.request, begin, sink, memory);
   if (status.ok()) {
     slot.tail = ValueTrailer(slot.request);
+  } else if (!begun && status.code() == StatusCode::kNotManaged) {
+    Gotten plain = co_await EngineOf(slot).GetPlain(slot.request);
+    AnswerGet(slot, std::move(plain));
+    co_return;
   } else if (begun) {
     // A part of a value must not look like a whole one.
     slot.outcome = closing_ ? Outcome::kClientError : Outcome::kServerError;

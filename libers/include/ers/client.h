@@ -100,6 +100,17 @@ class ERS_API Client {
   // kNotFound where there was nothing.
   virtual Status Delete(std::string_view key) = 0;
 
+  // Turns an object into the plain memcached item that clients without this
+  // library find: under the same key, on the server where libmemcached's
+  // weighted ketama puts it, with client flags and expiry, whole and without
+  // redundancy. Its CAS is the server's then; marks (stale, won) are lost.
+  // Whatever dies in the middle, the key reads as the object or as the item.
+  // kTooLarge for the server's item limit; kAlreadyThere: it is a plain item;
+  // kConflict: another plain item is at the key, too; kInvalidArgument for keys
+  // and values that no plain item can have; kUnavailable where that server is
+  // out. What is told is what the object was.
+  virtual Result<ObjectInfo> Export(std::string_view key, ExportMode mode) = 0;
+
   // Changes an object's width or scheme while reads and updates go on; its
   // content, client flags, CAS and expiry stay. kAlreadyThere where there is
   // nothing to do; kInvalidArgument for a width of a scheme that is not

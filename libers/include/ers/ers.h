@@ -14,8 +14,8 @@
  * Every call that returns ers_status follows these rules; its own comment
  * adds what is particular to it.
  *
- * Outcome of a change (put, update, append, delete, transition), which is
- * atomic: whatever dies in the middle, readers see the old object or the new
+ * Outcome of a change (put, update, append, delete, export, transition), which
+ * is atomic: whatever dies in the middle, readers see the old object or the new
  * one, whole.
  *   ERS_OK               stored, and safe while no more than m servers are out,
  *                        those that were out already counted
@@ -262,6 +262,22 @@ ERS_API ers_status ers_append_from(ers_client* client, const char* key,
 /* ERS_NOT_FOUND where there was nothing. */
 ERS_API ers_status ers_delete(ers_client* client, const char* key,
                               size_t key_bytes);
+
+typedef enum ers_export_mode {
+  ERS_EXPORT = 0,
+  ERS_CHECK_ONLY = 1 /* reads and checks all, changes nothing */
+} ers_export_mode;
+
+/* Turns an object into the plain memcached item that clients without this
+ * library find, whole and without redundancy, with client flags and expiry.
+ * Whatever dies in the middle, the key reads as the object or as the item.
+ * ERS_NOT_FOUND; ERS_TOO_LARGE for the server's item limit; ERS_ALREADY_THERE:
+ * it is a plain item; ERS_CONFLICT: another plain item is at the key, too;
+ * ERS_INVALID_ARGUMENT for keys and values that no plain item can have. `info`
+ * (may be NULL) is what the object was. */
+ERS_API ers_status ers_export(ers_client* client, const char* key,
+                              size_t key_bytes, ers_export_mode mode,
+                              ers_object_info* info);
 
 /* -------------------------------------------------------------- transition */
 

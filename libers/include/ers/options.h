@@ -76,6 +76,13 @@ struct PutOptions {
   std::uint64_t expected_cas = 0;
 };
 
+enum class ExportMode {
+  kExport,
+  // Reads and checks all, changes nothing. What only a write shows is not
+  // found: a full server, a plain item beside the object.
+  kCheckOnly,
+};
+
 // Where a transition goes: the other width of the object's own elastic scheme,
 // or any scheme (born narrow).
 struct TransitionTarget {

@@ -207,6 +207,20 @@ ers_status ers_delete(ers_client* client, const char* key, size_t key_bytes) {
   });
 }
 
+ers_status ers_export(ers_client* client, const char* key, size_t key_bytes,
+                      ers_export_mode mode, ers_object_info* info) {
+  return ChangeObject(
+      client, key, key_bytes, info,
+      [&](Client& c, std::string_view name) -> Result<ers::ObjectInfo> {
+        if (mode != ERS_EXPORT && mode != ERS_CHECK_ONLY) {
+          return ers::Fail(StatusCode::kInvalidArgument,
+                           "mode must be ERS_EXPORT or ERS_CHECK_ONLY");
+        }
+        return c.Export(name, mode == ERS_EXPORT ? ers::ExportMode::kExport
+                                                 : ers::ExportMode::kCheckOnly);
+      });
+}
+
 ers_status ers_transition(ers_client* client, const char* key, size_t key_bytes,
                           const char* to, ers_variant variant,
                           ers_transition_info* info) {

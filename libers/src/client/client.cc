@@ -64,6 +64,9 @@ class ClientImpl final : public Client {
   Status Delete(std::string_view key) override {
     return SyncWait(*loop_, store_.Delete(key));
   }
+  Result<ObjectInfo> Export(std::string_view key, ExportMode mode) override {
+    return SyncWait(*loop_, store_.Export(key, mode));
+  }
   Result<TransitionInfo> Transition(std::string_view key,
                                     const TransitionTarget& target,
                                     TransitionVariant variant) override {

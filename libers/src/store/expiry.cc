@@ -30,6 +30,16 @@ std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
   return absolute <= std::numeric_limits<std::int32_t>::max() ? absolute : 0;
 }
 
+std::int64_t PlainExptime(std::int64_t expiry, std::int64_t now_us) {
+  if (expiry == 0) return 0;
+  const std::int64_t left =
+      std::max<std::int64_t>(1, expiry - now_us / kMicros);
+  if (left <= kMaxRelativeSeconds) return left;
+  // The last that memcached knows: too early is better than never.
+  return std::min<std::int64_t>(expiry,
+                                std::numeric_limits<std::int32_t>::max());
+}
+
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us) {
   if (manifest.tombstone) return kTombstoneSeconds;
   return BlockExptime(manifest.expiry, now_us);

@@ -12,6 +12,8 @@ namespace ers::store {
 bool IsExpired(std::int64_t expiry, std::int64_t now_us);
 // memcached's exptime for the items of an object with this expiry.
 std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us);
+// Of an item that has only memcached to end it; the object is not expired.
+std::int64_t PlainExptime(std::int64_t expiry, std::int64_t now_us);
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us);
 
 }  // namespace ers::store

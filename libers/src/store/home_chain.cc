@@ -93,6 +93,12 @@ Result<Settlement> ChooseSettlement(const HomesRead& read,
 
 }  // namespace
 
+// Plain clients' items may be empty, too.
+bool IsStub(const net::Request& read) {
+  return read.value.empty() && read.item_flags == 0 && read.item_ttl >= 0 &&
+         read.item_ttl <= kStubSeconds;
+}
+
 bool HomesRead::Agreed() const {
   return std::all_of(copies.begin(), copies.end(), [this](const HomeCopy& c) {
     return c.kind != HomeCopy::Kind::kCorrupt && c.shown() == judge().shown();
@@ -151,7 +157,7 @@ Result<HomeCopy> HomeChain::Interpret(const View& view, int member,
   copy.connection = request.connection;
   copy.boot_mark = view.members[member].boot_mark;
   if (request.outcome == Outcome::kMiss ||
-      request.outcome == Outcome::kCreated || request.value.empty()) {
+      request.outcome == Outcome::kCreated || IsStub(request)) {
     return copy;
   }
   Result<Manifest> manifest = DecodeManifest(request.value);
@@ -161,6 +167,9 @@ Result<HomeCopy> HomeChain::Interpret(const View& view, int member,
   }
   if (!manifest && replaces_plain_ &&
       manifest.error().code() == StatusCode::kNotManaged) {
+    copy.kind = HomeCopy::Kind::kPlain;
+    copy.plain = request.value;
+    copy.plain_flags = request.item_flags;
     return copy;
   }
   if (!manifest) {
@@ -283,34 +292,42 @@ Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
   co_return true;
 }
 
-// One manifest write. A lost reply is asked for again by sending the same cas
-// over a new connection to the same server process: whichever of the two
-// comes second is refused by the token, so both are harmless once the second
-// was answered.
+// One manifest write.
 Task<HomeChain::CasResult> HomeChain::Cas(const View& view,
                                           const HomeCopy& home,
                                           const Manifest* manifest) {
+  const std::string bytes = CopyFor(view, home.member, manifest);
+  const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
+  net::Request request;
+  request.exptime =
+      manifest == nullptr
+          ? kStubSeconds
+          : ManifestExptime(*manifest, session_.runtime().WallMicros());
+  request.body = {&body, 1};
+  const ChangeId id = manifest == nullptr ? ChangeId{} : manifest->id;
+  co_return co_await CasItem(view, home, id, request);
+}
+
+// Writes what `request` has as body, flags and time in place of the copy. A
+// lost reply is asked for again by sending the same cas over a new connection
+// to the same server process: whichever of the two comes second is refused by
+// the token, so both are harmless once the second was answered.
+Task<HomeChain::CasResult> HomeChain::CasItem(const View& view,
+                                              const HomeCopy& home,
+                                              const ChangeId& id,
+                                              net::Request& request) {
   CasResult result;
   ViewKeeper& keeper = session_.cluster().keeper;
   if (!keeper.BeginWrite(view.epoch, home.member)) {
     result.view_changed = true;
     co_return result;
   }
-  const std::string bytes = CopyFor(view, home.member, manifest);
-  const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
-  net::Request request;
   request.verb =
       Planted(PlantedBug::kCommitBySet) ? net::Verb::kSet : net::Verb::kCas;
   request.key = item_key_;
   request.token = home.token;
-  request.exptime =
-      manifest == nullptr
-          ? kStubSeconds
-          : ManifestExptime(*manifest, session_.runtime().WallMicros());
-  request.body = {&body, 1};
   request.only_connection = home.connection;
-  TellManifestWrite(view.epoch, home.member, item_key_, home.token,
-                    manifest == nullptr ? ChangeId{} : manifest->id);
+  TellManifestWrite(view.epoch, home.member, item_key_, home.token, id);
   Batch batch(session_.runtime());
   batch.Submit(session_.link(home.member), request);
   co_await batch;

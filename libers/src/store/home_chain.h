@@ -23,6 +23,7 @@ struct HomeCopy {
     kAbsent,  // no item, a stub, or a manifest of another incarnation
     kManifest,
     kCorrupt,  // ours, but its checksum fails or it makes no sense
+    kPlain,    // of a plain client; only where ReplacePlain was said
   };
   int member = 0;
   Kind kind = Kind::kAbsent;
@@ -30,6 +31,8 @@ struct HomeCopy {
   std::uint64_t connection = 0;  // on which the token was read
   std::string boot_mark;
   std::shared_ptr<const Manifest> manifest;  // kManifest only
+  std::string plain;                         // kPlain only: its value
+  std::uint32_t plain_flags = 0;
 
   [[nodiscard]] ChangeId shown() const {
     return manifest ? manifest->id : ChangeId{};
@@ -46,6 +49,14 @@ struct HomesRead {
   [[nodiscard]] bool Agreed() const;
 };
 
+// An object's value as the item that a plain client is to find.
+struct PlainForm {
+  int member = 0;  // where it looks
+  std::string_view value;
+  std::uint32_t client_flags = 0;
+  std::int64_t expiry = 0;  // Unix seconds, 0 never
+};
+
 // What is known of a commit that did not go straight through.
 enum class CommitFate {
   kCommitted,
@@ -58,6 +69,10 @@ struct CommitResult {
   CommitFate fate = CommitFate::kUnknown;
   Status status;  // why, unless committed; kOk: a rival was first, try anew
 };
+
+// Was this item left by a change that is being prepared? For what a get or
+// vivify gave.
+bool IsStub(const net::Request& read);
 
 // One operation's dealings with one key. Loop thread only.
 class HomeChain {
@@ -96,6 +111,16 @@ class HomeChain {
   // gave.
   net::Task<CommitResult> Commit(const HomesRead& base, Manifest next);
 
+  // The same two steps for the end of an object, whose value goes on as a plain
+  // item (export.cc). Prepare: empty where the homes do not show `base`, whole,
+  // and it has to be read anew. kConflict: a plain item of another value is
+  // there, too. Commit: with kOk, kNotHappened and kUnknown both ask to read
+  // the homes anew.
+  net::Task<Result<std::optional<HomesRead>>> PreparePlain(
+      const ChangeId& base, const PlainForm& form);
+  net::Task<CommitResult> CommitPlain(const HomesRead& base,
+                                      const PlainForm& form);
+
   // Is this manifest a living object now: not a tombstone, expired or flushed?
   [[nodiscard]] bool Alive(const Manifest& manifest) const;
 
@@ -133,6 +158,8 @@ class HomeChain {
   net::Task<Result<bool>> SettleOnce(const HomesRead& read);
   net::Task<CasResult> Cas(const View& view, const HomeCopy& home,
                            const Manifest* manifest);
+  net::Task<CasResult> CasItem(const View& view, const HomeCopy& home,
+                               const ChangeId& id, net::Request& request);
   net::Task<CommitResult> Resolve(const HomesRead& base, const Manifest& next,
                                   const CasResult& failed);
   bool Expired() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,22 @@ Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
   }
   co_await latch;
   co_return all;
+}
+
+Task<Result<std::vector<std::byte>>> ReadWhole(
+    Session& session, std::shared_ptr<const Manifest> manifest,
+    StepTimer* steps) {
+  if (manifest->is_inline) {
+    const auto text = std::as_bytes(std::span(manifest->value));
+    co_return std::vector<std::byte>(text.begin(), text.end());
+  }
+  std::vector<std::byte> value(manifest->length);
+  const ObjectMap map(std::move(manifest));
+  const ReadOutcome read =
+      co_await ReadRange(session, map, 0, value.size(), value.data(), steps);
+  session.counters().degraded_reads.Add(read.degraded);
+  if (!read.status.ok()) co_return Fail(read.status);
+  co_return value;
 }
 
 }  // namespace ers::store

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "net/task.h"
 #include "store/group_run.h"
@@ -27,6 +29,12 @@ struct ReadOutcome {
 net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,
                                  std::byte* into, StepTimer* steps);
+
+// The whole value of a living manifest, also of one that holds it itself.
+// Failures as above.
+net::Task<Result<std::vector<std::byte>>> ReadWhole(
+    Session& session, std::shared_ptr<const Manifest> manifest,
+    StepTimer* steps);
 
 }  // namespace ers::store
 

@@ -3,6 +3,7 @@
 
 #include "store/batch.h"
 #include "store/get_outcome.h"
+#include "store/home_chain.h"
 #include "store/keys.h"
 #include "store/store.h"
 #include "store/view_changer.h"
@@ -23,7 +24,7 @@ net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
     Batch batch(session_.runtime());
     batch.Submit(session_.link(member), read);
     co_await batch;
-    if (read.outcome != net::Outcome::kOk || read.value.empty()) continue;
+    if (read.outcome != net::Outcome::kOk || IsStub(read)) continue;
     const Result<Manifest> manifest = DecodeManifest(read.value);
     const bool plain =
         !manifest && manifest.error().code() == StatusCode::kNotManaged;

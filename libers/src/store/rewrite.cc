@@ -10,32 +10,10 @@
 #include "store/whole_write.h"
 
 namespace ers::store {
-namespace {
 
-using net::Task;
-using Bytes = std::vector<std::byte>;
-
-Task<Result<Bytes>> ReadWhole(Session& session,
-                              std::shared_ptr<const Manifest> manifest,
-                              StepTimer* steps) {
-  if (manifest->is_inline) {
-    const auto text = std::as_bytes(std::span(manifest->value));
-    co_return Bytes(text.begin(), text.end());
-  }
-  Bytes value(manifest->length);
-  const ObjectMap map(manifest);
-  const ReadOutcome read =
-      co_await ReadRange(session, map, 0, value.size(), value.data(), steps);
-  session.counters().degraded_reads.Add(read.degraded);
-  if (!read.status.ok()) co_return Fail(read.status);
-  co_return value;
-}
-
-}  // namespace
-
-Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
-                                        const Rewriter& rewriter,
-                                        const RewriteCheck& may_read) {
+net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
+                                             const Rewriter& rewriter,
+                                             const RewriteCheck& may_read) {
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
@@ -47,7 +25,8 @@ Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
       if (!status.ok() && current.remembered()) continue;
       if (!status.ok()) co_return Fail(std::move(status));
     }
-    const Result<Bytes> old = co_await ReadWhole(session_, *base, steps_);
+    const Result<std::vector<std::byte>> old =
+        co_await ReadWhole(session_, *base, steps_);
     if (!old) {
       if (current.MayRetry(old.error())) continue;
       co_return Fail(old.error());

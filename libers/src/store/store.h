@@ -148,6 +148,8 @@ class Store {
   // Non-zero `expected_cas`: kConflict where the object has another.
   net::Task<Status> Delete(std::string_view key,
                            std::uint64_t expected_cas = 0);
+  // The value as a plain item where plain clients look, in the object's place.
+  net::Task<Result<ObjectInfo>> Export(std::string_view key, ExportMode mode);
   // Makes every object that was last changed before `time_us` (Unix
   // microseconds, also in the future) absent from then on.
   net::Task<Status> Flush(std::uint64_t time_us);

@@ -254,6 +254,19 @@ TEST_CASE_METHOD(Fixture, "ers_transition passes target, plan and counts") {
   CHECK(fake->calls == 0);
 }
 
+TEST_CASE_METHOD(Fixture, "ers_export passes its mode") {
+  ers_object_info info;
+  REQUIRE(ers_export(&c, "k", 1, ERS_CHECK_ONLY, &info) == ERS_OK);
+  CHECK(fake->mode == ExportMode::kCheckOnly);
+  CHECK(std::string(info.scheme) == "ers2:4,1,5");
+  REQUIRE(ers_export(&c, "k", 1, ERS_EXPORT, nullptr) == ERS_OK);
+  CHECK(fake->mode == ExportMode::kExport);
+  fake->calls = 0;
+  CHECK(ers_export(&c, "k", 1, static_cast<ers_export_mode>(2), nullptr) ==
+        ERS_INVALID_ARGUMENT);
+  CHECK(fake->calls == 0);
+}
+
 TEST_CASE_METHOD(Fixture, "ers_stat owns what it points to") {
   static_cast<ObjectInfo&>(fake->detail) = fake->info;
   fake->detail.homes = {"a:1", "b:2"};

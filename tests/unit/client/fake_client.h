@@ -31,6 +31,7 @@ class FakeClient : public Client {
   PutOptions put_options;
   TransitionTarget target;
   TransitionVariant variant = TransitionVariant::kOptimal;
+  ExportMode mode = ExportMode::kExport;
   std::size_t source_step = 3;  // bytes asked of a source at a time
   int calls = 0;
 
@@ -77,6 +78,10 @@ class FakeClient : public Client {
   Status Delete(std::string_view k) override {
     const Result<int> answer = Answer(k, 0);
     return answer ? Status() : answer.error();
+  }
+  Result<ObjectInfo> Export(std::string_view k, ExportMode how) override {
+    mode = how;
+    return Answer<ObjectInfo>(k, info);
   }
   Result<TransitionInfo> Transition(std::string_view k,
                                     const TransitionTarget& to,

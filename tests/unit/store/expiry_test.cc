@@ -1,0 +1,24 @@
+#include "store/expiry.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+
+namespace ers::store {
+namespace {
+
+TEST_CASE("a plain item ends with the object that it was") {
+  constexpr std::int64_t kNow = 1'700'000'000;
+  constexpr std::int64_t kNowUs = kNow * 1'000'000 + 999'999;
+  constexpr std::int64_t kMonth = 60 * 60 * 24 * 30;
+  CHECK(PlainExptime(0, kNowUs) == 0);
+  CHECK(PlainExptime(kNow + 10, kNowUs) == 10);
+  // Over by now: memcached must not be told 0, which is for ever.
+  CHECK(PlainExptime(kNow, kNowUs) == 1);
+  // Over 30 days memcached takes the number for a Unix time, of 31 bits.
+  CHECK(PlainExptime(kNow + kMonth, kNowUs) == kMonth);
+  CHECK(PlainExptime(kNow + kMonth + 1, kNowUs) == kNow + kMonth + 1);
+  CHECK(PlainExptime(2147483648, kNowUs) == 2147483647);
+}
+
+}  // namespace
+}  // namespace ers::store
