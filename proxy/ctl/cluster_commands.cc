@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ctl/commands.h"
+#include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
 namespace ers::ctl {
@@ -12,6 +13,7 @@ namespace {
 
 // One object a line, printed as it is found; JSON is one array.
 Status List(const GlobalOptions& global, std::optional<Width> width) {
+  if (!global.proxy.empty()) return ListAtProxy(global, width);
   auto client = OpenClient(global);
   if (!client) return client.error();
   Status printed;

@@ -47,7 +47,7 @@ std::optional<ByteRange> ParseRange(std::string_view text) {
 Result<GetInfo> GetWhole(Client& client, const std::string& key, Output& output,
                          Progress& progress) {
   return client.GetTo(
-      key, [&](const GetInfo& info) { progress.set_total_bytes(info.length); },
+      key, [&](const GetInfo& info) { progress.set_total(info.length); },
       [&](std::span<const std::byte> bytes) {
         progress.Advance(bytes.size());
         return output.Write(bytes);
@@ -74,8 +74,7 @@ Result<GetInfo> GetPieces(Client& client, const std::string& key,
       piece->repaired_blocks += info->repaired_blocks;
     }
     info = *piece;
-    progress.set_total_bytes(std::min(info->length, range.last + 1) -
-                             range.first);
+    progress.set_total(std::min(info->length, range.last + 1) - range.first);
     progress.Advance(value.size());
     const Status written = output.Write(value.bytes());
     if (!written.ok()) return Fail(written);

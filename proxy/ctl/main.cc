@@ -26,6 +26,7 @@ Examples:
   ersctl get photo -o copy.jpg
   ersctl transition photo --to wide
   ersctl stat photo --json
+  ersctl --proxy cache1:11211 transition photo --to narrow
   tar c src | ersctl put backup -
 
 Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
@@ -38,6 +39,11 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "[IPv6]:port,/unix/socket,...")
       ->envname("ERS_SERVERS")
       ->type_name("LIST");
+  app.add_option("--proxy", global.proxy,
+                 "An ersproxy that is to do a transition, update, stat or ls: "
+                 "its listen address")
+      ->check(NotEmpty())
+      ->type_name("ADDRESS");
   app.add_option("--state", global.state_file,
                  "Where to keep the newest view of the cluster; - for nowhere "
                  "(default: one file per cluster in "
@@ -129,6 +135,7 @@ int Main(int argc, char** argv) {
   AddChanges(app, command);
   AddStat(app, command);
   AddTransition(app, command);
+  AddExport(app, command);
   AddCluster(app, command);
 
   int exit_code = kDone;

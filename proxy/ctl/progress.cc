@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
@@ -23,10 +24,11 @@ void Write(const std::string& text) {
 
 }  // namespace
 
-Progress::Progress(std::string label, std::uint64_t total_bytes)
+Progress::Progress(std::string label, Unit unit, std::uint64_t total)
     : label_(std::move(label)),
+      unit_(unit),
       start_(std::chrono::steady_clock::now()),
-      total_bytes_(total_bytes) {
+      total_(total) {
   if (isatty(STDERR_FILENO) == 0) return;
   painter_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
@@ -47,12 +49,35 @@ void Progress::Run(const std::stop_token& stop) {
   Write("\r\x1b[K");  // wipes the line
 }
 
+void Progress::set_label(std::string label) {
+  const std::lock_guard lock(label_mutex_);
+  label_ = std::move(label);
+}
+
+// ", about 12 s left", where that is known.
+std::string Progress::Estimate(double rate) const {
+  double left = seconds_left_;
+  const std::uint64_t done = done_;
+  const std::uint64_t total = total_;
+  if (std::isnan(left)) {
+    if (rate <= 0 || total <= done) return {};
+    left = static_cast<double>(total - done) / rate;
+  }
+  return left < 0 ? std::string() : fmt::format(", about {:.0f} s left", left);
+}
+
 void Progress::Draw() const {
-  const std::uint64_t done = done_bytes_;
-  const std::uint64_t total = total_bytes_;
+  const std::uint64_t done = done_;
+  const std::uint64_t total = total_;
   const std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start_;
-  std::string line = fmt::format("\r{} ", label_);
+  const double rate = static_cast<double>(done) / elapsed.count();
+  std::string line = "\r";
+  {
+    const std::lock_guard lock(label_mutex_);
+    line += label_;
+  }
+  line += ' ';
   if (total > 0) {
     const double part =
         std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
@@ -60,12 +85,15 @@ void Progress::Draw() const {
     line += fmt::format("[{:#>{}}{:.>{}}] {:3.0f} % ", "", filled, "",
                         kBarCells - filled, part * 100);
   }
-  if (done > 0) {
-    const double mebibytes = static_cast<double>(done) / kMebibyte;
-    line += fmt::format("{:.1f} MiB, {:.1f} MiB/s, ", mebibytes,
-                        mebibytes / elapsed.count());
+  if (unit_ == Unit::kObjects && total > 0) {
+    line += fmt::format("{} of {} objects, ", done, total);
+  } else if (done > 0) {
+    line +=
+        fmt::format("{:.1f} MiB, {:.1f} MiB/s, ",
+                    static_cast<double>(done) / kMebibyte, rate / kMebibyte);
   }
-  Write(line + fmt::format("{:.1f} s\x1b[K", elapsed.count()));
+  Write(line +
+        fmt::format("{:.1f} s{}\x1b[K", elapsed.count(), Estimate(rate)));
 }
 
 }  // namespace ers::ctl

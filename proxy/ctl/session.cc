@@ -58,6 +58,11 @@ Result<std::string> DefaultStateFile(std::string_view servers) {
 
 Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
                                            const ClientOptions& options) {
+  if (!global.proxy.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                "this command talks to the servers itself: give --servers, not "
+                "--proxy (or use any memcached client)");
+  }
   if (global.servers.empty()) {
     return Fail(StatusCode::kInvalidArgument,
                 "no servers: give --servers host:port,... or set ERS_SERVERS");

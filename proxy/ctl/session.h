@@ -12,6 +12,7 @@ namespace ers::ctl {
 
 struct GlobalOptions {
   std::string servers;
+  std::string proxy;  // "": the command talks to the servers itself
   // "": DefaultStateFile; "-": none.
   std::string state_file;
   int max_parity = 0;

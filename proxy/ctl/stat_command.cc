@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "ctl/commands.h"
+#include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
 namespace ers::ctl {
@@ -61,6 +62,7 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
 }
 
 Status Stat(const GlobalOptions& global, const std::string& key) {
+  if (!global.proxy.empty()) return StatAtProxy(global, key);
   auto client = OpenClient(global);
   if (!client) return client.error();
   const Result<ObjectDetail> detail = (*client)->Stat(key);

@@ -4,6 +4,7 @@
 
 #include "ctl/commands.h"
 #include "ctl/progress.h"
+#include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
 namespace ers::ctl {
@@ -50,6 +51,14 @@ Ending Transition(const GlobalOptions& global,
                   const TransitionArguments& arguments) {
   const Result<TransitionTarget> target = ParseTransitionTarget(arguments.to);
   if (!target) return target.error();
+  if (!global.proxy.empty() && arguments.plan != "optimal") {
+    return Status(StatusCode::kInvalidArgument,
+                  "--plan: an ersproxy takes the optimal one only: leave it "
+                  "out, or give --servers in place of --proxy");
+  }
+  if (!global.proxy.empty()) {
+    return TransitionAtProxy(global, arguments.key, arguments.to);
+  }
   auto client = OpenClient(global);
   if (!client) return client.error();
   const Result<TransitionInfo> info = [&] {
