@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ctl/commands.h"
 #include "ctl/proxy_commands.h"
@@ -11,9 +13,33 @@
 namespace ers::ctl {
 namespace {
 
+struct ListArguments {
+  std::optional<Width> width;
+  bool transitioning = false;
+};
+
+Status ListByProxy(const GlobalOptions& global,
+                   const ListArguments& arguments) {
+  std::vector<std::string> lists;
+  if (arguments.transitioning) {
+    lists = {"transitioning"};
+  } else if (arguments.width) {
+    lists = {std::string(WidthName(*arguments.width))};
+  } else {
+    lists = {"narrow", "wide"};
+  }
+  return ListAtProxy(global, lists);
+}
+
 // One object a line, printed as it is found; JSON is one array.
-Status List(const GlobalOptions& global, std::optional<Width> width) {
-  if (!global.proxy.empty()) return ListAtProxy(global, width);
+Status List(const GlobalOptions& global, const ListArguments& arguments) {
+  const std::optional<Width> width = arguments.width;
+  if (!global.proxy.empty()) return ListByProxy(global, arguments);
+  if (arguments.transitioning) {
+    return {StatusCode::kInvalidArgument,
+            "--transitioning: only an ersproxy knows what it is changing: give "
+            "--proxy"};
+  }
   auto client = OpenClient(global);
   if (!client) return client.error();
   Status printed;
@@ -95,19 +121,26 @@ Status Servers(const GlobalOptions& global) {
 }  // namespace
 
 void AddCluster(CLI::App& app, Command& chosen) {
-  auto width = std::make_shared<std::optional<Width>>();
+  auto arguments = std::make_shared<ListArguments>();
   CLI::App* list = app.add_subcommand("ls", "Lists the objects");
-  list->add_option_function<std::string>(
-          "--width",
-          [width](const std::string& name) {
-            *width = name == "wide" ? Width::kWide : Width::kNarrow;
-          },
-          "Those of this width only")
-      ->check(CLI::IsMember({"narrow", "wide"}))
-      ->type_name("WIDTH");
+  CLI::Option* width = list->add_option_function<std::string>(
+                               "--width",
+                               [arguments](const std::string& name) {
+                                 arguments->width = name == "wide"
+                                                        ? Width::kWide
+                                                        : Width::kNarrow;
+                               },
+                               "Those of this width only")
+                           ->check(CLI::IsMember({"narrow", "wide"}))
+                           ->type_name("WIDTH");
+  list->add_flag("--transitioning", arguments->transitioning,
+                 "Those that are being changed now (with --proxy)")
+      ->excludes(width);
   list->footer("Example: ersctl ls --width wide");
-  list->callback([&chosen, width] {
-    chosen.run = [&chosen, width] { return List(chosen.global, *width); };
+  list->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return List(chosen.global, *arguments);
+    };
   });
 
   CLI::App* servers =

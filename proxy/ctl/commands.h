@@ -22,6 +22,7 @@ void AddGet(CLI::App& app, Command& chosen);
 void AddChanges(CLI::App& app, Command& chosen);  // update, append, rm
 void AddStat(CLI::App& app, Command& chosen);
 void AddTransition(CLI::App& app, Command& chosen);
+void AddJobs(CLI::App& app, Command& chosen);
 void AddExport(CLI::App& app, Command& chosen);
 void AddCluster(CLI::App& app, Command& chosen);  // ls, servers
 

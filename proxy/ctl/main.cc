@@ -27,6 +27,7 @@ Examples:
   ersctl transition photo --to wide
   ersctl stat photo --json
   ersctl --proxy cache1:11211 transition photo --to narrow
+  ersctl --proxy localhost:11280 job start --to wide --idle 86400 --watch
   tar c src | ersctl put backup -
 
 Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
@@ -40,8 +41,8 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       ->envname("ERS_SERVERS")
       ->type_name("LIST");
   app.add_option("--proxy", global.proxy,
-                 "An ersproxy that is to do a transition, update, stat or ls: "
-                 "its listen address")
+                 "An ersproxy that is to do the work: its listen address for "
+                 "transition, update, stat and ls, its admin address for job")
       ->check(NotEmpty())
       ->type_name("ADDRESS");
   app.add_option("--state", global.state_file,
@@ -136,6 +137,7 @@ int Main(int argc, char** argv) {
   AddStat(app, command);
   AddTransition(app, command);
   AddExport(app, command);
+  AddJobs(app, command);
   AddCluster(app, command);
 
   int exit_code = kDone;

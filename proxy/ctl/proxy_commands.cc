@@ -198,14 +198,14 @@ Status StatAtProxy(const GlobalOptions& global, const std::string& key) {
                            : FactsText(key, *facts));
 }
 
-Status ListAtProxy(const GlobalOptions& global, std::optional<Width> width) {
+Status ListAtProxy(const GlobalOptions& global,
+                   const std::vector<std::string>& lists) {
   bool first = true;
   Status printed;
-  for (const Width listed : {Width::kNarrow, Width::kWide}) {
-    if (width && *width != listed) continue;
+  for (const std::string& list : lists) {
     const Status answered =
-        Ask(global, "", fmt::format("ers list {}\r\n", WidthName(listed)),
-            "END", [&](std::string_view line) {
+        Ask(global, "", fmt::format("ers list {}\r\n", list), "END",
+            [&](std::string_view line) {
               return TakeListed(line, global, &first, &printed);
             });
     if (!answered.ok()) return answered;

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ctl/report.h"
 #include "ctl/session.h"
@@ -19,8 +19,9 @@ Ending TransitionAtProxy(const GlobalOptions& global, const std::string& key,
 Ending UpdateAtProxy(const GlobalOptions& global, const std::string& key,
                      std::uint64_t offset, std::span<const std::byte> bytes);
 Status StatAtProxy(const GlobalOptions& global, const std::string& key);
-// Empty: both widths.
-Status ListAtProxy(const GlobalOptions& global, std::optional<Width> width);
+// Of each of these: narrow, wide, transitioning.
+Status ListAtProxy(const GlobalOptions& global,
+                   const std::vector<std::string>& lists);
 
 }  // namespace ers::ctl
 

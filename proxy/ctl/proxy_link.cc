@@ -32,7 +32,7 @@ std::string Reason(int error) {
 Status Unreachable(const std::string& address, const std::string& why) {
   return {StatusCode::kUnavailable,
           fmt::format("{}: {}: is an ersproxy running there? --proxy takes "
-                      "its listen address",
+                      "its listen address, or for jobs its admin address",
                       address, why)};
 }
 

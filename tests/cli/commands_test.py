@@ -323,7 +323,7 @@ class HelpTest(CtlCase):
         text = self.ctl("--help", servers="").decode()
         self.assertIn("Examples:", text)
         for name in ("put", "get", "update", "append", "rm", "stat",
-                     "transition", "export", "ls", "servers"):
+                     "transition", "export", "job", "ls", "servers"):
             self.assertIn(f"\n  {name} ", text)
             self.assertIn("Example",
                           self.ctl(name, "--help", servers="").decode())
