@@ -7,6 +7,24 @@
 
 namespace ers::proxy {
 
+namespace {
+
+nlohmann::ordered_json PoliciesJson(const PolicyCounts& counts) {
+  nlohmann::ordered_json all;
+  for (std::size_t i = 0; i < std::size(kPolicyKinds); ++i) {
+    nlohmann::ordered_json& one = all[std::string(kPolicyKinds[i])];
+    for (std::size_t j = 0; j < std::size(kPolicyOutcomes); ++j) {
+      one[std::string(kPolicyOutcomes[j])] = counts.objects[i][j];
+    }
+    one["waiting"] = counts.waiting[i];
+    one["moved_bytes"] = counts.moved_bytes[i];
+  }
+  all["widen"]["last_look"] = counts.last_look;
+  return all;
+}
+
+}  // namespace
+
 std::string StatusText(const Facts& facts) {
   nlohmann::ordered_json root;
   root["version"] = facts.version;
@@ -27,6 +45,7 @@ std::string StatusText(const Facts& facts) {
   }
   root["jobs"] = nlohmann::ordered_json::array();
   for (const Job& job : facts.jobs) root["jobs"].push_back(JobJson(job));
+  root["policies"] = PoliciesJson(facts.policies);
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }

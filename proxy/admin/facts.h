@@ -42,6 +42,7 @@ struct Facts {
   Totals totals;          // with links for as many servers
   std::vector<Job> jobs;  // newest first
   JobTotals job_totals;
+  PolicyCounts policies;
 };
 
 // One JSON object; counters by their names in `stats`.

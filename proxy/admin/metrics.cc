@@ -114,6 +114,25 @@ void AddJobs(const JobTotals& totals, MetricsWriter& writer) {
   AddOne(Metric::kJobWrittenBytes, totals.bytes_written, writer);
 }
 
+void AddPolicies(const PolicyCounts& counts, MetricsWriter& writer) {
+  Begin(Metric::kPolicyObjects, writer);
+  for (std::size_t i = 0; i < std::size(kPolicyKinds); ++i) {
+    for (std::size_t j = 0; j < std::size(kPolicyOutcomes); ++j) {
+      writer.Add({kPolicyKinds[i], kPolicyOutcomes[j]}, counts.objects[i][j]);
+    }
+  }
+  Begin(Metric::kPolicyBytes, writer);
+  for (std::size_t i = 0; i < std::size(kPolicyKinds); ++i) {
+    writer.Add({kPolicyKinds[i]}, counts.moved_bytes[i]);
+  }
+  Begin(Metric::kPolicyWaiting, writer);
+  for (std::size_t i = 0; i < std::size(kPolicyKinds); ++i) {
+    writer.Add({kPolicyKinds[i]}, counts.waiting[i]);
+  }
+  AddOne(Metric::kPolicyLook, static_cast<std::uint64_t>(counts.last_look),
+         writer);
+}
+
 }  // namespace
 
 std::string MetricsText(const Facts& facts) {
@@ -132,6 +151,7 @@ std::string MetricsText(const Facts& facts) {
   AddStore(facts.totals, writer);
   AddCensus(facts.census, writer);
   AddJobs(facts.job_totals, writer);
+  AddPolicies(facts.policies, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

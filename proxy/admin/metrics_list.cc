@@ -81,6 +81,8 @@ void AddLabels(std::string& out) {
   AddValues("state", kServerStates, out);
   AddValues("job_state", kJobStates, out);
   AddValues("outcome", kJobOutcomes, out);
+  AddValues("policy", kPolicyKinds, out);
+  AddValues("policy_outcome", kPolicyOutcomes, out);
   out += "\nAnd of `step`, in the order in which `ers trace` tells them:\n\n";
   out += "| step | while |\n| --- | --- |\n";
   for (const store::StepInfo& step : store::kStepTable) {

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::uint64_t kMaxTimeoutMs = 3'600'000;
 constexpr std::uint64_t kMaxCountObjectsS = 30 * 86400;
+constexpr std::uint64_t kMaxPolicyS = 365 * 86400;
+constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
+constexpr std::uint64_t kMaxPolicyParallel = 64;
+constexpr std::uint64_t kMaxBytesPerSecond = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMaxExpiryS = std::uint64_t{100} * 365 * 86400;
 
 // A key of a mapping and what it sets.
@@ -281,6 +285,104 @@ Status ReadLogFormat(const YamlValue& value, ServerOptions& options) {
 constexpr Key<ServerOptions> kLogKeys[] = {{"level", ReadLogLevel},
                                            {"format", ReadLogFormat}};
 
+// --- Policies ----------------------------------------------------------------
+
+// Into the policy that `policy` picks.
+template <auto policy>
+Status ReadPolicyPace(const YamlValue& value, ServerOptions& options,
+                      std::string_view name) {
+  PolicyPace& pace = options.policies.*policy;
+  if (name == "prefix") return ReadText(value, pace.prefix);
+  if (name == "parallel") {
+    return ReadNumber(value, 1, kMaxPolicyParallel, pace.parallel);
+  }
+  return ReadNumber(value, 0, kMaxBytesPerSecond, pace.bytes_per_second);
+}
+
+constexpr Key<ServerOptions> kWidenKeys[] = {
+    {"idle_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 1, kMaxPolicyS,
+                         options.policies.widen.idle_seconds);
+     }},
+    {"every_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 1, kMaxPolicyS,
+                         options.policies.widen.every_seconds);
+     }},
+    {"min_bytes",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 0, kMaxValueBytes,
+                         options.policies.widen.min_bytes);
+     }},
+    {"prefix",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadPolicyPace<&Policies::widen>(value, options, "prefix");
+     }},
+    {"parallel",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadPolicyPace<&Policies::widen>(value, options, "parallel");
+     }},
+    {"bytes_per_second",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadPolicyPace<&Policies::widen>(value, options, "");
+     }},
+};
+
+constexpr Key<ServerOptions> kNarrowKeys[] = {
+    {"hits",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 1, kMaxPolicyHits,
+                         options.policies.narrow.hits);
+     }},
+    {"within_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 1, kMaxPolicyS,
+                         options.policies.narrow.within_seconds);
+     }},
+    {"prefix",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadPolicyPace<&Policies::narrow>(value, options, "prefix");
+     }},
+    {"parallel",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadPolicyPace<&Policies::narrow>(value, options, "parallel");
+     }},
+    {"bytes_per_second",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadPolicyPace<&Policies::narrow>(value, options, "");
+     }},
+};
+
+Status ReadWiden(const YamlValue& value, ServerOptions& options) {
+  Status status = ReadKeys(value, kWidenKeys, options);
+  if (!status.ok() || options.policies.widen.idle_seconds > 0) return status;
+  return value.Refuse(
+      "idle_s is missing: after so many seconds without a "
+      "read or change an object is made wide");
+}
+
+Status ReadNarrow(const YamlValue& value, ServerOptions& options) {
+  Status status = ReadKeys(value, kNarrowKeys, options);
+  const NarrowPolicy& narrow = options.policies.narrow;
+  if (!status.ok() || (narrow.hits > 0 && narrow.within_seconds > 0)) {
+    return status;
+  }
+  return value.Refuse(
+      "hits and within_s are both needed: so many reads within "
+      "so many seconds make an object narrow");
+}
+
+constexpr Key<ServerOptions> kPolicyKeys[] = {
+    {"widen", ReadWiden},
+    {"narrow", ReadNarrow},
+    {"leave_alone_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 0, kMaxPolicyS,
+                         options.policies.leave_alone_seconds);
+     }},
+};
+
 constexpr Key<ServerOptions> kKeys[] = {
     {"listen", ReadListen},
     {"servers", ReadServers},
@@ -301,6 +403,10 @@ constexpr Key<ServerOptions> kKeys[] = {
        return ReadInlineBelow(value, options.client.inline_below);
      }},
     {"rules", ReadRules},
+    {"policies",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadKeys(value, kPolicyKeys, options);
+     }},
     {"admin",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.admin);

@@ -69,6 +69,17 @@ Status CheckMemory(ServerOptions& options) {
                   options.memory_in_flight_bytes, options.threads, least));
 }
 
+// Else an object could be made wide and narrow by turns.
+Status CheckPolicies(const ServerOptions& options) {
+  const WidenPolicy& widen = options.policies.widen;
+  const NarrowPolicy& narrow = options.policies.narrow;
+  if (widen.idle_seconds == 0 || narrow.hits == 0) return {};
+  if (widen.idle_seconds > narrow.within_seconds) return {};
+  return RefuseAt(options.PlaceOf("policies.widen.idle_s"),
+                  fmt::format("{}: it must be more than narrow.within_s, {}",
+                              widen.idle_seconds, narrow.within_seconds));
+}
+
 // "b:1,a:1" and "a:1,b:1" are the same servers.
 std::string Sorted(std::string_view servers) {
   Result<std::vector<net::Endpoint>> parsed = net::ParseEndpoints(servers);
@@ -139,6 +150,7 @@ std::uint64_t MemoryReserve(const ServerOptions& options) {
 Status CompleteOptions(ServerOptions& options) {
   Status status = CheckListen(options);
   if (status.ok()) status = CheckMemory(options);
+  if (status.ok()) status = CheckPolicies(options);
   if (!status.ok()) return status;
   if (!options.admin.empty()) {
     const Result<std::string> admin = AdminAddress(options.admin);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/policies.h"
 #include "config/rules.h"
 #include "ers/options.h"
 
@@ -33,6 +34,7 @@ struct ServerOptions {
   ClusterOptions cluster;
   ClientOptions client;  // scheme and inline limit where no rule says otherwise
   std::shared_ptr<const Rules> rules = std::make_shared<const Rules>();
+  Policies policies;
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads

@@ -242,8 +242,15 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   }
   gotten.long_value = request.want_value && info->length > gotten.value.size();
   if (gotten.long_value) co_return gotten;
-  counters_.Add(Counter::kGetHits);
+  CountHit(request, *info);
   co_return gotten;
+}
+
+void Engine::CountHit(const Request& request, const ObjectInfo& info) {
+  counters_.Add(Counter::kGetHits);
+  if (wide_hits_ != nullptr && info.width == Width::kWide && !request.no_bump) {
+    wide_hits_->Note(request.key);
+  }
 }
 
 Task<Status> Engine::Stream(const Request& request,
@@ -253,7 +260,7 @@ Task<Status> Engine::Stream(const Request& request,
   store::StreamWindow window = limits_.window;
   window.memory = &memory;
   const store::StreamBegin first = [&](const GetInfo& info) {
-    counters_.Add(Counter::kGetHits);
+    CountHit(request, info);
     begin(ItemOf(info));
   };
   const Result<GetInfo> info =

@@ -12,6 +12,7 @@
 #include "config/rules.h"
 #include "engine/census.h"
 #include "engine/changing_keys.h"
+#include "engine/wide_hits.h"
 #include "ers/value.h"
 #include "net/task.h"
 #include "protocol/reply.h"
@@ -70,7 +71,8 @@ class Engine {
         counters_(engine.counters_),
         changing_(engine.changing_),
         limits_(engine.limits_),
-        board_(engine.board_) {
+        board_(engine.board_),
+        wide_hits_(engine.wide_hits_) {
     SetRules(engine.rules_);
   }
   [[nodiscard]] const store::Store& store() const { return store_; }
@@ -106,6 +108,8 @@ class Engine {
 
   // Where to publish; outlives this.
   void SetCensusBoard(CensusBoard* board) { board_ = board; }
+  // Where to note them, null: nowhere; outlives this.
+  void SetWideHits(WideHits* hits) { wide_hits_ = hits; }
   // Of stores that begin from now on.
   void SetRules(std::shared_ptr<const Rules> rules);
 
@@ -138,6 +142,7 @@ class Engine {
                         ItemInfo* item);
   net::Task<Status> Invalidate(const Request& request);
 
+  void CountHit(const Request& request, const ObjectInfo& info);
   void Publish(Census census);
   [[nodiscard]] std::int64_t Now() const;
   [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
@@ -154,6 +159,7 @@ class Engine {
   // No longer value comes with its manifest.
   std::uint64_t inline_most_ = 0;
   CensusBoard* board_ = nullptr;
+  WideHits* wide_hits_ = nullptr;
 };
 
 }  // namespace ers::proxy

@@ -173,6 +173,7 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
   const Selection& select = job_.spec.select;
   const Need need = NeedOf(manifest, job_.spec.target);
   if (!select.TakesLength(manifest.length) || need == Need::kImpossible) return;
+  if (select.in_blocks && manifest.is_inline) return;
   // By now what was changed before is neither idle nor old.
   if (need == Need::kNothing && before_) {
     if (ChangedBefore(manifest)) ++counts.changed;

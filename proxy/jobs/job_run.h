@@ -30,8 +30,8 @@ struct JobHost {
   store::Session& session;
   store::Store& store;
   ChangingKeys& changing;
+  bool& listing;          // one at a time: servers allow no more
   bool stopping = false;  // begin nothing more
-  bool listing = false;   // one at a time: servers allow no more
   // The job is another one: its state, or only what it counts.
   std::function<void(const Job& job, bool state_changed)> changed;
   // Calls `then` when the job, as it is now, is in the journal, or cannot be.

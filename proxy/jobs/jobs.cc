@@ -68,7 +68,18 @@ void Jobs::Stop() {
   loop_->Post([this] {
     host_->stopping = true;
     for (auto& [id, one] : runs_) one.run->Stop();
+    policies_->Stop();
   });
+}
+
+void Jobs::SetPolicies(const Policies& policies) {
+  loop_->Post([this, policies] {
+    if (!host_->stopping) policies_->Set(policies);
+  });
+}
+
+void Jobs::TakeHits(HitBatch hits) {
+  loop_->Post([this, hits = std::move(hits)] { policies_->TakeHits(hits); });
 }
 
 void Jobs::Join() {
@@ -80,7 +91,7 @@ bool Jobs::Quiet() const {
   const auto at_rest = [](const auto& one) {
     return !one.second.run->at_work();
   };
-  return singles_ == 0 && orders_ == 0 &&
+  return singles_ == 0 && orders_ == 0 && !policies_->at_work() &&
          std::all_of(runs_.begin(), runs_.end(), at_rest);
 }
 
@@ -100,7 +111,12 @@ void Jobs::Loop() {
     bytes_written_ += info.bytes_written;
   };
   host_ = std::make_unique<JobHost>(JobHost{
-      *session_, *store_, changing_, false, false, changed, save, moved});
+      *session_, *store_, changing_, listing_, false, changed, save, moved});
+  {
+    const std::lock_guard lock(mutex_);
+    policies_ = std::make_unique<PolicyRunner>(*host_);
+  }
+  policies_->Set(options_.policies);
   if (journal_) {
     for (const JournalEntry& entry : journal_->entries()) Add(entry);
   }
@@ -115,6 +131,10 @@ void Jobs::Loop() {
   loop_->RunUntil([this] { return ending_ && Quiet(); });
   timer_.reset();
   runs_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    policies_.reset();
+  }
   host_.reset();
   store_.reset();
   session_.reset();
@@ -153,6 +173,11 @@ JobTotals Jobs::totals() const {
     ++totals.by_state[static_cast<std::size_t>(job.state)];
   }
   return totals;
+}
+
+PolicyCounts Jobs::policy_counts() const {
+  const std::lock_guard lock(mutex_);
+  return policies_ ? policies_->counts() : PolicyCounts();
 }
 
 void Jobs::OnChanged(const Job& job, bool state_changed) {

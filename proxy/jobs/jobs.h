@@ -21,6 +21,7 @@
 #include "jobs/job.h"
 #include "jobs/job_run.h"
 #include "jobs/journal.h"
+#include "jobs/policy_runner.h"
 #include "net/event_loop.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
@@ -67,6 +68,12 @@ class Jobs {
   [[nodiscard]] std::vector<Job> List() const;
   [[nodiscard]] std::optional<Job> Find(std::uint64_t id) const;
   [[nodiscard]] JobTotals totals() const;
+
+  // From now on; what is being changed is finished.
+  void SetPolicies(const Policies& policies);
+  // What clients read of wide objects.
+  void TakeHits(HitBatch hits);
+  [[nodiscard]] PolicyCounts policy_counts() const;
 
   // What its connections and transitions have come to.
   [[nodiscard]] const store::SessionCounters& session_counters() const {
@@ -122,7 +129,10 @@ class Jobs {
   // Loop thread only.
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<store::Store> store_;
+  bool listing_ = false;
   std::unique_ptr<JobHost> host_;
+  // Made and ended under mutex_; else of the loop's thread.
+  std::unique_ptr<PolicyRunner> policies_;
   std::map<std::uint64_t, Run> runs_;
   std::unique_ptr<net::Timer> timer_;
   std::uint64_t next_id_ = 1;

@@ -24,6 +24,7 @@ struct Selection {
   // exact that is.
   std::int64_t idle_seconds = 0;
   std::int64_t age_seconds = 0;  // not changed for so long
+  bool in_blocks = false;        // no value that rides in its manifest
 
   [[nodiscard]] bool TakesKey(std::string_view key) const {
     return key.starts_with(prefix) &&

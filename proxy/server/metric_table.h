@@ -84,6 +84,14 @@ namespace ers::proxy {
     "Bytes of blocks that jobs read for the objects they changed")             \
   X(kJobWrittenBytes, "ersproxy_job_written_bytes_total", "counter", "",       \
     "Bytes of blocks that jobs wrote for the objects they changed")            \
+  X(kPolicyObjects, "ersproxy_policy_objects_total", "counter",                \
+    "policy, policy_outcome", "Objects that policies were to change")          \
+  X(kPolicyBytes, "ersproxy_policy_moved_bytes_total", "counter", "policy",    \
+    "Bytes of blocks that policies read and wrote")                            \
+  X(kPolicyWaiting, "ersproxy_policy_waiting_objects", "gauge", "policy",      \
+    "Objects that wait to be changed by a policy")                             \
+  X(kPolicyLook, "ersproxy_policy_look_timestamp_seconds", "gauge", "",        \
+    "Unix time of the last whole look for cold objects; 0: never")             \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

@@ -34,13 +34,13 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
     if (!listener) return Fail(listener.error());
     server->listeners_.push_back(std::move(*listener));
   }
-  const ServerOptions& kept = server->options_;
-  if (!kept.admin.empty() || !kept.state_dir.empty()) {
-    Result<std::unique_ptr<Jobs>> jobs =
-        Jobs::Open(kept, server->cluster_, server->shared_.changing);
-    if (!jobs) return Fail(jobs.error());
-    server->jobs_ = std::move(*jobs);
-  }
+  Result<std::unique_ptr<Jobs>> jobs =
+      Jobs::Open(server->options_, server->cluster_, server->shared_.changing);
+  if (!jobs) return Fail(jobs.error());
+  server->jobs_ = std::move(*jobs);
+  server->shared_.take_hits = [jobs = server->jobs_.get()](HitBatch hits) {
+    jobs->TakeHits(std::move(hits));
+  };
   return server;
 }
 
@@ -57,7 +57,7 @@ Status Server::Start() {
           return stats_.Answer(argument, stat);
         }));
   }
-  stats_.Watch(workers_, jobs_ ? &jobs_->session_counters() : nullptr);
+  stats_.Watch(workers_, &jobs_->session_counters());
   if (!options_.admin.empty()) {
     Result<std::unique_ptr<Admin>> admin =
         Admin::Open(options_.admin, [this] { return Describe(); }, *jobs_);
@@ -67,7 +67,7 @@ Status Server::Start() {
     }
     admin_ = std::move(*admin);
   }
-  if (jobs_) jobs_->Start();
+  jobs_->Start();
   if (options_.count_objects_every.count() > 0) {
     workers_.front()->CountObjectsEvery(options_.count_objects_every);
   }
@@ -102,10 +102,9 @@ Facts Server::Describe() const {
   }
   facts.totals = stats_.Sum();
   facts.census = shared_.census.Last();
-  if (jobs_) {
-    facts.jobs = jobs_->List();
-    facts.job_totals = jobs_->totals();
-  }
+  facts.jobs = jobs_->List();
+  facts.job_totals = jobs_->totals();
+  facts.policies = jobs_->policy_counts();
   return facts;
 }
 
@@ -118,22 +117,23 @@ void Server::Stop() {
     if (listener.name.starts_with('/')) unlink(listener.name.c_str());
   }
   stopping_.store(true);
-  if (jobs_) jobs_->Stop();
+  jobs_->Stop();
   for (const auto& worker : workers_) worker->Stop();
 }
 
 void Server::Join() {
   for (const auto& worker : workers_) worker->Join();
-  if (jobs_) jobs_->Join();
+  jobs_->Join();
 }
 
 void Server::Reload(const ServerOptions& fresh) {
   SetLimits(fresh);
+  jobs_->SetPolicies(fresh.policies);
   Limits limits;
   limits.max_value_bytes = fresh.max_value_bytes;
   std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));
   for (const auto& worker : workers_) {
-    worker->Reload(fresh.rules, limits, MemoryLimitOf(fresh),
+    worker->Reload(fresh.rules, limits, MemoryLimitOf(fresh), fresh.policies,
                    [&taken] { taken.count_down(); });
   }
   taken.wait();

@@ -49,7 +49,7 @@ class Server {
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<Jobs> jobs_;  // null: nobody can ask for any
+  std::unique_ptr<Jobs> jobs_;
   const std::chrono::steady_clock::time_point started_ =
       std::chrono::steady_clock::now();
   std::atomic<bool> stopping_{false};

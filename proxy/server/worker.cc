@@ -70,17 +70,20 @@ void Worker::Stop() {
 }
 
 void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
-                    const MemoryLimit& memory, std::function<void()> done) {
-  loop_->Post(
-      [this, rules = std::move(rules), limits, memory, done = std::move(done)] {
-        engine_->SetRules(rules);
-        memory_.SetLimit(memory);
-        host_->limits = limits;
-        for (const auto& [pointer, owned] : connections_) {
-          pointer->SetLimits(limits);
-        }
-        done();
-      });
+                    const MemoryLimit& memory, const Policies& policies,
+                    std::function<void()> done) {
+  const bool counts_hits = policies.narrow.hits > 0;
+  loop_->Post([this, rules = std::move(rules), limits, memory, counts_hits,
+               done = std::move(done)] {
+    engine_->SetRules(rules);
+    engine_->SetWideHits(counts_hits ? wide_hits_.get() : nullptr);
+    memory_.SetLimit(memory);
+    host_->limits = limits;
+    for (const auto& [pointer, owned] : connections_) {
+      pointer->SetLimits(limits);
+    }
+    done();
+  });
 }
 
 void Worker::Run() {
@@ -97,6 +100,8 @@ void Worker::Run() {
                                      shared_.changing, engine_limits);
   engine_->SetRules(options_.rules);
   engine_->SetCensusBoard(&shared_.census);
+  wide_hits_ = std::make_unique<WideHits>(*loop_, shared_.take_hits);
+  if (options_.policies.narrow.hits > 0) engine_->SetWideHits(wide_hits_.get());
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
@@ -115,6 +120,7 @@ void Worker::Run() {
   count_timer_.reset();
   host_.reset();
   engine_.reset();
+  wide_hits_.reset();
   store_.reset();
   session_.reset();
 }

@@ -34,6 +34,8 @@ struct Shared {
   std::atomic<int> max_connections{0};
   std::atomic<std::uint64_t> max_value_bytes{0};
   std::atomic<std::uint64_t> memory_in_flight_bytes{0};
+  // Any thread; set before any worker starts.
+  std::function<void(HitBatch)> take_hits;
 };
 
 // Of each worker.
@@ -57,7 +59,8 @@ class Worker {
   // Any thread: what clients ask for goes by these when `done` is called, on
   // the worker's thread.
   void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
-              const MemoryLimit& memory, std::function<void()> done);
+              const MemoryLimit& memory, const Policies& policies,
+              std::function<void()> done);
 
   // Any thread: from its start on, and so long after each count.
   void CountObjectsEvery(std::chrono::seconds period);
@@ -99,6 +102,7 @@ class Worker {
   std::uint64_t waits_seen_ = 0;
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<WideHits> wide_hits_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<ConnectionHost> host_;
   std::vector<std::unique_ptr<net::Watch>> watches_;

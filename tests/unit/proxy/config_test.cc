@@ -49,7 +49,7 @@ std::string Sample() {
 // With the settings that it only shows.
 std::string WholeSample() {
   return std::regex_replace(
-      Sample(), std::regex("(^|\n)#(?=[a-z]|  - |    [a-z])"), "$1");
+      Sample(), std::regex("(^|\n)#(?=[a-z]|  - |  [a-z_]+:|    [a-z])"), "$1");
 }
 
 }  // namespace
@@ -101,6 +101,32 @@ log: {level: error, format: json}
   CHECK(rule.inline_below == 5);
 }
 
+TEST_CASE("policies are read, each with its pace") {
+  const Result<ServerOptions> loaded = Load(
+      "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+      "policies:\n"
+      "  widen: {idle_s: 61, every_s: 7, prefix: \"w:\", min_bytes: 9,\n"
+      "          parallel: 3, bytes_per_second: 1000}\n"
+      "  narrow: {hits: 5, within_s: 60, prefix: \"n:\", parallel: 2,\n"
+      "           bytes_per_second: 2000}\n"
+      "  leave_alone_s: 8\n");
+  if (!loaded) FAIL(loaded.error().message());
+  const WidenPolicy& widen = loaded->policies.widen;
+  CHECK(widen.idle_seconds == 61);
+  CHECK(widen.every_seconds == 7);
+  CHECK(widen.prefix == "w:");
+  CHECK(widen.min_bytes == 9);
+  CHECK(widen.parallel == 3);
+  CHECK(widen.bytes_per_second == 1000);
+  const NarrowPolicy& narrow = loaded->policies.narrow;
+  CHECK(narrow.hits == 5);
+  CHECK(narrow.within_seconds == 60);
+  CHECK(narrow.prefix == "n:");
+  CHECK(narrow.parallel == 2);
+  CHECK(narrow.bytes_per_second == 2000);
+  CHECK(loaded->policies.leave_alone_seconds == 8);
+}
+
 TEST_CASE("wrong files are refused with file, line and what is allowed") {
   struct Case {
     const char* text;
@@ -109,15 +135,32 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_parity, state_file, scheme, inline_below, rules, admin, "
+       "max_parity, state_file, scheme, inline_below, rules, policies, admin, "
        "state_dir, count_objects_s, threads, timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, admin, state_dir, "
+       "state_file, scheme, inline_below, rules, policies, admin, state_dir, "
        "count_objects_s, threads, timeouts, limits, log"},
       {"count_objects_s: 2592001\n",
        "FILE:1: count_objects_s: expected a whole number from 0 to 2592000, "
        "found \"2592001\""},
+      {"policies:\n  widen:\n    every_s: 5\n",
+       "FILE:2: policies.widen: idle_s is missing: after so many seconds "
+       "without a read or change an object is made wide"},
+      {"policies: {narrow: {hits: 5}}\n",
+       "FILE:1: policies.narrow: hits and within_s are both needed: so many "
+       "reads within so many seconds make an object narrow"},
+      {"policies: {widen: {idle_s: 0}}\n",
+       "FILE:1: policies.widen.idle_s: expected a whole number from 1 to "
+       "31536000, found \"0\""},
+      {"policies: {narrow: {hits: 5, within_s: 5, parallel: 65}}\n",
+       "FILE:1: policies.narrow.parallel: expected a whole number from 1 to "
+       "64, found \"65\""},
+      {"servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+       "policies:\n  widen: {idle_s: 60}\n"
+       "  narrow: {hits: 5, within_s: 60}\n",
+       "FILE:3: policies.widen.idle_s: 60: it must be more than "
+       "narrow.within_s, 60"},
       {"limits:\n  connections: 3\n",
        "FILE:2: limits: unknown key \"connections\": allowed are "
        "max_connections, max_value_bytes, memory_in_flight_bytes"},
@@ -246,7 +289,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, admin, state_dir, "
+       "state_file, scheme, inline_below, rules, policies, admin, state_dir, "
        "count_objects_s, threads, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
        "FILE:3: a second document begins: give one"},
@@ -397,7 +440,8 @@ TEST_CASE("the sample shows every key") {
   // What is allowed is asked of the messages, which are made from the tables.
   for (const char* unknown :
        {"x: 1\n", "timeouts: {x: 1}\n", "limits: {x: 1}\n", "log: {x: 1}\n",
-        "rules: [{x: 1}]\n"}) {
+        "rules: [{x: 1}]\n", "policies: {x: 1}\n",
+        "policies: {widen: {x: 1}}\n", "policies: {narrow: {x: 1}}\n"}) {
     std::string names = ErrorOf(unknown);
     names.erase(0, names.find("are ") + 4);
     std::istringstream words(names);

@@ -1,0 +1,41 @@
+// Policies: what a daemon changes by itself: cold objects wide, hot ones
+// narrow.
+#ifndef ERS_PROXY_CONFIG_POLICIES_H_
+#define ERS_PROXY_CONFIG_POLICIES_H_
+
+#include <cstdint>
+#include <string>
+
+namespace ers::proxy {
+
+// What both have.
+struct PolicyPace {
+  std::string prefix;                  // of the keys; any bytes
+  int parallel = 4;                    // objects at a time
+  std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
+};
+
+// Makes an elastic object wide that was neither read nor changed for so long.
+struct WidenPolicy : PolicyPace {
+  std::int64_t idle_seconds = 0;  // 0: off
+  std::int64_t every_seconds = 600;
+  std::uint64_t min_bytes = 0;
+};
+
+// Makes a wide object narrow that was read `hits` times within so long.
+struct NarrowPolicy : PolicyPace {
+  std::uint32_t hits = 0;  // 0: off
+  std::int64_t within_seconds = 0;
+};
+
+// A plain value.
+struct Policies {
+  WidenPolicy widen;
+  NarrowPolicy narrow;
+  // No policy touches an object that was changed, by whomever, less long ago.
+  std::int64_t leave_alone_seconds = 600;
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_CONFIG_POLICIES_H_

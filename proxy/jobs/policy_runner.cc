@@ -1,0 +1,219 @@
+#include "jobs/policy_runner.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace ers::proxy {
+namespace {
+
+using net::Task;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::int64_t kMicros = 1'000'000;
+constexpr std::size_t kHitKeys = 65536;
+constexpr std::size_t kMostWaiting = 4096;
+// Moved for a byte of a value that is made narrow, before it is known.
+constexpr std::uint64_t kGuess = 2;
+// Who waits for the rate looks so often whether to go on.
+constexpr milliseconds kLook(50);
+
+std::size_t Index(PolicyKind kind) { return static_cast<std::size_t>(kind); }
+
+}  // namespace
+
+PolicyRunner::PolicyRunner(JobHost& jobs)
+    : jobs_(jobs),
+      runtime_(jobs.session.runtime()),
+      widen_host_(jobs),
+      timer_(runtime_.NewTimer([this] { Look(); })) {
+  widen_host_.changed = [this](const Job& job, bool) { CountLook(job); };
+  widen_host_.save = [](const Job&, const std::function<void()>& then) {
+    then();
+  };
+  widen_host_.moved = [this](const TransitionInfo& info) {
+    CountMoved(PolicyKind::kWiden, info);
+  };
+}
+
+void PolicyRunner::Count(PolicyKind kind, PolicyOutcome outcome,
+                         std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  counts_.objects[Index(kind)][static_cast<std::size_t>(outcome)] += count;
+}
+
+void PolicyRunner::CountMoved(PolicyKind kind, const TransitionInfo& info) {
+  const std::lock_guard lock(mutex_);
+  counts_.moved_bytes[Index(kind)] += info.bytes_read + info.bytes_written;
+}
+
+void PolicyRunner::SetWaiting(PolicyKind kind, std::uint64_t objects) {
+  const std::lock_guard lock(mutex_);
+  counts_.waiting[Index(kind)] = objects;
+}
+
+PolicyCounts PolicyRunner::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void PolicyRunner::Set(const Policies& policies) {
+  policies_ = policies;
+  EndLook();
+  timer_->Stop();
+  if (policies_.widen.idle_seconds > 0) timer_->Start(net::Duration(0));
+  window_.reset();
+  for (const std::string& key : hot_) hot_keys_.erase(key);
+  hot_.clear();
+  SetWaiting(PolicyKind::kNarrow, 0);
+  if (policies_.narrow.hits > 0) {
+    window_.emplace(policies_.narrow.hits,
+                    seconds(policies_.narrow.within_seconds), kHitKeys);
+  }
+  limiter_.emplace(policies_.narrow.bytes_per_second, runtime_.Now());
+}
+
+void PolicyRunner::Stop() {
+  timer_->Stop();
+  widen_host_.stopping = true;
+  if (look_) look_->Stop();
+  hot_.clear();
+}
+
+bool PolicyRunner::at_work() const {
+  return lanes_ > 0 || (look_ && look_->at_work());
+}
+
+// --- Wide --------------------------------------------------------------------
+
+// A look at all objects, and at work on those that are cold until the next one
+// is due: what was cold then may be read by now.
+void PolicyRunner::Look() {
+  const WidenPolicy& widen = policies_.widen;
+  timer_->Start(seconds(widen.every_seconds));
+  if (look_ && look_->at_work()) {
+    if (look_->job().state == JobState::kListing) return;
+    EndLook();
+    // It ends what it has begun first.
+    timer_->Start(kLook);
+    return;
+  }
+  if (look_ && look_->job().state == JobState::kCancelled) {
+    Count(PolicyKind::kWiden, PolicyOutcome::kSkipped,
+          look_->job().counts.left);
+  }
+  JournalEntry entry;
+  JobSpec& spec = entry.job.spec;
+  spec.target.width = Width::kWide;
+  spec.select.prefix = widen.prefix;
+  spec.select.min_bytes = widen.min_bytes;
+  spec.select.in_blocks = true;
+  spec.select.idle_seconds = widen.idle_seconds;
+  spec.select.age_seconds = policies_.leave_alone_seconds;
+  spec.parallel = widen.parallel;
+  spec.bytes_per_second = widen.bytes_per_second;
+  counted_ = {};
+  look_ = std::make_unique<JobRun>(widen_host_, std::move(entry));
+  look_->Begin();
+}
+
+void PolicyRunner::EndLook() {
+  // Fails where it has ended.
+  if (look_) (void)look_->Cancel();
+}
+
+void PolicyRunner::CountLook(const Job& job) {
+  Count(PolicyKind::kWiden, PolicyOutcome::kChanged,
+        job.counts.changed - counted_.changed);
+  Count(PolicyKind::kWiden, PolicyOutcome::kFailed,
+        job.counts.failed - counted_.failed);
+  counted_ = job.counts;
+  SetWaiting(PolicyKind::kWiden, Ended(job.state) ? 0 : job.counts.left);
+  if (job.state == JobState::kFailed) {
+    spdlog::warn("cold objects cannot be looked for: {}", job.last_error);
+  }
+  if (job.state == JobState::kDone) {
+    const std::lock_guard lock(mutex_);
+    counts_.last_look = runtime_.WallMicros() / kMicros;
+  }
+}
+
+// --- Narrow ------------------------------------------------------------------
+
+void PolicyRunner::TakeHits(const HitBatch& hits) {
+  if (!window_ || jobs_.stopping) return;
+  for (const auto& [key, count] : hits) {
+    if (!key.starts_with(policies_.narrow.prefix)) continue;
+    if (window_->Add(key, count, runtime_.Now())) Narrow(key);
+  }
+}
+
+void PolicyRunner::Narrow(const std::string& key) {
+  if (hot_keys_.contains(key)) return;
+  if (hot_.size() >= kMostWaiting) {
+    Count(PolicyKind::kNarrow, PolicyOutcome::kSkipped);
+    return;
+  }
+  hot_keys_.insert(key);
+  hot_.push_back(key);
+  SetWaiting(PolicyKind::kNarrow, hot_.size());
+  if (lanes_ < policies_.narrow.parallel) {
+    ++lanes_;
+    jobs_.session.Detach(NarrowLane());
+  }
+}
+
+Task<void> PolicyRunner::NarrowLane() {
+  while (!hot_.empty() && !jobs_.stopping) {
+    const std::string key = std::move(hot_.front());
+    hot_.pop_front();
+    SetWaiting(PolicyKind::kNarrow, hot_.size());
+    co_await NarrowOne(key);
+    hot_keys_.erase(key);
+  }
+  --lanes_;
+}
+
+Task<void> PolicyRunner::NarrowOne(const std::string& key) {
+  Value none;
+  const Result<GetInfo> info = co_await jobs_.store.GetUpTo(key, 0, none);
+  const auto now = jobs_.session.manifests().Find(key);
+  // Somebody else was first, or it is gone.
+  if (!info || !now || now->width != Width::kWide) co_return;
+  const std::int64_t age_us =
+      runtime_.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
+  if (age_us < policies_.leave_alone_seconds * kMicros) {
+    Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
+    co_return;
+  }
+  const std::uint64_t estimate = kGuess * now->length;
+  if (!co_await Admit(estimate)) co_return;
+  const ChangingKeys::Hold hold(jobs_.changing, key);
+  TransitionTarget target;
+  target.width = Width::kNarrow;
+  const Result<TransitionInfo> moved =
+      co_await jobs_.store.Transition(key, target, TransitionVariant::kOptimal);
+  if (moved) {
+    limiter_->Correct(estimate, moved->bytes_read + moved->bytes_written);
+    CountMoved(PolicyKind::kNarrow, *moved);
+    Count(PolicyKind::kNarrow, PolicyOutcome::kChanged);
+  } else if (moved.error().code() != StatusCode::kAlreadyThere &&
+             moved.error().code() != StatusCode::kNotFound) {
+    Count(PolicyKind::kNarrow, PolicyOutcome::kFailed);
+  }
+}
+
+// False: the host is stopping, or the policy is off.
+Task<bool> PolicyRunner::Admit(std::uint64_t bytes) {
+  while (!jobs_.stopping && policies_.narrow.hits > 0) {
+    const net::Duration wait = limiter_->Take(bytes, runtime_.Now());
+    if (wait.count() == 0) co_return true;
+    co_await Nap(runtime_, std::min<net::Duration>(wait, kLook));
+  }
+  co_return false;
+}
+
+}  // namespace ers::proxy

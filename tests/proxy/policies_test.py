@@ -1,0 +1,163 @@
+"""Policies: cold objects are made wide and hot ones narrow, by themselves."""
+
+import os
+import signal
+import time
+import unittest
+
+from jobs_case import Api, JobsCase
+from proxy_case import DEADLINE_S, Link, Proxy, random_bytes
+
+VALUE = 20_000  # in blocks
+
+
+class PoliciesTest(JobsCase):
+
+    def configured(self, name, policies, *options):
+        """(daemon, Api, file of its settings); writes `policies` there."""
+        file = self.path(f"{name}.yaml")
+        self.write(file, policies)
+        proxy = Proxy(self.path(name), self.servers, "--admin", ":0",
+                      "--config", file, *options)
+        self.addCleanup(proxy.kill)
+        return proxy, Api(proxy.addresses[-1]), file
+
+    def write(self, file, policies):
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(f"policies: {policies}\n")
+
+    def until(self, what, message):
+        end = time.monotonic() + DEADLINE_S
+        while not what():
+            self.assertLess(time.monotonic(), end, message)
+            # Between two looks at what sends no word: the state decides.
+            time.sleep(0.05)
+
+    def objects(self, api, policy, outcome):
+        return api.metrics()[
+            "ersproxy_policy_objects_total"
+            f'{{policy="{policy}",policy_outcome="{outcome}"}}']
+
+    def is_wide(self, key):
+        return self.widths(key).get(key) == "wide"
+
+    def make_wide(self, link, key):
+        answer = link.lines(f"ers transition {key} wide".encode())
+        self.assertIn(b"STAT width wide", answer)
+
+    def test_cold_objects_are_made_wide_and_others_not(self):
+        with self.link() as link:
+            for key in ("cold:1", "cold:2", "other:1"):
+                link.set(key, random_bytes(VALUE, 1))
+            link.set("cold:short", b"rides in its manifest")
+        proxy, api, _ = self.configured(
+            "widen", "{widen: {idle_s: 2, every_s: 1, prefix: 'cold:'}, "
+            "leave_alone_s: 1}")
+        self.until(lambda: self.is_wide("cold:1") and self.is_wide("cold:2"),
+                   "they stay narrow")
+        self.assertFalse(self.is_wide("other:1"))
+        self.assertFalse(self.is_wide("cold:short"))
+        self.until(lambda: self.objects(api, "widen", "changed") == 2,
+                   api.metrics())
+        self.assertEqual(self.objects(api, "narrow", "changed"), 0)
+        self.until(lambda: api.metrics()[
+            "ersproxy_policy_look_timestamp_seconds"] > 0, "no look has ended")
+        status = api.ask("GET", "/status")[1]["policies"]
+        self.assertEqual(status["widen"]["changed"], 2, status)
+        self.assertGreater(status["widen"]["moved_bytes"], 0)
+        with Link(proxy.addresses[0]) as link:
+            self.assertEqual(link.get("cold:1"), random_bytes(VALUE, 1))
+
+    def test_what_is_read_stays_narrow(self):
+        with self.link() as link:
+            for key in ("read:1", "read:cold"):
+                link.set(key, random_bytes(VALUE, 2))
+        proxy, _, _ = self.configured(
+            "read", "{widen: {idle_s: 4, every_s: 1, prefix: 'read:'}, "
+            "leave_alone_s: 0}")
+        with Link(proxy.addresses[0]) as link:
+            def cold_is_wide():
+                link.get("read:1")
+                return self.is_wide("read:cold")
+            self.until(cold_is_wide, "it stays narrow")
+            self.assertFalse(self.is_wide("read:1"))
+
+    def test_hot_objects_are_made_narrow_after_a_while(self):
+        proxy, api, _ = self.configured(
+            "narrow", "{narrow: {hits: 20, within_s: 60, prefix: 'hot:'}, "
+            "leave_alone_s: 2}", "--threads", "2")
+        with Link(proxy.addresses[0]) as link, \
+                Link(proxy.addresses[0]) as other:
+            for key, length in (("hot:1", VALUE), ("hot:long", 300_000),
+                                ("hot:seldom", VALUE), ("cool:1", VALUE)):
+                link.set(key, random_bytes(length, 3))
+                self.make_wide(link, key)
+            for _ in range(19):
+                link.get("hot:seldom")
+            # Just changed: it is left alone however often it is read.
+            for _ in range(40):
+                link.get("hot:1")
+            self.until(lambda: self.objects(api, "narrow", "recent") > 0,
+                       api.metrics())
+            self.assertTrue(self.is_wide("hot:1"))
+
+            # The hits of all threads count, those of mg without a bump not.
+            def read(*keys):
+                for key in keys:
+                    for one in (link, other):
+                        self.assertEqual(
+                            one.get(key),
+                            random_bytes(300_000 if key == "hot:long"
+                                         else VALUE, 3))
+                return [key for key in keys if self.is_wide(key)] == []
+            self.until(lambda: read("hot:1", "hot:long"), "they stay wide")
+            self.assertTrue(self.is_wide("hot:seldom"))
+            for _ in range(40):
+                link.get("cool:1")
+            self.assertTrue(self.is_wide("cool:1"))
+        self.assertEqual(self.objects(api, "narrow", "changed"), 2)
+        self.assertEqual(self.objects(api, "narrow", "failed"), 0)
+
+    def test_policies_come_and_go_without_a_restart(self):
+        with self.link() as link:
+            link.set("turn:1", random_bytes(VALUE, 4))
+        proxy, api, file = self.configured("turn", "{leave_alone_s: 1}")
+
+        def reload(policies):
+            self.write(file, policies)
+            os.kill(proxy.process.pid, signal.SIGHUP)
+        reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}}")
+        # leave_alone_s is back at its default: it is left alone.
+        self.until(lambda: api.metrics()[
+            "ersproxy_policy_look_timestamp_seconds"] > 0, "no look has ended")
+        self.assertFalse(self.is_wide("turn:1"))
+        reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}, "
+               "leave_alone_s: 1}")
+        self.until(lambda: self.is_wide("turn:1"), "it stays narrow")
+        reload("{narrow: {hits: 5, within_s: 60}, leave_alone_s: 1}")
+        with Link(proxy.addresses[0]) as link:
+            def narrow():
+                for _ in range(5):
+                    link.get("turn:1")
+                return not self.is_wide("turn:1")
+            self.until(narrow, "it stays wide")
+
+    def test_the_rate_is_kept(self):
+        with self.link() as link:
+            for i in range(20):
+                link.set(f"rate:{i}", random_bytes(100_000, i))
+        _, api, _ = self.configured(
+            "rate", "{widen: {idle_s: 1, every_s: 4, prefix: 'rate:', "
+            "bytes_per_second: 400000, parallel: 1}, leave_alone_s: 1}")
+        moved = 'ersproxy_policy_moved_bytes_total{policy="widen"}'
+        self.until(lambda: api.metrics()[moved] > 0, "nothing moves")
+        begun = time.monotonic()
+        first = api.metrics()[moved]
+        self.until(lambda: api.metrics()[moved] > first + 800_000, "too slow")
+        took = time.monotonic() - begun
+        # One object may be under way, and 0.1 s be saved up.
+        self.assertGreater(took, 800_000 / 400_000 - 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
