@@ -4,11 +4,12 @@ import http.client
 import json
 import unittest
 
-from daemon_case import BAD_USAGE, DEADLINE_S, ProxyCase
+from daemon_case import BAD_USAGE, DaemonCase
+from proxy_case import DEADLINE_S
 from metrics_text import Metrics
 
 
-class AdminTest(ProxyCase):
+class AdminTest(DaemonCase):
 
     def get(self, address, path, method="GET"):
         host, port = address.rsplit(":", 1)

@@ -5,7 +5,7 @@ import os
 import socket
 import unittest
 
-from daemon_case import BAD_USAGE, ProxyCase
+from daemon_case import BAD_USAGE, DaemonCase
 
 RULES = """
 rules:
@@ -21,7 +21,7 @@ rules:
 BIG = b"x" * 20000
 
 
-class StartTest(ProxyCase):
+class StartTest(DaemonCase):
 
     def test_rules_choose_scheme_and_expiry(self):
         client = self.start("--config", self.config(RULES)).client()
@@ -116,7 +116,7 @@ class StartTest(ProxyCase):
         self.assertIn("Permission denied", self.refused("--config", path))
 
 
-class CheckTest(ProxyCase):
+class CheckTest(DaemonCase):
 
     def test_a_good_file(self):
         result = self.run_proxy("--check-config", self.config(RULES))
@@ -153,7 +153,7 @@ class CheckTest(ProxyCase):
             self.assertIn(option, result.stderr)
 
 
-class ReloadTest(ProxyCase):
+class ReloadTest(DaemonCase):
 
     def test_rules_and_limits_change_and_clients_stay(self):
         daemon = self.start("--config", self.config(

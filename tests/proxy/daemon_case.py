@@ -1,23 +1,13 @@
-"""What the tests of ersproxy have in common: a cluster of real memcached
-processes for each class, daemons on it, and clients of theirs.
-
-The programs are named by the environment: ERSPROXY, and ERSCTL.
+"""What the tests of daemons with settings of their own have in common: each
+starts, reloads and ends them itself. Those that share one are in proxy_case.
 """
 
 import os
 import signal
 import socket
 import subprocess
-import sys
-import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                                "..", "cli"))
-# pylint: disable=wrong-import-position
-from ctl_case import CtlCase, DEADLINE_S, TOP
-
-ERSPROXY = os.environ.get(
-    "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
+from proxy_case import CtlCase, DEADLINE_S, ERSPROXY, Polls
 
 ENDED, BAD_USAGE, FAILED = 0, 2, 3
 
@@ -112,7 +102,7 @@ class Daemon:
         self.notices.close()
 
 
-class ProxyCase(CtlCase):
+class DaemonCase(Polls, CtlCase):
 
     def new_folder(self):
         self.folders = getattr(self, "folders", 0) + 1
@@ -137,14 +127,6 @@ class ProxyCase(CtlCase):
 
     def start(self, *words, **options):
         return Daemon(self, *words, **options)
-
-    def until(self, condition, what):
-        """Polls what another process will bring about."""
-        end = time.monotonic() + DEADLINE_S
-        while not condition():
-            self.assertLess(time.monotonic(), end, f"never: {what}")
-            # Between two looks at what sends no word: the condition decides.
-            time.sleep(0.01)
 
     def run_proxy(self, *words):
         """One that is to end by itself."""

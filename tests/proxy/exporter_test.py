@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from daemon_case import DEADLINE_S, TOP
+from proxy_case import DEADLINE_S, TOP
 from metrics_case import MetricsCase
 from metrics_text import parse
 

@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from daemon_case import ERSPROXY, TOP
+from proxy_case import ERSPROXY, TOP
 
 
 def output(*words):

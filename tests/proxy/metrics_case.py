@@ -3,7 +3,8 @@
 import http.client
 import struct
 
-from daemon_case import DEADLINE_S, ProxyCase
+from daemon_case import DaemonCase
+from proxy_case import DEADLINE_S
 from metrics_text import Metrics
 
 BINARY = struct.Struct(">BBHBBHIIQ")
@@ -17,7 +18,7 @@ def frame(opcode, key=b"", extras=b"", value=b"", cas=0):
         len(key) + len(extras) + len(value), 0, cas) + extras + key + value
 
 
-class MetricsCase(ProxyCase):
+class MetricsCase(DaemonCase):
 
     def serve(self, *words, config=""):
         """A daemon with an admin port, which becomes self.admin."""

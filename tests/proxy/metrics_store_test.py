@@ -8,7 +8,7 @@ import unittest
 from urllib.parse import unquote_to_bytes
 
 from metrics_case import MetricsCase
-from daemon_case import DEADLINE_S
+from proxy_case import DEADLINE_S
 from metrics_text import moved
 from ctl_case import ask
 

@@ -6,7 +6,7 @@ import struct
 import subprocess
 import unittest
 
-from daemon_case import DEADLINE_S, ERSPROXY, TOP
+from proxy_case import DEADLINE_S, ERSPROXY, TOP
 from metrics_case import MetricsCase, frame
 from metrics_text import moved
 

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from jobs_case import Api, JobsCase
-from proxy_case import DEADLINE_S, Link, Proxy, random_bytes
+from proxy_case import Link, Proxy, random_bytes
 
 VALUE = 20_000  # in blocks
 
@@ -25,13 +25,6 @@ class PoliciesTest(JobsCase):
     def write(self, file, policies):
         with open(file, "w", encoding="utf-8") as out:
             out.write(f"policies: {policies}\n")
-
-    def until(self, what, message):
-        end = time.monotonic() + DEADLINE_S
-        while not what():
-            self.assertLess(time.monotonic(), end, message)
-            # Between two looks at what sends no word: the state decides.
-            time.sleep(0.05)
 
     def objects(self, api, policy, outcome):
         return api.metrics()[

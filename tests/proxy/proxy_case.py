@@ -211,7 +211,19 @@ class Proxy:
         self.process.wait()
 
 
-class ProxyCase(CtlCase):
+class Polls:
+    """For test cases."""
+
+    def until(self, condition, what):
+        """Polls what another process will bring about."""
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), end, f"never: {what}")
+            # Between two looks at what sends no word: the condition decides.
+            time.sleep(0.01)
+
+
+class ProxyCase(Polls, CtlCase):
     """A cluster and a proxy for the class; who kills needs its own class."""
 
     options = ()      # further words for ersproxy
@@ -243,14 +255,6 @@ class ProxyCase(CtlCase):
         """How many items the memcacheds hold together."""
         return sum(int(self.server_link(1 + i).stats()["curr_items"])
                    for i in range(self.servers.count(",") + 1))
-
-    def until(self, condition, what):
-        """Polls what another process will bring about."""
-        end = time.monotonic() + DEADLINE_S
-        while not condition():
-            self.assertLess(time.monotonic(), end, f"never: {what}")
-            # Between two looks at what sends no word: the condition decides.
-            time.sleep(0.01)
 
     def same(self, got, wanted, about=""):
         """As assertEqual, without printing megabytes."""
