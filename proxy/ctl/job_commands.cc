@@ -340,11 +340,10 @@ void AddJobs(CLI::App& app, Command& chosen) {
       {"resume", "Lets a paused job go on"},
       {"cancel", "Ends a job; what is changed stays changed"}};
   for (const auto& [order, description] : orders) {
-    AddById(
-        *job, chosen, order, description,
-        [order = order](const GlobalOptions& global, const std::string& id) {
-          return Order(global, id, order);
-        });
+    AddById(*job, chosen, order, description,
+            [word = order](const GlobalOptions& global, const std::string& id) {
+              return Order(global, id, word);
+            });
   }
   AddById(*job, chosen, "forget", "Removes a job that has ended", Forget);
 }

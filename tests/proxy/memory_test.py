@@ -80,7 +80,8 @@ class SlowClientsTest(MemoryCase):
             one.socket.close()
         self.until(lambda: self.held() == 0, "all is given back")
         self.others_are_served(link, seed=9)
-        self.assertEqual(self.held(), 0)
+        # An answer may be here before what it took is given back.
+        self.until(lambda: self.held() == 0, "all is given back")
 
 
 class RefusedTest(MemoryCase):
@@ -98,7 +99,7 @@ class RefusedTest(MemoryCase):
         self.assertTrue(link.line().startswith(b"SERVER_ERROR out of memory"))
         self.same(link.get("a"), value)
         self.assertEqual(link.ask(b"incr a 1"), b"SERVER_ERROR out of memory")
-        self.assertEqual(self.held(), 0)
+        self.until(lambda: self.held() == 0, "all is given back")
 
     def test_many_long_values_at_once_take_turns(self):
         values = [random_bytes(20 * MIB, seed=i) for i in range(8)]

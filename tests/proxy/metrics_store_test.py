@@ -19,7 +19,9 @@ SERVER = "ersproxy_server_"
 ALWAYS = (SERVER + "sent_bytes", SERVER + "received_bytes",
           SERVER + "requests", "ersproxy_request", "ersproxy_client_",
           "ersproxy_uptime", "ersproxy_step", SERVER + "connections",
-          SERVER + "reachable", SERVER + "state")
+          SERVER + "reachable", SERVER + "state",
+          # Of the answer itself, until all of it is sent.
+          "ersproxy_memory_in_flight")
 COMMITS = "ersproxy_commits_total"
 ABORTS = "ersproxy_commit_aborts_total"
 COMMIT = {COMMITS: 1}
