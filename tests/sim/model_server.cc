@@ -379,7 +379,8 @@ void ModelServer::Crawler(const Tokens& tokens, std::string& out) {
     out += "key=" + UrlEncode(key) + " exp=" + std::to_string(expires) +
            " la=" + std::to_string(items_->Started() + item.accessed) +
            " cas=" + std::to_string(item.cas) +
-           (item.fetched ? " fetch=yes" : " fetch=no") + " cls=1 size=" + std::to_string(bytes) + "\n";
+           (item.fetched ? " fetch=yes" : " fetch=no") +
+           " cls=1 size=" + std::to_string(bytes) + "\n";
   }
   Line(out, "END");
 }

@@ -23,10 +23,11 @@ enum class Verb : std::uint8_t {
   kDelete,    // md KEY
   kStats,     // stats [argument in key, may be empty]: lines into `value`
   kMetadump,  // lru_crawler metadump hash: lines to `on_line`, or into
-              // `value`. Alone on its link until it ends (the caller's duty): the server refuses it
-              // behind other commands, and looks at none behind it
-  kVersion,   // version: what it answers into `value`
-  kFence,     // mn: the link's own, behind quiet requests
+              // `value`. Alone on its link until it ends (the caller's duty):
+              // the server refuses it behind other commands, and looks at none
+              // behind it
+  kVersion,  // version: what it answers into `value`
+  kFence,    // mn: the link's own, behind quiet requests
 };
 
 enum class Outcome : std::uint8_t {

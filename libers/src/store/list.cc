@@ -81,8 +81,8 @@ void CollectItem(std::string_view line, int member, const ListTerms& terms,
   if (!hashed && terms.wanted && !terms.wanted(key)) return;
   Item& item = items[std::move(key)];
   item.member = member;
-  item.last_access = std::max(item.last_access,
-                              LastAccess(line.substr(escaped.size())));
+  item.last_access =
+      std::max(item.last_access, LastAccess(line.substr(escaped.size())));
 }
 
 // The item's manifest on any of the members that dumped it names the key.
@@ -151,7 +151,7 @@ bool IsBusy(const net::Request& dump) {
 // A listing's dumps of all members.
 struct Dumps {
   std::deque<MemberDump> members;  // they do not move
-  int needed = 0;  // every manifest is on one of any so many
+  int needed = 0;                  // every manifest is on one of any so many
   int done = 0;
   net::TimePoint deadline;
   bool stopped = false;

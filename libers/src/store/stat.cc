@@ -65,8 +65,9 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
 }
 
 // As it is now, not as it is remembered.
-Task<Result<std::shared_ptr<const Manifest>>> ReadManifest(
-    Session& session, std::string_view key, StepTimer* steps) {
+Task<Result<std::shared_ptr<const Manifest>>> ReadManifest(Session& session,
+                                                           std::string_view key,
+                                                           StepTimer* steps) {
   CurrentManifest current(session, key, steps);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
