@@ -29,7 +29,8 @@ struct Rule {
   RuleCondition condition;
   std::optional<Scheme> scheme;
   std::optional<std::size_t> inline_below;  // bytes
-  // No value lives longer than so many seconds from when it was stored.
+  // No value lives longer than so many seconds from the last command that
+  // stored it or gave it an expiry.
   std::optional<std::int64_t> max_expiry_s;
   std::string place;  // "FILE:7: rules[0]", for messages
 };

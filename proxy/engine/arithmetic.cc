@@ -83,6 +83,7 @@ Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
         rewritten.value.resize(old.size(), ' ');
       }
       if (request.exptime) rewritten.expiry = ExpiryOf(request);
+      ApplyRules(request, info, rewritten);
     }
     return rewritten;
   };

@@ -78,6 +78,34 @@ void Engine::ApplyRules(const Request& request, std::uint64_t value_bytes,
   options.expiry = CappedExpiry(*rule, options.expiry, Now());
 }
 
+void Engine::ApplyRules(const Request& request, const ObjectInfo& info,
+                        store::Rewritten& rewritten) const {
+  const Rule* rule =
+      rules_->Match(request.key, rewritten.value.size(), info.client_flags);
+  if (rule == nullptr) return;
+  rewritten.inline_below = rule->inline_below;
+  rewritten.expiry =
+      CappedExpiry(*rule, rewritten.expiry.value_or(info.expiry), Now());
+}
+
+std::int64_t Engine::Capped(const Request& request, std::uint64_t value_bytes,
+                            std::uint32_t client_flags,
+                            std::int64_t expiry) const {
+  const Rule* rule = rules_->Match(request.key, value_bytes, client_flags);
+  return rule == nullptr ? expiry : CappedExpiry(*rule, expiry, Now());
+}
+
+// The rule goes by what the object is, which only the store knows.
+Task<Result<ObjectInfo>> Engine::SetExpiry(const Request& request) {
+  const std::int64_t expiry = ExpiryOf(request);
+  const store::Store::Amender touch = [&](const ObjectInfo& info) {
+    store::Amendment amendment;
+    amendment.expiry = Capped(request, info.length, info.client_flags, expiry);
+    return amendment;
+  };
+  co_return co_await store_.Amend(request.key, touch);
+}
+
 ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
   ItemInfo item;
   item.bytes = info.length;
@@ -91,8 +119,7 @@ ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
 // gat and its like: what is read gets the new expiry. False: it is gone.
 Task<Status> Engine::TouchRead(const Request& request, ItemInfo* item) {
   counters_.Add(Counter::kCmdTouch);
-  const Result<ObjectInfo> touched =
-      co_await store_.Touch(request.key, ExpiryOf(request));
+  const Result<ObjectInfo> touched = co_await SetExpiry(request);
   counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
   if (!touched) co_return touched.error();
   if (!request.tells_old_ttl) item->ttl = ItemOf(*touched).ttl;
@@ -106,6 +133,7 @@ Task<Gotten> Engine::Vivify(const Request& request, store::Memory& memory) {
   PutOptions options;
   options.expiry = proxy::ExpiryOf(*request.vivify, Now());
   store::PutTerms terms;
+  ApplyRules(request, 0, options, terms);
   terms.condition = store::PutCondition::kAbsent;
   terms.new_cas = request.new_cas;
   terms.won = true;
@@ -378,7 +406,10 @@ Task<Status> Engine::Invalidate(const Request& request) {
     amendment.stale = true;
     amendment.won = false;
     amendment.new_cas = true;
-    if (request.exptime) amendment.expiry = ExpiryOf(request);
+    if (request.exptime) {
+      amendment.expiry =
+          Capped(request, info.length, info.client_flags, ExpiryOf(request));
+    }
     return amendment;
   };
   const Result<ObjectInfo> done =
@@ -388,8 +419,7 @@ Task<Status> Engine::Invalidate(const Request& request) {
 
 Task<Done> Engine::Touch(const Request& request) {
   counters_.Add(Counter::kCmdTouch);
-  const Result<ObjectInfo> touched =
-      co_await store_.Touch(request.key, ExpiryOf(request));
+  const Result<ObjectInfo> touched = co_await SetExpiry(request);
   counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
   if (!touched) co_return Failed(touched.error());
   Done done;

@@ -146,8 +146,17 @@ class Engine {
   void Publish(Census census);
   [[nodiscard]] std::int64_t Now() const;
   [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
+  // What the rule for such a value makes of an expiry (Unix seconds).
+  [[nodiscard]] std::int64_t Capped(const Request& request,
+                                    std::uint64_t value_bytes,
+                                    std::uint32_t client_flags,
+                                    std::int64_t expiry) const;
+  net::Task<Result<ObjectInfo>> SetExpiry(const Request& request);
   void ApplyRules(const Request& request, std::uint64_t value_bytes,
                   PutOptions& options, store::PutTerms& terms) const;
+  // To the new value of an object whose scheme stays.
+  void ApplyRules(const Request& request, const ObjectInfo& info,
+                  store::Rewritten& rewritten) const;
   [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const;
 
   store::Session& session_;

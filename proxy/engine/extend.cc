@@ -56,6 +56,7 @@ Task<Done> Engine::Extend(const Request& request, store::Content& content,
       std::memcpy(rewritten.value.data() + first.size(), second.data(),
                   second.size());
     }
+    ApplyRules(request, info, rewritten);
     return rewritten;
   };
   const Result<ObjectInfo> stored =

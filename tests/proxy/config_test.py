@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import socket
+import struct
 import unittest
 
 from daemon_case import BAD_USAGE, DaemonCase
+from metrics_case import frame
 
 RULES = """
 rules:
@@ -19,6 +22,10 @@ rules:
     scheme: rs:3,1
 """
 BIG = b"x" * 20000
+
+
+def seconds_left(client, key):
+    return int(re.search(rb" t(-?\d+)", client.line(b"mg %s t\r\n" % key))[1])
 
 
 class StartTest(DaemonCase):
@@ -36,19 +43,87 @@ class StartTest(DaemonCase):
         self.assertEqual(scheme_of(b"big3", b"short", 5), "rs:3,1")
         self.assertEqual(scheme_of(b"other", BIG), "ers2:4,1,5")
 
-        def seconds_left(key):
-            return int(client.line(b"mg %s t\r\n" % key).split(b" t")[1])
-
-        self.assertEqual(seconds_left(b"other"), -1)
-        self.assertIn(seconds_left(b"rep/1"), range(1, 101))
+        self.assertEqual(seconds_left(client, b"other"), -1)
+        self.assertIn(seconds_left(client, b"rep/1"), range(1, 101))
         client.set(b"rep/2", b"v", exptime=1000)
-        self.assertIn(seconds_left(b"rep/2"), range(1, 101))
+        self.assertIn(seconds_left(client, b"rep/2"), range(1, 101))
         client.set(b"rep/3", b"v", exptime=50)
-        self.assertIn(seconds_left(b"rep/3"), range(1, 51))
+        self.assertIn(seconds_left(client, b"rep/3"), range(1, 51))
         # Numbers that ma makes are values as any others.
         self.assertTrue(client.line(b"ma rep/4 N0\r\n").startswith(b"HD"))
         self.assertEqual(client.facts(b"ers stat rep/4")["scheme"], "rep:3")
-        self.assertIn(seconds_left(b"rep/4"), range(1, 101))
+        self.assertIn(seconds_left(client, b"rep/4"), range(1, 101))
+
+    def test_no_command_makes_a_value_outlive_its_rule(self):
+        daemon = self.start("--config", self.config(
+            "rules:\n"
+            "  - {max_value_bytes: 5, client_flags: 7, max_expiry_s: 50}\n"
+            "  - {prefix: cap, max_expiry_s: 100}\n"))
+        client, other = daemon.client(), daemon.client()
+
+        def binary(opcode, key, expiry):
+            other.socket.sendall(frame(opcode, key, struct.pack(">I", expiry)))
+            head = other.file.read(24)
+            other.file.read(struct.unpack(">I", head[8:12])[0])
+            self.assertEqual(head[6:8], b"\0\0")
+
+        def get_and_touch(verb, key):
+            client.socket.sendall(b"%s 1000 %s\r\n" % (verb, key))
+            while client.file.readline() not in (b"END\r\n", b""):
+                pass
+
+        touches = {
+            "touch": lambda key: client.line(b"touch %s 1000\r\n" % key),
+            "touch for ever": lambda key: client.line(
+                b"touch %s 0\r\n" % key),
+            "gat": lambda key: get_and_touch(b"gat", key),
+            "gats": lambda key: get_and_touch(b"gats", key),
+            "mg T": lambda key: client.line(b"mg %s T1000\r\n" % key),
+            "md I T": lambda key: client.line(b"md %s I T1000\r\n" % key),
+            "ma T": lambda key: client.line(b"ma %s T1000\r\n" % key),
+            "binary touch": lambda key: binary(0x1c, key, 1000),
+            "binary gat": lambda key: binary(0x1d, key, 0),
+        }
+        for name, touch in touches.items():
+            with self.subTest(name):
+                # By the length and client flags that the object has.
+                for key, flags, value, most in (
+                        (b"cap/1", 0, b"1", 100), (b"cap/2", 7, b"1", 50),
+                        (b"cap/3", 7, b"100000", 100), (b"k", 7, b"1", 50)):
+                    client.set(key, value, flags, 20)
+                    touch(key)
+                    self.assertIn(seconds_left(client, key),
+                                  range(21, most + 1), key)
+                client.set(b"other", b"1", 0, 20)
+                touch(b"other")
+                self.assertNotIn(seconds_left(client, b"other"), range(101))
+        # Shorter than the rule allows stays so.
+        client.line(b"touch cap/1 30\r\n")
+        self.assertIn(seconds_left(client, b"cap/1"), range(1, 31))
+        client.line(b"touch cap/1 -1\r\n")
+        self.assertEqual(client.line(b"mg cap/1\r\n"), b"EN")
+        # Items that a miss makes.
+        client.line(b"mg cap/4 N1000\r\n")
+        self.assertIn(seconds_left(client, b"cap/4"), range(1, 101))
+        client.line(b"ma cap/5 N1000\r\n")
+        self.assertIn(seconds_left(client, b"cap/5"), range(1, 101))
+        # One that no rule is for any more keeps what it had.
+        client.set(b"grows", b"99999", 7)
+        client.line(b"incr grows 1\r\n")
+        self.assertIn(seconds_left(client, b"grows"), range(1, 51))
+
+    def test_new_values_of_an_old_object_live_by_the_rules_of_now(self):
+        daemon = self.start("--config", self.config(""))
+        client = daemon.client()
+        for key in (b"incr", b"append", b"prepend"):
+            client.set(key, b"1")
+        self.config("rules:\n  - max_expiry_s: 100\n")
+        daemon.reload()
+        client.line(b"incr incr 1\r\n")
+        for verb in (b"append", b"prepend"):
+            client.line(b"%s %s 0 0 1\r\n2\r\n" % (verb, verb))
+        for key in (b"incr", b"append", b"prepend"):
+            self.assertIn(seconds_left(client, key), range(1, 101), key)
 
     def test_rules_choose_what_is_kept_whole(self):
         client = self.start("--config", self.config(
@@ -61,6 +136,54 @@ class StartTest(DaemonCase):
             self.assertEqual(client.set(key, b"v" * length), b"STORED")
             self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
                              (key, length))
+
+    def test_rules_choose_what_is_kept_whole_of_a_value_that_changes(self):
+        client = self.start("--config", self.config(
+            "inline_below: 100\nrules:\n"
+            "  - {prefix: coded, inline_below: 0, scheme: 'rs:3,1'}\n"
+            "  - {prefix: whole, inline_below: 5000}\n"
+            "  - {prefix: upto, max_value_bytes: 200, inline_below: 5000}\n"
+            "  - {prefix: flags, client_flags: 3, inline_below: 0}\n"
+        )).client()
+
+        def whole_after(key, value, command, flags=0):
+            self.assertEqual(client.set(key, value, flags), b"STORED")
+            self.assertNotIn(b"ERROR", client.line(command))
+            return client.facts(b"ers stat " + key)["inline"]
+
+        more = b" 0 0 150\r\n" + b"m" * 150 + b"\r\n"
+        for verb in (b"append ", b"prepend "):
+            for key, whole in ((b"k", "0"), (b"coded", "0"), (b"whole", "1")):
+                self.assertEqual(
+                    whole_after(key, b"v" * 50, verb + key + more), whole,
+                    (verb, key))
+            # By the new length.
+            for length, whole in ((50, "1"), (51, "0")):
+                self.assertEqual(
+                    whole_after(b"upto", b"v" * length, verb + b"upto" + more),
+                    whole, (verb, length))
+        for verb in (b"incr", b"decr"):
+            for key, flags, whole in ((b"k", 3, "1"), (b"coded", 0, "0"),
+                                      (b"flags", 3, "0"), (b"flags", 4, "1")):
+                self.assertEqual(
+                    whole_after(key, b"77", b"%s %s 1\r\n" % (verb, key),
+                                flags), whole, (verb, key, flags))
+
+    def test_the_scheme_stays_until_the_next_set(self):
+        daemon = self.start("--config", self.config("scheme: rep:2\n"))
+        client = daemon.client()
+        client.set(b"number", b"1")
+        self.config("scheme: rep:2\nrules:\n  - scheme: rs:3,1\n")
+        daemon.reload()
+        for command in (b"incr number 1\r\n", b"decr number 1\r\n",
+                        b"append number 0 0 1\r\n0\r\n",
+                        b"prepend number 0 0 1\r\n1\r\n",
+                        b"touch number 100\r\n"):
+            self.assertNotIn(b"ERROR", client.line(command))
+            self.assertEqual(client.facts(b"ers stat number")["scheme"],
+                             "rep:2", command)
+        client.set(b"number", b"1")
+        self.assertEqual(client.facts(b"ers stat number")["scheme"], "rs:3,1")
 
     def test_options_of_the_command_line_go_before_the_file(self):
         path = self.config("limits: {max_value_bytes: 10}\nscheme: rs:4,1\n")

@@ -42,7 +42,10 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
                      "the value would be over 256 MiB, the largest there is");
     }
     MemoryContent content(std::as_bytes(std::span(rewritten.value)));
-    PutJob job{session_, options_, content, Manifest(), steps_};
+    ClientOptions client = options_;
+    client.inline_below =
+        rewritten.inline_below.value_or(options_.inline_below);
+    PutJob job{session_, client, content, Manifest(), steps_};
     job.manifest.id = session_.change_ids().Next();
     job.manifest.key = key;
     job.manifest.scheme = (*base)->scheme;

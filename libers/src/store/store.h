@@ -54,6 +54,8 @@ struct Rewritten {
   Status status;  // not OK: nothing is changed
   std::string value;
   std::optional<std::int64_t> expiry;  // Unix seconds; empty: as it was
+  // In place of the client's limit, in bytes.
+  std::optional<std::size_t> inline_below;
 };
 
 // What becomes of an object whose value stays. Empty: as it was.
