@@ -326,6 +326,10 @@ Task<Done> Engine::Store(const Request& request, store::Content& content,
     // No object has the CAS 0.
     if (options.expected_cas == 0) options.expected_cas = ~std::uint64_t{0};
   }
+  // A long value that is refused must not fill the servers first.
+  terms.check_first =
+      request.value_bytes > limits_.whole_below &&
+      (request.compare_cas || terms.condition != store::PutCondition::kNone);
   const Result<ObjectInfo> stored =
       co_await store_.PutContent(request.key, content, options, terms);
   if (request.compare_cas) {

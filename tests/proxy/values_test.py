@@ -64,6 +64,41 @@ class ValuesTest(ProxyCase):
                 self.assertEqual(link.store("replace", "a", value), b"STORED")
                 self.same(link.get("a"), value)
 
+    def test_long_values_are_refused_before_a_server_stores_of_them(self):
+        link = self.link()
+        value = random_bytes(3 * MIB, seed=4)
+        self.assertEqual(link.set("there", b"v"), b"STORED")
+        cas = link.get_many("there", verb="gets")["there"][2]
+
+        def stored():
+            return sum(int(self.server_link(1 + i).stats()["cmd_set"])
+                       for i in range(self.servers.count(",") + 1))
+
+        before = stored()
+        for verb, key, more, answer in (
+                ("add", "there", "", b"NOT_STORED"),
+                ("replace", "none", "", b"NOT_STORED"),
+                ("cas", "none", f" {cas}", b"NOT_FOUND"),
+                ("cas", "there", f" {cas + 1}", b"EXISTS")):
+            # The value is swallowed: what follows is a request.
+            self.assertEqual(link.store(verb, key, value, more=more), answer)
+            self.assertEqual(link.get("there"), b"v")
+        for words, answer in ((b"there 3145728 ME", b"NS"),
+                              (b"none 3145728 MR", b"NS")):
+            self.assertEqual(link.ask(b"ms " + words + b"\r\n" + value),
+                             answer)
+        self.assertEqual(
+            link.ask(b"add there 0 0 3145728\r\n" + value + b"x\r\nmn"),
+            b"CLIENT_ERROR bad data chunk")
+        self.assertEqual(link.line(), b"ERROR")
+        self.assertEqual(link.line(), b"MN")
+        self.assertEqual(stored(), before)
+        for verb, key, more in (("add", "none", ""), ("replace", "none", ""),
+                                ("cas", "there", f" {cas}")):
+            self.assertEqual(link.store(verb, key, value, more=more),
+                             b"STORED")
+            self.same(link.get(key), value)
+
     def test_touch_and_delete(self):
         link = self.link()
         for size in SIZES:

@@ -143,6 +143,14 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   const Check check = [key, cas, terms](const Manifest* living) {
     return CheckPrecondition(key, cas, terms, living);
   };
+  if (terms.check_first) {
+    chain.ReadUncounted();
+    const Result<std::shared_ptr<const Manifest>> living =
+        co_await chain.ReadJudge();
+    if (!living) co_return Fail(living.error());
+    const Result<Verdict> verdict = check(living->get());
+    if (!verdict) co_return Fail(verdict.error());
+  }
   const ChangeOutcome outcome = co_await WriteWhole(
       job, chain, check, terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);
   if (!outcome.status.ok()) co_return Fail(outcome.status);

@@ -45,6 +45,9 @@ struct PutTerms {
   // one that is marked as stale.
   bool stale_if_newer = false;
   bool won = false;  // the mark
+  // Nothing is staged, and no content read, where the object refuses it by then
+  // already. One round trip more; the commit looks again.
+  bool check_first = false;
   // In place of the client's limit, in bytes.
   std::optional<std::size_t> inline_below;
 };
