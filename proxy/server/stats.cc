@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <ctime>
 
@@ -68,6 +69,35 @@ constexpr std::string_view kSlabCounts[] = {
     "get_hits",  "cmd_set",  "delete_hits", "incr_hits",
     "decr_hits", "cas_hits", "cas_badval",  "touch_hits"};
 
+constexpr std::string_view kNotSupported =
+    "CLIENT_ERROR not supported by this proxy";
+
+std::optional<std::uint32_t> NumberIn(std::string_view word) {
+  std::uint32_t number = 0;
+  const char* end = word.data() + word.size();
+  const auto parsed = std::from_chars(word.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+// "cachedump CLASS LIMIT". Only the class that Items tells of has any, and who
+// wants those asks for ers list.
+std::string_view CacheDump(std::string_view argument) {
+  constexpr std::uint32_t kClasses = 64;
+  std::string_view words[3];
+  for (std::string_view& word : words) {
+    word = argument.substr(0, argument.find(' '));
+    argument.remove_prefix(std::min(word.size() + 1, argument.size()));
+  }
+  if (words[2].empty()) return "CLIENT_ERROR bad command line";
+  const std::optional<std::uint32_t> number = NumberIn(words[1]);
+  if (!number || !NumberIn(words[2])) {
+    return "CLIENT_ERROR bad command line format";
+  }
+  if (*number >= kClasses) return "CLIENT_ERROR Illegal slab id";
+  return *number == 1 ? kNotSupported : "";
+}
+
 }  // namespace
 
 Totals Stats::Sum() const {
@@ -101,8 +131,12 @@ std::optional<std::string> Stats::Answer(const std::string& argument,
     Items(stat);
   } else if (word == "sizes") {
     stat("sizes_status", "disabled");
-  } else if (word == "detail" || word == "cachedump") {
-    return "CLIENT_ERROR not supported by this proxy";
+  } else if (word == "sizes_disable") {
+    return "STAT sizes_status disabled";
+  } else if (word == "cachedump") {
+    return std::string(CacheDump(argument));
+  } else if (word == "detail" || word == "sizes_enable") {
+    return std::string(kNotSupported);
   } else if (word != "conns") {
     return std::nullopt;
   }
