@@ -13,6 +13,11 @@ namespace {
 
 constexpr std::int64_t kMicros = 1'000'000;
 
+void TellAccess(const store::Access& before, ItemInfo& item) {
+  item.fetched = before.fetched;
+  item.idle = before.idle_s;
+}
+
 }  // namespace
 
 Done Engine::Failed(const Status& status) {
@@ -103,7 +108,7 @@ Task<Result<ObjectInfo>> Engine::SetExpiry(const Request& request) {
     amendment.expiry = Capped(request, info.length, info.client_flags, expiry);
     return amendment;
   };
-  co_return co_await store_.Amend(request.key, touch);
+  co_return co_await store_.Amend(request.key, touch, /*uncounted=*/false);
 }
 
 ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
@@ -202,16 +207,23 @@ Task<Result<std::uint64_t>> Engine::LengthOf(const Request& request) {
   const auto known = session_.manifests().Find(request.key);
   if (known) co_return known->length;
   Value none;
-  const Result<GetInfo> info = co_await store_.GetUpTo(request.key, 0, none);
+  store::ReadTerms terms;
+  terms.uncounted = true;
+  const Result<GetInfo> info =
+      co_await store_.GetUpTo(request.key, 0, none, terms);
   if (!info) co_return Fail(info.error());
   co_return info->length;
 }
 
 // The value, where it is short; memory is taken for what comes.
 Task<Result<GetInfo>> Engine::Read(const Request& request,
-                                   store::Memory& memory, Value& value) {
+                                   store::Memory& memory, Value& value,
+                                   store::Access* before) {
+  store::ReadTerms terms;
+  terms.uncounted = request.no_bump;
+  terms.before = before;
   if (!request.want_value) {
-    co_return co_await store_.GetUpTo(request.key, 0, value);
+    co_return co_await store_.GetUpTo(request.key, 0, value, terms);
   }
   const auto known = session_.manifests().Find(request.key);
   std::uint64_t most = known && !known->is_inline ? known->length : 0;
@@ -223,12 +235,16 @@ Task<Result<GetInfo>> Engine::Read(const Request& request,
       Status room = co_await memory.Take(taken);
       if (!room.ok()) co_return Fail(std::move(room));
     }
-    Result<GetInfo> info = co_await store_.GetUpTo(request.key, most, value);
+    Result<GetInfo> info =
+        co_await store_.GetUpTo(request.key, most, value, terms);
     memory.Give(taken - std::min<std::uint64_t>(taken, value.size()));
     const bool longer =
         info && info->length > most && info->length <= limits_.whole_below;
     if (!longer || value.size() > 0) co_return info;
     most = limits_.whole_below;
+    // The same access still.
+    terms.uncounted = true;
+    terms.before = nullptr;
   }
 }
 
@@ -244,20 +260,29 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
     gotten.long_value = true;
     co_return gotten;
   }
-  const Result<GetInfo> info = co_await Read(request, memory, gotten.value);
+  // Told before this access counts, as memcached does.
+  store::Access before;
+  const bool tells_access =
+      request.style.return_flags.find_first_of("hl") != std::string::npos;
+  const Result<GetInfo> info = co_await Read(request, memory, gotten.value,
+                                             tells_access ? &before : nullptr);
+  gotten.counted = true;
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
       counters_.Add(Counter::kGetMisses);
       if (request.vivify) co_return co_await Vivify(request, memory);
     }
     if (info.error().code() == StatusCode::kNotManaged) {
-      co_return co_await GetPlain(request);
+      gotten = co_await GetPlain(request);
+      TellAccess(before, gotten.done.reply.item);
+      co_return gotten;
     }
     gotten.done = Failed(info.error());
     co_return gotten;
   }
   ItemInfo& item = gotten.done.reply.item;
   item = ItemOf(*info);
+  TellAccess(before, item);
   if (request.style.dialect == Dialect::kMeta) {
     co_await Judge(request, *info, &item);
   }
@@ -281,12 +306,13 @@ void Engine::CountHit(const Request& request, const ObjectInfo& info) {
   }
 }
 
-Task<Status> Engine::Stream(const Request& request,
+Task<Status> Engine::Stream(const Request& request, bool counted,
                             const std::function<void(const ItemInfo&)>& begin,
                             const store::AsyncSink& sink,
                             store::Memory& memory) {
   store::StreamWindow window = limits_.window;
   window.memory = &memory;
+  window.uncounted = counted;
   const store::StreamBegin first = [&](const GetInfo& info) {
     CountHit(request, info);
     begin(ItemOf(info));
@@ -442,10 +468,16 @@ Task<Done> Engine::Flush(const Request& request) {
 
 Task<Done> Engine::Debug(const Request& request) {
   Value none;
-  const Result<GetInfo> info = co_await store_.GetUpTo(request.key, 0, none);
+  store::Access access;
+  store::ReadTerms terms;
+  terms.uncounted = true;
+  terms.before = &access;
+  const Result<GetInfo> info =
+      co_await store_.GetUpTo(request.key, 0, none, terms);
   if (!info) co_return Failed(info.error());
   Done done;
   done.reply.item = ItemOf(*info);
+  TellAccess(access, done.reply.item);
   co_return done;
 }
 

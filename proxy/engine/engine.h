@@ -37,6 +37,7 @@ struct Gotten {
   Value value;
   // A hit whose value is longer than what is handed out in one piece: Stream.
   bool long_value = false;
+  bool counted = false;  // servers have been told of the access
 };
 
 struct EngineLimits {
@@ -80,10 +81,11 @@ class Engine {
   // `memory`, here and below, is asked for what the call holds, and the call
   // gives back what it holds no more: all but what is handed out.
   net::Task<Gotten> Get(const Request& request, store::Memory& memory);
-  // The value of a hit that was too long. `begin` is called before the first
-  // byte; a failure after it means that the stream must not be ended as if it
-  // were whole. kNotManaged: it has become a plain item, for GetPlain.
-  net::Task<Status> Stream(const Request& request,
+  // The value of a hit that was too long, `counted` as Get has it. `begin` is
+  // called before the first byte; a failure after it means that the stream must
+  // not be ended as if it were whole. kNotManaged: it has become a plain item,
+  // for GetPlain.
+  net::Task<Status> Stream(const Request& request, bool counted,
                            const std::function<void(const ItemInfo&)>& begin,
                            const store::AsyncSink& sink, store::Memory& memory);
   // The content's own memory is the caller's to ask for, but not an extension's
@@ -121,7 +123,7 @@ class Engine {
                          store::Memory& memory);
   net::Task<Result<std::uint64_t>> LengthOf(const Request& request);
   net::Task<Result<GetInfo>> Read(const Request& request, store::Memory& memory,
-                                  Value& value);
+                                  Value& value, store::Access* before);
   net::Task<Done> Delete(const Request& request);
   net::Task<Done> Arithmetic(const Request& request, store::Memory& memory);
   net::Task<Result<ObjectInfo>> RewriteShort(

@@ -179,7 +179,10 @@ Task<void> PolicyRunner::NarrowLane() {
 
 Task<void> PolicyRunner::NarrowOne(const std::string& key) {
   Value none;
-  const Result<GetInfo> info = co_await jobs_.store.GetUpTo(key, 0, none);
+  store::ReadTerms terms;
+  terms.uncounted = true;
+  const Result<GetInfo> info =
+      co_await jobs_.store.GetUpTo(key, 0, none, terms);
   const auto now = jobs_.session.manifests().Find(key);
   // Somebody else was first, or it is gone.
   if (!info || !now || now->width != Width::kWide) co_return;

@@ -122,7 +122,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   net::Task<void> RunGet(Slot& slot);
   void AnswerGet(Slot& slot, Gotten gotten);
   // `judged`: its marks as they were decided on.
-  net::Task<void> StreamLong(Slot& slot, ItemInfo judged);
+  net::Task<void> StreamLong(Slot& slot, ItemInfo judged, bool counted);
   net::Task<void> RunStore(Slot& slot);
   net::Task<void> RunChange(Slot& slot);
   net::Task<void> RunList(Slot& slot);

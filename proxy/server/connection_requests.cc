@@ -39,7 +39,7 @@ Task<void> Connection::RunGet(Slot& slot) {
   if (want_write_) slot.memory.SetPace(Pace::kClient);
   Gotten gotten = co_await EngineOf(slot).Get(slot.request, slot.memory);
   if (gotten.long_value) {
-    co_await StreamLong(slot, gotten.done.reply.item);
+    co_await StreamLong(slot, gotten.done.reply.item, gotten.counted);
     co_return;
   }
   AnswerGet(slot, std::move(gotten));
@@ -62,7 +62,7 @@ void Connection::AnswerGet(Slot& slot, Gotten gotten) {
 }
 
 // Waits until all before it are answered, then sends as the pieces come.
-Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
+Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged, bool counted) {
   if (slots_.front().get() != &slot) {
     slot.turn.emplace(host_.loop, 1);
     co_await *slot.turn;
@@ -73,6 +73,8 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
     item.stale = judged.stale;
     item.won = judged.won;
     item.another_won = judged.another_won;
+    item.fetched = judged.fetched;
+    item.idle = judged.idle;
     std::string head;
     AppendValueHeader(slot.request, item, head);
     output_.Add(head);
@@ -93,12 +95,14 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged) {
     }
     co_return Status();
   };
-  const Status status =
-      co_await EngineOf(slot).Stream(slot.request, begin, sink, memory);
+  const Status status = co_await EngineOf(slot).Stream(slot.request, counted,
+                                                       begin, sink, memory);
   if (status.ok()) {
     slot.tail = ValueTrailer(slot.request);
   } else if (!begun && status.code() == StatusCode::kNotManaged) {
     Gotten plain = co_await EngineOf(slot).GetPlain(slot.request);
+    plain.done.reply.item.fetched = judged.fetched;
+    plain.done.reply.item.idle = judged.idle;
     AnswerGet(slot, std::move(plain));
     co_return;
   } else if (begun) {

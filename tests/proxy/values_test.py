@@ -118,6 +118,29 @@ class ValuesTest(ProxyCase):
                 self.assertEqual(link.ask(b"delete t"), b"NOT_FOUND")
                 self.assertIsNone(link.get("t"))
 
+    def test_an_access_is_one_through_any_proxy(self):
+        link = self.link()
+        # This one remembers no manifest yet, and so asks for each twice.
+        other = self.link(self.start_proxy("other").addresses[0])
+        for size in (1, 5000, 70_000):
+            with self.subTest(size=size):
+                key, value = b"read%d" % size, random_bytes(size, seed=5)
+                link.set(key.decode(), value)
+                self.assertEqual(other.ask(b"mg " + key + b" h v"),
+                                 b"VA %d h0" % size)
+                self.same(other.read(size + 2), value + b"\r\n")
+                self.assertEqual(link.ask(b"mg " + key + b" h u"), b"HD h1")
+        self.assertNotEqual(link.lines(b"ers transition read5000 wide"), [])
+        self.assertEqual(link.ask(b"mg read5000 h u"), b"HD h0")
+
+    def test_what_was_there_before_tells_its_accesses(self):
+        link = self.link()
+        for number in range(1, 1 + self.servers.count(",") + 1):
+            self.server_link(number).set("before", b"x")
+        self.assertEqual(link.ask(b"mg before h u"), b"HD h0")
+        self.assertEqual(link.ask(b"mg before h"), b"HD h0")
+        self.assertEqual(link.ask(b"mg before h"), b"HD h1")
+
     def test_numbers(self):
         link = self.link()
         self.assertEqual(link.ask(b"incr n 1"), b"NOT_FOUND")

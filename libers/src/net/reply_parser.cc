@@ -257,6 +257,13 @@ bool ReplyParser::ParseFlags(std::string_view words, bool need_size) {
       case 's':
         good = size = ParseNumber(word, &request_->item_bytes);
         break;
+      case 'h':
+        good = word == "0" || word == "1";
+        request_->item_fetched = word == "1";
+        break;
+      case 'l':
+        good = ParseNumber(word, &request_->item_idle);
+        break;
       case 'W':
         created_ = request_->verb == Verb::kVivify;
         break;

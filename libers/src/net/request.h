@@ -26,8 +26,8 @@ enum class Verb : std::uint8_t {
               // `value`. Alone on its link until it ends (the caller's duty):
               // the server refuses it behind other commands, and looks at none
               // behind it
-  kVersion,  // version: what it answers into `value`
-  kFence,    // mn: the link's own, behind quiet requests
+  kVersion,   // version: what it answers into `value`
+  kFence,     // mn: the link's own, behind quiet requests
 };
 
 enum class Outcome : std::uint8_t {
@@ -85,8 +85,10 @@ struct Request {
   // refused is as bad as any.
   const void* quiet_run = nullptr;
   Duration timeout{};  // from Submit to reply; 0: the link's
-  // kGet, kHead: the server does not take it for an access of the item.
+  // kGet, kHead, kVivify: the server does not take it for an access.
   bool uncounted = false;
+  // kGet, kHead: what is known of accesses before this one, too (h l).
+  bool tell_access = false;
   // kMetadump, not null: takes the lines, each without its end, in place of
   // `value`, on the loop thread. May not touch the link.
   void (*on_line)(Request&, std::string_view line) = nullptr;
@@ -97,6 +99,8 @@ struct Request {
   std::uint32_t item_flags = 0;
   std::int64_t item_ttl = -1;  // seconds left; -1 never expires
   std::uint64_t item_bytes = 0;
+  bool item_fetched = false;     // with tell_access: was read before
+  std::uint64_t item_idle = 0;   // seconds since the last access
   std::uint64_t connection = 0;  // id of the connection that was used
   // kGet without `into`, kVivify: the value. Lists: their lines, each ended by
   // '\n', without the last word. kServerError: the error line.

@@ -53,6 +53,7 @@ bool RequestEncoder::Append(const Request& request) {
         Text(" N");
         SignedNumber(request.exptime);
       }
+      if (request.tell_access) Text(" h l");
       if (request.uncounted) Text(" u");
       break;
     case Verb::kTouch:

@@ -21,6 +21,8 @@ void ClearAnswer(Request& request) {
   request.outcome = Outcome::kPending;
   request.item_token = request.item_bytes = request.connection = 0;
   request.item_flags = 0;
+  request.item_fetched = false;
+  request.item_idle = 0;
   request.item_ttl = -1;
   request.value.clear();
 }

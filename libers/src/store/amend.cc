@@ -52,10 +52,11 @@ Task<void> ExtendBlocks(Session& session, const ObjectMap& map,
 }  // namespace
 
 Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
-                                      const Amender& amender) {
+                                      const Amender& amender, bool uncounted) {
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
+  if (uncounted) current.chain().ReadUncounted();
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());
@@ -100,7 +101,7 @@ Task<Result<ObjectInfo>> Store::Touch(std::string_view key,
     amendment.expiry = expiry;
     return amendment;
   };
-  co_return co_await Amend(key, touch);
+  co_return co_await Amend(key, touch, /*uncounted=*/false);
 }
 
 }  // namespace ers::store

@@ -52,10 +52,11 @@ struct Attempt {
 constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 
 // Asks the judge and, by the manifest of last time, for the blocks, in one
-// round trip.
+// round trip. `before`: what the judge knows, whatever it has under the key.
 Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
                               ManifestPtr believed, Range asked,
-                              std::uint64_t most, Value& value) {
+                              std::uint64_t most, Value& value,
+                              Access& before) {
   Attempt attempt;
   HomeChain::JudgeRequest judge;
   Status status = chain.BeginReadJudge(judge);
@@ -82,6 +83,7 @@ Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
     current = co_await chain.FinishReadJudge(judge);
   }
   co_await latch;
+  before = {judge.request.item_fetched, judge.request.item_idle};
   if (!current) co_return Fail(current.error());
   attempt.current = std::move(*current);
   attempt.trusted =
@@ -122,16 +124,26 @@ class EmptyUnlessKept {
 
 Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
                                Range asked, std::uint64_t most, Value& value,
-                               StepTimer* steps) {
+                               ReadTerms terms, StepTimer* steps) {
   EmptyUnlessKept read(value);
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session, key, steps);
+  if (terms.uncounted) chain.ReadUncounted();
+  if (terms.before != nullptr) chain.TellAccess();
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
+  ChangeId seen;  // the change that an earlier attempt found
+  Access before;
   for (int i = 0; i < kGetRestarts; ++i) {
     Result<Attempt> attempt =
-        co_await TryRead(session, chain, believed, asked, most, value);
+        co_await TryRead(session, chain, believed, asked, most, value, before);
+    // However often one read asks, it is one access.
+    chain.ReadUncounted();
+    const ManifestPtr shown = attempt ? attempt->current : nullptr;
+    if (terms.before != nullptr && (!shown || shown->id != seen)) {
+      *terms.before = before;
+    }
     if (!attempt) co_return Fail(attempt.error());
     const ManifestPtr current = attempt->current;
     if (!current) {
@@ -139,6 +151,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       co_return Fail(GetMiss(key));
     }
     session.manifests().Insert(current);
+    seen = current->id;
     if (current->is_inline) {
       Result<GetInfo> info = FromInline(*current, asked, value);
       if (info) read.Keep();
@@ -166,19 +179,19 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
 }  // namespace
 
 Task<Result<GetInfo>> Store::Get(std::string_view key, Value& value) {
-  return GetBytes(session_, key, Range(), kAnyLength, value, steps_);
+  return GetBytes(session_, key, Range(), kAnyLength, value, {}, steps_);
 }
 
 Task<Result<GetInfo>> Store::GetUpTo(std::string_view key, std::uint64_t most,
-                                     Value& value) {
-  return GetBytes(session_, key, Range(), most, value, steps_);
+                                     Value& value, ReadTerms terms) {
+  return GetBytes(session_, key, Range(), most, value, terms, steps_);
 }
 
 Task<Result<GetInfo>> Store::GetRange(std::string_view key,
                                       std::uint64_t offset,
                                       std::uint64_t length, Value& value) {
   const Range range{offset, length};
-  return GetBytes(session_, key, range, kAnyLength, value, steps_);
+  return GetBytes(session_, key, range, kAnyLength, value, {}, steps_);
 }
 
 }  // namespace ers::store

@@ -208,6 +208,8 @@ Task<Result<HomesRead>> HomeChain::Collect(bool vivify) {
       requests[i].verb = vivify ? net::Verb::kVivify : net::Verb::kGet;
       requests[i].key = item_key_;
       requests[i].exptime = kStubSeconds;
+      // A read has asked the judge before, and a change is none.
+      requests[i].uncounted = true;
       batch.Submit(session_.link(homes->members[i]), requests[i]);
     }
     co_await batch;

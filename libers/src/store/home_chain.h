@@ -105,6 +105,9 @@ class HomeChain {
 
   // From now on servers do not take what is read for an access.
   void ReadUncounted() { uncounted_ = true; }
+  // From now on the judge's request tells what the server knows of accesses
+  // before it.
+  void TellAccess() { tell_access_ = true; }
 
   // Writes `next` to every home in order, the judge last. `next` needs no id's
   // history, replaces or copy fields: they come from `base`, which Prepare
@@ -173,6 +176,7 @@ class HomeChain {
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
   bool uncounted_ = false;
+  bool tell_access_ = false;
 };
 
 }  // namespace ers::store

@@ -23,6 +23,7 @@ Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
   judge.request.verb = net::Verb::kGet;
   judge.request.key = item_key_;
   judge.request.uncounted = uncounted_;
+  judge.request.tell_access = tell_access_;
   return {};
 }
 

@@ -75,6 +75,19 @@ using StreamBegin = std::function<void(const GetInfo&)>;
 // Takes the next piece. A failure ends the stream with it.
 using AsyncSink = std::function<net::Task<Status>(Value piece)>;
 
+// What servers know of accesses to an object. A change makes it unread anew,
+// and so does a change of width; an access but the first may be told late.
+struct Access {
+  bool fetched = false;      // read since the last change
+  std::uint64_t idle_s = 0;  // seconds since it was read or changed
+};
+
+// How a read shows at the servers.
+struct ReadTerms {
+  bool uncounted = false;    // as no access
+  Access* before = nullptr;  // takes what is known of accesses before this one
+};
+
 // How a value is streamed: in pieces of about so many bytes (at least a block),
 // so many of them in memory at a time.
 struct StreamWindow {
@@ -83,6 +96,7 @@ struct StreamWindow {
   // Asked for each piece, and waited for where no other is under way. What a
   // piece takes is the sink's to give back once it was handed that piece.
   Memory* memory = nullptr;
+  bool uncounted = false;  // servers take it for no access
 };
 
 // The operations of ers::Client (same outcomes), as tasks of one loop. Any
@@ -115,7 +129,7 @@ class Store {
   // The value if it has at most `most` bytes; else only what it is, with
   // `value` empty.
   net::Task<Result<GetInfo>> GetUpTo(std::string_view key, std::uint64_t most,
-                                     Value& value);
+                                     Value& value, ReadTerms terms = {});
   // For a key of which other calls say kNotManaged: the item as it is, on the
   // server where a plain client with the same ring would look. kNotFound: it
   // is gone.
@@ -145,8 +159,10 @@ class Store {
   // Changes what `amender` says, and nothing where it says nothing. Asked again
   // whenever a rival was first.
   using Amender = std::function<Amendment(const ObjectInfo& info)>;
+  // `uncounted`: servers do not take the look at the object for an access.
   net::Task<Result<ObjectInfo>> Amend(std::string_view key,
-                                      const Amender& amender);
+                                      const Amender& amender,
+                                      bool uncounted = true);
   // A new expiry (Unix seconds, 0 never); bytes, flags and CAS stay.
   net::Task<Result<ObjectInfo>> Touch(std::string_view key,
                                       std::int64_t expiry);

@@ -209,6 +209,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session_, key, steps_);
+  if (window.uncounted) chain.ReadUncounted();
   ManifestPtr believed = session_.manifests().Find(key);
   ChangeId failed_before;
   for (int i = 0; i < kGetRestarts; ++i) {
@@ -229,6 +230,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       co_return Fail(GetMiss(key));
     }
     session_.manifests().Insert(*current);
+    chain.ReadUncounted();  // one access, however often it asks
     const Manifest& manifest = **current;
     if (manifest.is_inline) {
       status = co_await HandOutInline(manifest, begin, sink);

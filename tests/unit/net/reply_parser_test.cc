@@ -1,5 +1,7 @@
 #include "net/reply_parser.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -172,6 +174,27 @@ TEST_CASE("short replies cut in three at every place") {
         Check(c, {first, second});
       }
     }
+  }
+}
+
+TEST_CASE("accesses before this one") {
+  Call call(Verb::kHead, "key");
+  ReplyParser parser;
+  parser.Begin(call);
+  std::string_view bytes = "HD c1 f0 t-1 s1 h1 l4294967295\r\n";
+  CHECK(parser.Parse(&bytes) == Progress::kDone);
+  CHECK(call.item_fetched);
+  CHECK(call.item_idle == 4294967295);
+  parser.Begin(call);
+  bytes = "HD c1 f0 t-1 s1 h0 l0\r\n";
+  CHECK(parser.Parse(&bytes) == Progress::kDone);
+  CHECK_FALSE(call.item_fetched);
+  CHECK(call.item_idle == 0);
+  for (const std::string_view bad : {"h2 l0", "h l0", "h1 l", "h1 l-1"}) {
+    parser.Begin(call);
+    const std::string reply = fmt::format("HD c1 f0 t-1 s1 {}\r\n", bad);
+    bytes = reply;
+    CHECK(parser.Parse(&bytes) == Progress::kBroken);
   }
 }
 

@@ -43,6 +43,11 @@ TEST_CASE("every verb becomes its command") {
   CHECK(Encoded(uncounted) == "mg k v c f t s u\r\n");
   uncounted.verb = Verb::kHead;
   CHECK(Encoded(uncounted) == "mg k c f t s u\r\n");
+  Call told(Verb::kGet, "k");
+  told.tell_access = true;
+  CHECK(Encoded(told) == "mg k v c f t s h l\r\n");
+  told.uncounted = true;
+  CHECK(Encoded(told) == "mg k v c f t s h l u\r\n");
   Call vivify(Verb::kVivify, "k");
   vivify.exptime = 60;
   CHECK(Encoded(vivify) == "mg k v c f t s N60\r\n");
