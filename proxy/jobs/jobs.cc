@@ -232,7 +232,11 @@ void Jobs::Save(std::uint64_t id, Journal::Done then) {
   ++one.saves;
   const auto saved = [this, id, then = std::move(then)](const Status& status) {
     const auto found = runs_.find(id);
-    if (found != runs_.end()) --found->second.saves;
+    if (found != runs_.end()) {
+      --found->second.saves;
+      // What is on disk is of an earlier state: tried again by the timer.
+      if (!status.ok()) found->second.dirty = true;
+    }
     then(status);
   };
   journal_->Save(id, JournalText(one.run->Entry()), Back(saved));
@@ -308,11 +312,18 @@ void Jobs::CreateHere(JobSpec spec, const Told& told) {
   Add(std::move(entry));
   // Told, it is sure to be there after a crash, too.
   Save(id, [this, id, told](const Status& status) {
+    const auto found = runs_.find(id);
+    if (found == runs_.end()) {
+      return told(Fail(StatusCode::kConflict,
+                       fmt::format("job {} was forgotten meanwhile", id)));
+    }
     if (!status.ok()) {
-      runs_.erase(id);
+      runs_.erase(found);
+      const std::lock_guard lock(mutex_);
+      board_.erase(id);
       return told(Fail(status));
     }
-    JobRun& run = *runs_.at(id).run;
+    JobRun& run = *found->second.run;
     {
       const std::lock_guard lock(mutex_);
       board_[id] = run.job();

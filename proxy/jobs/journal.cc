@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -27,6 +26,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kFresh = ".new";
 constexpr std::string_view kBroken = ".broken";
+// More than any job's file takes.
+constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+// So that ids go on rising.
+constexpr std::uint64_t kMaxId = std::uint64_t{1} << 53;
 
 std::string ErrnoText() {
   return std::error_code(errno, std::generic_category()).message();
@@ -48,7 +51,7 @@ std::optional<std::uint64_t> IdOf(std::string_view name) {
   std::uint64_t id = 0;
   const char* end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data(), end, id);
-  if (parsed.ptr != end || parsed.ec != std::errc() || id == 0) {
+  if (parsed.ptr != end || parsed.ec != std::errc() || id == 0 || id > kMaxId) {
     return std::nullopt;
   }
   return id;
@@ -73,6 +76,25 @@ Status WriteFile(const std::string& path, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return fsync(file.get()) == 0 ? Status() : Failed(path, "cannot be synced");
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  // Not to wait for who writes to a pipe.
+  const Socket file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return Fail(Failed(path, "cannot be opened"));
+  std::string text;
+  std::array<char, 65536> part;
+  for (;;) {
+    const ssize_t got = read(file.get(), part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Fail(Failed(path, "cannot be read"));
+    if (got == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+    if (text.size() > kMaxFileBytes) {
+      return Fail(StatusCode::kUnavailable,
+                  fmt::format("the journal {}: it is too long", path));
+    }
+  }
 }
 
 Result<Socket> Lock(const std::string& folder) {
@@ -158,10 +180,13 @@ void Journal::LoadFile(const std::string& name) {
   const std::string path = fmt::format("{}/{}", folder_, name);
   const std::uint64_t id = *IdOf(name);
   highest_id_ = std::max(highest_id_, id);
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)),
-                         std::istreambuf_iterator<char>());
-  Result<JournalEntry> entry = ParseJournalText(text);
+  const Result<std::string> text = ReadFile(path);
+  // It may be whole, and is left alone.
+  if (!text) {
+    spdlog::error("job {} is not taken up: {}", id, text.error().message());
+    return;
+  }
+  Result<JournalEntry> entry = ParseJournalText(*text);
   if (entry && entry->job.id != id) {
     entry = Fail(StatusCode::kInvalidArgument,
                  fmt::format("it is of job {}", entry->job.id));
@@ -217,6 +242,7 @@ Status Journal::Carry(const Order& order) const {
   if (status.ok() && std::rename(fresh.c_str(), path.c_str()) != 0) {
     status = Failed(path, "cannot be replaced");
   }
+  if (!status.ok()) unlink(fresh.c_str());
   return status.ok() ? SyncFolder(folder_) : status;
 }
 

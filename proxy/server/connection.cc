@@ -17,6 +17,8 @@ using Event = RequestReader::Event;
 
 constexpr std::size_t kBufferBytes = 16 << 10;
 constexpr std::size_t kMaxSpareBuffers = 64;
+// Full buffers of one client that are worked off before others have theirs.
+constexpr unsigned kReadsPerTurn = 2;
 // Requests of one client that are under way at a time.
 constexpr std::size_t kMaxSlots = 64;
 // Longer values go to the store as they come, and nothing beside them.
@@ -117,7 +119,11 @@ Task<bool> Connection::ReadMore(std::span<std::byte> straight) {
                                            : stream_->ReadV(pieces.data(), 2);
       if (got > 0) {
         const auto count = static_cast<std::size_t>(got);
-        if (count < straight.size() + kBufferBytes) readable_ = false;
+        // Others want their turn, too: if more is there the loop will say so.
+        const bool all = count < straight.size() + kBufferBytes;
+        if (all || (straight.empty() && ++reads_ % kReadsPerTurn == 0)) {
+          readable_ = false;
+        }
         moved_ += count;
         host_.counters.Add(Counter::kBytesRead, count);
         placed_ = std::min(count, straight.size());
@@ -251,7 +257,11 @@ Task<void> Connection::AnswerError() {
   removal.style.quiet = true;
   const std::string error = reader_.error();
   const net::TimePoint read = input_read_;
-  if (!removal.key.empty()) co_await RoomFor(removal);
+  if (removal.key.empty()) {
+    co_await RoomForAnswer();
+  } else {
+    co_await RoomFor(removal);
+  }
   Slot& slot = NewSlot(std::move(removal));
   slot.head = error;
   slot.read = read;
@@ -286,6 +296,14 @@ Task<void> Connection::RoomFor(const Request& request) {
   return serve_waiter_.Until(std::move(may_start));
 }
 
+// Also for what is answered at once: who does not read is not answered on.
+Task<void> Connection::RoomForAnswer() {
+  return serve_waiter_.Until([this] {
+    return closing_ ||
+           (slots_.size() < kMaxSlots && output_.bytes() < kMaxUnsent);
+  });
+}
+
 Task<void> Connection::AllAnswered() {
   return serve_waiter_.Until([this] { return closing_ || slots_.empty(); });
 }
@@ -299,6 +317,8 @@ Task<bool> Connection::Dispatch() {
     co_await RoomFor(request);
   } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
     co_await AllAnswered();
+  } else {
+    co_await RoomForAnswer();
   }
   Slot& slot = NewSlot(std::move(request));
   slot.read = read;

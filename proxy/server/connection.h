@@ -116,6 +116,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   net::Task<bool> Dispatch();
   net::Task<bool> DispatchStore(Slot& slot);
   net::Task<void> RoomFor(const Request& request);
+  net::Task<void> RoomForAnswer();
   net::Task<void> AllAnswered();
   net::Task<void> AnswerError();
 
@@ -163,6 +164,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   std::optional<net::TimePoint> sample_from_;
   bool reading_ = true;  // the stream calls OnReadable
   bool readable_ = false;
+  unsigned reads_ = 0;  // that filled the buffer, or not
   bool awaits_input_ = false;
   bool peer_ended_ = false;
   bool draining_ = false;

@@ -293,8 +293,10 @@ class ServersDownTest(JobsCase):
                                 bytes_per_second=40_000)["id"]
         self.until(lambda: self.api.job(number)["objects"]["changed"] > 0,
                    "the first is changed")
+        self.api.command(number, "pause")
         self.tool("kill", "1")
         self.tool("kill", "2")  # and the cluster bears one
+        self.api.command(number, "resume")
         job = self.wait_for(self.api, number, "done")
         objects = self.sums_up(job)
         self.assertEqual((objects["selected"], objects["left"]), (5, 0))

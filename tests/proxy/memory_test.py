@@ -1,6 +1,9 @@
 """The limit of memory in flight: what slow clients hold, and who waits."""
 
 import re
+import select
+import threading
+import time
 import unittest
 import urllib.request
 
@@ -82,6 +85,57 @@ class SlowClientsTest(MemoryCase):
         self.others_are_served(link, seed=9)
         # An answer may be here before what it took is given back.
         self.until(lambda: self.held() == 0, "all is given back")
+
+
+class UnreadAnswersTest(MemoryCase):
+
+    def flood(self, request):
+        """Sends until nobody takes more; nothing is read."""
+        link = self.link(receive_bytes=64 * KIB)
+        link.socket.setblocking(False)
+        batch = request * 1000
+        sent = 0
+        end = time.monotonic() + 5
+        while time.monotonic() < end and sent < 64 * MIB:
+            # Full for a quarter of a second: it stopped reading.
+            if not select.select([], [link.socket], [], 0.25)[1]:
+                return
+            sent += link.socket.send(batch)
+        self.fail(f"{sent} bytes of {request} were read, and no answer was")
+
+    def test_who_reads_no_answers_is_read_no_more(self):
+        link = self.link()
+        link.set("k", b"v")
+        before = self.proxy.memory()
+        for request in (b"stats\r\n", b"version\r\n", b"nonsense\r\n",
+                        b"stats settings\r\n", b"get k\r\n", b"me k\r\n"):
+            self.flood(request)
+            self.same(link.get("k"), b"v")
+        self.assertLess(self.proxy.memory() - before, 32 * MIB)
+
+    def test_clients_without_end_leave_others_their_turn(self):
+        ends = [self.link() for _ in range(4)]
+        stop = threading.Event()
+
+        def pipeline(one):
+            batch = b"mn\r\n" * 4096
+            while not stop.is_set():
+                one.send(batch)
+                one.read(len(batch))
+        threads = [threading.Thread(target=pipeline, args=(one,))
+                   for one in ends]
+        for one in threads:
+            one.start()
+        try:
+            link = self.link()
+            for i in range(300):
+                self.assertEqual(link.set(f"turn{i}", b"x"), b"STORED")
+                self.same(link.get(f"turn{i}"), b"x")
+        finally:
+            stop.set()
+            for one in threads:
+                one.join()
+        self.assertNotIn("is down", self.proxy.said())
 
 
 class RefusedTest(MemoryCase):

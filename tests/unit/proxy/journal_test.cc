@@ -2,6 +2,7 @@
 #include "jobs/journal.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -133,6 +134,22 @@ TEST_CASE("damaged files are set aside, and foreign ones left alone") {
   for (const char* name : {"2.json", "3.json", "6.json", "6.json.new"}) {
     CHECK_FALSE(fs::exists(jobs + name));
   }
+}
+
+TEST_CASE("what is no file is left where it is, and the others are taken up") {
+  const Folder folder;
+  const std::string state = folder.Of("state");
+  {
+    CHECK(Save(*Open(state), Entry(1)).ok());
+  }
+  fs::create_directory(state + "/jobs/300.json");
+  REQUIRE(mkfifo((state + "/jobs/7.json").c_str(), 0600) == 0);
+  // No id that could ever be one.
+  std::ofstream(state + "/jobs/18446744073709551615.json") << "{}";
+  const std::unique_ptr<Journal> journal = Open(state);
+  CHECK(Ids(*journal) == std::vector<std::uint64_t>{1});
+  CHECK(journal->highest_id() == 300);
+  CHECK(fs::is_directory(state + "/jobs/300.json"));
 }
 
 TEST_CASE("a folder is locked, and what cannot be one is refused by name") {
