@@ -273,10 +273,10 @@ typedef enum ers_export_mode {
  * Whatever dies in the middle, the key reads as the object or as the item.
  * ERS_NOT_FOUND; ERS_TOO_LARGE for the server's item limit; ERS_ALREADY_THERE:
  * it is a plain item; ERS_CONFLICT: another plain item is at the key, too;
- * ERS_INVALID_ARGUMENT for keys and values that no plain item can have. `info`
- * (may be NULL) is what the object was. */
+ * ERS_INVALID_ARGUMENT for keys and values that no plain item can have. `mode`
+ * is of ers_export_mode; `info` (may be NULL) is what the object was. */
 ERS_API ers_status ers_export(ers_client* client, const char* key,
-                              size_t key_bytes, ers_export_mode mode,
+                              size_t key_bytes, int mode,
                               ers_object_info* info);
 
 /* -------------------------------------------------------------- transition */

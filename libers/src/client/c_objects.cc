@@ -208,7 +208,7 @@ ers_status ers_delete(ers_client* client, const char* key, size_t key_bytes) {
 }
 
 ers_status ers_export(ers_client* client, const char* key, size_t key_bytes,
-                      ers_export_mode mode, ers_object_info* info) {
+                      int mode, ers_object_info* info) {
   return ChangeObject(
       client, key, key_bytes, info,
       [&](Client& c, std::string_view name) -> Result<ers::ObjectInfo> {

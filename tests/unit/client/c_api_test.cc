@@ -262,8 +262,7 @@ TEST_CASE_METHOD(Fixture, "ers_export passes its mode") {
   REQUIRE(ers_export(&c, "k", 1, ERS_EXPORT, nullptr) == ERS_OK);
   CHECK(fake->mode == ExportMode::kExport);
   fake->calls = 0;
-  CHECK(ers_export(&c, "k", 1, static_cast<ers_export_mode>(2), nullptr) ==
-        ERS_INVALID_ARGUMENT);
+  CHECK(ers_export(&c, "k", 1, 2, nullptr) == ERS_INVALID_ARGUMENT);
   CHECK(fake->calls == 0);
 }
 
