@@ -89,8 +89,8 @@ class Setting:
         port_file = os.path.join(self.folder, "port")
         process = self.run("ersproxy", [
             self.arguments.ersproxy, "--listen", "127.0.0.1:0", "--servers",
-            self.servers, "--port-file", port_file, "--threads", "2",
-            *self.more_options])
+            self.servers, "--port-file", port_file, "--threads",
+            str(self.arguments.threads), *self.more_options])
         self.wait(process, lambda: os.path.exists(port_file))
         with open(port_file, encoding="ascii") as file:
             self.addresses = file.read().split()
@@ -144,6 +144,7 @@ class Setting:
 def add_arguments(parser, **defaults):
     parser.add_argument("--ersproxy", default=os.path.join(BINS, "ersproxy"))
     parser.add_argument("--load", default=os.path.join(BINS, "proxy-load"))
+    parser.add_argument("--threads", type=int, default=2, help="of ersproxy")
     parser.add_argument("--servers", type=int, default=6)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--requests", type=int, help="of a run")
