@@ -83,6 +83,7 @@ class Setting:
             if process.poll() is not None or time.monotonic() > end:
                 sys.exit(f"it has not started: {process.args}; "
                          f"see {self.folder}")
+            # Nothing tells of it: look again soon.
             time.sleep(0.01)
 
     def ersproxy(self):

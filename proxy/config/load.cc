@@ -287,17 +287,24 @@ constexpr Key<ServerOptions> kLogKeys[] = {{"level", ReadLogLevel},
 
 // --- Policies ----------------------------------------------------------------
 
-// Into the policy that `policy` picks.
+// What both have, of the one that `policy` picks.
 template <auto policy>
-Status ReadPolicyPace(const YamlValue& value, ServerOptions& options,
-                      std::string_view name) {
-  PolicyPace& pace = options.policies.*policy;
-  if (name == "prefix") return ReadText(value, pace.prefix);
-  if (name == "parallel") {
-    return ReadNumber(value, 1, kMaxPolicyParallel, pace.parallel);
-  }
-  return ReadNumber(value, 0, kMaxBytesPerSecond, pace.bytes_per_second);
-}
+constexpr Key<ServerOptions> kPrefixKey = {
+    "prefix", [](const YamlValue& value, ServerOptions& options) {
+      return ReadText(value, (options.policies.*policy).prefix);
+    }};
+template <auto policy>
+constexpr Key<ServerOptions> kParallelKey = {
+    "parallel", [](const YamlValue& value, ServerOptions& options) {
+      return ReadNumber(value, 1, kMaxPolicyParallel,
+                        (options.policies.*policy).parallel);
+    }};
+template <auto policy>
+constexpr Key<ServerOptions> kRateKey = {
+    "bytes_per_second", [](const YamlValue& value, ServerOptions& options) {
+      return ReadNumber(value, 0, kMaxBytesPerSecond,
+                        (options.policies.*policy).bytes_per_second);
+    }};
 
 constexpr Key<ServerOptions> kWidenKeys[] = {
     {"idle_s",
@@ -315,18 +322,9 @@ constexpr Key<ServerOptions> kWidenKeys[] = {
        return ReadNumber(value, 0, kMaxValueBytes,
                          options.policies.widen.min_bytes);
      }},
-    {"prefix",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadPolicyPace<&Policies::widen>(value, options, "prefix");
-     }},
-    {"parallel",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadPolicyPace<&Policies::widen>(value, options, "parallel");
-     }},
-    {"bytes_per_second",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadPolicyPace<&Policies::widen>(value, options, "");
-     }},
+    kPrefixKey<&Policies::widen>,
+    kParallelKey<&Policies::widen>,
+    kRateKey<&Policies::widen>,
 };
 
 constexpr Key<ServerOptions> kNarrowKeys[] = {
@@ -340,18 +338,9 @@ constexpr Key<ServerOptions> kNarrowKeys[] = {
        return ReadNumber(value, 1, kMaxPolicyS,
                          options.policies.narrow.within_seconds);
      }},
-    {"prefix",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadPolicyPace<&Policies::narrow>(value, options, "prefix");
-     }},
-    {"parallel",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadPolicyPace<&Policies::narrow>(value, options, "parallel");
-     }},
-    {"bytes_per_second",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadPolicyPace<&Policies::narrow>(value, options, "");
-     }},
+    kPrefixKey<&Policies::narrow>,
+    kParallelKey<&Policies::narrow>,
+    kRateKey<&Policies::narrow>,
 };
 
 Status ReadWiden(const YamlValue& value, ServerOptions& options) {

@@ -173,6 +173,7 @@ Ending Watch(const GlobalOptions& global, const std::string& id) {
         progress.set_label(fmt::format("job {}: no answer", id));
         progress.set_seconds_left(-1);
       }
+      // The daemon sends no word of its own: it is asked again.
       std::this_thread::sleep_for(kLook);
     }
   }
