@@ -196,6 +196,46 @@ class FilesTest(StateCase):
         number = api.start(select={"prefix": "none:"})["id"]
         self.wait_for(api, number, "done")
 
+    def test_what_could_not_be_written_is_written_later(self):
+        self.fill("later:")
+        words = ("--state-dir", self.state_dir())
+        proxy, api = self.start_with(*words)
+        number = api.start(select={"prefix": "later:"}, parallel=1,
+                           bytes_per_second=40_000)["id"]
+        self.changed(api, number, 1)
+        jobs = os.path.join(self.state_dir(), "jobs")
+        os.rename(jobs, jobs + "-away")
+        code, answer = api.command(number, "cancel")
+        self.assertEqual((code, "the journal" in answer["error"]),
+                         (503, True))
+        os.rename(jobs + "-away", jobs)
+
+        def written():
+            with open(self.file_of(number), encoding="utf-8") as file:
+                return "cancelled" in file.read()
+        self.until(written, "the file says that it is cancelled")
+        proxy.kill()
+        _, api = self.start_with(*words)
+        self.assertEqual(api.job(number)["state"], "cancelled")
+
+    def test_jobs_are_forgotten_while_they_are_made(self):
+        """Nothing waits for an answer; ids are guessed."""
+        proxy, api = self.start_with("--state-dir", self.state_dir())
+        requests = [("POST", "/v1/jobs",
+                     '{"to": "wide", "select": {"prefix": "none:"}}')] * 8
+        for word, method in (("/cancel", "POST"), ("", "DELETE")):
+            requests += [(method, f"/v1/jobs/{i}{word}", "")
+                         for i in range(1, 9)]
+        links = [self.link(f"{api.host}:{api.port}") for _ in requests]
+        for link, (method, path, body) in zip(links, requests):
+            link.send(f"{method} {path} HTTP/1.1\r\nHost: x\r\n"
+                      "Content-Type: application/json\r\n"
+                      f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        for link, request in zip(links, requests):
+            self.assertTrue((link.line() or b"").startswith(b"HTTP/1.1 "),
+                            (request, proxy.said()))
+        self.assertEqual(api.ask("GET", "/v1/jobs")[0], 200)
+
 
 if __name__ == "__main__":
     unittest.main()
