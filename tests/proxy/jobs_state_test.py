@@ -203,6 +203,10 @@ class FilesTest(StateCase):
         number = api.start(select={"prefix": "later:"}, parallel=1,
                            bytes_per_second=40_000)["id"]
         self.changed(api, number, 1)
+        self.assertEqual(api.command(number, "pause")[0], 200)
+        proxy.kill()
+        # Taken up as paused, it is at rest: it has nothing more to write.
+        proxy, api = self.start_with(*words)
         jobs = os.path.join(self.state_dir(), "jobs")
         os.rename(jobs, jobs + "-away")
         code, answer = api.command(number, "cancel")
