@@ -196,6 +196,11 @@ class TellsTest(MetricsCase):
                 if stat:
                     self.assertIn(stat, stats)
 
+    def test_who_wants_the_items_is_sent_elsewhere(self):
+        client = self.serve().client()
+        self.assertEqual(client.line(b"stats cachedump 1 0\r\n"),
+                         b"CLIENT_ERROR not supported by this proxy")
+
 
 if __name__ == "__main__":
     unittest.main()
