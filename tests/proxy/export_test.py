@@ -123,9 +123,13 @@ class ServerOutTest(ProxyCase):
         first = {key: self.ctl_json("stat", key)["homes"][0] for key in keys}
         dead = self.servers.split(",")[2]
         self.tool("kill", "3")
-        result = self.run_ctl("export", "--all", "--json")
-        self.assertEqual(result.returncode, CLUSTER_ERROR, result.stderr)
-        report = json.loads(result.stdout)
+        reports = []
+        for words in (["--dry-run"], []):
+            result = self.run_ctl("export", "--all", "--json", *words)
+            self.assertEqual(result.returncode, CLUSTER_ERROR, result.stderr)
+            reports.append(json.loads(result.stdout))
+        dry, report = reports
+        self.assertEqual({**dry, "dry_run": False}, report)
         there = [key for key in keys if first[key] == dead]
         self.assertTrue(there)
         self.assertEqual(sorted(e["key"] for e in report["errors"]),

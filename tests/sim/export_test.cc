@@ -176,6 +176,40 @@ TEST_CASE("what cannot be a plain item is refused and stays") {
   CHECK(f.client.Export("none").error().code() == StatusCode::kNotFound);
 }
 
+TEST_CASE("a check says what the export would say, and writes nothing") {
+  const std::string value(GENERATE(10, 3000), 'v');
+  Fixture f;
+  REQUIRE(f.client.Put("k", value).has_value());
+  const int first = f.client.session.cluster().ring.Walk("k", 1).front();
+  StatusCode why = StatusCode::kOk;
+  SECTION("the item's server is dead") {
+    f.world.servers()[first]->Crash();
+    why = StatusCode::kUnavailable;
+  }
+  SECTION("the item's server was taken out") {
+    f.world.servers()[first]->Crash();
+    REQUIRE(f.client.Put("k", value).has_value());
+    why = StatusCode::kUnavailable;
+  }
+  SECTION("a plain client wrote there") {
+    ModelItem other;
+    other.value = "of a plain client";
+    f.world.servers()[first]->items().Put("k", other);
+    why = StatusCode::kConflict;
+  }
+  bool written = false;
+  f.AtWrite(1, [&] { written = true; });
+  const auto checked = f.client.Export("k", ExportMode::kCheckOnly);
+  f.Settle();
+  CHECK_FALSE(written);
+  const auto exported = f.client.Export("k");
+  REQUIRE_FALSE(checked.has_value());
+  REQUIRE_FALSE(exported.has_value());
+  CHECK(checked.error().code() == why);
+  CHECK(checked.error().message() == exported.error().message());
+  CHECK(f.client.Read("k") == value);
+}
+
 TEST_CASE("an export whose process dies leaves the value readable") {
   const std::string value(GENERATE(10, 3000), 'v');
   const int homes = kMaxParity + 1;

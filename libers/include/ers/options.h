@@ -78,8 +78,8 @@ struct PutOptions {
 
 enum class ExportMode {
   kExport,
-  // Reads and checks all, changes nothing. What only a write shows is not
-  // found: a full server, a plain item beside the object.
+  // Reads and checks all, and no item is written. What only a write shows is
+  // not found: a full server.
   kCheckOnly,
 };
 

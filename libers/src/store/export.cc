@@ -106,8 +106,13 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
     form.expiry = (*base)->expiry;
     status = CheckValue(key, form.value);
     if (!status.ok()) co_return Fail(std::move(status));
-    if (mode == ExportMode::kCheckOnly) co_return InfoOf(**base);
     const ChangeId base_id = (*base)->id;
+    if (mode == ExportMode::kCheckOnly) {
+      const Result<bool> fits = co_await chain.CheckPlain(base_id, form);
+      if (!fits) co_return Fail(fits.error());
+      if (*fits) co_return InfoOf(**base);
+      continue;
+    }
     Result<std::optional<HomesRead>> prepared =
         co_await chain.PreparePlain(base_id, form);
     if (!prepared) co_return Fail(failed(prepared.error()));

@@ -118,7 +118,10 @@ class HomeChain {
   // item (export.cc). Prepare: empty where the homes do not show `base`, whole,
   // and it has to be read anew. kConflict: a plain item of another value is
   // there, too. Commit: with kOk, kNotHappened and kUnknown both ask to read
-  // the homes anew.
+  // the homes anew. Check: what Prepare would say, and writes nothing; false
+  // where it has to be read anew.
+  net::Task<Result<bool>> CheckPlain(const ChangeId& base,
+                                     const PlainForm& form);
   net::Task<Result<std::optional<HomesRead>>> PreparePlain(
       const ChangeId& base, const PlainForm& form);
   net::Task<CommitResult> CommitPlain(const HomesRead& base,
@@ -157,6 +160,7 @@ class HomeChain {
   Result<HomeCopy> Interpret(const View& view, int member,
                              const net::Request& request) const;
   net::Task<Result<HomesRead>> Collect(bool vivify);
+  net::Task<Result<HomesRead>> CollectPlain(const PlainForm& form, bool vivify);
   net::Task<Result<HomesRead>> Settle();
   net::Task<Result<bool>> SettleOnce(const HomesRead& read);
   net::Task<CasResult> Cas(const View& view, const HomeCopy& home,

@@ -47,12 +47,12 @@ bool MayGoOn(const HomesRead& read, const ChangeId& base) {
 
 }  // namespace
 
-Task<Result<std::optional<HomesRead>>> HomeChain::PreparePlain(
-    const ChangeId& base, const PlainForm& form) {
-  const InStep step(steps_, Step::kManifest);
+// All homes, if they let the value go on as a plain item.
+Task<Result<HomesRead>> HomeChain::CollectPlain(const PlainForm& form,
+                                                bool vivify) {
   const While replaces_plain(replaces_plain_);
-  Result<HomesRead> read = co_await Collect(/*vivify=*/true);
-  if (!read) co_return Fail(read.error());
+  Result<HomesRead> read = co_await Collect(vivify);
+  if (!read) co_return read;
   bool reachable = false;
   for (const HomeCopy& copy : read->copies) {
     reachable = reachable || copy.member == form.member;
@@ -70,6 +70,23 @@ Task<Result<std::optional<HomesRead>>> HomeChain::PreparePlain(
                                "'{}': bring it back",
                                session_.member_name(form.member), key_));
   }
+  co_return read;
+}
+
+Task<Result<bool>> HomeChain::CheckPlain(const ChangeId& base,
+                                         const PlainForm& form) {
+  const InStep step(steps_, Step::kManifest);
+  const Result<HomesRead> read = co_await CollectPlain(form, /*vivify=*/false);
+  if (!read) co_return Fail(read.error());
+  co_return read->judge().shown() == base;
+}
+
+Task<Result<std::optional<HomesRead>>> HomeChain::PreparePlain(
+    const ChangeId& base, const PlainForm& form) {
+  const InStep step(steps_, Step::kManifest);
+  const While replaces_plain(replaces_plain_);
+  Result<HomesRead> read = co_await CollectPlain(form, /*vivify=*/true);
+  if (!read) co_return Fail(read.error());
   if (read->judge().shown() != base) co_return std::nullopt;
   if (MayGoOn(*read, base)) co_return std::move(*read);
   Result<HomesRead> settled = co_await Settle();
