@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kFresh = ".new";
 constexpr std::string_view kBroken = ".broken";
+constexpr std::string_view kLastId = "last-id";
 // More than any job's file takes.
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 // So that ids go on rising.
@@ -44,17 +45,29 @@ Status Failed(const std::string& path, std::string_view what) {
           fmt::format("the journal {}: {}: {}", path, what, ErrnoText())};
 }
 
-// The id in "ID.json".
-std::optional<std::uint64_t> IdOf(std::string_view name) {
-  if (!name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_suffix(kSuffix.size());
+// Empty: it is none, or could never be one.
+std::optional<std::uint64_t> ParseId(std::string_view text) {
   std::uint64_t id = 0;
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data(), end, id);
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, id);
   if (parsed.ptr != end || parsed.ec != std::errc() || id == 0 || id > kMaxId) {
     return std::nullopt;
   }
   return id;
+}
+
+// The id in "ID.json".
+std::optional<std::uint64_t> IdOf(std::string_view name) {
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  return ParseId(name);
+}
+
+// The id in "ID.json.broken".
+std::optional<std::uint64_t> IdOfBroken(std::string_view name) {
+  if (!name.ends_with(kBroken)) return std::nullopt;
+  name.remove_suffix(kBroken.size());
+  return IdOf(name);
 }
 
 Status SyncFolder(const std::string& folder) {
@@ -168,7 +181,9 @@ Status Journal::Load() {
     if (name.ends_with(kFresh))
       unlink(fmt::format("{}/{}", folder_, name).c_str());
     if (IdOf(name)) LoadFile(name);
+    highest_id_ = std::max(highest_id_, IdOfBroken(name).value_or(0));
   }
+  LoadLastId();
   std::sort(entries_.begin(), entries_.end(),
             [](const JournalEntry& a, const JournalEntry& b) {
               return a.job.id < b.job.id;
@@ -208,6 +223,27 @@ void Journal::LoadFile(const std::string& name) {
                       : fmt::format("cannot be renamed: {}", ErrnoText()));
 }
 
+// Where it is missing or damaged, the files' names alone tell.
+void Journal::LoadLastId() {
+  const std::string path = fmt::format("{}/{}", folder_, kLastId);
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    const Result<std::string> text = ReadFile(path);
+    const std::optional<std::uint64_t> id =
+        text && text->ends_with('\n')
+            ? ParseId(std::string_view(*text).substr(0, text->size() - 1))
+            : std::nullopt;
+    if (!id) {
+      spdlog::error("{} is damaged: ids of forgotten jobs may come again",
+                    path);
+    }
+    last_id_ = id.value_or(0);
+  }
+  highest_id_ = std::max(highest_id_, last_id_);
+  // Files may be removed by hand. Where it fails, the next job's tries again.
+  (void)KeepId(highest_id_);
+}
+
 std::string Journal::PathOf(std::uint64_t id) const {
   return fmt::format("{}/{}{}", folder_, id, kSuffix);
 }
@@ -228,7 +264,26 @@ void Journal::Remove(std::uint64_t id, Done done) {
   changed_.notify_one();
 }
 
-Status Journal::Carry(const Order& order) const {
+// Whoever reads it, also after a crash, finds the old or the new one whole.
+Status Journal::Replace(const std::string& path, std::string_view text) const {
+  const std::string fresh = fmt::format("{}{}", path, kFresh);
+  Status status = WriteFile(fresh, text);
+  if (status.ok() && std::rename(fresh.c_str(), path.c_str()) != 0) {
+    status = Failed(path, "cannot be replaced");
+  }
+  if (!status.ok()) unlink(fresh.c_str());
+  return status.ok() ? SyncFolder(folder_) : status;
+}
+
+Status Journal::KeepId(std::uint64_t id) {
+  if (id <= last_id_) return {};
+  Status status =
+      Replace(fmt::format("{}/{}", folder_, kLastId), fmt::format("{}\n", id));
+  if (status.ok()) last_id_ = id;
+  return status;
+}
+
+Status Journal::Carry(const Order& order) {
   const std::string path = PathOf(order.id);
   if (order.remove) {
     if (unlink(path.c_str()) != 0 && errno != ENOENT) {
@@ -236,14 +291,8 @@ Status Journal::Carry(const Order& order) const {
     }
     return SyncFolder(folder_);
   }
-  // Whoever reads it, also after a crash, finds the old or the new one whole.
-  const std::string fresh = fmt::format("{}{}", path, kFresh);
-  Status status = WriteFile(fresh, order.text);
-  if (status.ok() && std::rename(fresh.c_str(), path.c_str()) != 0) {
-    status = Failed(path, "cannot be replaced");
-  }
-  if (!status.ok()) unlink(fresh.c_str());
-  return status.ok() ? SyncFolder(folder_) : status;
+  Status status = KeepId(order.id);
+  return status.ok() ? Replace(path, order.text) : status;
 }
 
 void Journal::Run() {

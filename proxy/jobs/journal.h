@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,8 +19,9 @@
 
 namespace ers::proxy {
 
-// One file for each job, FOLDER/jobs/ID.json, replaced as a whole and synced.
-// A thread of its own writes them: a slow disk holds up no event loop.
+// One file for each job, FOLDER/jobs/ID.json, replaced as a whole and synced;
+// FOLDER/jobs/last-id outlives the jobs, so that no id comes twice. A thread of
+// its own writes them: a slow disk holds up no event loop.
 class Journal {
  public:
   using Done = std::function<void(const Status&)>;
@@ -37,11 +39,11 @@ class Journal {
   [[nodiscard]] const std::vector<JournalEntry>& entries() const {
     return entries_;
   }
-  // No file has a higher one.
+  // No job that was ever saved had a higher one.
   [[nodiscard]] std::uint64_t highest_id() const { return highest_id_; }
 
   // Any thread; in the order of the calls. `done` is called on the journal's
-  // thread when it is on disk, or why not.
+  // thread when it is on disk, or why not. Ids of new jobs rise.
   void Save(std::uint64_t id, std::string text, Done done);
   void Remove(std::uint64_t id, Done done);
 
@@ -55,14 +57,19 @@ class Journal {
   Journal(std::string folder, Socket lock);
   Status Load();
   void LoadFile(const std::string& name);
+  void LoadLastId();
   void Run();
-  Status Carry(const Order& order) const;
+  Status Carry(const Order& order);
+  Status KeepId(std::uint64_t id);
+  Status Replace(const std::string& path, std::string_view text) const;
   [[nodiscard]] std::string PathOf(std::uint64_t id) const;
 
   const std::string folder_;  // of the files
   const Socket lock_;
   std::vector<JournalEntry> entries_;
   std::uint64_t highest_id_ = 0;
+  // In the file; of the journal's thread, once it runs.
+  std::uint64_t last_id_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -162,6 +162,30 @@ class FilesTest(StateCase):
         # No id comes twice.
         self.assertEqual(api.start(select={"prefix": "none:"})["id"], "10")
 
+    def test_no_id_comes_twice(self):
+        """Forgotten, or set aside: others may still speak of it."""
+        words = ("--state-dir", self.state_dir())
+        given = []
+        for damage in (False, True):
+            proxy, api = self.start_with(*words)
+            given.append(int(api.start(select={"prefix": "none:"})["id"]))
+            self.wait_for(api, given[-1], "done")
+            if damage:
+                proxy.terminate()
+                self.assertEqual(proxy.wait(), 0)
+                with open(self.file_of(given[-1]), "wb"):
+                    pass
+                proxy, _ = self.start_with(*words)
+                self.assertIn(f"job {given[-1]} is lost", proxy.said())
+                os.remove(self.file_of(given[-1]) + ".broken")
+            else:
+                self.assertEqual(
+                    api.ask("DELETE", f"/v1/jobs/{given[-1]}"), (200, {}))
+            proxy.kill()
+        _, api = self.start_with(*words)
+        given.append(int(api.start(select={"prefix": "none:"})["id"]))
+        self.assertEqual(given, sorted(set(given)))
+
     def refused(self, folder, why):
         with self.assertRaises(RuntimeError) as raised:
             self.start_with("--state-dir", folder)
@@ -190,7 +214,7 @@ class FilesTest(StateCase):
         code, answer = api.ask("POST", "/v1/jobs", {"to": "wide"})
         self.assertEqual(code, 503)
         self.assertIn("the journal", answer["error"])
-        self.assertIn("jobs/1.json", proxy.said())
+        self.assertIn(f"the journal {jobs}/", proxy.said())
         self.assertEqual(api.ask("GET", "/v1/jobs"), (200, {"jobs": []}))
         os.rename(jobs + "-away", jobs)
         number = api.start(select={"prefix": "none:"})["id"]

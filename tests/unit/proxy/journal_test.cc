@@ -110,6 +110,39 @@ TEST_CASE("what was asked for is done before the journal ends") {
   CHECK(Open(folder.Of("state"))->entries().size() == 20);
 }
 
+TEST_CASE("no id comes twice, whatever became of its job") {
+  const Folder folder;
+  const std::string state = folder.Of("state");
+  const auto highest = [&] { return Open(state)->highest_id(); };
+  SECTION("forgotten") {
+    const std::unique_ptr<Journal> journal = Open(state);
+    CHECK(Save(*journal, Entry(1)).ok());
+    CHECK(Save(*journal, Entry(7)).ok());
+    CHECK(Save(*journal, Entry(1)).ok());
+    CHECK(Remove(*journal, 7).ok());
+  }
+  SECTION("set aside, and then removed by hand") {
+    CHECK(Save(*Open(state), Entry(7)).ok());
+    std::ofstream(state + "/jobs/7.json") << "{";
+    CHECK(Ids(*Open(state)).empty());
+    CHECK(highest() == 7);
+    fs::remove(state + "/jobs/7.json.broken");
+  }
+  SECTION("set aside by a version that kept no last id") {
+    fs::create_directories(state + "/jobs");
+    std::ofstream(state + "/jobs/7.json.broken") << "{";
+    CHECK(highest() == 7);
+    fs::remove(state + "/jobs/7.json.broken");
+  }
+  SECTION("the last id is damaged") {
+    CHECK(Save(*Open(state), Entry(7)).ok());
+    const std::string text = GENERATE("", "9", "x\n", "-9\n", "9 \n");
+    std::ofstream(state + "/jobs/last-id") << text;
+  }
+  CHECK(highest() == 7);
+  CHECK(highest() == 7);
+}
+
 TEST_CASE("damaged files are set aside, and foreign ones left alone") {
   const Folder folder;
   const std::string jobs = folder.Of("state/jobs/");
@@ -175,7 +208,7 @@ TEST_CASE("a journal that cannot be written says where and why") {
   fs::rename(folder.Of("state/jobs"), folder.Of("state/away"));
   const Status status = Save(*journal, Entry(1));
   CHECK(status.code() == StatusCode::kUnavailable);
-  CHECK(status.message().find("jobs/1.json.new: cannot be opened") !=
+  CHECK(status.message().find("jobs/last-id.new: cannot be opened") !=
         std::string::npos);
   fs::rename(folder.Of("state/away"), folder.Of("state/jobs"));
   CHECK(Save(*journal, Entry(1)).ok());
