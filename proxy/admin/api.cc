@@ -21,12 +21,6 @@ constexpr std::string_view kTransition = "/v1/transition";
 constexpr std::string_view kJobs = "/v1/jobs";
 constexpr std::string_view kJson = "application/json";
 
-ApiReply Error(int code, std::string_view message) {
-  ordered_json root;
-  root["error"] = message;
-  return {code, JsonText(root), {}};
-}
-
 int CodeOf(const Status& status) {
   switch (status.code()) {
     case StatusCode::kNotFound:
@@ -47,13 +41,20 @@ int CodeOf(const Status& status) {
   }
 }
 
-ApiReply Error(const Status& status) {
-  return Error(CodeOf(status), status.message());
+HttpReply Error(const Status& status) {
+  return HttpError(CodeOf(status), status.message());
 }
 
-ApiReply NotAllowed(std::string_view allowed) {
-  ApiReply reply =
-      Error(405, fmt::format("not with this method: use {}", allowed));
+HttpReply Json(int code, const ordered_json& root) {
+  HttpReply reply;
+  reply.code = code;
+  reply.body = JsonText(root);
+  return reply;
+}
+
+HttpReply NotAllowed(std::string_view allowed) {
+  HttpReply reply =
+      HttpError(405, fmt::format("not with this method: use {}", allowed));
   reply.allow = allowed;
   return reply;
 }
@@ -76,20 +77,21 @@ ordered_json TransitionJson(const std::string& key,
 
 // A page of another site could make a browser send anything that looks like a
 // form; not this type, and not without its name.
-std::optional<ApiReply> RefuseSender(const ApiRequest& request) {
+std::optional<HttpReply> RefuseSender(const HttpRequest& request) {
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   if (request.has_origin) {
-    return Error(403, "browsers may only read here: send it without Origin");
+    return HttpError(403,
+                     "browsers may only read here: send it without Origin");
   }
-  const std::string_view type =
-      request.content_type.substr(0, request.content_type.find(';'));
+  const std::string_view type = std::string_view(request.content_type)
+                                    .substr(0, request.content_type.find(';'));
   if (request.method == "POST" && type != kJson) {
-    return Error(415, "send Content-Type: application/json");
+    return HttpError(415, "send Content-Type: application/json");
   }
   return std::nullopt;
 }
 
-void Transition(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
+void Transition(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method != "POST") return answer(NotAllowed("POST"));
   const Result<OneTransition> one = ParseOneTransition(request.body);
   if (!one) return answer(Error(one.error()));
@@ -97,7 +99,7 @@ void Transition(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
                   [key = one->key, answer = std::move(answer)](
                       const Result<TransitionInfo>& info) {
                     if (!info) return answer(Error(info.error()));
-                    answer({200, JsonText(TransitionJson(key, *info)), {}});
+                    answer(Json(200, TransitionJson(key, *info)));
                   });
 }
 
@@ -105,11 +107,11 @@ void Transition(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
 Jobs::Told TellJob(ApiAnswer answer, int code) {
   return [answer = std::move(answer), code](const Result<Job>& job) {
     if (!job) return answer(Error(job.error()));
-    answer({code, JsonText(JobJson(*job)), {}});
+    answer(Json(code, JobJson(*job)));
   };
 }
 
-void AllJobs(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
+void AllJobs(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method == "POST") {
     Result<JobSpec> spec = ParseJobSpec(request.body);
     if (!spec) return answer(Error(spec.error()));
@@ -121,31 +123,32 @@ void AllJobs(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
   ordered_json root;
   root["jobs"] = ordered_json::array();
   for (const Job& job : jobs.List()) root["jobs"].push_back(JobJson(job));
-  answer({200, JsonText(root), {}});
+  answer(Json(200, root));
 }
 
-void OneJob(Jobs& jobs, const ApiRequest& request, std::uint64_t id,
+void OneJob(Jobs& jobs, const HttpRequest& request, std::uint64_t id,
             ApiAnswer answer) {
   if (request.method == "DELETE") {
     return jobs.Forget(
         id, [answer = std::move(answer)](const Result<Job>& forgotten) {
           if (!forgotten) return answer(Error(forgotten.error()));
-          answer({200, "{}\n", {}});
+          answer(Json(200, ordered_json::object()));
         });
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return answer(NotAllowed("GET, HEAD, DELETE"));
   }
   const std::optional<Job> job = jobs.Find(id);
-  if (!job) return answer(Error(404, fmt::format("there is no job {}", id)));
-  answer({200, JsonText(JobJson(*job)), {}});
+  if (!job)
+    return answer(HttpError(404, fmt::format("there is no job {}", id)));
+  answer(Json(200, JobJson(*job)));
 }
 
-void CommandJob(Jobs& jobs, const ApiRequest& request, std::uint64_t id,
+void CommandJob(Jobs& jobs, const HttpRequest& request, std::uint64_t id,
                 std::string_view command, ApiAnswer answer) {
   if (request.method != "POST") return answer(NotAllowed("POST"));
   if (!request.body.empty() && request.body != "{}") {
-    return answer(Error(400, "send no body, or {}"));
+    return answer(HttpError(400, "send no body, or {}"));
   }
   Jobs::Told told = TellJob(std::move(answer), 200);
   if (command == "pause") return jobs.Pause(id, std::move(told));
@@ -180,8 +183,8 @@ std::optional<JobPath> ParseJobPath(std::string_view path) {
 
 }  // namespace
 
-void ServeApi(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
-  if (std::optional<ApiReply> refused = RefuseSender(request); refused) {
+void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
+  if (std::optional<HttpReply> refused = RefuseSender(request); refused) {
     return answer(std::move(*refused));
   }
   if (request.path == kTransition) {
@@ -196,9 +199,9 @@ void ServeApi(Jobs& jobs, const ApiRequest& request, ApiAnswer answer) {
     return CommandJob(jobs, request, path->id, path->command,
                       std::move(answer));
   }
-  answer(Error(404,
-               "nothing is here: there are /v1/transition, /v1/jobs, "
-               "/v1/jobs/ID and /v1/jobs/ID/pause, /resume and /cancel"));
+  answer(HttpError(404,
+                   "nothing is here: there are /v1/transition, /v1/jobs, "
+                   "/v1/jobs/ID and /v1/jobs/ID/pause, /resume and /cancel"));
 }
 
 }  // namespace ers::proxy
