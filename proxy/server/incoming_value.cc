@@ -40,27 +40,18 @@ Task<Status> IncomingValue::Cover(std::uint64_t left) {
       co_await memory_.TakeStep(cost(step), cost(left));
   if (!got) co_return got.error();
   covered_ = *got == cost(step) ? step : left;
-  taken_ += *got;
+  in_use_.back().taken += *got;
   co_return Status();
 }
 
-Task<Result<Bytes>> IncomingValue::Next(std::size_t most) {
-  const std::uint64_t length = std::min<std::uint64_t>(most, left_);
+Result<Bytes> IncomingValue::Open(std::size_t most) {
   Part part;
-  if (!part.bytes.Resize(length)) {
-    co_return Fail(StatusCode::kNoMemory, "no memory for a group's buffer");
+  if (!part.bytes.Resize(std::min<std::uint64_t>(most, unopened_))) {
+    return Fail(StatusCode::kNoMemory, "no memory for a group's buffer");
   }
-  Status status = co_await Fill({part.bytes.data(), length});
-  part.taken = std::exchange(taken_, 0);
-  // The last bytes are handed out only once the value is known to be whole.
-  if (status.ok() && left_ == 0 && !over_) status = co_await End();
-  if (!status.ok()) {
-    memory_.Give(part.taken);
-    co_return Fail(std::move(status));
-  }
-  const Bytes bytes = part.bytes.bytes();
+  unopened_ -= part.bytes.size();
   in_use_.push_back(std::move(part));
-  co_return bytes;
+  return in_use_.back().bytes.bytes();
 }
 
 void IncomingValue::Release() {
@@ -68,33 +59,44 @@ void IncomingValue::Release() {
   in_use_.pop_front();
 }
 
-Task<Status> IncomingValue::Fill(std::span<std::byte> into) {
-  while (!into.empty()) {
+Task<Result<std::size_t>> IncomingValue::Fill() {
+  Part& part = in_use_.back();
+  const std::span<std::byte> rest =
+      std::span(part.bytes.data(), part.bytes.size()).subspan(part.filled);
+  if (!rest.empty()) {
     if (covered_ == 0) {
-      Status room = co_await Cover(into.size());
-      if (!room.ok()) co_return room;
+      Status room = co_await Cover(rest.size());
+      if (!room.ok()) co_return Fail(std::move(room));
     }
     const std::span<std::byte> next =
-        into.first(std::min<std::uint64_t>(into.size(), covered_));
-    std::string_view& input = connection_.input_;
-    std::size_t taken = 0;
-    if (input.empty()) {
-      const store::InStep step(steps_, store::Step::kReceive);
-      if (!connection_.readable_) memory_.SetPace(Pace::kClient);
-      gone_ = !co_await connection_.ReadMore(next);
-      if (gone_) co_return ClientLeft();
-      taken = connection_.placed_;
-    } else {
-      taken = std::min(input.size(), next.size());
-      std::memcpy(next.data(), input.data(), taken);
-      input.remove_prefix(taken);
-    }
+        rest.first(std::min<std::uint64_t>(rest.size(), covered_));
+    const std::size_t taken = co_await Receive(next);
+    if (gone_) co_return Fail(ClientLeft());
     connection_.reader_.SkipValue(taken);
-    into = into.subspan(taken);
+    part.filled += taken;
     left_ -= taken;
     covered_ -= taken;
   }
-  co_return Status();
+  if (left_ == 0 && !over_) {
+    Status whole = co_await End();
+    if (!whole.ok()) co_return Fail(std::move(whole));
+  }
+  co_return part.filled;
+}
+
+// How many bytes came; more than none, unless the client is gone.
+Task<std::size_t> IncomingValue::Receive(std::span<std::byte> into) {
+  std::string_view& input = connection_.input_;
+  if (!input.empty()) {
+    const std::size_t taken = std::min(input.size(), into.size());
+    std::memcpy(into.data(), input.data(), taken);
+    input.remove_prefix(taken);
+    co_return taken;
+  }
+  const store::InStep step(steps_, store::Step::kReceive);
+  if (!connection_.readable_) memory_.SetPace(Pace::kClient);
+  gone_ = !co_await connection_.ReadMore(into);
+  co_return gone_ ? 0 : connection_.placed_;
 }
 
 Task<Status> IncomingValue::End() {

@@ -23,17 +23,23 @@ class IncomingValue final : public store::Content {
   // `steps` may be null.
   IncomingValue(Connection& connection, MemoryHold& memory, std::uint64_t bytes,
                 store::StepTimer* steps)
-      : connection_(connection), memory_(memory), left_(bytes), steps_(steps) {}
+      : connection_(connection),
+        memory_(memory),
+        left_(bytes),
+        unopened_(bytes),
+        steps_(steps) {}
 
   // Takes memory as the bytes come, for them and for the parity that `scheme`
   // adds. Without this call the caller has taken it.
   void TakeMemory(const Scheme& scheme);
 
-  net::Task<Result<std::span<const std::byte>>> Next(std::size_t most) override;
-  [[nodiscard]] std::optional<std::uint64_t> Left() const override {
-    return left_;
-  }
+  Result<std::span<const std::byte>> Open(std::size_t most) override;
+  // The last bytes count only once the value is known to be whole.
+  net::Task<Result<std::size_t>> Fill() override;
   void Release() override;
+  [[nodiscard]] std::optional<std::uint64_t> Left() const override {
+    return unopened_;
+  }
 
   // What is left is read and thrown away. False: the client left.
   net::Task<bool> Skip();
@@ -43,13 +49,14 @@ class IncomingValue final : public store::Content {
   [[nodiscard]] std::uint64_t left() const { return left_; }
 
  private:
-  net::Task<Status> Fill(std::span<std::byte> into);
   net::Task<Status> Cover(std::uint64_t left);
+  net::Task<std::size_t> Receive(std::span<std::byte> into);
   net::Task<Status> End();
 
   struct Part {
     Value bytes;
-    std::uint64_t taken = 0;
+    std::uint64_t taken = 0;  // of the memory
+    std::size_t filled = 0;
   };
 
   Connection& connection_;
@@ -57,9 +64,9 @@ class IncomingValue final : public store::Content {
   // Memory that k bytes of the value take; 0: none is to be taken.
   std::uint64_t per_k_ = 0;
   std::uint64_t k_ = 1;
-  std::uint64_t covered_ = 0;  // bytes of the part being filled
-  std::uint64_t taken_ = 0;    // for them
+  std::uint64_t covered_ = 0;  // bytes of the newest part, still to come
   std::uint64_t left_;
+  std::uint64_t unopened_;
   store::StepTimer* const steps_;
   bool over_ = false;  // the connection's reader is behind the value
   bool bad_ = false;

@@ -253,8 +253,11 @@ class ProxyCase(Polls, CtlCase):
 
     def items(self):
         """How many items the memcacheds hold together."""
-        return sum(int(self.server_link(1 + i).stats()["curr_items"])
-                   for i in range(self.servers.count(",") + 1))
+        total = 0
+        for server in self.servers.split(","):
+            with Link(server) as link:
+                total += int(link.stats()["curr_items"])
+        return total
 
     def same(self, got, wanted, about=""):
         """As assertEqual, without printing megabytes."""

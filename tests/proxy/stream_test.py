@@ -78,6 +78,84 @@ class ChangedTest(StreamCase):
         self.assertEqual(link.line(), b"END")
 
 
+class EarlyCase(ProxyCase):
+    """Blocks leave while their value comes: 20 of data, four to a stripe, and
+    a block of parity for each."""
+
+    options = ("--threads", "1")
+    block = 50_000
+    length = 20 * block
+    old, new = (random_bytes(20 * 50_000, seed=s) for s in (8, 9))
+
+    def setUp(self):
+        super().setUp()
+        self.link().ask(b"delete early")
+        self.assertEqual(self.link().set("early", self.old), b"STORED")
+        self.before = self.items()
+
+    def begun_set(self, sent, staged):
+        """A link that has sent so much of the new value."""
+        link = self.link()
+        link.send(b"set early 0 0 %d\r\n" % self.length + self.new[:sent])
+        self.until(lambda: self.items() == self.before + staged,
+                   "blocks leave")
+        self.same(self.link().get("early"), self.old)
+        return link
+
+
+class EarlyBlocksTest(EarlyCase):
+
+    def the_others_go(self):
+        self.until(lambda: self.items() == self.before, "the others go")
+
+    def test_blocks_leave_before_the_value_is_there(self):
+        for sent, staged in ((1 * self.block, 1), (4 * self.block, 4 + 1),
+                             (11 * self.block - 1, 10 + 2),
+                             (self.length - 1, 19 + 4)):
+            with self.subTest(sent=sent):
+                link = self.begun_set(sent, staged)
+                link.send(self.new[sent:] + b"\r\n")
+                self.assertEqual(link.line(), b"STORED")
+                self.same(self.link().get("early"), self.new)
+                self.assertEqual(self.link().set("early", self.old), b"STORED")
+                self.the_others_go()
+
+    def test_nothing_is_left_of_a_value_that_ends_wrongly(self):
+        link = self.begun_set(10 * self.block, 10 + 2)
+        link.send(self.new[10 * self.block:] + b"xx\r\n")
+        self.assertEqual(link.line(), b"CLIENT_ERROR bad data chunk")
+        self.the_others_go()
+        self.same(self.link().get("early"), self.old)
+
+    def test_nothing_is_left_of_a_client_that_leaves(self):
+        link = self.begun_set(10 * self.block, 10 + 2)
+        link.socket.close()
+        self.the_others_go()
+        self.same(self.link().get("early"), self.old)
+
+
+class EarlyKilledTest(EarlyCase):
+
+    def test_blocks_that_died_while_the_value_came_are_not_counted_on(self):
+        # Nothing of the object goes to these two any more: neither a copy of
+        # the manifest, nor the last block and its parity.
+        members = self.servers.split(",")
+        told = self.ctl("stat", "early").decode().splitlines()
+        homes = next(line for line in told if line.startswith("manifests"))
+        blocks = [line.split() for line in told if line.endswith(" yes")]
+        last = {words[5] for words in blocks if words[1] in ("19", "24")}
+        done = [name for name in members
+                if name not in homes and name not in last]
+        self.assertEqual(len(done), 2)
+        link = self.begun_set(self.length - 1, 19 + 4)
+        for name in done:
+            self.tool("kill", str(1 + members.index(name)))
+        # Who needs them finds out.
+        self.assertIn(b"SERVER_ERROR", self.link().set("other", self.new))
+        link.send(self.new[-1:] + b"\r\n")
+        self.assertRegex(link.line(), rb"SERVER_ERROR .* no server to go to")
+
+
 class OneKilledTest(StreamCase):
 
     def test_one_dead_server_is_not_seen(self):

@@ -79,6 +79,7 @@ GroupRun::GroupRun(Session& session, const ObjectMap& map, int group,
       map_(map),
       group_(group),
       block_bytes_(map.BlockBytes(group)),
+      coming_(session.runtime()),
       reads_(session.runtime()),
       writes_(session.runtime()) {
   const auto ids = static_cast<std::size_t>(map.geometry().block_id_count());
@@ -124,6 +125,14 @@ void GroupRun::Place(BlockId block, std::byte* at) { buffers_[block] = at; }
 
 void GroupRun::Give(BlockId block, const std::byte* content) {
   given_[block] = content;
+  if (awaits_given_ && coming_.count() > 0) OnGiven(block);
+}
+
+void GroupRun::AwaitGiven() { awaits_given_ = true; }
+
+void GroupRun::Abandon() {
+  abandoned_ = true;
+  while (coming_.count() > 0) coming_.CountDown();
 }
 
 const std::byte* GroupRun::Have(BlockId block) const {
@@ -214,13 +223,7 @@ void GroupRun::OnFetched(const Transfer& fetch) {
     (map_.geometry().IsData(block) ? traffic_.data_reads
                                    : traffic_.parity_reads)++;
     traffic_.bytes_read += block_bytes_;
-    for (const std::uint32_t index : readers_[block]) {
-      StepState& state = steps_[index];
-      if (--state.waiting == 0 && !state.needs_given && !state.skip) {
-        state.ran = true;
-        RunStep(*plan_, plan_->steps[index]);
-      }
-    }
+    OnInput(block);
     return;
   }
   lost_reads_ = true;
@@ -273,6 +276,17 @@ const std::byte* GroupRun::InputOf(const plan::Plan& plan,
   return given_[plan.given[input - plan.reads.size()]];
 }
 
+// One more input of steps is there.
+void GroupRun::OnInput(BlockId block) {
+  for (const std::uint32_t index : readers_[block]) {
+    StepState& state = steps_[index];
+    if (--state.waiting == 0 && !state.needs_given && !state.skip) {
+      state.ran = true;
+      RunStep(*plan_, plan_->steps[index]);
+    }
+  }
+}
+
 void GroupRun::PrepareSteps(const plan::Plan& plan) {
   for (auto& readers : readers_) readers.clear();
   steps_.assign(plan.steps.size(), {});
@@ -281,7 +295,10 @@ void GroupRun::PrepareSteps(const plan::Plan& plan) {
     StepState& state = steps_[i];
     for (const std::uint32_t input : step.inputs) {
       if (input >= plan.reads.size()) {
-        state.needs_given = true;
+        state.needs_given = !awaits_given_;
+        if (!awaits_given_) continue;
+        ++state.waiting;
+        readers_[plan.given[input - plan.reads.size()]].push_back(i);
       } else if (!have_[plan.reads[input]]) {
         ++state.waiting;
         readers_[plan.reads[input]].push_back(i);
@@ -329,9 +346,13 @@ void GroupRun::RunStep(const plan::Plan& plan, const plan::Step& step) {
   }
 }
 
+void GroupRun::StageGiven(BlockId block) {
+  StartStage(block, given_[block], staging_->generation, staging_->exptime);
+}
+
 // Node by node, so that the first servers work while the checksums of the next
 // ones' blocks are computed.
-Task<void> GroupRun::StageGiven(const plan::Plan& plan) {
+Task<void> GroupRun::StageAllGiven(const plan::Plan& plan) {
   std::vector<std::pair<int, BlockId>> blocks;
   for (const BlockId block : plan.writes) {
     if (!map_.geometry().IsData(block) || staged_.contains(block) ||
@@ -343,12 +364,32 @@ Task<void> GroupRun::StageGiven(const plan::Plan& plan) {
   std::sort(blocks.begin(), blocks.end());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto [node, block] = blocks[i];
-    StartStage(block, given_[block], staging_->generation, staging_->exptime);
+    StageGiven(block);
     if (i + 1 == blocks.size() || blocks[i + 1].first != node) {
       net::Turn turn(session_.runtime());
       co_await turn;
     }
   }
+}
+
+void GroupRun::OnGiven(BlockId block) {
+  if (refusal_.ok()) {
+    const std::vector<BlockId>& out = plan_->unwritten;
+    if (std::find(out.begin(), out.end(), block) == out.end()) {
+      StageGiven(block);
+    }
+    OnInput(block);
+  }
+  coming_.CountDown();
+}
+
+// Until all are given, or no more will be.
+Task<void> GroupRun::StageAsGiven(const plan::Plan& plan) {
+  coming_.Add(static_cast<int>(plan.given.size()));
+  for (const BlockId block : plan.given) {
+    if (given_[block] != nullptr) OnGiven(block);
+  }
+  co_await coming_;
 }
 
 // False when reads were lost and another plan is needed.
@@ -368,7 +409,12 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
   co_await reads_;
   if (lost_reads_) co_return false;
   if (supply) supply();
-  if (staging_ != nullptr) co_await StageGiven(plan);
+  if (awaits_given_) {
+    co_await StageAsGiven(plan);
+    if (abandoned_ || !refusal_.ok()) co_return true;
+  } else if (staging_ != nullptr) {
+    co_await StageAllGiven(plan);
+  }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     StepState& state = steps_[i];
     if (state.skip || std::exchange(state.ran, true)) continue;

@@ -66,6 +66,12 @@ class GroupRun {
   // New content of a data block: an input of the plan's steps, and staged
   // where the plan writes it. Padded to block_bytes().
   void Give(layout::BlockId block, const std::byte* content);
+  // Data blocks that are not given yet come while Run waits for them, and leave
+  // as they come, parity as soon as its stripe is there. Before Run, of a plan
+  // without reads.
+  void AwaitGiven();
+  // The rest will not come: Run ends with what it has staged.
+  void Abandon();
   // Stored content that is in hand; null where it is not.
   [[nodiscard]] const std::byte* Have(layout::BlockId block) const;
 
@@ -123,7 +129,11 @@ class GroupRun {
   void PrepareSteps(const plan::Plan& plan);
   void RunStep(const plan::Plan& plan, const plan::Step& step);
   const std::byte* InputOf(const plan::Plan& plan, std::uint32_t input) const;
-  net::Task<void> StageGiven(const plan::Plan& plan);
+  void OnInput(layout::BlockId block);
+  void StageGiven(layout::BlockId block);
+  net::Task<void> StageAllGiven(const plan::Plan& plan);
+  void OnGiven(layout::BlockId block);
+  net::Task<void> StageAsGiven(const plan::Plan& plan);
   net::Task<bool> RunOnce(const plan::Plan& plan,
                           const std::function<void()>& supply);
   Status Shortage(const Planner& planner) const;
@@ -160,6 +170,9 @@ class GroupRun {
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
   bool lost_reads_ = false;
   Status refusal_;
+  bool awaits_given_ = false;
+  bool abandoned_ = false;
+  net::Latch coming_;  // blocks to be given
   net::Latch reads_;   // fetches under way
   net::Latch writes_;  // stages under way
   std::deque<Transfer> transfers_;

@@ -40,29 +40,34 @@ struct GroupWrite {
   int group = 0;
   std::shared_ptr<const ObjectMap> map;
   std::unique_ptr<GroupRun> run;
+  std::span<const std::byte> bytes;
+  std::size_t given = 0;        // blocks
   std::vector<std::byte> tail;  // the padded end of the value
   Status status;
   bool done = false;
 };
 
-// Blocks that lie whole in `bytes` are taken from there; the rest are padded
-// with zeros.
-void GiveBlocks(GroupWrite& write, std::span<const std::byte> bytes) {
+// Gives the blocks whose content is among the first `filled` bytes. Those that
+// lie whole in the value are taken from there; the rest are padded with zeros.
+void GiveBlocks(GroupWrite& write, std::size_t filled) {
+  const std::span<const std::byte> bytes = write.bytes;
   const std::size_t block = write.run->block_bytes();
   const auto blocks =
       static_cast<std::size_t>(write.map->geometry().data_blocks());
-  const std::size_t whole = bytes.size() / block;
-  write.tail.resize(blocks > whole ? 2 * block : 0);
-  if (!write.tail.empty() && whole * block < bytes.size()) {
-    std::memcpy(write.tail.data(), bytes.data() + whole * block,
-                bytes.size() - whole * block);
+  const auto give = [&](const std::byte* content) {
+    write.run->Give(static_cast<BlockId>(write.given++), content);
+  };
+  while (write.given < blocks && (write.given + 1) * block <= filled) {
+    give(bytes.data() + write.given * block);
   }
-  for (std::size_t j = 0; j < blocks; ++j) {
-    const std::byte* content = j < whole    ? bytes.data() + j * block
-                               : j == whole ? write.tail.data()
-                                            : write.tail.data() + block;
-    write.run->Give(static_cast<BlockId>(j), content);
+  if (filled < bytes.size() || write.given == blocks) return;
+  const std::size_t whole = write.given * block;
+  write.tail.resize(2 * block);
+  if (whole < bytes.size()) {
+    std::memcpy(write.tail.data(), bytes.data() + whole, bytes.size() - whole);
   }
+  give(write.tail.data());
+  while (write.given < blocks) give(write.tail.data() + block);
 }
 
 Task<void> RunWrite(GroupWrite& write, const Staging& staging) {
@@ -77,6 +82,29 @@ Task<void> RunWrite(GroupWrite& write, const Staging& staging) {
   write.status = co_await write.run->Run(planner, &staging);
 }
 
+// The content's next part, and how much of it is there.
+struct NextPart {
+  std::span<const std::byte> bytes;
+  std::size_t filled = 0;
+};
+
+// Whole where nobody knows how long it is: that decides what its blocks are.
+Task<Result<NextPart>> TakePart(Content& content, std::size_t most) {
+  const std::optional<std::uint64_t> left = content.Left();
+  if (!left) {
+    const Result<std::span<const std::byte>> bytes =
+        co_await content.Next(most);
+    if (!bytes) co_return Fail(bytes.error());
+    co_return NextPart{*bytes, bytes->size()};
+  }
+  if (*left == 0) co_return NextPart();
+  const Result<std::span<const std::byte>> bytes = content.Open(most);
+  if (!bytes) co_return Fail(bytes.error());
+  const Result<std::size_t> filled = co_await content.Fill();
+  if (!filled) co_return Fail(filled.error());
+  co_return NextPart{*bytes, *filled};
+}
+
 // The groups under way. Each lets go of its content as soon as it and those
 // before it are staged: whoever reads the next one may wait for that memory.
 class GroupWrites {
@@ -89,8 +117,9 @@ class GroupWrites {
         manifest_(manifest),
         steps_(steps) {}
 
-  // `bytes` are the content's next; the manifest has the group already.
-  void Start(int group, std::span<const std::byte> bytes) {
+  // `bytes` are of the content's newest part, the first `filled` are there;
+  // the manifest has the group already.
+  void Start(int group, std::span<const std::byte> bytes, std::size_t filled) {
     GroupWrite& write = writes_.emplace_back();
     write.group = group;
     // The map of this group alone looks at the manifest as it is now.
@@ -98,11 +127,26 @@ class GroupWrites {
         std::make_shared<const Manifest>(manifest_));
     write.run = std::make_unique<GroupRun>(session_, *write.map, group,
                                            /*writing=*/true, steps_);
-    {
-      const InStep split(steps_, Step::kSplit);
-      GiveBlocks(write, bytes);
-    }
+    write.bytes = bytes;
+    if (filled < bytes.size()) write.run->AwaitGiven();
+    Fill(write, filled);
     net::Spawn(Run(write));
+  }
+  // Gives the group started last what is to come of it.
+  Task<Status> FillLast(std::size_t filled) {
+    GroupWrite& write = writes_.back();
+    while (filled < write.bytes.size()) {
+      const Result<std::size_t> now = co_await content_.Fill();
+      if (!now || *now == filled) {
+        write.run->Abandon();
+        co_return now ? Status(StatusCode::kInvalidArgument,
+                               "the value is shorter than it was said to be")
+                      : now.error();
+      }
+      filled = *now;
+      Fill(write, filled);
+    }
+    co_return Status();
   }
   // Until fewer are under way.
   Task<void> AwaitFewer(std::size_t count) {
@@ -114,8 +158,32 @@ class GroupWrites {
   }
   // Of those that have ended.
   WriteOutcome& outcome() { return outcome_; }
+  // Who gave the value may have taken long over it: blocks of members that died
+  // meanwhile count as never stored.
+  void ForgetLost(int first_group) {
+    std::set<int> lost;
+    for (const std::uint16_t member : manifest_.nodes) {
+      if (!session_.Writable(member)) lost.insert(member);
+    }
+    if (lost.empty()) return;
+    const ObjectMap map(std::make_shared<const Manifest>(manifest_));
+    for (int group = first_group; group < map.groups(); ++group) {
+      for (const BlockId block : map.geometry().StoredBlocks(map.width())) {
+        if (!lost.contains(map.MemberOf(group, block))) continue;
+        ForgetBlock(map.geometry(), group, block);
+      }
+    }
+    outcome_.failed_members.merge(lost);
+  }
 
  private:
+  void ForgetBlock(const layout::Geometry& geometry, int group, BlockId block) {
+    SetGeneration(geometry, group, block, ChangeId{}, manifest_);
+  }
+  void Fill(GroupWrite& write, std::size_t filled) {
+    const InStep split(steps_, Step::kSplit);
+    GiveBlocks(write, filled);
+  }
   Task<void> Run(GroupWrite& write) {
     co_await RunWrite(write, staging_);
     write.done = true;
@@ -129,8 +197,7 @@ class GroupWrites {
     outcome_.failed_members.insert(write.run->failed_members().begin(),
                                    write.run->failed_members().end());
     for (const BlockId block : write.run->unstaged()) {
-      SetGeneration(write.map->geometry(), write.group, block, ChangeId{},
-                    manifest_);
+      ForgetBlock(write.map->geometry(), write.group, block);
     }
     writes_.pop_front();
     content_.Release();
@@ -237,11 +304,11 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
   std::uint64_t length =
       static_cast<std::uint64_t>(first_group) * manifest.group_bytes;
   for (int group = first_group; outcome.status.ok(); ++group) {
-    Result<std::span<const std::byte>> bytes =
-        co_await content.Next(manifest.group_bytes);
-    if (!bytes) outcome.status = bytes.error();
-    if (!bytes || bytes->empty()) break;
-    length += bytes->size();
+    const Result<NextPart> part =
+        co_await TakePart(content, manifest.group_bytes);
+    if (!part) outcome.status = part.error();
+    if (!part || part->bytes.empty()) break;
+    length += part->bytes.size();
     if (length > kMaxValueBytes) {
       outcome.status =
           Status(StatusCode::kTooLarge,
@@ -253,12 +320,15 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
     manifest.length = length;
     manifest.data.Resize(groups * data, manifest.id);
     manifest.parity.Resize(groups * parity, manifest.id);
-    writes.Start(group, *bytes);
-    if (bytes->size() < manifest.group_bytes) break;
+    writes.Start(group, part->bytes, part->filled);
+    Status filled = co_await writes.FillLast(part->filled);
+    if (!filled.ok()) outcome.status = std::move(filled);
+    if (part->bytes.size() < manifest.group_bytes) break;
     co_await writes.AwaitFewer(kGroupsAtOnce);
   }
   co_await writes.AwaitFewer(1);
   if (outcome.status.ok()) {
+    writes.ForgetLost(first_group);
     const auto final_manifest = std::make_shared<const Manifest>(manifest);
     const ObjectMap map(final_manifest);
     for (int group = first_group; outcome.status.ok() && group < map.groups();

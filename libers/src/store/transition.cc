@@ -143,34 +143,23 @@ class ObjectContent final : public Content {
   ObjectContent(Session& session, const ObjectMap& map, StepTimer* steps)
       : session_(session), steps_(steps), map_(map) {}
 
-  Task<Result<std::span<const std::byte>>> Next(std::size_t most) override {
-    const std::uint64_t length =
-        std::min<std::uint64_t>(most, map_.manifest().length - offset_);
-    Value buffer;
-    if (!spare_.empty()) {
-      buffer = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    if (!buffer.Resize(length)) {
-      co_return Fail(StatusCode::kNoMemory, "no memory for a group's buffer");
-    }
-    const ReadOutcome read = co_await ReadRange(session_, map_, offset_, length,
-                                                buffer.data(), steps_);
+  Result<std::span<const std::byte>> Open(std::size_t most) override {
+    return parts_.Open(std::min(most, *Left()));
+  }
+  Task<Result<std::size_t>> Fill() override {
+    Value& part = parts_.newest();
+    const ReadOutcome read = co_await ReadRange(
+        session_, map_, offset_, part.size(), part.data(), steps_);
     traffic_ += read.traffic;
     degraded_ |= read.degraded;
     if (!read.status.ok()) co_return Fail(read.status);
-    offset_ += length;
-    const std::span<const std::byte> bytes = buffer.bytes();
-    in_use_.push_back(std::move(buffer));
-    co_return bytes;
+    offset_ += part.size();
+    co_return part.size();
   }
   std::optional<std::uint64_t> Left() const override {
     return map_.manifest().length - offset_;
   }
-  void Release() override {
-    spare_.push_back(std::move(in_use_.front()));
-    in_use_.erase(in_use_.begin());
-  }
+  void Release() override { parts_.Release(); }
   const BlockTraffic& traffic() const { return traffic_; }
   bool degraded() const { return degraded_; }
 
@@ -180,8 +169,7 @@ class ObjectContent final : public Content {
   const ObjectMap& map_;
   std::uint64_t offset_ = 0;
   bool degraded_ = false;
-  std::vector<Value> in_use_;
-  std::vector<Value> spare_;
+  PartBuffers parts_;
   BlockTraffic traffic_;
 };
 

@@ -80,6 +80,49 @@ TEST_CASE("a source that gives little at a time still fills whole groups") {
   }
 }
 
+TEST_CASE("a part's memory is known before its bytes are there") {
+  const Source source = Pieces("abcdefgh", 2);
+  SourceContent content(source, Prefix("xyz"));
+  test::FakeRuntime runtime;
+  const auto part = content.Open(8);
+  REQUIRE(part.has_value());
+  REQUIRE(part->size() == 8);
+  std::string seen;
+  for (const std::size_t there : {3, 5, 7, 8}) {
+    CHECK(net::SyncWait(runtime, content.Fill()) == there);
+    CHECK(Text(part->first(there)).starts_with(seen));
+    seen = Text(part->first(there));
+  }
+  CHECK(seen == "xyzabcde");
+  // Full: nothing is asked of the source.
+  CHECK(net::SyncWait(runtime, content.Fill()) == 8);
+  content.Release();
+  const auto last = content.Open(8);
+  REQUIRE(last.has_value());
+  for (const std::size_t there : {2, 3, 3, 3}) {
+    CHECK(net::SyncWait(runtime, content.Fill()) == there);
+  }
+  CHECK(Text(last->first(3)) == "fgh");
+}
+
+TEST_CASE("a part that cannot be filled is there until it is released") {
+  int calls = 0;
+  const Source source =
+      [&calls](std::span<std::byte> into) -> Result<std::size_t> {
+    if (++calls == 2) return Fail(StatusCode::kUnavailable, "disk gone");
+    into[0] = std::byte('a');
+    return std::size_t{1};
+  };
+  SourceContent content(source);
+  test::FakeRuntime runtime;
+  const auto part = content.Open(4);
+  REQUIRE(part.has_value());
+  CHECK(net::SyncWait(runtime, content.Fill()) == 1);
+  CHECK_FALSE(net::SyncWait(runtime, content.Fill()).has_value());
+  CHECK(Text(part->first(1)) == "a");
+  content.Release();
+}
+
 TEST_CASE("any mix of looks and takes gives the prefix and the source") {
   const std::string all = "0123456789abcdefghijklmnopqrstuvwxyz";
   for (unsigned seed = 0; seed < 500; ++seed) {
