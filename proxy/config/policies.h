@@ -13,6 +13,8 @@ struct PolicyPace {
   std::string prefix;                  // of the keys; any bytes
   int parallel = 4;                    // objects at a time
   std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
+
+  bool operator==(const PolicyPace&) const = default;
 };
 
 // Makes an elastic object wide that was neither read nor changed for so long.
@@ -20,12 +22,16 @@ struct WidenPolicy : PolicyPace {
   std::int64_t idle_seconds = 0;  // 0: off
   std::int64_t every_seconds = 600;
   std::uint64_t min_bytes = 0;
+
+  bool operator==(const WidenPolicy&) const = default;
 };
 
 // Makes a wide object narrow that was read `hits` times within so long.
 struct NarrowPolicy : PolicyPace {
   std::uint32_t hits = 0;  // 0: off
   std::int64_t within_seconds = 0;
+
+  bool operator==(const NarrowPolicy&) const = default;
 };
 
 // A plain value.

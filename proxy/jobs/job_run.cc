@@ -84,6 +84,7 @@ Status JobRun::Resume() {
   if (job_.state == JobState::kPaused) {
     SetState(listed_ ? JobState::kRunning : JobState::kListing);
     Begin();
+    FillLanes();
   }
   return {};
 }
@@ -287,11 +288,20 @@ Task<void> JobRun::Run() {
 
 Task<void> JobRun::WorkOff() {
   net::Latch latch(runtime_);
-  for (int i = 0; i < job_.spec.parallel; ++i) {
-    latch.Add();
-    net::Spawn(Lane(latch));
-  }
+  lanes_ = &latch;
+  FillLanes();
   co_await latch;
+  lanes_ = nullptr;
+}
+
+// Where the job works objects off: also those lanes that ended in a pause,
+// while another one had something to finish.
+void JobRun::FillLanes() {
+  if (lanes_ == nullptr) return;
+  for (int i = lanes_->count(); i < job_.spec.parallel; ++i) {
+    lanes_->Add();
+    net::Spawn(Lane(*lanes_));
+  }
 }
 
 Task<void> JobRun::Lane(net::Latch& latch) {

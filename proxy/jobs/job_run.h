@@ -78,6 +78,7 @@ class JobRun {
                   Status& status);
   [[nodiscard]] bool ChangedBefore(const store::Manifest& manifest) const;
   net::Task<void> WorkOff();
+  void FillLanes();
   net::Task<void> Lane(net::Latch& latch);
   net::Task<bool> Admit(std::uint64_t estimate);
   net::Task<void> Change(const Queued& object, std::uint64_t estimate);
@@ -101,6 +102,7 @@ class JobRun {
   std::multiset<std::string> under_way_;
   RateLimiter limiter_;
   store::ListingStop* listing_ = nullptr;  // while it lists
+  net::Latch* lanes_ = nullptr;            // while objects are worked off
   bool at_work_ = false;
   net::TimePoint lap_;          // when times were brought up to date
   double running_seconds_ = 0;  // of these objects

@@ -60,11 +60,25 @@ PolicyCounts PolicyRunner::counts() const {
   return counts_;
 }
 
+// What stays as it is goes on: where settings are read again more often than a
+// look takes, it would never come to its end.
 void PolicyRunner::Set(const Policies& policies) {
+  const bool widen_stays =
+      policies.widen == policies_.widen &&
+      policies.leave_alone_seconds == policies_.leave_alone_seconds;
+  const bool narrow_stays = policies.narrow == policies_.narrow;
   policies_ = policies;
+  if (!widen_stays) SetWiden();
+  if (!narrow_stays) SetNarrow();
+}
+
+void PolicyRunner::SetWiden() {
   EndLook();
   timer_->Stop();
   if (policies_.widen.idle_seconds > 0) timer_->Start(net::Duration(0));
+}
+
+void PolicyRunner::SetNarrow() {
   window_.reset();
   for (const std::string& key : hot_) hot_keys_.erase(key);
   hot_.clear();

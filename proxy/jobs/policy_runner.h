@@ -54,7 +54,7 @@ class PolicyRunner {
   // this.
   explicit PolicyRunner(JobHost& jobs);
 
-  // From now on.
+  // From now on. What is as before is not disturbed.
   void Set(const Policies& policies);
   void TakeHits(const HitBatch& hits);
   // The host is stopping.
@@ -64,6 +64,8 @@ class PolicyRunner {
   [[nodiscard]] PolicyCounts counts() const;
 
  private:
+  void SetWiden();
+  void SetNarrow();
   void Look();
   void EndLook();
   void CountLook(const Job& job);

@@ -1,0 +1,138 @@
+// Jobs and policies of ersproxy in the simulated world.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/changing_keys.h"
+#include "jobs/job_run.h"
+#include "jobs/policy_runner.h"
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+using proxy::ChangingKeys;
+using proxy::JobHost;
+using proxy::JobRun;
+using proxy::JobState;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+constexpr int kServers = 6;
+constexpr int kObjects = 60;
+constexpr std::size_t kBytes = 2000;
+constexpr int kParallel = 4;
+
+std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
+  ClusterOptions options;
+  for (int i = 0; i < kServers; ++i) {
+    const std::string name = fmt::format("10.0.0.{}:11211", i);
+    world.AddServer(name);
+    if (i > 0) options.servers += ',';
+    options.servers += name;
+  }
+  return store::OpenClusterState(options).value();
+}
+
+struct Fixture {
+  Fixture() {
+    const std::string value(kBytes, 'v');
+    for (int i = 0; i < kObjects; ++i) {
+      const std::string key = fmt::format("k{}", i);
+      REQUIRE(net::SyncWait(process,
+                            store.Put(key, std::as_bytes(std::span(value)), {}))
+                  .has_value());
+    }
+  }
+  std::size_t UnderWay() { return changing.WithPrefix("").size(); }
+  bool Until(const std::function<bool()>& condition) {
+    return world.RunUntil(condition, seconds(60));
+  }
+
+  World world{1};
+  SimRuntime& process = world.AddProcess("daemon");
+  store::Session session{process, OpenCluster(world), 16};
+  store::Store store{
+      session, {.scheme = {SchemeKind::kErs2, 4, 1, 5}, .inline_below = 0}};
+  ChangingKeys changing;
+  bool listing = false;
+  JobHost host{
+      session,
+      store,
+      changing,
+      listing,
+      /*stopping=*/false,
+      [](const proxy::Job&, bool) {},
+      [](const proxy::Job&, const std::function<void()>& then) { then(); },
+      [](const TransitionInfo&) {}};
+};
+
+TEST_CASE("a job that is resumed has all its lanes again") {
+  Fixture f;
+  proxy::JournalEntry entry;
+  entry.job.spec.target.width = Width::kWide;
+  entry.job.spec.parallel = kParallel;
+  JobRun run(f.host, std::move(entry));
+  run.Begin();
+  REQUIRE(f.Until([&] { return f.UnderWay() == kParallel; }));
+  REQUIRE(run.Pause().ok());
+  REQUIRE(f.Until([&] { return f.UnderWay() == 1; }));
+  REQUIRE(run.Resume().ok());
+  std::size_t most = 0;
+  REQUIRE(f.Until([&] {
+    most = std::max(most, f.UnderWay());
+    return !run.at_work();
+  }));
+  CHECK(run.job().state == JobState::kDone);
+  CHECK(run.job().counts.changed == kObjects);
+  CHECK(most == kParallel);
+}
+
+// A listing alone takes longer than they are left alone.
+TEST_CASE("policies that are set again as they are go on") {
+  Fixture f;
+  proxy::PolicyRunner runner(f.host);
+  proxy::Policies policies;
+  policies.widen.idle_seconds = 1;
+  policies.widen.every_seconds = 600;
+  policies.widen.parallel = 1;
+  policies.leave_alone_seconds = 0;
+  f.world.RunUntil([] { return false; }, seconds(5));
+  runner.Set(policies);
+  for (std::uint32_t i = 1; i < 2000 && runner.counts().last_look == 0; ++i) {
+    f.world.RunUntil([] { return false; }, microseconds(500));
+    policies.narrow = {{.prefix = "other"}, i, 60};
+    runner.Set(policies);
+  }
+  CHECK(runner.counts().last_look > 0);
+  const auto changed = [&] { return runner.counts().objects[0][0]; };
+  CHECK(changed() == kObjects);
+  // Other ones hold at once, in the middle of the time to the next look.
+  const std::string value(kBytes, 'v');
+  REQUIRE(net::SyncWait(f.process,
+                        f.store.Put("new", std::as_bytes(std::span(value)), {}))
+              .has_value());
+  policies.widen.parallel = 2;
+  f.world.RunUntil([] { return false; }, seconds(5));
+  CHECK(changed() == kObjects);
+  runner.Set(policies);
+  CHECK(f.Until([&] { return changed() == kObjects + 1; }));
+  runner.Stop();
+  REQUIRE(f.Until([&] { return !runner.at_work(); }));
+}
+
+}  // namespace
+}  // namespace ers::sim
