@@ -2,14 +2,13 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/listener.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,28 +17,80 @@
 namespace ers::proxy {
 namespace {
 
-// For a whole request, from the connection or the reply before it on; and for a
-// client that takes no byte of a reply.
-constexpr timeval kPatience = {10, 0};
-// For a client to see that it is over.
-constexpr timeval kFarewell = {2, 0};
+// Of a client that sends or takes nothing.
+constexpr int kTimeoutS = 10;
+constexpr ev_ssize_t kMaxHead = 8 << 10;
+// What is a little too long is refused here, in JSON; more than this by
+// libevent, in its own words.
+constexpr ev_ssize_t kMaxBodyRead = 2 * kMaxHttpBody;
 // Until it is tried again whether there is a file descriptor.
 constexpr timeval kPause = {0, 100'000};
-constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
+
+constexpr std::pair<evhttp_cmd_type, const char*> kMethods[] = {
+    {EVHTTP_REQ_GET, "GET"},         {EVHTTP_REQ_HEAD, "HEAD"},
+    {EVHTTP_REQ_POST, "POST"},       {EVHTTP_REQ_DELETE, "DELETE"},
+    {EVHTTP_REQ_PUT, "PUT"},         {EVHTTP_REQ_PATCH, "PATCH"},
+    {EVHTTP_REQ_OPTIONS, "OPTIONS"}, {EVHTTP_REQ_TRACE, "TRACE"},
+    {EVHTTP_REQ_CONNECT, "CONNECT"}};
+
+std::string HeaderOf(evhttp_request* request, const char* name) {
+  const char* value =
+      evhttp_find_header(evhttp_request_get_input_headers(request), name);
+  return value == nullptr ? std::string() : value;
+}
+
+HttpRequest Read(evhttp_request* request) {
+  HttpRequest read;
+  for (const auto& [method, name] : kMethods) {
+    if (method == evhttp_request_get_command(request)) read.method = name;
+  }
+  const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
+  const char* path = uri == nullptr ? nullptr : evhttp_uri_get_path(uri);
+  if (path != nullptr) read.path = path;
+  evbuffer* body = evhttp_request_get_input_buffer(request);
+  read.body.resize(evbuffer_get_length(body));
+  evbuffer_copyout(body, read.body.data(), read.body.size());
+  read.content_type = HeaderOf(request, "Content-Type");
+  read.has_origin = !HeaderOf(request, "Origin").empty();
+  return read;
+}
+
+void Send(evhttp_request* request, const HttpReply& reply) {
+  evkeyvalq* headers = evhttp_request_get_output_headers(request);
+  evhttp_add_header(headers, "Content-Type", reply.type.c_str());
+  evhttp_add_header(headers, "Cache-Control", "no-store");
+  if (!reply.allow.empty()) {
+    evhttp_add_header(headers, "Allow", reply.allow.c_str());
+  }
+  const EventOwned<evbuffer, evbuffer_free> body(evbuffer_new());
+  evbuffer_add(body.get(), reply.body.data(), reply.body.size());
+  evhttp_send_reply(request, reply.code, nullptr, body.get());
+}
+
+// No file descriptor is left: the loop would spin.
+void Pause(evconnlistener* listener, void*) {
+  evconnlistener_disable(listener);
+  event_base_once(
+      evconnlistener_get_base(listener), -1, EV_TIMEOUT,
+      [](evutil_socket_t, short, void* paused) {
+        evconnlistener_enable(static_cast<evconnlistener*>(paused));
+      },
+      listener, &kPause);
+}
 
 }  // namespace
 
-// What other threads have for connections that wait on the server's.
+// What other threads have for requests that wait on the server's.
 struct HttpServer::Answers {
-  using List = std::vector<std::pair<std::uint64_t, HttpReply>>;
+  using List = std::vector<std::pair<evhttp_request*, HttpReply>>;
   Socket ready{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex;
   List list;  // guarded by mutex
 
-  void Add(std::uint64_t id, HttpReply reply) {
+  void Add(evhttp_request* request, HttpReply reply) {
     {
       const std::lock_guard lock(mutex);
-      list.emplace_back(id, std::move(reply));
+      list.emplace_back(request, std::move(reply));
     }
     // An eventfd takes one always.
     (void)!eventfd_write(ready.get(), 1);
@@ -52,172 +103,17 @@ struct HttpServer::Answers {
   }
 };
 
-// --- One client --------------------------------------------------------------
-
-class HttpServer::Connection {
- public:
-  Connection(HttpServer& server, std::uint64_t id) : server_(server), id_(id) {}
-
-  // False: no memory; `socket` is closed then, too.
-  bool Open(int socket);
-  void Reply(const HttpReply& reply);
-  [[nodiscard]] bool answering() const { return state_ == State::kAnswering; }
-  // Rises with each request that is waited for.
-  [[nodiscard]] std::uint64_t turn() const { return turn_; }
-
- private:
-  enum class State { kReading, kAnswering, kWriting, kClosing };
-
-  void Await();
-  void OnInput();
-  void OnWritten();
-  void OnEvent(int what);
-  bool TakeHead();
-  void Refuse(const HttpReply& reply);
-
-  HttpServer& server_;
-  const std::uint64_t id_;
-  EventOwned<bufferevent, bufferevent_free> stream_;
-  EventOwned<event, event_free> deadline_;
-  State state_ = State::kReading;
-  bool head_read_ = false;
-  bool half_closed_ = false;  // no more requests, but it reads
-  HttpRequest request_;
-  std::uint64_t turn_ = 0;
-};
-
-bool HttpServer::Connection::Open(int socket) {
-  stream_.reset(
-      bufferevent_socket_new(server_.base_, socket, BEV_OPT_CLOSE_ON_FREE));
-  if (!stream_) {
-    evutil_closesocket(socket);
-    return false;
-  }
-  deadline_.reset(evtimer_new(
-      server_.base_,
-      [](evutil_socket_t, short, void* self) {
-        const auto& ended = *static_cast<Connection*>(self);
-        ended.server_.Close(ended.id_);
-      },
-      this));
-  if (!deadline_) return false;
-  bufferevent_setcb(
-      stream_.get(),
-      [](bufferevent*, void* self) {
-        static_cast<Connection*>(self)->OnInput();
-      },
-      [](bufferevent*, void* self) {
-        static_cast<Connection*>(self)->OnWritten();
-      },
-      [](bufferevent*, short what, void* self) {
-        static_cast<Connection*>(self)->OnEvent(what);
-      },
-      this);
-  // Who sends request upon request waits in the kernel.
-  bufferevent_setwatermark(stream_.get(), EV_READ, 0,
-                           kMaxHttpHead + kMaxHttpBody);
-  bufferevent_set_timeouts(stream_.get(), nullptr, &kPatience);
-  Await();
-  return bufferevent_enable(stream_.get(), EV_READ | EV_WRITE) == 0;
-}
-
-void HttpServer::Connection::Await() {
-  state_ = State::kReading;
-  head_read_ = false;
-  request_ = {};
-  turn_ = server_.next_turn_++;
-  event_add(deadline_.get(), &kPatience);
-}
-
-// False: more is to come, or it was refused.
-bool HttpServer::Connection::TakeHead() {
-  evbuffer* input = bufferevent_get_input(stream_.get());
-  const std::size_t most = std::min(evbuffer_get_length(input), kMaxHttpHead);
-  const auto* bytes = reinterpret_cast<const char*>(
-      evbuffer_pullup(input, static_cast<ev_ssize_t>(most)));
-  const std::string_view begun(bytes, bytes == nullptr ? 0 : most);
-  const std::optional<std::size_t> length = HttpHeadLength(begun);
-  std::optional<HttpReply> refusal = RefuseHttpLine(begun);
-  if (!refusal && !length && most == kMaxHttpHead) {
-    refusal = HttpError(431, "the head of this request is too long");
-  }
-  if (!refusal && !length) return false;
-  if (!refusal) refusal = ParseHttpHead(begun.substr(0, *length), request_);
-  if (refusal) {
-    Refuse(*refusal);
-    return false;
-  }
-  evbuffer_drain(input, *length);
-  if (request_.waits && evbuffer_get_length(input) < request_.content_length) {
-    bufferevent_write(stream_.get(), kGoOn.data(), kGoOn.size());
-  }
-  head_read_ = true;
-  return true;
-}
-
-void HttpServer::Connection::OnInput() {
-  evbuffer* input = bufferevent_get_input(stream_.get());
-  if (state_ == State::kClosing) {
-    evbuffer_drain(input, evbuffer_get_length(input));
-    return;
-  }
-  if (state_ != State::kReading || (!head_read_ && !TakeHead()) ||
-      evbuffer_get_length(input) < request_.content_length) {
-    return;
-  }
-  request_.body.resize(request_.content_length);
-  evbuffer_remove(input, request_.body.data(), request_.body.size());
-  state_ = State::kAnswering;
-  event_del(deadline_.get());
-  server_.Ask(id_, request_);
-}
-
-void HttpServer::Connection::Reply(const HttpReply& reply) {
-  const std::string text =
-      HttpReplyText(reply, request_.keeps_open, request_.method == "HEAD");
-  state_ = State::kWriting;
-  if (bufferevent_write(stream_.get(), text.data(), text.size()) != 0) {
-    server_.Close(id_);
-  }
-}
-
-// What follows cannot be understood.
-void HttpServer::Connection::Refuse(const HttpReply& reply) {
-  request_.keeps_open = false;
-  Reply(reply);
-}
-
-void HttpServer::Connection::OnWritten() {
-  if (state_ != State::kWriting) return;
-  if (request_.keeps_open) {
-    Await();
-    OnInput();  // of what came meanwhile
-    return;
-  }
-  if (half_closed_) return server_.Close(id_);
-  // The client reads the reply, and closes: closed here at once, what it has
-  // sent and nobody reads would take the reply from it.
-  state_ = State::kClosing;
-  shutdown(bufferevent_getfd(stream_.get()), SHUT_WR);
-  event_add(deadline_.get(), &kFarewell);
-  OnInput();
-}
-
-void HttpServer::Connection::OnEvent(int what) {
-  half_closed_ = (what & BEV_EVENT_EOF) != 0 &&
-                 (state_ == State::kAnswering || state_ == State::kWriting);
-  if (!half_closed_) return server_.Close(id_);
-  request_.keeps_open = false;
-}
-
-// --- All of them -------------------------------------------------------------
-
 HttpServer::HttpServer(event_base* base, Handler handler)
     : base_(base),
       handler_(std::move(handler)),
       answers_(std::make_shared<Answers>()) {}
 
-HttpServer::~HttpServer() = default;
+HttpServer::~HttpServer() {
+  http_.reset();
+  for (const Connection& connection : connections_) {
+    bufferevent_decref(connection.stream);
+  }
+}
 
 std::unique_ptr<HttpServer> HttpServer::Open(event_base* base, int socket,
                                              Handler handler) {
@@ -232,73 +128,105 @@ bool HttpServer::Prepare(int socket) {
         static_cast<HttpServer*>(self)->CarryAnswers();
       },
       this));
-  pause_.reset(evtimer_new(
-      base_,
-      [](evutil_socket_t, short, void* self) {
-        evconnlistener_enable(static_cast<HttpServer*>(self)->listener_.get());
-      },
-      this));
-  listener_.reset(evconnlistener_new(
-      base_,
-      [](evconnlistener*, evutil_socket_t client, sockaddr*, int, void* self) {
-        static_cast<HttpServer*>(self)->Add(client);
-      },
-      this, LEV_OPT_CLOSE_ON_EXEC, 0, socket));
-  if (answers_->ready.get() < 0 || !answers_event_ || !pause_ || !listener_ ||
+  http_.reset(evhttp_new(base_));
+  if (answers_->ready.get() < 0 || !answers_event_ || !http_ ||
       event_add(answers_event_.get(), nullptr) != 0) {
     return false;
   }
-  evconnlistener_set_error_cb(listener_.get(), [](evconnlistener*, void* self) {
-    static_cast<HttpServer*>(self)->Pause();
-  });
+  evhttp_set_timeout(http_.get(), kTimeoutS);
+  evhttp_set_max_headers_size(http_.get(), kMaxHead);
+  evhttp_set_max_body_size(http_.get(), kMaxBodyRead);
+  ev_uint16_t methods = 0;
+  for (const auto& [method, name] : kMethods) {
+    methods = static_cast<ev_uint16_t>(methods | method);
+  }
+  evhttp_set_allowed_methods(http_.get(), methods);
+  evhttp_set_bevcb(
+      http_.get(),
+      [](event_base*, void* self) {
+        return static_cast<HttpServer*>(self)->NewStream();
+      },
+      this);
+  evhttp_set_gencb(
+      http_.get(),
+      [](evhttp_request* request, void* self) {
+        static_cast<HttpServer*>(self)->Ask(request);
+      },
+      this);
+  const int own = dup(socket);  // libevent closes its
+  if (own < 0) return false;
+  evhttp_bound_socket* bound =
+      evhttp_accept_socket_with_handle(http_.get(), own);
+  if (bound == nullptr) {
+    close(own);
+    return false;
+  }
+  evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), Pause);
   return true;
 }
 
-// No file descriptor is left: the loop would spin.
-void HttpServer::Pause() {
-  evconnlistener_disable(listener_.get());
-  event_add(pause_.get(), &kPause);
-}
-
-// Whoever waits for longest is the first to go, but nobody whose request is at
-// work.
-void HttpServer::MakeRoom() {
-  auto oldest = connections_.end();
-  for (auto at = connections_.begin(); at != connections_.end(); ++at) {
-    if (at->second->answering()) continue;
-    if (oldest == connections_.end() ||
-        at->second->turn() < oldest->second->turn()) {
-      oldest = at;
-    }
-  }
-  if (oldest != connections_.end()) connections_.erase(oldest);
-}
-
-void HttpServer::Add(int socket) {
+// Of a connection that libevent is about to make; null: it makes one itself.
+bufferevent* HttpServer::NewStream() {
+  ForgetClosed();
   if (connections_.size() >= kMaxHttpConnections) MakeRoom();
-  if (connections_.size() >= kMaxHttpConnections) {
-    evutil_closesocket(socket);
-    return;
-  }
-  const std::uint64_t id = next_id_++;
-  auto connection = std::make_unique<Connection>(*this, id);
-  if (connection->Open(socket)) connections_[id] = std::move(connection);
+  bufferevent* stream = bufferevent_socket_new(base_, -1, 0);
+  if (stream == nullptr) return nullptr;
+  bufferevent_incref(stream);
+  connections_.push_back({stream});
+  return stream;
 }
 
-void HttpServer::Ask(std::uint64_t id, const HttpRequest& request) {
-  handler_(request, [id, answers = answers_](HttpReply reply) {
-    answers->Add(id, std::move(reply));
+// libevent 2.1 does not tell when it has freed a connection. But a stream that
+// is freed calls nobody any more, and one in use always tells of errors.
+void HttpServer::ForgetClosed() {
+  connections_.remove_if([](const Connection& connection) {
+    bufferevent_event_cb on_error = nullptr;
+    bufferevent_getcb(connection.stream, nullptr, nullptr, &on_error, nullptr);
+    if (on_error != nullptr) return false;
+    bufferevent_decref(connection.stream);
+    return true;
   });
 }
 
-void HttpServer::CarryAnswers() {
-  for (const auto& [id, reply] : answers_->Take()) {
-    const auto found = connections_.find(id);
-    if (found != connections_.end()) found->second->Reply(reply);
+// The oldest goes, but none whose request is at work: it finds its client gone.
+void HttpServer::MakeRoom() {
+  const auto oldest =
+      std::find_if(connections_.begin(), connections_.end(),
+                   [](const Connection& one) { return !one.answering; });
+  if (oldest == connections_.end()) return;
+  shutdown(bufferevent_getfd(oldest->stream), SHUT_RDWR);
+  bufferevent_decref(oldest->stream);
+  connections_.erase(oldest);
+}
+
+void HttpServer::SetAnswering(evhttp_request* request, bool answering) {
+  evhttp_connection* connection = evhttp_request_get_connection(request);
+  if (connection == nullptr) return;  // the client left
+  const bufferevent* stream = evhttp_connection_get_bufferevent(connection);
+  for (Connection& one : connections_) {
+    if (one.stream == stream) one.answering = answering;
   }
 }
 
-// At the end of a connection's own calls.
-void HttpServer::Close(std::uint64_t id) { connections_.erase(id); }
+void HttpServer::Ask(evhttp_request* request) {
+  SetAnswering(request, true);
+  const HttpRequest read = Read(request);
+  // Where the client leaves meanwhile, libevent keeps the request until it is
+  // answered.
+  const Answer answer = [request, answers = answers_](HttpReply reply) {
+    answers->Add(request, std::move(reply));
+  };
+  if (read.body.size() > kMaxHttpBody) {
+    return answer(HttpError(413, "the body is over 64 KiB"));
+  }
+  handler_(read, answer);
+}
+
+void HttpServer::CarryAnswers() {
+  for (const auto& [request, reply] : answers_->Take()) {
+    SetAnswering(request, false);
+    Send(request, reply);
+  }
+}
 
 }  // namespace ers::proxy

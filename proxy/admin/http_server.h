@@ -1,27 +1,25 @@
-// HttpServer: the admin port's connections.
-//
-//   reading -> answering -> writing -> reading ... -> closing
-//
-// One request at a time for each. A connection that is not answering may be
-// closed to make room for another one.
+// HttpServer: the admin port's connections, by libevent's HTTP server.
 #ifndef ERS_PROXY_ADMIN_HTTP_SERVER_H_
 #define ERS_PROXY_ADMIN_HTTP_SERVER_H_
 
 #include <event2/event.h>
-#include <event2/listener.h>
+#include <event2/http.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
+#include <list>
 #include <memory>
 
 #include "admin/http.h"
+
+struct bufferevent;
 
 namespace ers::proxy {
 
 // At a time. The oldest make room for new ones.
 inline constexpr std::size_t kMaxHttpConnections = 128;
+// Longer ones are refused.
+inline constexpr std::size_t kMaxHttpBody = 64 << 10;
 
 // For what libevent makes.
 template <typename T, void (*free_it)(T*)>
@@ -38,8 +36,8 @@ class HttpServer {
   using Answer = std::function<void(HttpReply)>;
   using Handler = std::function<void(const HttpRequest&, Answer)>;
 
-  // Serves who comes to the listening `socket`; that and `base` outlive it.
-  // Null: no memory.
+  // Serves who comes to the listening `socket`, which stays the caller's;
+  // `base` outlives it. Null: no memory, or no file descriptor.
   static std::unique_ptr<HttpServer> Open(event_base* base, int socket,
                                           Handler handler);
   // Cuts readers off.
@@ -48,27 +46,27 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
  private:
-  class Connection;
   struct Answers;
+  struct Connection {
+    bufferevent* stream;  // a reference of its own
+    bool answering = false;
+  };
 
   HttpServer(event_base* base, Handler handler);
   bool Prepare(int socket);
-  void Add(int socket);
+  bufferevent* NewStream();
+  void ForgetClosed();
   void MakeRoom();
-  void Pause();
+  void SetAnswering(evhttp_request* request, bool answering);
+  void Ask(evhttp_request* request);
   void CarryAnswers();
-  void Ask(std::uint64_t id, const HttpRequest& request);
-  void Close(std::uint64_t id);
 
   event_base* const base_;
   const Handler handler_;
   const std::shared_ptr<Answers> answers_;
   EventOwned<event, event_free> answers_event_;
-  EventOwned<event, event_free> pause_;
-  EventOwned<evconnlistener, evconnlistener_free> listener_;
-  std::uint64_t next_id_ = 1;
-  std::uint64_t next_turn_ = 1;
-  std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::list<Connection> connections_;  // the oldest first
+  EventOwned<evhttp, evhttp_free> http_;
 };
 
 }  // namespace ers::proxy

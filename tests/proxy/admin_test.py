@@ -51,11 +51,10 @@ class AdminTest(DaemonCase):
                 ("PUT", "/v1/jobs", b"{}", 405),
                 ("PATCH", "/v1/jobs/1", b"{}", 405),
                 ("OPTIONS", "/v1/transition", None, 405),
-                ("FETCH", "/metrics", None, 405),
+                ("TRACE", "/metrics", None, 405),
                 ("POST", "/v1/jobs", b" " * (64 * KIB), 400),
                 ("POST", "/v1/jobs", b" " * (64 * KIB + 1), 413),
-                ("POST", "/v1/jobs", b" " * (8192 * KIB), 413),
-                ("GET", "/" + "x" * 9000, None, 431)]:
+                ("POST", "/v1/jobs", b" " * (128 * KIB), 413)]:
             with self.subTest(method=method, path=path[:20]):
                 link = http.client.HTTPConnection(host, int(port),
                                                   timeout=DEADLINE_S)
@@ -69,44 +68,6 @@ class AdminTest(DaemonCase):
                 self.assertEqual(reply.getheader("Content-Type"),
                                  "application/json")
                 self.assertEqual(list(json.loads(reply.read())), ["error"])
-
-    def test_requests_on_one_connection(self):
-        _, admin = self.serve()
-
-        def head(link):
-            """The status of a reply, without its body."""
-            status, length = link.line(), 0
-            while line := link.line():
-                if line.startswith(b"Content-Length: "):
-                    length = int(line[16:])
-            return status, length
-        ok = b"HTTP/1.1 200 OK"
-        with Link(admin) as link:
-            # One after the other, and three at once.
-            for times in (1, 1, 3):
-                link.send(b"GET /healthz HTTP/1.1\r\n\r\n" * times)
-                for _ in range(times):
-                    self.assertEqual(head(link), (ok, 3))
-                    self.assertEqual(link.read(3), b"ok\n")
-            # In pieces, and with a body that waits to be asked for.
-            for byte in b"POST /v1/jobs HTTP/1.1\r\n":
-                link.send(bytes([byte]))
-            link.send(b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-            self.assertEqual(head(link)[0], b"HTTP/1.1 100 Continue")
-            link.send(b"{}")
-            status, length = head(link)
-            self.assertEqual(status, b"HTTP/1.1 415 Unsupported Media Type")
-            self.assertIn("error", json.loads(link.read(length)))
-            link.send(b"HEAD /status HTTP/1.1\r\nConnection: close\r\n\r\n")
-            self.assertEqual(head(link)[0], ok)
-            self.assertEqual(link.read_all(), b"")
-        with Link(admin) as link:
-            link.send(b"GET /healthz HTTP/1.0\r\n\r\n")
-            link.half_close()
-            self.assertTrue(link.read_all().endswith(b"\r\n\r\nok\n"))
-        with Link(admin) as link:
-            link.send(b"this is no HTTP\r\n")
-            self.assertTrue(link.read_all().startswith(b"HTTP/1.1 400 "))
 
     def test_connections_have_a_limit(self):
         """Idle ones make room: no watcher is kept out, no client either."""
@@ -131,25 +92,18 @@ class AdminTest(DaemonCase):
         self.assertTrue(idle[-1].read_all().endswith(b"\r\n\r\nok\n"))
         self.assertEqual(client.line(b"mg k v\r\n"), b"VA 1")
 
-    def test_who_sends_no_request_is_closed(self):
-        """A byte now and then does not help."""
+    def test_who_has_left_takes_no_room(self):
         _, admin = self.serve()
-        with Link(admin) as link:
-            link.socket.settimeout(0.2)
-            sent = 0
-            try:
-                while sent < 10 * DEADLINE_S:
-                    link.send(b"x")
-                    sent += 1
-                    try:
-                        if not link.socket.recv(1):
-                            break
-                    except TimeoutError:
-                        pass
-            except ConnectionError:
-                pass
-            # 10 s of five bytes a second.
-            self.assertLess(sent, 100)
+        with Link(admin) as stays:
+            stays.send(b"GET /heal")
+            for i in range(300):
+                with Link(admin) as link:
+                    link.send(b"GET /heal" if i % 2 else
+                              b"GET /healthz HTTP/1.1\r\n\r\n")
+                    if i % 2 == 0:
+                        self.assertEqual(link.line(), b"HTTP/1.1 200 OK")
+            stays.send(b"thz HTTP/1.0\r\n\r\n")
+            self.assertTrue(stays.read_all().endswith(b"\r\n\r\nok\n"))
 
     def test_health_says_when_it_is_ending(self):
         daemon, admin = self.serve()
