@@ -1,7 +1,6 @@
 // Jobs on disk.
 #include "jobs/journal.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
@@ -11,29 +10,12 @@
 #include <string>
 
 #include "config/state_dir.h"
+#include "unit/proxy/temporary_folder.h"
 
 namespace ers::proxy {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    std::string name = fs::temp_directory_path() / "ers-journal-XXXXXX";
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string Of(const std::string& name) const {
-    return (path_ / name).string();
-  }
-
- private:
-  fs::path path_;
-};
 
 JournalEntry Entry(std::uint64_t id) {
   JournalEntry entry;
@@ -74,7 +56,7 @@ std::string WhyNot(const std::string& folder) {
 }
 
 TEST_CASE("the journal gives back what was saved last") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string state = folder.Of("state");
   {
     const std::unique_ptr<Journal> journal = Open(state);
@@ -97,7 +79,7 @@ TEST_CASE("the journal gives back what was saved last") {
 }
 
 TEST_CASE("what was asked for is done before the journal ends") {
-  const Folder folder;
+  const TemporaryFolder folder;
   int done = 0;
   {
     const std::unique_ptr<Journal> journal = Open(folder.Of("state"));
@@ -111,7 +93,7 @@ TEST_CASE("what was asked for is done before the journal ends") {
 }
 
 TEST_CASE("no id comes twice, whatever became of its job") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string state = folder.Of("state");
   const auto highest = [&] { return Open(state)->highest_id(); };
   SECTION("forgotten") {
@@ -144,7 +126,7 @@ TEST_CASE("no id comes twice, whatever became of its job") {
 }
 
 TEST_CASE("damaged files are set aside, and foreign ones left alone") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string jobs = folder.Of("state/jobs/");
   fs::create_directories(jobs);
   const auto write = [&](const std::string& name, const std::string& text) {
@@ -170,7 +152,7 @@ TEST_CASE("damaged files are set aside, and foreign ones left alone") {
 }
 
 TEST_CASE("what is no file is left where it is, and the others are taken up") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string state = folder.Of("state");
   {
     CHECK(Save(*Open(state), Entry(1)).ok());
@@ -186,7 +168,7 @@ TEST_CASE("what is no file is left where it is, and the others are taken up") {
 }
 
 TEST_CASE("a folder is locked, and what cannot be one is refused by name") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string state = folder.Of("state");
   {
     const std::unique_ptr<Journal> journal = Open(state);
@@ -203,7 +185,7 @@ TEST_CASE("a folder is locked, and what cannot be one is refused by name") {
 }
 
 TEST_CASE("a journal that cannot be written says where and why") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::unique_ptr<Journal> journal = Open(folder.Of("state"));
   fs::rename(folder.Of("state/jobs"), folder.Of("state/away"));
   const Status status = Save(*journal, Entry(1));
