@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from urllib.parse import unquote_to_bytes
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 TOOL = os.path.join(TOP, "memcached-cluster", "cluster")
@@ -41,6 +42,19 @@ def ask(server, request):
         while part := link.recv(65536):
             reply += part
     return reply
+
+
+def block_keys(server):
+    """Of all blocks that a server holds."""
+    host, port = server.rsplit(":", 1)
+    text = b""
+    with socket.create_connection((host, int(port)), DEADLINE_S) as link:
+        link.sendall(b"lru_crawler metadump all\r\n")
+        while not text.endswith(b"END\r\n"):
+            text += link.recv(65536)
+    keys = [unquote_to_bytes(line.split()[0].removeprefix(b"key="))
+            for line in text.splitlines()]
+    return [key for key in keys if key.startswith(b"ers!b") and b"." in key]
 
 
 class CtlCase(unittest.TestCase):
