@@ -120,9 +120,11 @@ class PoliciesTest(JobsCase):
             self.write(file, policies)
             os.kill(proxy.process.pid, signal.SIGHUP)
         reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}}")
-        # leave_alone_s is back at its default: it is left alone.
+        # leave_alone_s is back at its default: it is left alone, also by a
+        # look that finds it idle.
+        idle = time.time() + 3
         self.until(lambda: api.metrics()[
-            "ersproxy_policy_look_timestamp_seconds"] > 0, "no look has ended")
+            "ersproxy_policy_look_timestamp_seconds"] > idle, "no look ends")
         self.assertFalse(self.is_wide("turn:1"))
         reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}, "
                "leave_alone_s: 1}")
@@ -135,14 +137,31 @@ class PoliciesTest(JobsCase):
                 return not self.is_wide("turn:1")
             self.until(narrow, "it stays wide")
 
-    def test_the_rate_is_kept(self):
-        with self.link() as link:
-            for i in range(20):
-                link.set(f"rate:{i}", random_bytes(100_000, i))
-        _, api, _ = self.configured(
-            "rate", "{widen: {idle_s: 1, every_s: 4, prefix: 'rate:', "
-            "bytes_per_second: 400000, parallel: 1}, leave_alone_s: 1}")
-        moved = 'ersproxy_policy_moved_bytes_total{policy="widen"}'
+    def test_reads_count_for_a_while_only(self):
+        proxy, _, _ = self.configured(
+            "while", "{narrow: {hits: 60, within_s: 1, prefix: 'while:'}, "
+            "leave_alone_s: 0}")
+        with Link(proxy.addresses[0]) as link:
+            for key in ("while:often", "while:seldom"):
+                link.set(key, random_bytes(VALUE, 5))
+                self.make_wide(link, key)
+            for _ in range(4):
+                for _ in range(20):
+                    link.get("while:seldom")
+                begun = time.monotonic()
+                self.until(lambda now=begun: time.monotonic() > now + 1.2,
+                           "its reads are forgotten")
+
+            def often():
+                for _ in range(60):
+                    link.get("while:often")
+                return not self.is_wide("while:often")
+            self.until(often, "it stays wide")
+            self.assertTrue(self.is_wide("while:seldom"))
+
+    def keeps_rate(self, api, policy):
+        """Of 400,000 bytes a second."""
+        moved = f'ersproxy_policy_moved_bytes_total{{policy="{policy}"}}'
         self.until(lambda: api.metrics()[moved] > 0, "nothing moves")
         begun = time.monotonic()
         first = api.metrics()[moved]
@@ -150,6 +169,28 @@ class PoliciesTest(JobsCase):
         took = time.monotonic() - begun
         # One object may be under way, and 0.1 s be saved up.
         self.assertGreater(took, 800_000 / 400_000 - 1)
+
+    def test_the_rate_is_kept(self):
+        with self.link() as link:
+            for i in range(20):
+                link.set(f"rate:{i}", random_bytes(100_000, i))
+        _, api, _ = self.configured(
+            "rate", "{widen: {idle_s: 1, every_s: 4, prefix: 'rate:', "
+            "bytes_per_second: 400000, parallel: 1}, leave_alone_s: 1}")
+        self.keeps_rate(api, "widen")
+
+    def test_the_rate_is_kept_of_hot_objects_too(self):
+        proxy, api, _ = self.configured(
+            "hot-rate", "{narrow: {hits: 1, within_s: 60, prefix: 'rated:', "
+            "bytes_per_second: 400000, parallel: 1}, leave_alone_s: 0}")
+        with Link(proxy.addresses[0]) as link:
+            keys = [f"rated:{i}" for i in range(20)]
+            for i, key in enumerate(keys):
+                link.set(key, random_bytes(100_000, i))
+                self.make_wide(link, key)
+            for key in keys:
+                link.get(key)
+        self.keeps_rate(api, "narrow")
 
 
 if __name__ == "__main__":
