@@ -49,9 +49,9 @@ TRACED = [
 
 class TraceCase(MetricsCase):
 
-    def traced(self, client, request):
-        """The first line of the answer, and the steps in microseconds."""
-        client.socket.sendall(b"ers trace " + request)
+    def traced(self, client, request, behind=b""):
+        """The first line of all answers, and the steps in microseconds."""
+        client.socket.sendall(behind + b"ers trace " + request)
         first, steps = None, []
         while (line := client.file.readline()) != b"TRACED\r\n":
             self.assertTrue(line, "the connection ended")
@@ -130,6 +130,17 @@ class TraceTest(TraceCase):
             _, name, time = line.decode().split()
             steps[name] = int(time[:-2])
         self.assertGreater(steps["receive"], steps["commit"])
+
+    def test_the_time_around_a_request_is_taken(self):
+        client = self.serve().client()
+        # The servers take their time over it, and it is not waited for here.
+        stored = put(b"set w 0 0", bytes(5000))
+        _, steps = self.traced(client, b"get w\r\n",
+                               behind=stored + b"mn\r\n" * 50)
+        self.assertGreater(dict(steps)["parse"], 0, steps)
+        self.assertGreater(dict(steps)["wait"], 0, steps)
+        _, steps = self.traced(client, b"version\r\n", behind=stored)
+        self.assertGreater(dict(steps)["reply"], 0, steps)
 
     def test_a_sample_is_taken(self):
         client = self.serve("--threads", "1").client()

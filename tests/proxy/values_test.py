@@ -1,7 +1,9 @@
 """Each command of the text protocol, over values of every kind of length."""
 
+import struct
 import unittest
 
+from metrics_case import frame
 from proxy_case import MIB, SIZES, ProxyCase, random_bytes
 
 
@@ -117,6 +119,40 @@ class ValuesTest(ProxyCase):
                 self.assertEqual(link.ask(b"delete t"), b"DELETED")
                 self.assertEqual(link.ask(b"delete t"), b"NOT_FOUND")
                 self.assertIsNone(link.get("t"))
+
+    def test_every_get_that_touches_does_so_at_each_length(self):
+        link, binary = self.link(), self.link()
+
+        def seconds_left():
+            return int(link.ask(b"mg g t").split()[1][1:])
+
+        def by_text(verb):
+            link.send(b"%s 5000 g\r\n" % verb)
+            return link.values()["g"][0]
+
+        def by_meta():
+            _, length, ttl = link.ask(b"mg g t T5000 v").split()
+            # Asked for before the new one is given, it is the old one.
+            self.assertIn(int(ttl[1:]), range(90, 101))
+            return link.read(int(length) + 2)[:-2]
+
+        def by_binary():
+            binary.send(frame(0x1d, b"g", struct.pack(">I", 5000)))
+            head = binary.read(24)
+            extras, length = head[4], struct.unpack(">I", head[8:12])[0]
+            return binary.read(length)[extras:]
+
+        ways = {"gat": lambda: by_text(b"gat"),
+                "gats": lambda: by_text(b"gats"),
+                "mg": by_meta, "binary": by_binary}
+        for size in SIZES:
+            value = random_bytes(size, seed=6)
+            for name, way in ways.items():
+                with self.subTest(size=size, way=name):
+                    self.assertEqual(link.set("g", value, exptime=100),
+                                     b"STORED")
+                    self.same(way(), value)
+                    self.assertIn(seconds_left(), range(4900, 5001))
 
     def test_an_access_is_one_through_any_proxy(self):
         link = self.link()
