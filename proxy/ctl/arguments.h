@@ -21,6 +21,20 @@ inline CLI::Validator NotEmpty() {
           ""};
 }
 
+// The parser would name the range of what it reads them into.
+inline CLI::Validator IsWhole() {
+  return {[](const std::string& value) {
+            const bool whole =
+                !value.empty() && value.size() < 20 &&
+                value.find_first_not_of("0123456789") == std::string::npos;
+            return whole ? std::string()
+                         : std::string(
+                               "it must be a whole number, of at most "
+                               "19 digits");
+          },
+          ""};
+}
+
 // A range lets "nan" through.
 inline CLI::Validator IsNumber() {
   return {[](const std::string& value) {

@@ -68,6 +68,28 @@ bool HasEnded(const Json& job) {
   return state == "done" || state == "cancelled" || state == "failed";
 }
 
+// What everything here goes by is there.
+bool IsJob(const Json& json) {
+  return json.is_object() && !Text(json, "id").empty() &&
+         !Text(json, "state").empty() && json.contains("objects") &&
+         json["objects"].is_object() &&
+         (!json.contains("select") || json["select"].is_object());
+}
+
+Status NoJobs(const GlobalOptions& global) {
+  return {StatusCode::kIncompatible,
+          fmt::format("{} answers, but not with jobs: is it the admin port of "
+                      "an ersproxy that knows them?",
+                      global.proxy)};
+}
+
+Result<Json> AskJob(const GlobalOptions& global, Method method,
+                    const std::string& path, const std::string& body = "") {
+  Result<Json> job = AskAdmin(global, method, path, body);
+  if (job && !IsJob(*job)) return Fail(NoJobs(global));
+  return job;
+}
+
 std::string LeftText(const Json& job) {
   const double seconds = SecondsLeft(job);
   return seconds < 0 ? "" : fmt::format("{:.0f} s", seconds);
@@ -159,7 +181,7 @@ Ending Watch(const GlobalOptions& global, const std::string& id) {
     progress.set_seconds_left(-1);
     steady_clock::time_point heard = steady_clock::now();
     for (;;) {
-      Result<Json> job = AskAdmin(global, Method::kGet, path);
+      Result<Json> job = AskJob(global, Method::kGet, path);
       const std::chrono::duration<double> silence = steady_clock::now() - heard;
       if (job) {
         heard = steady_clock::now();
@@ -224,8 +246,8 @@ Ending Start(const GlobalOptions& global, const StartArguments& arguments) {
     spec["bytes_per_second"] = *arguments.bytes_per_second;
   }
   const Result<Json> job =
-      AskAdmin(global, Method::kPost, kJobs,
-               spec.dump(-1, ' ', false, Json::error_handler_t::replace));
+      AskJob(global, Method::kPost, kJobs,
+             spec.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!job || !arguments.watch) return Tell(global, job);
   return Watch(global, Text(*job, "id"));
 }
@@ -233,7 +255,12 @@ Ending Start(const GlobalOptions& global, const StartArguments& arguments) {
 Ending List(const GlobalOptions& global) {
   const Result<Json> answer = AskAdmin(global, Method::kGet, kJobs);
   if (!answer) return answer.error();
-  const Json jobs = answer->value("jobs", Json::array());
+  const auto found = answer->find("jobs");
+  if (found == answer->end() || !found->is_array() ||
+      !std::all_of(found->begin(), found->end(), IsJob)) {
+    return NoJobs(global);
+  }
+  const Json& jobs = *found;
   return Print(global.json ? Line(jobs) : ListText(jobs));
 }
 
@@ -249,8 +276,8 @@ Ending Forget(const GlobalOptions& global, const std::string& id) {
 
 Ending Order(const GlobalOptions& global, const std::string& id,
              std::string_view order) {
-  return Tell(global, AskAdmin(global, Method::kPost,
-                               fmt::format("{}/{}/{}", kJobs, id, order)));
+  return Tell(global, AskJob(global, Method::kPost,
+                             fmt::format("{}/{}/{}", kJobs, id, order)));
 }
 
 void AddStart(CLI::App& job, Command& chosen) {
@@ -273,9 +300,7 @@ void AddStart(CLI::App& job, Command& chosen) {
   const auto number = [start](const char* name,
                               std::optional<std::uint64_t>& into,
                               const char* help, const char* type) {
-    start->add_option(name, into, help)
-        ->check(CLI::NonNegativeNumber)
-        ->type_name(type);
+    start->add_option(name, into, help)->check(IsWhole())->type_name(type);
   };
   number("--min-bytes", arguments->min_bytes, "of at least this length",
          "BYTES");
@@ -331,8 +356,8 @@ void AddJobs(CLI::App& app, Command& chosen) {
       [&chosen] { chosen.run = [&chosen] { return List(chosen.global); }; });
   AddById(*job, chosen, "show", "Shows a job",
           [](const GlobalOptions& global, const std::string& id) {
-            return Tell(global, AskAdmin(global, Method::kGet,
-                                         fmt::format("{}/{}", kJobs, id)));
+            return Tell(global, AskJob(global, Method::kGet,
+                                       fmt::format("{}/{}", kJobs, id)));
           });
   AddById(*job, chosen, "watch",
           "Shows a job's progress, and ends when the job does", Watch);

@@ -207,6 +207,7 @@ Task<Status> JobRun::ListOnce() {
     counts.left = 0;
   }
   Status status;
+  std::string unreadable;
   store::ListingStop stop;
   store::ListTerms terms;
   terms.stop = &stop;
@@ -215,7 +216,7 @@ Task<Status> JobRun::ListOnce() {
   };
   terms.unreadable = [&](std::string_view, const Status& why) {
     ++counts.failed;
-    job_.last_error = why.message();
+    unreadable = why.message();
   };
   const auto take = [&](const store::ListedObject& object) {
     TakeListed(object, counts, status);
@@ -229,6 +230,8 @@ Task<Status> JobRun::ListOnce() {
   if (stop.stopped()) status = Status(StatusCode::kConflict, "stopped");
   if (!status.ok()) co_return status;
   job_.counts = counts;
+  // Why an earlier try failed is past.
+  job_.last_error = unreadable;
   before_.reset();
   listed_ = true;
   running_seconds_ = 0;

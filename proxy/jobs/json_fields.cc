@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "protocol/base64.h"
@@ -22,6 +23,32 @@ bool IsUtf8(const std::string& bytes) {
 std::string Base64Name(std::string_view name) {
   return fmt::format("{}_base64", name);
 }
+
+// Looks for names that come twice in one object, of which the parser would keep
+// the last one.
+struct Repeats {
+  struct Object {
+    std::set<std::string> names;
+    std::string path;  // of what is inside it
+  };
+  std::vector<Object> open;
+  std::string inside;  // the field that is being read, with its path
+  std::string found;   // the first one, likewise
+
+  void Look(json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) {
+      open.push_back({{}, open.empty() ? "" : inside + "."});
+    } else if (event == json::parse_event_t::object_end) {
+      open.pop_back();
+    } else if (event == json::parse_event_t::key) {
+      const auto& name = parsed.get_ref<const std::string&>();
+      inside = open.back().path + name;
+      if (!open.back().names.insert(name).second && found.empty()) {
+        found = inside;
+      }
+    }
+  }
+};
 
 }  // namespace
 
@@ -129,10 +156,19 @@ Status JsonFields::Finish() {
 }
 
 Result<json> ParseJson(std::string_view text) {
-  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Repeats repeats;
+  const auto look = [&repeats](int, json::parse_event_t event, json& parsed) {
+    repeats.Look(event, parsed);
+    return true;
+  };
+  json value = json::parse(text, look, /*allow_exceptions=*/false);
   if (value.is_discarded()) {
     return Fail(StatusCode::kInvalidArgument,
                 R"(this is no JSON: send an object, such as {"to": "wide"})");
+  }
+  if (!repeats.found.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("{}: it is given twice", repeats.found));
   }
   return value;
 }

@@ -45,7 +45,7 @@ class JsonFields {
   Status status_;
 };
 
-// kInvalidArgument: it is no JSON.
+// kInvalidArgument: it is no JSON, or names a field twice.
 Result<nlohmann::json> ParseJson(std::string_view text);
 
 // Sets NAME, or NAME_base64 where the bytes are no UTF-8.

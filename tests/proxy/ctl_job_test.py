@@ -126,6 +126,12 @@ class JobTest(JobCtlCase):
                              "parallel"),
                             (["--to", "wide", "--idle", "-1"], "--idle"),
                             (["--to", "wide", "--idle", "x"], "--idle"),
+                            (["--to", "wide", "--all", "--rate", "-5"],
+                             "--rate: it must be a whole number, of at most"),
+                            (["--to", "wide", "--all", "--rate", "1.5"],
+                             "--rate: it must be a whole number, of at most"),
+                            (["--to", "wide", "--all", "--rate", "9" * 20],
+                             "--rate: it must be a whole number, of at most"),
                             (["--prefix", "a"], "--to"),
                             (["--to", "wide", "--pattern", "\udcff"], "UTF-8")):
             with self.subTest(words=words):
@@ -218,28 +224,43 @@ class WrongAddressTest(JobCtlCase):
         self.assertEqual(result.returncode, CLUSTER_ERROR)
         self.assertIn(b"listen address", result.stderr)
 
-    def test_another_http_server_is_told(self):
+    def serve(self, page):
+        """An HTTP server that gives this to every GET; its address."""
         class Page(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 self.send_response(200)
                 self.end_headers()
-                self.wfile.write(b"<html>hello</html>")
+                self.wfile.write(page)
 
             def log_message(self, *_):
                 pass
 
-        with http.server.HTTPServer(("127.0.0.1", 0), Page) as server:
-            thread = threading.Thread(target=server.serve_forever)
-            thread.start()
-            try:
-                self.fails(CLUSTER_ERROR, "HTTP status 200", "list",
-                           address=f"127.0.0.1:{server.server_port}")
-                self.fails(CLUSTER_ERROR, "HTTP status 501", "start", "--to",
-                           "wide", "--all",
-                           address=f"127.0.0.1:{server.server_port}")
-            finally:
-                server.shutdown()
-                thread.join()
+        server = http.server.HTTPServer(("127.0.0.1", 0), Page)
+        self.addCleanup(server.server_close)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        return f"127.0.0.1:{server.server_port}"
+
+    def test_another_http_server_is_told(self):
+        address = self.serve(b"<html>hello</html>")
+        self.fails(CLUSTER_ERROR, "HTTP status 200", "list", address=address)
+        self.fails(CLUSTER_ERROR, "HTTP status 501", "start", "--to", "wide",
+                   "--all", address=address)
+
+    def test_odd_json_is_no_job(self):
+        job = b'{"id": "1", "state": "done", "objects": {}}'
+        self.assertEqual(self.job("list", address=self.serve(
+            b'{"jobs": [%s]}' % job))[0]["id"], "1")
+        for page in (b"{}", b'{"jobs": 5}', b'{"jobs": {"a": %s}}' % job,
+                     b'{"jobs": [{}]}', b'{"jobs": [%s, 5]}' % job,
+                     b'{"jobs": [{"id": 1, "state": "done"}]}'):
+            address = self.serve(page)
+            for words in (["list"], ["show", "1"], ["watch", "1"]):
+                with self.subTest(page=page, words=words):
+                    self.fails(CLUSTER_ERROR, "not with jobs", *words,
+                               address=address)
 
     def test_no_address(self):
         result = self.run_ctl("job", "list")

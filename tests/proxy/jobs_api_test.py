@@ -14,6 +14,11 @@ BAD_JOBS = [
     ("{", "no JSON"),
     ("[]", "this must be a JSON object"),
     ('"wide"', "this must be a JSON object"),
+    ('{"to": "wide", "to": "narrow"}', "to: it is given twice"),
+    ('{"to": "wide", "select": {"age_seconds": 5, "prefix": "a", '
+     '"age_seconds": 5}}', "select.age_seconds: it is given twice"),
+    ('{"select": {"prefix": "a"}, "to": "wide", "select": {}}',
+     "select: it is given twice"),
     ({}, "to: missing"),
     ({"to": 1}, "to: must be text"),
     ({"to": "wider"}, "to: "),
@@ -43,6 +48,7 @@ BAD_JOBS = [
 ]
 BAD_KEYS = [
     ({"to": "wide"}, "key: it has 0 bytes"),
+    ('{"key": "a", "to": "wide", "key": "b"}', "key: it is given twice"),
     ({"key": "a"}, "to: missing"),
     ({"key": "a" * 251, "to": "wide"}, "key: it has 251 bytes"),
     ({"key": "a", "to": "wide", "width": 1}, "width: no such field"),

@@ -101,6 +101,22 @@ TEST_CASE("a job that is resumed has all its lanes again") {
   CHECK(most == kParallel);
 }
 
+TEST_CASE("an error that was overcome is told no more") {
+  Fixture f;
+  for (int i = 0; i < 2; ++i) f.world.servers()[i]->Stall();
+  proxy::JournalEntry entry;
+  entry.job.spec.target.width = Width::kWide;
+  JobRun run(f.host, std::move(entry));
+  run.Begin();
+  REQUIRE(f.Until([&] { return !run.job().last_error.empty(); }));
+  CHECK(run.job().state == JobState::kListing);
+  for (int i = 0; i < 2; ++i) f.world.servers()[i]->Continue();
+  REQUIRE(f.Until([&] { return !run.at_work(); }));
+  CHECK(run.job().state == JobState::kDone);
+  CHECK(run.job().counts.changed == kObjects);
+  CHECK(run.job().last_error.empty());
+}
+
 // A listing alone takes longer than they are left alone.
 TEST_CASE("policies that are set again as they are go on") {
   Fixture f;
