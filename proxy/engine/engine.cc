@@ -12,6 +12,8 @@ using net::Task;
 namespace {
 
 constexpr std::int64_t kMicros = 1'000'000;
+// For what is no plain item any more.
+constexpr int kLooksAgain = 3;
 
 void TellAccess(const store::Access& before, ItemInfo& item) {
   item.fetched = before.fetched;
@@ -264,18 +266,25 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   store::Access before;
   const bool tells_access =
       request.style.return_flags.find_first_of("hl") != std::string::npos;
-  const Result<GetInfo> info = co_await Read(request, memory, gotten.value,
-                                             tells_access ? &before : nullptr);
+  Result<GetInfo> info = co_await Read(request, memory, gotten.value,
+                                       tells_access ? &before : nullptr);
   gotten.counted = true;
+  for (int i = 0; !info && info.error().code() == StatusCode::kNotManaged;
+       ++i) {
+    gotten = co_await GetPlain(request);
+    TellAccess(before, gotten.done.reply.item);
+    // Gone since: perhaps because it is an object now.
+    const bool gone = gotten.done.reply.outcome == Outcome::kNotFound;
+    if (!gone || i == kLooksAgain) co_return gotten;
+    gotten = Gotten();
+    gotten.counted = true;
+    info = co_await Read(request, memory, gotten.value,
+                         tells_access ? &before : nullptr);
+  }
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
       counters_.Add(Counter::kGetMisses);
       if (request.vivify) co_return co_await Vivify(request, memory);
-    }
-    if (info.error().code() == StatusCode::kNotManaged) {
-      gotten = co_await GetPlain(request);
-      TellAccess(before, gotten.done.reply.item);
-      co_return gotten;
     }
     gotten.done = Failed(info.error());
     co_return gotten;

@@ -71,6 +71,22 @@ class ExportTest(ProxyCase):
         # The item, and an empty mark for a minute at the other home.
         self.until(lambda: self.items() == before + 2, "blocks are dropped")
 
+    def test_no_get_misses_an_item_that_becomes_an_object(self):
+        reader, writer = self.link(), self.link()
+        keys = [f"turn:{number}" for number in range(100)]
+        for key in keys:
+            reader.set(key, b"item")
+        report = self.ctl_json("export", "--prefix", "turn:")
+        self.assertEqual(report["exported"], len(keys))
+        for key in keys:
+            writer.send(f"set {key} 0 0 6\r\nobject\r\n".encode())
+            reader.send(f"get {key}\r\n".encode() * 6)
+            seen = [reader.values().get(key, (None,))[0] for _ in range(6)]
+            self.assertEqual(writer.line(), b"STORED")
+            with self.subTest(key=key):
+                self.assertEqual(seen, [b"item"] * seen.count(b"item")
+                                 + [b"object"] * seen.count(b"object"))
+
     def test_single_keys(self):
         link = self.link()
         link.set("s1", b"1")
