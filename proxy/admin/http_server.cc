@@ -169,7 +169,11 @@ bool HttpServer::Prepare(int socket) {
 bufferevent* HttpServer::NewStream() {
   ForgetClosed();
   if (connections_.size() >= kMaxHttpConnections) MakeRoom();
-  bufferevent* stream = bufferevent_socket_new(base_, -1, 0);
+  // The stream closes its socket: libevent would do so before the last
+  // reference to the stream is gone, and its events would be those of whoever
+  // gets the descriptor next, a client of another thread also.
+  bufferevent* stream =
+      bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
   if (stream == nullptr) return nullptr;
   bufferevent_incref(stream);
   connections_.push_back({stream});
