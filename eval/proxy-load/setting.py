@@ -4,6 +4,7 @@ ersproxy and other proxies before them, and the load."""
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -136,6 +137,8 @@ class Setting:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
+        # Who ends it ends what it started, too.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         return self
 
     def __exit__(self, *_):
