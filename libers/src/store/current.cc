@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "store/view_changer.h"
 
 namespace ers::store {
@@ -47,16 +49,16 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
                    fmt::format("key '{}' holds no object", key_));
   }
   session_.manifests().Insert(*found);
-  repeated_ = last_ == (*found)->id;
-  last_ = (*found)->id;
+  shown_ = (*found)->id;
   co_return found;
 }
 
-bool CurrentManifest::MayRetry(const Status& failure) const {
+bool CurrentManifest::MayRetry(const Status& failure) {
   const bool short_of_blocks = failure.code() == StatusCode::kNotFound ||
                                failure.code() == StatusCode::kCorruption ||
                                failure.code() == StatusCode::kUnavailable;
-  return short_of_blocks && !repeated_;
+  if (!short_of_blocks || remembered_) return short_of_blocks;
+  return std::exchange(short_, shown_) != shown_;
 }
 
 }  // namespace ers::store

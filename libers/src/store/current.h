@@ -26,7 +26,7 @@ class CurrentManifest {
   [[nodiscard]] bool remembered() const { return remembered_; }
   // After a try failed for want of blocks: true while it may be because the
   // manifest was old (remembered, or changed since it was read).
-  [[nodiscard]] bool MayRetry(const Status& failure) const;
+  [[nodiscard]] bool MayRetry(const Status& failure);
   HomeChain& chain();
 
  private:
@@ -36,8 +36,8 @@ class CurrentManifest {
   std::unique_ptr<HomeChain> chain_;
   bool remembered_ = false;
   int tries_ = 0;
-  ChangeId last_;
-  bool repeated_ = false;  // the judge showed the same manifest twice
+  ChangeId shown_;  // by the judge
+  ChangeId short_;  // what it showed when blocks were short
 };
 
 }  // namespace ers::store
