@@ -64,6 +64,8 @@ Task<void> Repair(Session& session, const ObjectMap& map, GroupRun& run,
   if (run.staged().empty()) co_return;
   HomeChain chain(session, map.manifest().key);
   Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
+  // A plain item has taken the object's place: of that nothing stays.
+  if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
   // Not to be learned: garbage collection will.
   if (!now) co_return;
   DropOutdated(session, map, group, run.staged(), std::move(*now));
