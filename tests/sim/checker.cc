@@ -30,13 +30,19 @@ bool Before(const Operation& a, const Operation& b) {
 
 bool Writes(const Operation& operation) {
   return operation.kind == OperationKind::kPut ||
-         operation.kind == OperationKind::kUpdate;
+         operation.kind == OperationKind::kUpdate ||
+         operation.kind == OperationKind::kAppend;
 }
 
+// Whatever was there; what is appended takes no cell from another change.
 bool Covers(const Operation& writer, std::size_t cell) {
   return writer.kind == OperationKind::kPut ||
          (writer.kind == OperationKind::kUpdate && cell >= writer.first_cell &&
           cell < writer.first_cell + writer.cell_count);
+}
+
+bool MayHaveWritten(const Operation& writer, std::size_t cell) {
+  return writer.kind == OperationKind::kAppend || Covers(writer, cell);
 }
 
 bool Shows(const Operation& read, std::uint32_t writer) {
@@ -147,7 +153,9 @@ class KeyCheck {
         Report(Invariant::kOneChangesBytes,
                "a mix of two values: " + Describe(*read));
       } else if (puts.size() == 1) {
-        CheckAgainstPut(*read, history_.at(*puts.begin()));
+        const Operation& put = history_.at(*puts.begin());
+        CheckAgainstPut(*read, put);
+        CheckAppends(*read, put);
       }
     }
   }
@@ -157,7 +165,7 @@ class KeyCheck {
     const std::uint32_t id = read.cells[cell];
     const bool known = id > 0 && id <= history_.operations().size();
     if (!known || history_.at(id).key != read.key || !Writes(history_.at(id)) ||
-        !Covers(history_.at(id), cell) ||
+        !MayHaveWritten(history_.at(id), cell) ||
         history_.at(id).invoked > read.returned) {
       Report(Invariant::kOneChangesBytes,
              fmt::format("cell {} holds bytes that no change wrote there: ",
@@ -177,7 +185,11 @@ class KeyCheck {
   }
 
   void CheckAgainstPut(const Operation& read, const Operation& put) {
-    if (read.cells.size() != put.cell_count) {
+    const bool may_be_longer = std::any_of(
+        operations_.begin(), operations_.end(),
+        [](const auto* op) { return op->kind == OperationKind::kAppend; });
+    if (read.cells.size() != put.cell_count &&
+        (!may_be_longer || read.cells.size() < put.cell_count)) {
       Report(Invariant::kOneChangesBytes,
              "another length than " + Describe(put) + ": " + Describe(read));
     } else if (put.attributes_put != 0 &&
@@ -185,6 +197,27 @@ class KeyCheck {
       Report(Invariant::kOneChangesBytes, "flags or expiry are not those of " +
                                               Describe(put) + ": " +
                                               Describe(read));
+    }
+  }
+
+  // What was appended to this very value before the read began is there, but
+  // for what an update may have written over.
+  void CheckAppends(const Operation& read, const Operation& put) {
+    for (const Operation* appended : operations_) {
+      if (appended->kind != OperationKind::kAppend ||
+          appended->ending != Ending::kAcked || !Before(put, *appended) ||
+          !Before(*appended, read) || Shows(read, appended->id)) {
+        continue;
+      }
+      const bool written_over = std::any_of(
+          operations_.begin(), operations_.end(), [&](const Operation* op) {
+            return op->kind == OperationKind::kUpdate &&
+                   !Before(*op, *appended);
+          });
+      if (!written_over) {
+        Report(Invariant::kNothingLost,
+               Describe(*appended) + " is lost: " + Describe(read));
+      }
     }
   }
 

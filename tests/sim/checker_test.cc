@@ -30,6 +30,12 @@ class Tale {
     if (ending != Ending::kOpen) history.End(id, ending, At(to));
     return id;
   }
+  std::uint32_t Append(int from, int to, std::size_t cells,
+                       Ending ending = Ending::kAcked) {
+    const auto id = history.BeginAppend(1, "k", cells, At(from));
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+    return id;
+  }
   void Get(int from, int to, Cells cells, std::uint64_t cas = 0,
            std::uint64_t attributes = 0) {
     const auto id = history.Begin(2, "k", OperationKind::kGet, At(from));
@@ -89,6 +95,57 @@ TEST_CASE("good histories pass") {
   tale.Put(31, 32, Ending::kFailed);
   tale.Miss(33, 34);
   tale.IsGood();
+}
+
+TEST_CASE("good histories of appends and exports pass") {
+  Tale tale;
+  tale.Append(0, 1, 1, Ending::kNotFound);
+  const auto a = tale.Put(2, 3, Ending::kAcked, 1);
+  const auto b = tale.Append(4, 8, 2);
+  const auto c = tale.Append(5, 9, 1);
+  tale.Get(6, 7, {a});
+  tale.Get(10, 11, {a, c, b, b});
+  tale.Other(OperationKind::kExport, 12, 13);
+  tale.Get(14, 15, {a, c, b, b});
+  const auto u = tale.Update(16, 17, 1, 1);
+  const auto lost = tale.Append(18, 19, 1, Ending::kUnknown);
+  tale.Append(20, 21, 1, Ending::kFailed);
+  tale.Get(22, 23, {a, u, b, b});
+  tale.Get(24, 25, {a, u, b, b, lost});
+  const auto d = tale.Put(26, 27, Ending::kAcked, 1);
+  tale.Get(28, 29, {d});
+  tale.IsGood();
+}
+
+TEST_CASE("an append that is lost, done twice or misplaced is found") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 2);
+  const auto b = tale.Append(3, 4, 1);
+  SECTION("lost") {
+    tale.Get(5, 6, {a, a});
+    tale.Breaks(Invariant::kNothingLost);
+  }
+  SECTION("done twice") {
+    tale.Get(5, 6, {a, a, b, b});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("in front") {
+    tale.Get(5, 6, {b, a, a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("in place of what was there") {
+    tale.Get(5, 6, {a, b});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("to what was cut off") {
+    tale.Get(5, 6, {a});
+    tale.Breaks(Invariant::kOneChangesBytes);
+  }
+  SECTION("though it was told not to have been") {
+    const auto c = tale.Append(7, 8, 1, Ending::kFailed);
+    tale.Get(9, 10, {a, a, b, c});
+    tale.Breaks(Invariant::kFailedLeavesWhole);
+  }
 }
 
 TEST_CASE("concurrent writers may come in either order") {

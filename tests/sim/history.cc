@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -14,19 +15,22 @@ double Milliseconds(TimePoint time) {
 
 }  // namespace
 
+std::string_view OperationName(OperationKind kind) {
+  constexpr std::array<std::string_view, kOperationKinds> kNames = {
+      "put", "update", "get", "delete", "transition", "append", "export"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 std::string Describe(const Operation& operation) {
-  constexpr const char* kKinds[] = {"put", "update", "get", "delete",
-                                    "transition"};
   constexpr const char* kEndings[] = {"never told", "acked", "not found",
                                       "did not happen", "outcome unknown"};
-  std::string text =
-      fmt::format("{} {} by client {} [{} ms, {}] {}",
-                  kKinds[static_cast<int>(operation.kind)], operation.id,
-                  operation.client, Milliseconds(operation.invoked),
-                  operation.ending == Ending::kOpen
-                      ? "open"
-                      : fmt::format("{} ms", Milliseconds(operation.returned)),
-                  kEndings[static_cast<int>(operation.ending)]);
+  std::string text = fmt::format(
+      "{} {} by client {} [{} ms, {}] {}", OperationName(operation.kind),
+      operation.id, operation.client, Milliseconds(operation.invoked),
+      operation.ending == Ending::kOpen
+          ? "open"
+          : fmt::format("{} ms", Milliseconds(operation.returned)),
+      kEndings[static_cast<int>(operation.ending)]);
   if (!operation.cells.empty()) {
     text += " reading";
     for (const std::uint32_t cell : operation.cells) {
@@ -68,6 +72,14 @@ std::uint32_t History::BeginUpdate(int client, std::string key,
       Begin(client, std::move(key), OperationKind::kUpdate, now);
   operations_.back().first_cell = first_cell;
   operations_.back().cell_count = cell_count;
+  return id;
+}
+
+std::uint32_t History::BeginAppend(int client, std::string key,
+                                   std::size_t cells, TimePoint now) {
+  const std::uint32_t id =
+      Begin(client, std::move(key), OperationKind::kAppend, now);
+  operations_.back().cell_count = cells;
   return id;
 }
 

@@ -2,15 +2,17 @@
 //
 // Values are known by who wrote them. A driver stores values of a fixed number
 // of cells (any bytes; a cell may be a block's worth); a PUT writes its own
-// operation number into every cell, an UPDATE into a range of them, and a GET
-// hands back the numbers it found. So a mix of two values, a change applied
-// twice and a change out of nowhere all show.
+// operation number into every cell, an UPDATE into a range of them, an APPEND
+// into further ones, and a GET hands back the numbers it found. So a mix of two
+// values, a change applied twice and a change out of nowhere all show.
 #ifndef ERS_TESTS_SIM_HISTORY_H_
 #define ERS_TESTS_SIM_HISTORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/runtime.h"
@@ -25,7 +27,11 @@ enum class OperationKind : std::uint8_t {
   kGet,
   kDelete,
   kTransition,  // and any change that keeps the content: touch, repair
+  kAppend,
+  kExport,  // keeps the content, too
 };
+inline constexpr std::size_t kOperationKinds = 7;
+std::string_view OperationName(OperationKind kind);
 
 enum class Ending : std::uint8_t {
   kOpen,      // never told: under way, or its process was killed
@@ -43,8 +49,8 @@ struct Operation {
   int client = 0;
   std::string key;
   OperationKind kind = OperationKind::kGet;
-  // kPut: how many cells. kUpdate: which of them; beyond the end of the value
-  // it cannot be acked.
+  // kPut, kAppend: how many cells. kUpdate: which of them; beyond the end of
+  // the value it cannot be acked.
   std::size_t first_cell = 0;
   std::size_t cell_count = 0;
 
@@ -71,7 +77,9 @@ class History {
                          TimePoint now, std::uint64_t attributes = 0);
   std::uint32_t BeginUpdate(int client, std::string key, std::size_t first_cell,
                             std::size_t cell_count, TimePoint now);
-  // kGet, kDelete or kTransition.
+  std::uint32_t BeginAppend(int client, std::string key, std::size_t cells,
+                            TimePoint now);
+  // kGet, kDelete, kTransition or kExport.
   std::uint32_t Begin(int client, std::string key, OperationKind kind,
                       TimePoint now);
   void End(std::uint32_t id, Ending ending, TimePoint now);

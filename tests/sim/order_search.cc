@@ -63,14 +63,18 @@ class Search {
     return operation.ending == Ending::kNotFound ||
            (operation.ending == Ending::kAcked &&
             (operation.kind == OperationKind::kGet ||
-             operation.kind == OperationKind::kTransition));
+             operation.kind == OperationKind::kTransition ||
+             operation.kind == OperationKind::kExport));
   }
   static bool Matters(const Operation& operation,
                       const std::vector<const Operation*>& all) {
     if (operation.ending == Ending::kFailed) return false;
     if (Told(&operation)) return true;
     // One of unknown outcome that nobody saw explains nothing.
-    if (operation.kind == OperationKind::kUpdate) return Seen(operation, all);
+    if (operation.kind == OperationKind::kUpdate ||
+        operation.kind == OperationKind::kAppend) {
+      return Seen(operation, all);
+    }
     return operation.kind == OperationKind::kPut ||
            operation.kind == OperationKind::kDelete;
   }
@@ -112,12 +116,20 @@ class Search {
         *after = Number(std::move(cells));
         return true;
       }
+      case OperationKind::kAppend: {
+        if (state == 0) return options_.values_may_vanish;
+        Cells cells = *contents_[state - 1];
+        cells.insert(cells.end(), operation.cell_count, operation.id);
+        *after = Number(std::move(cells));
+        return true;
+      }
       case OperationKind::kGet:
         return state != 0 && *contents_[state - 1] == operation.cells;
       case OperationKind::kDelete:
         *after = 0;
         return state != 0 || options_.values_may_vanish;
       case OperationKind::kTransition:
+      case OperationKind::kExport:
         return state != 0 || options_.values_may_vanish;
     }
     return false;

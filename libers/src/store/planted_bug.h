@@ -24,6 +24,7 @@ enum class PlantedBug {
   kGenerationTwice,    // a change stages under its predecessor's generation
   kDropAfterUnknown,   // staged blocks go though the change may have happened
   kMissByJudgeAlone,   // no manifest at the judge is taken for a miss
+  kExportOldValue,     // an export writes what it read, whatever is there now
 };
 
 #if defined(ERS_PLANTED_BUGS)

@@ -15,6 +15,7 @@ ClientProcess::ClientProcess(SimRuntime& runtime, const World& world,
     options.servers += server->name();
   }
   options.max_parity = scenario.max_parity;
+  options.adopt_plain_items = scenario.exports;
   if (trace) {
     options.log = [](LogLevel, std::string_view line) {
       fmt::print("    {}\n", line);

@@ -180,6 +180,8 @@ void FaultPlan::Corrupt(SimServer& server) {
   // such, whatever it was before.
   constexpr std::size_t kSpared = 5;
   if (value.size() <= kSpared) return;
+  // Nobody could tell: a plain item has no checksum.
+  if (!value.starts_with("eRS")) return;
   char& byte = value[kSpared + random.Below(value.size() - kSpared)];
   byte = static_cast<char>(byte ^ (1 << random.Below(8)));
 }

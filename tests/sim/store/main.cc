@@ -67,6 +67,9 @@ const std::vector<Planted>& AllPlanted() {
       {"miss-by-judge-alone",
        PlantedBug::kMissByJudgeAlone,
        {I::kNothingLost, I::kMissOnlyIfAbsent}},
+      {"export-old-value",
+       PlantedBug::kExportOldValue,
+       {I::kNothingLost, I::kOneChain}},
   };
   return all;
 }

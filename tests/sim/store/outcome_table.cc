@@ -23,8 +23,6 @@ void OutcomeTable::Add(const StoreRun& run) {
 }
 
 void OutcomeTable::Print() const {
-  constexpr std::array<const char*, kOperations> kNames = {
-      "put", "update", "get", "delete", "transition"};
   fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "fault", "operation",
              "open", "acked", "miss", "failed", "unknown");
   for (std::size_t fault = 0; fault < kFaults; ++fault) {
@@ -32,10 +30,11 @@ void OutcomeTable::Print() const {
         fault + 1 == kFaults
             ? "none"
             : std::string(FaultName(static_cast<FaultKind>(fault)));
-    for (std::size_t kind = 0; kind < kOperations; ++kind) {
+    for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {
       const Row& row = counts_[fault][kind];
-      fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}\n", name, kNames[kind],
-                 row[0], row[1], row[2], row[3], row[4]);
+      fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}\n", name,
+                 OperationName(static_cast<OperationKind>(kind)), row[0],
+                 row[1], row[2], row[3], row[4]);
     }
   }
 }

@@ -4,6 +4,7 @@
 #define ERS_TESTS_SIM_STORE_OUTCOME_TABLE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/store/store_run.h"
@@ -19,10 +20,9 @@ class OutcomeTable {
  private:
   static constexpr std::size_t kFaults =
       static_cast<std::size_t>(FaultKind::kCount) + 1;  // the last: none
-  static constexpr std::size_t kOperations = 5;
   static constexpr std::size_t kEndings = 5;
   using Row = std::array<std::uint64_t, kEndings>;
-  std::array<std::array<Row, kOperations>, kFaults> counts_{};
+  std::array<std::array<Row, kOperationKinds>, kFaults> counts_{};
 };
 
 }  // namespace ers::sim

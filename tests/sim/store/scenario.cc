@@ -85,6 +85,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
                                FaultScope::kWithin, FaultScope::kWithin,
                                FaultScope::kBeyond});
   if (profile == Profile::kRivals) scenario.scope = FaultScope::kWithin;
+  scenario.exports = random.Below(4) == 0 && profile != Profile::kRivals;
   std::vector<int> members;
   for (int i = 0; i < scenario.servers; ++i) members.push_back(i);
   Shuffle(random, members);
@@ -110,11 +111,12 @@ std::string Describe(const Scenario& scenario) {
   return fmt::format(
       "{}{} servers, M={},{}; {} clients on {} sessions, {} keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}; {}, victims{}",
+      "of {} bytes, inline below {}, item limit {}{}; {}, victims{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
       schemes, scenario.clients, scenario.sessions, scenario.keys.size(),
       scenario.max_cells, scenario.cell_bytes, scenario.inline_below,
-      scenario.item_size_max, scope, victims);
+      scenario.item_size_max, scenario.exports ? ", exports" : "", scope,
+      victims);
 }
 
 }  // namespace ers::sim

@@ -139,9 +139,10 @@ void Driver::Collect(StoreRun& run) {
   }
   run.faults = faults_->windows();
   CheckOptions options;
-  // The promise is for servers that do not evict.
+  // The promise is for servers that do not evict, and not for plain items.
   options.values_may_vanish =
       scenario_.scope == FaultScope::kBeyond ||
+      (scenario_.exports && scenario_.scope != FaultScope::kNone) ||
       std::any_of(run.faults.begin(), run.faults.end(), [](const auto& fault) {
         return fault.kind == FaultKind::kEvict;
       });

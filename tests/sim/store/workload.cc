@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,10 @@ namespace ers::sim {
 namespace {
 
 using net::Task;
+
+// For an object, then for a plain item.
+constexpr int kLooks = 4;
+constexpr std::uint64_t kMostAppended = 4;  // cells
 
 template <typename T>
 Status StatusOf(const Result<T>& result) {
@@ -96,10 +101,21 @@ Task<void> Workload::Get(store::Store& store, int client,
     return Status();
   };
   Result<GetInfo> info = Fail(StatusCode::kUnavailable, "not asked yet");
-  if (stream) {
-    info = co_await store.GetTo(key, begin, sink);
-  } else {
-    info = co_await store.Get(key, value);
+  // What is no object is read as the proxy reads it.
+  for (int i = 0; i < kLooks; ++i) {
+    streamed.clear();
+    if (stream) {
+      info = co_await store.GetTo(key, begin, sink);
+    } else {
+      info = co_await store.Get(key, value);
+    }
+    if (info || info.error().code() != StatusCode::kNotManaged) break;
+    const Result<store::PlainItem> plain = co_await store.GetPlain(key, value);
+    if (plain) {
+      history_.EndGet(id, CellsOf(id, key, value.bytes()), world_.now(),
+                      /*client_cas=*/0, plain->client_flags);
+      co_return;
+    }
   }
   if (!info) {
     EndChange(id, info.error());
@@ -121,6 +137,34 @@ Task<void> Workload::Update(store::Store& store, int client,
   const std::vector<std::byte> bytes = Bytes(id, count);
   const Result<ObjectInfo> info =
       co_await store.Update(key, first * scenario_.cell_bytes, bytes);
+  EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::Append(store::Store& store, int client,
+                            const std::string& key) {
+  const std::size_t cells = 1 + world_.random().Below(kMostAppended);
+  const std::uint32_t id =
+      history_.BeginAppend(client, key, cells, world_.now());
+  const std::vector<std::byte> bytes = Bytes(id, cells);
+  std::size_t given = 0;
+  const Source source =
+      [&bytes, &given](std::span<std::byte> into) -> Result<std::size_t> {
+    const std::size_t count = std::min(into.size(), bytes.size() - given);
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(given), count,
+                into.begin());
+    given += count;
+    return count;
+  };
+  const Result<ObjectInfo> info = co_await store.Append(key, source);
+  EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::Export(store::Store& store, int client,
+                            const std::string& key) {
+  const std::uint32_t id =
+      history_.Begin(client, key, OperationKind::kExport, world_.now());
+  const Result<ObjectInfo> info =
+      co_await store.Export(key, ExportMode::kExport);
   EndChange(id, StatusOf(info));
 }
 
@@ -156,10 +200,11 @@ Task<void> Workload::One(ClientProcess& process, int client,
   store::Store& store = process.store(client);
   // Rivals on one key write more: they meet half way.
   struct Share {
-    std::uint64_t get, put, update, remove;  // of 100; the rest transitions
+    // Of 100; the rest transitions, and exports among them.
+    std::uint64_t get, put, update, remove, append;
   };
   const Share share =
-      scenario_.stress ? Share{30, 50, 10, 5} : Share{35, 20, 20, 5};
+      scenario_.stress ? Share{30, 45, 10, 5, 5} : Share{35, 20, 15, 5, 5};
   std::uint64_t choice = world_.random().Below(100);
   const auto falls_in = [&choice](std::uint64_t part) {
     if (choice < part) return true;
@@ -174,6 +219,10 @@ Task<void> Workload::One(ClientProcess& process, int client,
     co_await Update(store, client, key);
   } else if (falls_in(share.remove)) {
     co_await Delete(store, client, key);
+  } else if (falls_in(share.append)) {
+    co_await Append(store, client, key);
+  } else if (scenario_.exports && world_.random().Below(3) == 0) {
+    co_await Export(store, client, key);
   } else {
     co_await Transition(store, client, key);
   }

@@ -47,6 +47,10 @@ class Workload {
   net::Task<void> Get(store::Store& store, int client, const std::string& key);
   net::Task<void> Update(store::Store& store, int client,
                          const std::string& key);
+  net::Task<void> Append(store::Store& store, int client,
+                         const std::string& key);
+  net::Task<void> Export(store::Store& store, int client,
+                         const std::string& key);
   net::Task<void> Delete(store::Store& store, int client,
                          const std::string& key);
   net::Task<void> Transition(store::Store& store, int client,
