@@ -335,6 +335,8 @@ void AddById(CLI::App& job, Command& chosen, const char* name,
   auto id = std::make_shared<std::string>();
   CLI::App* command = job.add_subcommand(name, description);
   command->add_option("ID", *id)->required()->check(IsId());
+  command->footer(
+      fmt::format("Example: ersctl --proxy localhost:11280 job {} 1", name));
   command->callback([&chosen, id, action] {
     chosen.run = [&chosen, id, action] { return action(chosen.global, *id); };
   });

@@ -179,8 +179,12 @@ int Main(int argc, char** argv) {
   AddArguments(app, arguments);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kBadUsage;
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::Error& error) {
+    fmt::print(stderr, "ersproxy: {} (ersproxy --help tells more)\n",
+               error.what());
+    return kBadUsage;
   }
   if (arguments.list_metrics) {
     fmt::print("{}", MetricsList());

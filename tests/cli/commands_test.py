@@ -327,6 +327,10 @@ class HelpTest(CtlCase):
             self.assertIn(f"\n  {name} ", text)
             self.assertIn("Example",
                           self.ctl(name, "--help", servers="").decode())
+        for name in ("start", "show", "watch", "pause", "resume", "cancel",
+                     "forget"):
+            self.assertRegex(self.ctl("job", name, "--help", servers=""),
+                             rf"Example: .* job {name} ".encode())
         self.assertRegex(self.ctl("--version", servers=""),
                          rb"^ersctl \d+\.\d+\.\d+\n$")
 

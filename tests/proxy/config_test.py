@@ -253,6 +253,12 @@ class CheckTest(DaemonCase):
         self.assertEqual(self.refused("--check-config", path), expected)
         self.assertEqual(self.refused("--config", path), expected)
 
+    def test_an_option_that_there_is_not(self):
+        self.assertEqual(
+            self.refused("--frob"),
+            "ersproxy: The following argument was not expected: --frob "
+            "(ersproxy --help tells more)\n")
+
     def test_options_go_before_the_file_here_too(self):
         path = self.write("threads: 1\n")
         self.assertIn(f"{path}: servers: missing",
