@@ -17,6 +17,7 @@ TOP = os.path.realpath(os.path.join(HERE, "..", ".."))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import allowed  # pylint: disable=wrong-import-position
+import case_file  # pylint: disable=wrong-import-position
 
 CLUSTER = os.path.join(TOP, "memcached-cluster", "cluster")
 ERSPROXY = os.environ.get(
@@ -75,10 +76,17 @@ class ProxyTest(unittest.TestCase):
 
 class DocumentTest(unittest.TestCase):
 
-    def test_the_list_is_in_the_document(self):
+    def text(self):
         with open(os.path.join(TOP, "docs", "protocol.md"),
                   encoding="utf-8") as file:
-            text = file.read()
+            return file.read()
+
+    def test_the_number_of_cases_is_in_the_document(self):
+        count = len(case_file.read_all())
+        self.assertIn(f" the same {count} things", self.text())
+
+    def test_the_list_is_in_the_document(self):
+        text = self.text()
         listed = [str(entry) for entry in allowed.read()]
         told = [line for line in text.splitlines()
                 if line.startswith("| ") and "/" in line.split(" ")[1]
