@@ -29,22 +29,23 @@ std::string Base64Name(std::string_view name) {
 struct Repeats {
   struct Object {
     std::set<std::string> names;
-    std::string path;  // of what is inside it
+    std::string reading;  // the last one
   };
   std::vector<Object> open;
-  std::string inside;  // the field that is being read, with its path
-  std::string found;   // the first one, likewise
+  std::string found;  // the first one, with its path
 
   void Look(json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::object_start) {
-      open.push_back({{}, open.empty() ? "" : inside + "."});
+      open.emplace_back();
     } else if (event == json::parse_event_t::object_end) {
       open.pop_back();
     } else if (event == json::parse_event_t::key) {
-      const auto& name = parsed.get_ref<const std::string&>();
-      inside = open.back().path + name;
-      if (!open.back().names.insert(name).second && found.empty()) {
-        found = inside;
+      Object& object = open.back();
+      object.reading = parsed.get_ref<const std::string&>();
+      if (object.names.insert(object.reading).second || !found.empty()) return;
+      // Only now: paths of deep objects are long.
+      for (const Object& one : open) {
+        found += (&one == open.data() ? "" : ".") + one.reading;
       }
     }
   }

@@ -6,6 +6,7 @@ import select
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from proxy_case import KIB, MIB, SANITIZED, ProxyCase, random_bytes
@@ -148,6 +149,22 @@ class UnreadAnswersTest(MemoryCase):
             for one in threads:
                 one.join()
         self.assertNotIn("is down", self.proxy.said())
+
+
+class DeepJsonTest(MemoryCase):
+
+    def test_deep_json_takes_little(self):
+        before = self.proxy.memory()
+        body = b'{"ab":' * (64 * KIB // 6)
+        request = urllib.request.Request(
+            f"http://{self.proxy.addresses[-1]}/v1/jobs", body,
+            {"Content-Type": "application/json"})
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request)
+        refused.exception.close()
+        self.assertEqual(refused.exception.code, 400)
+        if not SANITIZED:
+            self.assertLess(self.proxy.memory("VmHWM") - before, 32 * MIB)
 
 
 class RefusedTest(MemoryCase):
