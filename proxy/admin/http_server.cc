@@ -25,6 +25,7 @@ constexpr ev_ssize_t kMaxHead = 8 << 10;
 constexpr ev_ssize_t kMaxBodyRead = 2 * kMaxHttpBody;
 // Until it is tried again whether there is a file descriptor.
 constexpr timeval kPause = {0, 100'000};
+constexpr timeval kOneTurn = {0, 0};
 
 constexpr std::pair<evhttp_cmd_type, const char*> kMethods[] = {
     {EVHTTP_REQ_GET, "GET"},         {EVHTTP_REQ_HEAD, "HEAD"},
@@ -67,15 +68,14 @@ void Send(evhttp_request* request, const HttpReply& reply) {
   evhttp_send_reply(request, reply.code, nullptr, body.get());
 }
 
-// No file descriptor is left: the loop would spin.
-void Pause(evconnlistener* listener, void*) {
+void Pause(evconnlistener* listener, const timeval& time) {
   evconnlistener_disable(listener);
   event_base_once(
       evconnlistener_get_base(listener), -1, EV_TIMEOUT,
       [](evutil_socket_t, short, void* paused) {
         evconnlistener_enable(static_cast<evconnlistener*>(paused));
       },
-      listener, &kPause);
+      listener, &time);
 }
 
 }  // namespace
@@ -161,7 +161,11 @@ bool HttpServer::Prepare(int socket) {
     close(own);
     return false;
   }
-  evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), Pause);
+  listener_ = evhttp_bound_socket_get_listener(bound);
+  // No file descriptor is left: the loop would spin.
+  evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void*) {
+    Pause(listener, kPause);
+  });
   return true;
 }
 
@@ -201,6 +205,9 @@ void HttpServer::MakeRoom() {
   shutdown(bufferevent_getfd(oldest->stream), SHUT_RDWR);
   bufferevent_decref(oldest->stream);
   connections_.erase(oldest);
+  // libevent closes it in a turn of the loop, and in one turn takes all that
+  // have come.
+  Pause(listener_, kOneTurn);
 }
 
 void HttpServer::SetAnswering(evhttp_request* request, bool answering) {

@@ -13,6 +13,7 @@
 #include "admin/http.h"
 
 struct bufferevent;
+struct evconnlistener;
 
 namespace ers::proxy {
 
@@ -67,6 +68,7 @@ class HttpServer {
   EventOwned<event, event_free> answers_event_;
   std::list<Connection> connections_;  // the oldest first
   EventOwned<evhttp, evhttp_free> http_;
+  evconnlistener* listener_ = nullptr;  // http_'s
 };
 
 }  // namespace ers::proxy

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import signal
 import unittest
 
 from daemon_case import BAD_USAGE, DaemonCase
@@ -91,6 +92,25 @@ class AdminTest(DaemonCase):
         idle[-1].send(b"thz HTTP/1.0\r\n\r\n")
         self.assertTrue(idle[-1].read_all().endswith(b"\r\n\r\nok\n"))
         self.assertEqual(client.line(b"mg k v\r\n"), b"VA 1")
+
+    def test_many_at_once_take_no_more_descriptors(self):
+        daemon, admin = self.serve()
+        highest = lambda: max(map(int, os.listdir(
+            f"/proc/{daemon.process.pid}/fd")))
+        self.get(admin, "/healthz")
+        before = highest()
+        # All are there before the first is taken.
+        daemon.process.send_signal(signal.SIGSTOP)
+        idle = []
+        for _ in range(600):
+            idle.append(Link(admin))
+            self.addCleanup(idle[-1].socket.close)
+        daemon.process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.get(admin, "/healthz")[0], 200)
+        # The last that came are there still, and have the numbers that were
+        # free: those tell how many there were at a time.
+        self.assertEqual(idle[400].read_all(), b"")
+        self.assertLess(highest(), before + 128 + 16)
 
     def test_who_has_left_takes_no_room(self):
         _, admin = self.serve()
