@@ -52,11 +52,11 @@ Parsed ParseStore(const Words& words, bool with_cas, StoreMode mode,
       request.value_bytes > kMaxTextLength) {
     return ErrorFor(request, kBadFormat);
   }
+  if (with_cas) request.compare_cas = cas;
   if (request.value_bytes > limits.max_value_bytes) {
     return ErrorFor(request, kTooLargeError, request.value_bytes + kLineEnd);
   }
   request.exptime = exptime;
-  if (with_cas) request.compare_cas = cas;
   return {};
 }
 

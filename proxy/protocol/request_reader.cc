@@ -127,7 +127,7 @@ RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
   error_.clear();
   refused_key_.clear();
   if (parsed.error == kTooLargeError && request_.verb == Verb::kStore &&
-      request_.mode == StoreMode::kSet) {
+      request_.mode == StoreMode::kSet && !request_.compare_cas) {
     refused_key_ = request_.key;
   }
   if (!parsed.silent) {

@@ -65,7 +65,8 @@ class RequestReader {
   // no reply. Stays until the next call.
   [[nodiscard]] const std::string& error() const { return error_; }
   // With kError: a set of this key was refused, for its value is too large.
-  // What the key held is out of date then: memcached removes it. Else empty.
+  // What the key held is out of date then: memcached removes it. Empty for all
+  // else, also for a set that compares CAS: it might have changed nothing.
   [[nodiscard]] const std::string& refused_key() const { return refused_key_; }
 
  private:

@@ -104,14 +104,27 @@ TEST_CASE("a value that is too large is refused and swallowed") {
   check("set a 0 0 4\r\nabcd\r\n",
         "store key=a bytes=4 mode=set exptime=0\nvalue:abcd\nend");
   check("set a 0 0 5\r\nmn\r\n\n\r\nmn\r\n",
-        "error:SERVER_ERROR object too large for cache|\nnoop meta");
-  check("set a 0 0 5 noreply\r\nabcde\r\nmn\r\n", "error:\nnoop meta");
+        "error:SERVER_ERROR object too large for cache| removes a\nnoop meta");
+  check("set a 0 0 5 noreply\r\nabcde\r\nmn\r\n",
+        "error: removes a\nnoop meta");
   check("cas a 0 0 2147483645 1\r\nabcde\r\nmn\r\n",
         "error:SERVER_ERROR object too large for cache|");
   check("ms a 5 q\r\nabcde\r\nmn\r\n",
-        "error:SERVER_ERROR object too large for cache|\nnoop meta");
+        "error:SERVER_ERROR object too large for cache| removes a\nnoop meta");
   check("ers update a 0 5\r\nabcde\r\nmn\r\n",
         "error:SERVER_ERROR object too large for cache|\nnoop meta");
+}
+
+TEST_CASE("a value that is too large removes what no condition keeps") {
+  const Limits limits{.max_value_bytes = 4};
+  for (const char* line :
+       {"add a 0 0 5", "replace a 0 0 5", "append a 0 0 5", "prepend a 0 0 5",
+        "cas a 0 0 5 1", "ms a 5 ME", "ms a 5 MR", "ms a 5 MA", "ms a 5 MP",
+        "ms a 5 C1", "ms a 5 C1 I"}) {
+    CAPTURE(line);
+    CHECK(TranscriptOf(std::string(line) + "\r\nabcde\r\n", limits) ==
+          "error:SERVER_ERROR object too large for cache|");
+  }
 }
 
 TEST_CASE("commands without a value") {

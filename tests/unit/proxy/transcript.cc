@@ -143,7 +143,10 @@ void Transcript::Feed(std::string_view bytes) {
         Line("bad:" + reply());
         break;
       case RequestReader::Event::kError:
-        Line("error:" + reply());
+        Line("error:" + reply() +
+             (reader_.refused_key().empty()
+                  ? ""
+                  : " removes " + reader_.refused_key()));
         break;
       case RequestReader::Event::kClose:
         REQUIRE(bytes.empty());
