@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+DEADLINE_S = 30
 TOOL = os.path.join(TOP, "memcached-cluster", "install-packages")
 
 
@@ -40,6 +41,23 @@ class PackagesTest(unittest.TestCase):
             self.assertTrue(result.stderr)
 
 
+class ChecksTest(unittest.TestCase):
+
+    def run_checks(self, *words):
+        return subprocess.run([os.path.join(TOP, ".ci", "run"), *words],
+                              check=False, capture_output=True, text=True,
+                              timeout=DEADLINE_S)
+
+    def test_help_and_bad_usage_check_nothing(self):
+        helped = self.run_checks("--help")
+        self.assertEqual((helped.returncode, helped.stderr), (0, ""))
+        self.assertRegex(helped.stdout, r"\Ausage: ")
+        self.assertNotIn("===", helped.stdout)
+        refused = self.run_checks("--nope")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertRegex(refused.stderr, r"\Ausage: ")
+
+
 class VersionTest(unittest.TestCase):
 
     def test_every_script_tells_the_projects_version(self):
@@ -48,10 +66,10 @@ class VersionTest(unittest.TestCase):
             version = re.search(r"libers VERSION ([\d.]+)", file.read())[1]
         for name in ("memcached-cluster/cluster",
                      "memcached-cluster/install-packages",
-                     "memcached-cluster/quickstart", "tests/run"):
+                     "memcached-cluster/quickstart", "tests/run", ".ci/run"):
             said = subprocess.run([os.path.join(TOP, name), "--version"],
                                   check=True, capture_output=True,
-                                  text=True).stdout
+                                  text=True, timeout=DEADLINE_S).stdout
             self.assertTrue(said.endswith(f"(libers) {version}\n"), said)
 
 
