@@ -69,6 +69,7 @@ void Jobs::Stop() {
     host_->stopping = true;
     for (auto& [id, one] : runs_) one.run->Stop();
     policies_->Stop();
+    filler_->Stop();
   });
 }
 
@@ -92,6 +93,7 @@ bool Jobs::Quiet() const {
     return !one.second.run->at_work();
   };
   return singles_ == 0 && orders_ == 0 && !policies_->at_work() &&
+         !filler_->at_work() &&
          std::all_of(runs_.begin(), runs_.end(), at_rest);
 }
 
@@ -117,6 +119,7 @@ void Jobs::Loop() {
     policies_ = std::make_unique<PolicyRunner>(*host_);
   }
   policies_->Set(options_.policies);
+  filler_ = std::make_unique<MemberFiller>(*host_);
   if (journal_) {
     for (const JournalEntry& entry : journal_->entries()) Add(entry);
   }
@@ -135,6 +138,7 @@ void Jobs::Loop() {
     const std::lock_guard lock(mutex_);
     policies_.reset();
   }
+  filler_.reset();
   host_.reset();
   store_.reset();
   session_.reset();
@@ -203,6 +207,7 @@ void Jobs::OnTimer() {
     }
     if (one.dirty && one.saves == 0) Save(id, [](const Status&) {});
   }
+  filler_->Look();
   timer_->Start(kPeriod);
 }
 

@@ -21,6 +21,7 @@
 #include "jobs/job.h"
 #include "jobs/job_run.h"
 #include "jobs/journal.h"
+#include "jobs/member_filler.h"
 #include "jobs/policy_runner.h"
 #include "net/event_loop.h"
 #include "store/cluster_state.h"
@@ -133,6 +134,7 @@ class Jobs {
   std::unique_ptr<JobHost> host_;
   // Made and ended under mutex_; else of the loop's thread.
   std::unique_ptr<PolicyRunner> policies_;
+  std::unique_ptr<MemberFiller> filler_;
   std::map<std::uint64_t, Run> runs_;
   std::unique_ptr<net::Timer> timer_;
   std::uint64_t next_id_ = 1;

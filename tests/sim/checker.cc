@@ -237,7 +237,9 @@ class KeyCheck {
       same = by_cas.try_emplace(read->client_cas, read).first->second;
       // It rises from what is there: where nothing is left, only the clock
       // keeps it from coming again.
-      if (same->cells != read->cells && !options_.values_may_vanish) {
+      const bool may_repeat =
+          options_.values_may_vanish || options_.cas_may_repeat;
+      if (same->cells != read->cells && !may_repeat) {
         Report(Invariant::kOneChangesBytes,
                fmt::format("two contents with the CAS {}: ", read->client_cas) +
                    Describe(*same) + "; " + Describe(*read));

@@ -45,6 +45,9 @@ struct CheckOptions {
   // Objects may vanish (evictions on, or more than M members not full): a
   // miss is then always allowed, but what is gone stays gone.
   bool values_may_vanish = false;
+  // Something ends objects without a trace (an export): the CAS of the next
+  // one may be an old one's.
+  bool cas_may_repeat = false;
   // Clients that were killed: their operations may stay open.
   std::set<int> killed_clients;
   // Give up on a key after so many steps of the search; counted as a violation

@@ -210,6 +210,13 @@ void ServerLink::Impl::Abort(const std::string& reason) {
   if (state_ != State::kIdle) Fail(reason);
 }
 
+void ServerLink::Impl::Retry() {
+  if (state_ == State::kUp || state_ == State::kIdle) return;
+  failed_before_ = false;
+  failures_in_row_ = 0;
+  if (state_ != State::kConnecting) Connect();
+}
+
 void ServerLink::Impl::Fail(const std::string& reason, State state) {
   counters_.failures.Add();
   if (state_ == State::kUp) counters_.standing.Subtract();
@@ -332,6 +339,7 @@ void ServerLink::Submit(Request& request) { impl_->Submit(request); }
 void ServerLink::Flush() { impl_->Flush(); }
 
 void ServerLink::Abort(const std::string& reason) { impl_->Abort(reason); }
+void ServerLink::Retry() { impl_->Retry(); }
 ServerLink::State ServerLink::state() const { return impl_->state(); }
 int ServerLink::member() const { return impl_->member(); }
 const Endpoint& ServerLink::endpoint() const { return impl_->endpoint(); }

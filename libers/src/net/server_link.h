@@ -99,6 +99,10 @@ class ServerLink {
   // leaves the view. The link probes again with backoff. No-op while idle.
   void Abort(const std::string& reason);
 
+  // What kept the link from its server is over: it is tried again now, and
+  // requests wait for that as for the first try. No-op while up or idle.
+  void Retry();
+
   // Sends lazy requests now.
   void Flush();
 

@@ -31,6 +31,7 @@ class ServerLink::Impl : private StreamHandler {
 
   void Submit(Request& request);
   void Abort(const std::string& reason);
+  void Retry();
   void Flush() { WantToWrite(); }
 
   // A try after a failure is no promise: nothing waits for it.

@@ -473,12 +473,15 @@ Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
   }
 }
 
-Task<void> GroupRun::WriteBack(std::span<const BlockId> blocks) {
+Task<void> GroupRun::WriteBack(std::span<const BlockId> blocks,
+                               const ChangeId& generation) {
   const std::int64_t exptime =
       BlockExptime(map_.manifest().expiry, session_.runtime().WallMicros());
   for (const BlockId block : blocks) {
-    if (!have_[block]) continue;
-    StartStage(block, buffers_[block], map_.GenerationOf(group_, block),
+    const std::byte* content = have_[block] ? buffers_[block] : fresh_[block];
+    if (content == nullptr) continue;
+    StartStage(block, content,
+               generation ? generation : map_.GenerationOf(group_, block),
                exptime);
   }
   co_await writes_;

@@ -86,8 +86,11 @@ class GroupRun {
   net::Task<Status> Run(const Planner& planner, const Staging* staging,
                         const std::function<void()>& supply = {});
 
-  // Stores `blocks` again under the generation they have: a repair.
-  net::Task<void> WriteBack(std::span<const layout::BlockId> blocks);
+  // Stores those of `blocks` that are in hand, read or recovered by a Run that
+  // staged nothing: under the generation they have, a repair, or under
+  // `generation`, where they have none.
+  net::Task<void> WriteBack(std::span<const layout::BlockId> blocks,
+                            const ChangeId& generation = {});
 
   // What a Run left: blocks staged; blocks of the new state that could not be
   // put on their member; members that failed a stage.

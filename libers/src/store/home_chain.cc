@@ -252,6 +252,13 @@ Task<Result<HomesRead>> HomeChain::Prepare() {
   co_return co_await Settle();
 }
 
+Task<Result<HomesRead>> HomeChain::ReadSettled() {
+  Result<HomesRead> read = co_await Collect(/*vivify=*/false);
+  if (!read || read->Agreed()) co_return read;
+  settled_ = true;
+  co_return co_await Settle();
+}
+
 Task<Result<HomesRead>> HomeChain::Settle() {
   while (!Expired()) {
     Result<HomesRead> read = co_await Collect(/*vivify=*/true);

@@ -93,6 +93,11 @@ class HomeChain {
   // settles them if they differ. One round trip when all is well. This is the
   // end of a change's prepare.
   net::Task<Result<HomesRead>> Prepare();
+  // Reads all homes and settles them if they differ; leaves no stubs where they
+  // all show nothing.
+  net::Task<Result<HomesRead>> ReadSettled();
+  // ReadSettled found them different.
+  [[nodiscard]] bool settled() const { return settled_; }
   // From now on Prepare also gives homes that nobody can settle, because the
   // judge's copy is corrupted and none can stand in: for changes that replace
   // whatever is there.
@@ -179,6 +184,7 @@ class HomeChain {
   bool replaces_corrupted_ = false;
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
+  bool settled_ = false;
   bool uncounted_ = false;
   bool tell_access_ = false;
 };

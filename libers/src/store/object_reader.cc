@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/dropping.h"
-#include "store/home_chain.h"
+#include "store/repair.h"
 
 namespace ers::store {
 namespace {
@@ -54,23 +53,6 @@ void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
   }
 }
 
-// Stores again what was missing. A change may have dropped these very blocks
-// while they were read; so the manifest is looked at once more afterwards, and
-// what it no longer names goes again. A change that flips it after that look
-// drops them itself.
-Task<void> Repair(Session& session, const ObjectMap& map, GroupRun& run,
-                  int group) {
-  co_await run.WriteBack(run.gone());
-  if (run.staged().empty()) co_return;
-  HomeChain chain(session, map.manifest().key);
-  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
-  // A plain item has taken the object's place: of that nothing stays.
-  if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
-  // Not to be learned: garbage collection will.
-  if (!now) co_return;
-  DropOutdated(session, map, group, run.staged(), std::move(*now));
-}
-
 Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
                            const GroupPart& part, StepTimer* steps) {
   ReadOutcome outcome;
@@ -85,9 +67,8 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
   CopyEdges(part, wanted, run);
   outcome.degraded = run.decoded();
   if (!run.gone().empty()) {
-    co_await Repair(session, map, run, part.group);
+    co_await RestoreBlocks(session, map, part.group, run, run.gone());
     outcome.repaired = static_cast<int>(run.staged().size());
-    session.counters().repaired_blocks.Add(run.staged().size());
   }
   co_return outcome;
 }

@@ -25,6 +25,9 @@ enum class PlantedBug {
   kDropAfterUnknown,   // staged blocks go though the change may have happened
   kMissByJudgeAlone,   // no manifest at the judge is taken for a miss
   kExportOldValue,     // an export writes what it read, whatever is there now
+  kFullAtOnce,         // a member that is back counts as full without filling
+  kFillManifestsOnly,  // filling puts no block back
+  kSameIncarnation,    // a member comes back with what it held before
 };
 
 #if defined(ERS_PLANTED_BUGS)

@@ -36,6 +36,7 @@ std::shared_ptr<const View> Session::view() const {
   if (version != view_version_) {
     std::shared_ptr<const View> shared = cluster_->keeper.Current();
     const View* view = shared.get();
+    if (view_ && view != nullptr) RetryReturned(*view_, *view);
     view_ = std::shared_ptr<const View>(
         view, [shared = std::move(shared)](const View*) {});
     view_version_ = version;
@@ -43,14 +44,31 @@ std::shared_ptr<const View> Session::view() const {
   return view_;
 }
 
+// Their connections were refused under the old view.
+void Session::RetryReturned(const View& before, const View& now) const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (now.members[i].incarnation != before.members[i].incarnation) {
+      links_[i]->Retry();
+    }
+  }
+}
+
 std::unique_ptr<net::ServerLink> Session::NewLink(
     int member, net::Duration request_timeout) {
+  return MakeLink(member, request_timeout, this);
+}
+
+std::unique_ptr<net::ServerLink> Session::NewStrangerLink(int member) {
+  return MakeLink(member, cluster_->options.request_timeout, nullptr);
+}
+
+std::unique_ptr<net::ServerLink> Session::MakeLink(
+    int member, net::Duration request_timeout, net::BootGuard* guard) {
   net::LinkOptions options;
   options.connect_timeout = cluster_->options.connect_timeout;
   options.request_timeout = request_timeout;
   options.nonce_key = kBootKey;
   options.counters = &counters_->links[static_cast<std::size_t>(member)];
-  net::BootGuard* guard = this;
   return std::make_unique<net::ServerLink>(
       runtime_, cluster_->endpoints[member], member, options, guard);
 }
@@ -99,8 +117,9 @@ bool Session::Accept(int member, const net::ServerFacts& facts,
   const std::string& known = now->members[member].boot_mark;
   if (known == facts.boot_mark) return true;
   *why = known.empty()
-             ? "it was not there when the cluster was first used, and stays out"
-             : "it was restarted and has lost its memory; it stays out "
+             ? "it was not there when the cluster was first used, and is to be "
+               "filled"
+             : "it was restarted and has lost its memory; it is to be filled "
                "(docs/operations.md, When a server dies)";
   return false;
 }

@@ -49,6 +49,8 @@ class Session final : private net::BootGuard {
   // outlives it.
   std::unique_ptr<net::ServerLink> NewLink(int member,
                                            net::Duration request_timeout);
+  // The same, to whatever memory the member has by now.
+  std::unique_ptr<net::ServerLink> NewStrangerLink(int member);
   // "host:port: connection refused": for error messages.
   [[nodiscard]] std::string Describe(const net::ServerLink& link) const;
   [[nodiscard]] std::string Describe(int member) const {
@@ -67,6 +69,10 @@ class Session final : private net::BootGuard {
  private:
   bool Accept(int member, const net::ServerFacts& facts,
               std::string* why) override;
+  std::unique_ptr<net::ServerLink> MakeLink(int member,
+                                            net::Duration request_timeout,
+                                            net::BootGuard* guard);
+  void RetryReturned(const View& before, const View& now) const;
   net::Task<void> Count(net::Task<void> task);
 
   net::Runtime& runtime_;

@@ -15,6 +15,7 @@
 #include "ers/value.h"
 #include "net/task.h"
 #include "store/content.h"
+#include "store/fill.h"
 #include "store/listing.h"
 #include "store/manifest.h"
 #include "store/memory.h"
@@ -188,6 +189,12 @@ class Store {
   net::Task<Status> List(
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Result<ClusterInfo>> Servers();
+  // Gives a member what it lacks of an object: the manifest, blocks that it
+  // lost, and those that were never stored as it was away.
+  net::Task<Result<Mended>> Mend(std::string_view key, int member);
+  // Lets a member that is down, and answers again, back into the view, and
+  // makes it full. To be called again where that could not be finished.
+  net::Task<Result<FillReport>> Fill(int member, const FillTerms& terms);
 
  private:
   Session& session_;

@@ -350,19 +350,99 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
   co_return status;
 }
 
+namespace {
+
+// A change that nobody has to leave for.
+Task<Status> ChangeAll(Session& session, const Edit& edit) {
+  const bool drained = co_await Drain(session, kNobody);
+  if (drained) co_return co_await Install(session, edit);
+  session.cluster().keeper.EndChange(nullptr);
+  co_return Status(StatusCode::kUnavailable,
+                   "changes under way do not end: try again");
+}
+
+// The mark of the memory that a member has now.
+Task<Result<std::string>> BootMarkOf(Session& session, int member) {
+  const std::unique_ptr<net::ServerLink> link = session.NewStrangerLink(member);
+  net::Request ask;
+  ask.verb = net::Verb::kHead;
+  ask.key = kViewKey;
+  ask.uncounted = true;
+  Batch batch(session.runtime());
+  batch.Submit(*link, ask);
+  co_await batch;
+  if (link->facts().boot_mark.empty()) {
+    co_return Fail(StatusCode::kUnavailable, session.Describe(*link));
+  }
+  co_return link->facts().boot_mark;
+}
+
+}  // namespace
+
+Task<Status> BeginFilling(Session& session, int member) {
+  const Result<std::string> mark = co_await BootMarkOf(session, member);
+  if (!mark) co_return mark.error();
+  co_await ClaimChange(session);
+  if (session.view()->members[member].state != MemberState::kDown) {
+    session.cluster().keeper.EndChange(nullptr);
+    co_return Status();
+  }
+  const Edit edit = [&session, &mark, member](View view) -> Result<View> {
+    const std::int64_t now = session.runtime().WallMicros();
+    Member& back = view.members[member];
+    back.state = MemberState::kFilling;
+    if (!Planted(PlantedBug::kSameIncarnation)) {
+      back.incarnation =
+          std::max(back.incarnation + 1, static_cast<std::uint64_t>(now));
+    }
+    back.joined = view.epoch + 1;
+    back.boot_mark = *mark;
+    back.since = now / kMicros;
+    Status distinct = CheckDistinct(view);
+    if (!distinct.ok()) return Fail(std::move(distinct));
+    return Without(session, std::move(view), {});
+  };
+  Status status = co_await ChangeAll(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: {} is back and is filled", session.view()->epoch,
+                    session.member_name(member)));
+  }
+  co_return status;
+}
+
+Task<Status> EndFilling(Session& session, int member,
+                        std::uint64_t incarnation) {
+  co_await ClaimChange(session);
+  const Edit edit = [&session, member, incarnation](View view) -> Result<View> {
+    Member& filled = view.members[member];
+    if (filled.incarnation != incarnation ||
+        filled.state == MemberState::kDown) {
+      return Fail(StatusCode::kUnavailable,
+                  session.member_name(member) + " left while it was filled");
+    }
+    filled.state = MemberState::kFull;
+    filled.since = session.runtime().WallMicros() / kMicros;
+    return Without(session, std::move(view), {});
+  };
+  Status status = co_await ChangeAll(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: {} is full again", session.view()->epoch,
+                    session.member_name(member)));
+  }
+  co_return status;
+}
+
 Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
   co_await ClaimChange(session);
-  ViewKeeper& keeper = session.cluster().keeper;
-  if (!co_await Drain(session, kNobody)) {
-    keeper.EndChange(nullptr);
-    co_return Status(StatusCode::kUnavailable,
-                     "changes under way do not end: try again");
-  }
   const Edit edit = [&session, time_us](View view) {
     view.flushed_before = time_us;
     return Without(session, std::move(view), {});
   };
-  co_return co_await Install(session, edit);
+  co_return co_await ChangeAll(session, edit);
 }
 
 }  // namespace ers::store

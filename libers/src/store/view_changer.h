@@ -27,6 +27,17 @@ net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
 // more than M members not full, or fewer than n - M members could be told.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 
+// OK once `member`, which was down, is filling: with a new incarnation, so that
+// all it held of manifests is void, and as the first home of its keys, so that
+// every change from now on passes through it. OK as well where it was not down.
+// kUnavailable: it does not answer, or too few members could be told.
+net::Task<Status> BeginFilling(Session& session, int member);
+
+// OK once `member`, filling since that incarnation, is full: it has all that it
+// should. kUnavailable where it has left meanwhile, and otherwise as above.
+net::Task<Status> EndFilling(Session& session, int member,
+                             std::uint64_t incarnation);
+
 // OK once every object that was last changed before `time_us` (Unix
 // microseconds) is absent, from that time on; one that is in the future takes
 // the place of an earlier one. A view must be in force.

@@ -1,7 +1,9 @@
 #include "sim/store/fault_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -44,7 +46,8 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
     case FaultKind::kStall:
       return {milliseconds(950), milliseconds(1100)};
     case FaultKind::kPartition:
-      return {milliseconds(500), seconds(8)};
+      return {milliseconds(500), scenario.rolls ? Duration(milliseconds(900))
+                                                : Duration(seconds(8))};
     case FaultKind::kHiccup:
       // Many in a row must not add up to a silence that makes a server leave.
       return {microseconds(100), milliseconds(scenario.stress ? 40 : 300)};
@@ -53,9 +56,23 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
                                    ? Duration(milliseconds(300))
                                    : Duration(seconds(4))};
     case FaultKind::kRestart:
-      return {microseconds(0), seconds(2)};
+      return {microseconds(0), scenario.rolls ? Duration(milliseconds(20))
+                                              : Duration(seconds(2))};
     default:
       return {microseconds(100), milliseconds(50)};
+  }
+}
+
+// Of what is mended only by who reads it, too much would come together.
+FaultKind Rolling(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kCrash:
+    case FaultKind::kEvict:
+    case FaultKind::kCorrupt:
+    case FaultKind::kCut:
+      return FaultKind::kRestart;
+    default:
+      return kind;
   }
 }
 
@@ -67,7 +84,10 @@ std::string_view FaultName(FaultKind kind) {
 
 FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
                      ProcessFaults process)
-    : world_(world), scenario_(scenario), process_(std::move(process)) {
+    : world_(world),
+      scenario_(scenario),
+      process_(std::move(process)),
+      victims_(scenario.victims) {
   if (scenario.scope != FaultScope::kNone) Draw(span);
 }
 
@@ -78,7 +98,8 @@ void FaultPlan::Draw(Duration span) {
   const Duration earliest = scenario_.scope == FaultScope::kWithin
                                 ? milliseconds(3) + 20 * scenario_.latency
                                 : Duration{};
-  const std::uint64_t count = 1 + random.Below(scenario_.stress ? 30 : 8);
+  const bool many = scenario_.stress || scenario_.rolls;
+  const std::uint64_t count = 1 + random.Below(many ? 30 : 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto kind = static_cast<FaultKind>(random.Below(kKinds));
     if (scenario_.stress) {
@@ -87,13 +108,51 @@ void FaultPlan::Draw(Duration span) {
                                     FaultKind::kCrash, FaultKind::kStall};
       if (random.Below(4) != 0) kind = kMost[random.Below(kMost.size())];
     }
-    SimServer& server = IsMild(kind, scenario_) ? Anywhere() : Victim();
+    if (scenario_.rolls) kind = Rolling(kind);
     const auto [least, most] = Lengths(kind, scenario_);
     const Duration length = random.Between(least, most);
-    world_.After(random.Between(earliest, span), [this, kind, &server, length] {
-      if (!healed_) Strike(kind, server, length);
+    world_.After(random.Between(earliest, span), [this, kind, length] {
+      if (healed_) return;
+      if (IsMild(kind, scenario_)) return Strike(kind, Anywhere(), length);
+      Roll();
+      harm_ends_ = std::max(harm_ends_, world_.now() + length);
+      Strike(kind, Victim(), length);
     });
   }
+}
+
+// All members are full, with the memory that they have now.
+bool FaultPlan::AllIsWell() const {
+  const std::shared_ptr<const store::View> view = process_.view();
+  if (!view || view->NotFull() > 0 || world_.now() < harm_ends_) return false;
+  return std::all_of(lost_.begin(), lost_.end(), [&view](const auto& lost) {
+    return view->members[static_cast<std::size_t>(lost.first)].incarnation !=
+           lost.second;
+  });
+}
+
+// Others are the victims from now on, if those before them are whole again.
+void FaultPlan::Roll() {
+  if (!scenario_.rolls || !AllIsWell()) return;
+  std::vector<int> members(world_.servers().size());
+  std::iota(members.begin(), members.end(), 0);
+  for (std::size_t i = 0; i < victims_.size(); ++i) {
+    std::swap(members[i],
+              members[i + world_.random().Below(members.size() - i)]);
+    victims_[i] = members[i];
+  }
+}
+
+void FaultPlan::LoseMemory(SimServer& server) {
+  const auto& servers = world_.servers();
+  const auto at =
+      std::find_if(servers.begin(), servers.end(),
+                   [&server](const auto& one) { return one.get() == &server; });
+  const int member = static_cast<int>(at - servers.begin());
+  const std::shared_ptr<const store::View> view = process_.view();
+  lost_[member] =
+      view ? view->members[static_cast<std::size_t>(member)].incarnation : 0;
+  server.Crash();
 }
 
 SimServer& FaultPlan::Anywhere() {
@@ -102,8 +161,7 @@ SimServer& FaultPlan::Anywhere() {
 }
 
 SimServer& FaultPlan::Victim() {
-  const auto& victims = scenario_.victims;
-  const int victim = victims[world_.random().Below(victims.size())];
+  const int victim = victims_[world_.random().Below(victims_.size())];
   return *world_.servers()[static_cast<std::size_t>(victim)];
 }
 
@@ -121,7 +179,7 @@ void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
       end = TimePoint::max();
       break;
     case FaultKind::kRestart:
-      server.Crash();
+      LoseMemory(server);
       then([&server] { server.Restart(); });
       break;
     case FaultKind::kStall:

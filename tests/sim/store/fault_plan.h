@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "sim/sim_server.h"
 #include "sim/store/scenario.h"
+#include "store/view.h"
 
 namespace ers::sim {
 
@@ -44,6 +47,8 @@ class FaultPlan {
   struct ProcessFaults {
     std::function<void(Duration)> pause;
     std::function<void()> kill;
+    // The view in force; null where the process knows none.
+    std::function<std::shared_ptr<const store::View>()> view;
   };
 
   // Faults begin within `span`.
@@ -60,12 +65,19 @@ class FaultPlan {
   void Draw(Duration span);
   void Strike(FaultKind kind, SimServer& server, Duration length);
   void Corrupt(SimServer& server);
+  void LoseMemory(SimServer& server);
+  [[nodiscard]] bool AllIsWell() const;
+  void Roll();
   [[nodiscard]] SimServer& Anywhere();
   [[nodiscard]] SimServer& Victim();
 
   World& world_;
   const Scenario& scenario_;
   ProcessFaults process_;
+  std::vector<int> victims_;
+  TimePoint harm_ends_{};  // of what has struck victims
+  // By member: what the view called the memory that it has lost.
+  std::map<int, std::uint64_t> lost_;
   std::vector<FaultWindow> windows_;
   bool healed_ = false;
 };

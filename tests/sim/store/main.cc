@@ -32,6 +32,7 @@ struct Planted {
   PlantedBug bug;
   std::vector<Invariant> breaks;  // any of them must be seen broken
   Profile profile = Profile::kAny;
+  bool rare = false;  // takes minutes to show: not one of "all"
 };
 
 const std::vector<Planted>& AllPlanted() {
@@ -70,6 +71,15 @@ const std::vector<Planted>& AllPlanted() {
       {"export-old-value",
        PlantedBug::kExportOldValue,
        {I::kNothingLost, I::kOneChain}},
+      {"full-at-once", PlantedBug::kFullAtOnce, {I::kNothingLost}},
+      {"fill-manifests-only",
+       PlantedBug::kFillManifestsOnly,
+       {I::kNothingLost}},
+      {"same-incarnation",
+       PlantedBug::kSameIncarnation,
+       {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
+       Profile::kAny,
+       /*rare=*/true},
   };
   return all;
 }
@@ -183,7 +193,7 @@ int CatchBugs(const std::string& name, const Seeds& seeds) {
   bool known = false;
   bool all_caught = true;
   for (const Planted& planted : AllPlanted()) {
-    if (name != "all" && name != planted.name) continue;
+    if (name != planted.name && (name != "all" || planted.rare)) continue;
     known = true;
     all_caught = Catch(planted, seeds) && all_caught;
   }

@@ -93,6 +93,12 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
                           ? scenario.max_parity
                           : scenario.servers;
   scenario.victims.assign(members.begin(), members.begin() + victims);
+  // A plain item goes away and comes back with its server.
+  scenario.fills = random.Below(2) == 0 && !scenario.exports;
+  scenario.rolls = scenario.fills && scenario.scope == FaultScope::kWithin &&
+                   random.Below(3) != 0;
+  // One fault after the other, and what was stored before them all.
+  if (scenario.rolls) scenario.pause = std::chrono::milliseconds(60);
   return scenario;
 }
 
@@ -111,12 +117,15 @@ std::string Describe(const Scenario& scenario) {
   return fmt::format(
       "{}{} servers, M={},{}; {} clients on {} sessions, {} keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}{}; {}, victims{}",
+      "of {} bytes, inline below {}, item limit {}{}; {}, victims{}{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
       schemes, scenario.clients, scenario.sessions, scenario.keys.size(),
       scenario.max_cells, scenario.cell_bytes, scenario.inline_below,
       scenario.item_size_max, scenario.exports ? ", exports" : "", scope,
-      victims);
+      victims,
+      scenario.rolls   ? ", then others"
+      : scenario.fills ? ", filled again"
+                       : "");
 }
 
 }  // namespace ers::sim

@@ -45,6 +45,12 @@ struct Scenario {
   bool exports = false;
   FaultScope scope = FaultScope::kWithin;
   std::vector<int> victims;  // kWithin: where anything may happen
+  // Members that are out are filled as soon as they answer again.
+  bool fills = false;
+  // kWithin, with fills: once all members are full again, others are victims.
+  bool rolls = false;
+  // The longest that a client waits from one operation to the next.
+  Duration pause = std::chrono::milliseconds(2);
 };
 
 enum class Profile {

@@ -158,7 +158,9 @@ void ServerWatch::CheckBarrier(int member, const std::string& key,
   const std::shared_ptr<const store::View> view = process_->view();
   if (!view || view->epoch <= sent->second ||
       view->members[static_cast<std::size_t>(member)].state ==
-          MemberState::kDown) {
+          MemberState::kDown ||
+      // It left, and what it held before it came back is void.
+      view->members[static_cast<std::size_t>(member)].joined > sent->second) {
     return;
   }
   Report(Invariant::kViewBarrier, key,

@@ -13,6 +13,7 @@
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
+#include "store/wakeup.h"
 
 namespace ers::sim {
 namespace {
@@ -24,6 +25,7 @@ using std::chrono::seconds;
 constexpr int kFirstAddress = 11;  // two digits: sorted by name as by number
 constexpr Duration kPatience = minutes(20);
 constexpr Duration kLateReaders = seconds(130);
+constexpr Duration kFillEvery = milliseconds(20);
 
 // Owns all that a run is made of, in the order in which it must go.
 class Driver {
@@ -50,6 +52,7 @@ class Driver {
 
  private:
   void StartProcess();
+  net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
   void KillProcess();
   bool RunUntilIdle();
   void ReadAllAtTheEnd();
@@ -63,6 +66,8 @@ class Driver {
   std::shared_ptr<ClientProcess> process_;
   std::unique_ptr<FaultPlan> faults_;
   int processes_ = 0;
+  int filling_ = 0;      // processes that do
+  bool ending_ = false;  // no more is filled
   int clients_ = 0;
   std::set<int> killed_clients_;
   std::set<int> living_clients_;
@@ -80,6 +85,29 @@ void Driver::StartProcess() {
     living_clients_.insert(client);
     net::Spawn(workload_->Run(*process_, client));
   }
+  if (scenario_.fills) {
+    filling_ = 1;
+    net::Spawn(FillMembers(process_));
+  }
+}
+
+// Looks again and again who is out and answers.
+net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
+  while (!ending_) {
+    const auto nap = store::Wakeup::New(process->runtime());
+    co_await nap->Wait(kFillEvery);
+    for (int i = 0; i < scenario_.servers && !ending_; ++i) {
+      const std::shared_ptr<const store::View> view = process->view();
+      if (!view || view->members[static_cast<std::size_t>(i)].state ==
+                       MemberState::kFull) {
+        continue;
+      }
+      store::FillTerms terms;
+      terms.parallel = 2;
+      (void)co_await process->store(0).Fill(i, terms);
+    }
+  }
+  --filling_;
 }
 
 void Driver::KillProcess() {
@@ -93,8 +121,11 @@ void Driver::KillProcess() {
 }
 
 bool Driver::RunUntilIdle() {
-  const bool ended =
-      world_.RunUntil([this] { return workload_->running() == 0; }, kPatience);
+  const bool ended = world_.RunUntil(
+      [this] {
+        return workload_->running() == 0 && (!ending_ || filling_ == 0);
+      },
+      kPatience);
   if (ended) return true;
   stuck_ = true;
   for (const Operation& operation : workload_->history().operations()) {
@@ -146,6 +177,7 @@ void Driver::Collect(StoreRun& run) {
       std::any_of(run.faults.begin(), run.faults.end(), [](const auto& fault) {
         return fault.kind == FaultKind::kEvict;
       });
+  options.cas_may_repeat = scenario_.exports;
   options.killed_clients = killed_clients_;
   if (stuck_) {
     options.killed_clients.insert(living_clients_.begin(),
@@ -162,11 +194,14 @@ StoreRun Driver::Run() {
   // About as long as the clients will take.
   const Duration one =
       std::max<Duration>(std::chrono::microseconds(400), scenario_.latency / 2);
-  const Duration span = scenario_.operations * one;
+  const Duration pauses = (scenario_.pause - Scenario().pause) / 8;
+  const Duration span =
+      scenario_.operations * (one + pauses / scenario_.clients);
   FaultPlan::ProcessFaults process_faults;
   process_faults.pause = [this](Duration length) {
     process_->runtime().PauseFor(length);
   };
+  process_faults.view = [this] { return process_->view(); };
   process_faults.kill = [this] {
     if (workload_->operations_left() > 0) KillProcess();
   };
@@ -178,6 +213,7 @@ StoreRun Driver::Run() {
     faults_->Heal();
     // Connections are tried again after a backoff of a second at most.
     world_.RunUntil([] { return false; }, seconds(3));
+    ending_ = true;
     ReadAllAtTheEnd();
   }
   if (!stuck_) world_.RunUntil([] { return false; }, kLateReaders);

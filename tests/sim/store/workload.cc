@@ -11,6 +11,8 @@
 namespace ers::sim {
 namespace {
 
+constexpr Duration kShortPause = std::chrono::microseconds(50);
+
 using net::Task;
 
 // For an object, then for a plain item.
@@ -237,8 +239,7 @@ Task<void> Workload::Run(ClientProcess& process, int client) {
         scenario_.keys[random.Below(scenario_.keys.size())];
     co_await One(process, client, key);
     const Duration pause = random.Between(
-        Duration{},
-        std::chrono::microseconds(random.Below(4) == 0 ? 2000 : 50));
+        Duration{}, random.Below(4) == 0 ? scenario_.pause : kShortPause);
     std::shared_ptr<store::Wakeup> nap = store::Wakeup::New(process.runtime());
     co_await nap->Wait(pause);
   }

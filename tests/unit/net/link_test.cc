@@ -930,6 +930,32 @@ TEST_CASE("the guard decides before any request is sent") {
   CHECK(guard.marks[1] == "7/1000/abcd");
 }
 
+TEST_CASE("Retry tries a refused server at once, and requests wait for that") {
+  Guard guard;
+  guard.accept = false;
+  Fixture f(&guard);
+  f.link->Retry();  // idle: the first request connects
+  CHECK(f.link->state() == State::kIdle);
+  Call get(Verb::kGet, "a");
+  f.link->Submit(get);
+  f.runtime.Settle();
+  REQUIRE(f.link->state() == State::kRefused);
+
+  guard.accept = true;
+  f.link->Retry();
+  CHECK(f.link->state() == State::kConnecting);
+  f.link->Submit(get);
+  CHECK(get.outcome == Outcome::kPending);
+  f.runtime.Settle();
+  CHECK(f.link->state() == State::kUp);
+  CHECK(f.runtime.last().received == "mg a v c f t s\r\n");
+  const auto connections = f.runtime.wires.size();
+  f.link->Retry();  // up: nothing is to be tried
+  CHECK(f.link->state() == State::kUp);
+  CHECK(f.runtime.wires.size() == connections);
+  f.link.reset();
+}
+
 TEST_CASE("a request for another connection or boot is not sent") {
   Fixture f;
   Wire& wire = f.Up();

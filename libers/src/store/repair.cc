@@ -1,0 +1,29 @@
+#include "store/repair.h"
+
+#include <memory>
+#include <utility>
+
+#include "store/dropping.h"
+#include "store/home_chain.h"
+
+namespace ers::store {
+
+// A change may have dropped these very blocks while they were read; so the
+// manifest is looked at once more afterwards, and what it no longer names goes
+// again. A change that flips it after that look drops them itself.
+net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
+                              GroupRun& run,
+                              std::span<const layout::BlockId> blocks) {
+  co_await run.WriteBack(blocks);
+  if (run.staged().empty()) co_return;
+  session.counters().repaired_blocks.Add(run.staged().size());
+  HomeChain chain(session, map.manifest().key);
+  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
+  // A plain item has taken the object's place: of that nothing stays.
+  if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
+  // Not to be learned: garbage collection will.
+  if (!now) co_return;
+  DropOutdated(session, map, group, run.staged(), std::move(*now));
+}
+
+}  // namespace ers::store

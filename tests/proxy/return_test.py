@@ -1,0 +1,157 @@
+"""Servers that come back: each is filled with what it should hold, so that the
+next one may die."""
+
+import threading
+import unittest
+
+from proxy_case import KIB, MIB, ProxyCase, random_bytes
+
+SIZES = (0, 100, 5 * KIB, 70_000, MIB, 9 * MIB)
+
+
+class ReturnCase(ProxyCase):
+
+    def setUp(self):
+        super().setUp()
+        self.members = self.servers.split(",")
+        self.values = {}
+        self.put("v")
+
+    def put(self, prefix):
+        for size in SIZES:
+            key = f"{prefix}{size}"
+            self.values[key] = random_bytes(size, seed=size)
+            self.assertEqual(self.link().set(key, self.values[key], flags=7),
+                             b"STORED")
+
+    def all_right(self):
+        """Also for who remembers nothing."""
+        for key, value in self.values.items():
+            self.same(self.link().get(key), value, key)
+
+    def whole(self):
+        """Every block is where it should be."""
+        for key, value in self.values.items():
+            told = self.ctl("stat", key).decode()
+            self.assertNotIn(" no\n", told)
+            self.assertEqual(" yes\n" in told, len(value) >= 4 * KIB, told)
+
+    def fills(self, name, proxy=None):
+        return (proxy or self.proxy).said().count(f"{name} is filled")
+
+    def start_empty(self, number):
+        """Server `number`, which is dead, and waits until it is filled."""
+        name = self.members[number - 1]
+        before = self.fills(name)
+        self.tool("start", str(number))
+        self.until(lambda: self.fills(name) > before, "it is filled")
+
+
+class EachInTurnTest(ReturnCase):
+
+    def test_all_lose_their_memory_and_nothing_is_lost(self):
+        for width in ("wide", "narrow"):
+            for size in SIZES[3:]:
+                self.link().lines(f"ers transition v{size} {width}".encode())
+            self.link().ask(b"incr n 1")
+            for number in range(1, len(self.members) + 1):
+                with self.subTest(width=width, number=number):
+                    self.tool("kill", str(number))
+                    self.all_right()
+                    # Nothing is said of this one but by the connections.
+                    self.start_empty(number)
+                    self.all_right()
+                    self.whole()
+
+
+class WrittenMeanwhileTest(ReturnCase):
+
+    def test_what_was_written_without_it_is_completed(self):
+        self.tool("kill", "2")
+        self.put("w")
+        self.put("v")  # anew
+        gone = self.values.popitem()[0]
+        self.assertEqual(self.link().ask(f"delete {gone}".encode()),
+                         b"DELETED")
+        self.start_empty(2)
+        self.whole()
+        self.tool("kill", "5")
+        self.all_right()
+        self.assertIsNone(self.link().get(gone))
+
+
+class UnderLoadTest(ReturnCase):
+
+    def test_clients_see_no_error_and_no_old_bytes(self):
+        problems, ended = [], threading.Event()
+
+        def client(number):
+            link, i = self.link(), 0
+            while not ended.is_set() and not problems:
+                i += 1
+                key = f"k{number}"
+                value = random_bytes((100, 5000, 70_000, MIB)[i % 4], seed=i)
+                said, got = link.set(key, value), link.get(key)
+                if said != b"STORED" or got != value:
+                    problems.append((number, i, said, got and len(got)))
+
+        threads = [threading.Thread(target=client, args=(i,))
+                   for i in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in (3, 1, 3, 6):
+                self.tool("kill", str(number))
+                self.start_empty(number)
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(problems, [])
+        self.whole()
+        self.all_right()
+
+
+class PausedTest(ReturnCase):
+
+    def test_a_server_that_was_away_forgets_what_it_held(self):
+        self.tool("stop", "4")
+        self.addCleanup(self.tool, "cont", "4")
+        name = self.members[3]
+        self.put("v")  # this takes it out
+        self.put("w")
+        before = self.fills(name)
+        self.tool("cont", "4")
+        self.until(lambda: self.fills(name) > before, "it is filled")
+        self.whole()
+        self.tool("kill", "1")
+        self.all_right()
+
+
+class KilledProxyTest(ReturnCase):
+
+    def test_the_next_process_goes_on(self):
+        for i in range(60):
+            key = f"many{i}"
+            self.values[key] = random_bytes(100_000, seed=i)
+            self.assertEqual(self.link().set(key, self.values[key]),
+                             b"STORED")
+        self.tool("kill", "5")
+        self.all_right()
+        self.tool("start", "5")
+        self.until(lambda: "is back and is filled" in self.proxy.said(),
+                   "it has begun")
+        self.proxy.kill()
+        next_one = self.start_proxy("next")
+        self.address = next_one.addresses[0]
+        name = self.members[4]
+        self.assertEqual(self.link().ask(b"mn"), b"MN")
+        self.until(lambda: self.fills(name, next_one) > 0
+                   or self.fills(name) > 0, "it is filled")
+        self.whole()
+        self.tool("kill", "2")
+        self.all_right()
+
+
+if __name__ == "__main__":
+    unittest.main()
