@@ -79,11 +79,7 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
       const ObjectMap map(*base);
       co_await ExtendBlocks(session_, map, next.expiry, steps_);
     }
-    const ChangeId base_id = (*base)->id;
-    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
-      return living != nullptr && living->id == base_id ? Verdict::kGoOn
-                                                        : Verdict::kRestart;
-    };
+    const Check check = PlannedOn((*base)->id);
     const ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next),
         amendment.new_cas ? ClientCas::kRises : ClientCas::kStays, std::nullopt,

@@ -46,6 +46,13 @@ Task<void> MarkFailed(Session& session, std::set<int> members) {
   }
 }
 
+Check PlannedOn(const ChangeId& base) {
+  return [base](const Manifest* living) -> Result<Verdict> {
+    return living != nullptr && living->id == base ? Verdict::kGoOn
+                                                   : Verdict::kRestart;
+  };
+}
+
 Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
                                  Manifest next, ClientCas cas,
                                  std::optional<HomesRead> prepared,

@@ -57,6 +57,10 @@ net::Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
                                       std::optional<HomesRead> prepared,
                                       Check check);
 
+// The check of a change that was planned on `base`: over another one, or none,
+// it restarts.
+Check PlannedOn(const ChangeId& base);
+
 // Takes members that failed to store blocks out of the view, as far as it
 // bears that: changes after this one must not wait for them again.
 net::Task<void> MarkFailed(Session& session, std::set<int> members);

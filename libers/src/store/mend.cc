@@ -166,11 +166,7 @@ Task<Result<Mended>> Store::Mend(std::string_view key, int member) {
     if (!mending.completes()) {
       co_return Mended{chain.settled(), mending.blocks()};
     }
-    const ChangeId base_id = base->id;
-    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
-      return living != nullptr && living->id == base_id ? Verdict::kGoOn
-                                                        : Verdict::kRestart;
-    };
+    const Check check = PlannedOn(base->id);
     const ChangeOutcome outcome =
         co_await CommitChange(session_, chain, std::move(mending.next()),
                               ClientCas::kStays, std::nullopt, check);

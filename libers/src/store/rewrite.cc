@@ -55,11 +55,7 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
     job.manifest.won = (*base)->won;
     job.manifest.client_flags = (*base)->client_flags;
     job.manifest.expiry = rewritten.expiry.value_or((*base)->expiry);
-    const ChangeId base_id = (*base)->id;
-    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
-      return living != nullptr && living->id == base_id ? Verdict::kGoOn
-                                                        : Verdict::kRestart;
-    };
+    const Check check = PlannedOn((*base)->id);
     const ChangeOutcome outcome =
         co_await WriteWhole(job, current.chain(), check, ClientCas::kRises);
     if (outcome.restart) continue;

@@ -270,11 +270,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       if (current.MayRetry(status)) continue;
       co_return Fail(std::move(status));
     }
-    const ChangeId base_id = (*base)->id;
-    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
-      return living != nullptr && living->id == base_id ? Verdict::kGoOn
-                                                        : Verdict::kRestart;
-    };
+    const Check check = PlannedOn((*base)->id);
     const ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next), ClientCas::kStays,
         std::move(staged.prepared), check);

@@ -178,11 +178,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
         co_return Fail(std::move(status));
       }
     }
-    const ChangeId base_id = (*base)->id;
-    const Check check = [base_id](const Manifest* living) -> Result<Verdict> {
-      if (living == nullptr || living->id != base_id) return Verdict::kRestart;
-      return Verdict::kGoOn;
-    };
+    const Check check = PlannedOn((*base)->id);
     const ChangeOutcome outcome =
         co_await CommitChange(session_, source.chain(), std::move(next),
                               ClientCas::kRises, std::move(prepared), check);
