@@ -52,7 +52,7 @@ struct Client {
     return store::OpenClusterState(options).value();
   }
   net::Task<Result<ObjectInfo>> StartPut(std::string_view value) {
-    return store.Put("k", std::as_bytes(std::span(value)), {});
+    return store.Put("k", std::as_bytes(std::span(value)), put_options);
   }
   StatusCode Put(std::string_view value) {
     return CodeOf(net::SyncWait(process, StartPut(value)));
@@ -67,6 +67,7 @@ struct Client {
   SimRuntime& process;
   store::Session session;
   store::Store store;
+  const PutOptions put_options;  // outlives the tasks
 };
 
 // How many changes ended in each way.
