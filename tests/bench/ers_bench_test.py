@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -139,9 +140,13 @@ class Children(unittest.TestCase):
     """However it ends, its servers end with it."""
 
     def end_by(self, number):
+        # Who is killed cannot tidy up after itself.
+        folder = tempfile.TemporaryDirectory(prefix="ers-bench-test-")
+        self.addCleanup(folder.cleanup)
         with subprocess.Popen(
                 [PROGRAM, "store", "--size", "100000", "--reps", "1000000",
                  "--impls", "plain", "--cases", "put"],
+                env={**os.environ, "TMPDIR": folder.name},
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as bench:
             wait_until(lambda: len(children(bench.pid)) == 6)
             servers = children(bench.pid)
