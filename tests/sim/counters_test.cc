@@ -27,16 +27,6 @@ using std::chrono::microseconds;
 
 constexpr int kServers = 4;
 
-std::string AddServers(World& world) {
-  std::string names;
-  for (int i = 0; i < kServers; ++i) {
-    const std::string name = fmt::format("10.0.0.{}:11211", i);
-    world.AddServer(name);
-    names += (i > 0 ? "," : "") + name;
-  }
-  return names;
-}
-
 // One client process.
 struct Client {
   Client(World& world, const std::string& name, const std::string& servers,
@@ -108,7 +98,7 @@ struct Fixture {
 
   const std::size_t inline_below;
   World world{1};
-  const std::string servers = AddServers(world);
+  const std::string servers = world.AddServers(kServers);
   Client a{world, "a", servers, inline_below};
   Client b{world, "b", servers, inline_below};
 };

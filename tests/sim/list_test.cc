@@ -27,13 +27,7 @@ constexpr std::string_view kValue = "a value that is longer than a block";
 
 std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
   ClusterOptions options;
-  for (int i = 0; i < kServers; ++i) {
-    std::string name = "10.0.0.";
-    name.append(std::to_string(i)).append(":11211");
-    world.AddServer(name);
-    if (i > 0) options.servers += ',';
-    options.servers += name;
-  }
+  options.servers = world.AddServers(kServers);
   return store::OpenClusterState(options).value();
 }
 

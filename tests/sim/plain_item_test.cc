@@ -1,6 +1,4 @@
 // Items of plain memcached clients under the keys of objects.
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <memory>
@@ -24,12 +22,7 @@ constexpr int kServers = 4;
 std::shared_ptr<store::ClusterState> OpenCluster(World& world, bool adopt) {
   ClusterOptions options;
   options.adopt_plain_items = adopt;
-  for (int i = 0; i < kServers; ++i) {
-    const std::string name = fmt::format("10.0.0.{}:11211", i);
-    world.AddServer(name);
-    if (i > 0) options.servers += ',';
-    options.servers += name;
-  }
+  options.servers = world.AddServers(kServers);
   return store::OpenClusterState(options).value();
 }
 

@@ -1,5 +1,7 @@
 #include "sim/sim_world.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -81,6 +83,17 @@ SimServer& World::AddServer(const std::string& name,
   servers_.push_back(std::make_unique<SimServer>(
       *this, name, std::move(options), ++last_pid_));
   return *servers_.back();
+}
+
+std::string World::AddServers(int count, const ModelServerOptions& options) {
+  std::string names;
+  for (int i = 0; i < count; ++i) {
+    const std::string name = fmt::format("10.0.0.{}:11211", i);
+    AddServer(name, options);
+    if (i > 0) names += ',';
+    names += name;
+  }
+  return names;
 }
 
 SimRuntime& World::AddProcess(const std::string& name) {

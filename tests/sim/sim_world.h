@@ -104,6 +104,8 @@ class World {
   // `name` is what Endpoint::name() gives: "host:port" or "/path".
   SimServer& AddServer(const std::string& name,
                        ModelServerOptions options = {});
+  // 10.0.0.0:11211 and on, alike; returns them as ClusterOptions::servers.
+  std::string AddServers(int count, const ModelServerOptions& options = {});
   SimRuntime& AddProcess(const std::string& name);
   SimServer* FindServer(std::string_view name);
   [[nodiscard]] const std::vector<std::unique_ptr<SimServer>>& servers() const {

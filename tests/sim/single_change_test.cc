@@ -1,6 +1,4 @@
 // Changes that the proxy's commands need: conditions, touch, rewrite, flush.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -33,12 +31,7 @@ constexpr std::int64_t kMicros = 1'000'000;
 
 std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
   ClusterOptions options;
-  for (int i = 0; i < kServers; ++i) {
-    const std::string name = fmt::format("10.0.0.{}:11211", i);
-    world.AddServer(name, {.item_size_max = 2048});
-    if (i > 0) options.servers += ',';
-    options.servers += name;
-  }
+  options.servers = world.AddServers(kServers, {.item_size_max = 2048});
   return store::OpenClusterState(options).value();
 }
 
