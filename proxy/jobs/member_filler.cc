@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <chrono>
 #include <deque>
 
 #include "store/batch.h"
@@ -13,8 +15,17 @@ namespace ers::proxy {
 
 using net::Task;
 
+namespace {
+
+// What cannot be filled as others are silent is not listed again and again.
+constexpr net::Duration kLeastPause = std::chrono::seconds(1);
+constexpr net::Duration kMostPause = std::chrono::seconds(10);
+
+}  // namespace
+
 void MemberFiller::Look() {
-  if (at_work_ || host_.stopping) return;
+  const net::TimePoint now = host_.session.runtime().Now();
+  if (at_work_ || host_.stopping || now < not_before_) return;
   at_work_ = true;
   net::Spawn(Work());
 }
@@ -51,8 +62,12 @@ Task<bool> MemberFiller::KnowView() {
 }
 
 Task<void> MemberFiller::Work() {
+  unfinished_ = false;
   const bool known = co_await KnowView();
   if (known) co_await FillAll();
+  pause_ = unfinished_ ? std::clamp(2 * pause_, kLeastPause, kMostPause)
+                       : net::Duration();
+  not_before_ = host_.session.runtime().Now() + pause_;
   at_work_ = false;
 }
 
@@ -82,6 +97,8 @@ Task<void> MemberFiller::Fill(int member) {
                  name, report->blocks, report->objects, report->lost);
   } else {
     // It is tried again, and the view says that it is out.
+    const store::View& view = *host_.session.view();
+    unfinished_ |= view.members[member].state == MemberState::kFilling;
     spdlog::debug("{} is not filled: {}", name, report.error().message());
   }
 }

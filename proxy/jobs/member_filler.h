@@ -3,6 +3,7 @@
 #define ERS_PROXY_JOBS_MEMBER_FILLER_H_
 
 #include "jobs/job_run.h"
+#include "net/runtime.h"
 #include "net/task.h"
 #include "store/fill.h"
 
@@ -29,6 +30,9 @@ class MemberFiller {
 
   JobHost& host_;
   bool at_work_ = false;
+  bool unfinished_ = false;  // a member is in the view, and not full
+  net::Duration pause_{};    // before the next look
+  net::TimePoint not_before_{};
   store::ListingStop stop_;
 };
 

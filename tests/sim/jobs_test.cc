@@ -12,6 +12,7 @@
 
 #include "engine/changing_keys.h"
 #include "jobs/job_run.h"
+#include "jobs/member_filler.h"
 #include "jobs/policy_runner.h"
 #include "net/task.h"
 #include "sim/sim_runtime.h"
@@ -29,6 +30,7 @@ using proxy::JobHost;
 using proxy::JobRun;
 using proxy::JobState;
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kServers = 6;
@@ -36,26 +38,24 @@ constexpr int kObjects = 60;
 constexpr std::size_t kBytes = 2000;
 constexpr int kParallel = 4;
 
-std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
+std::shared_ptr<store::ClusterState> OpenCluster(World& world, int max_parity) {
   ClusterOptions options;
-  for (int i = 0; i < kServers; ++i) {
-    const std::string name = fmt::format("10.0.0.{}:11211", i);
-    world.AddServer(name);
-    if (i > 0) options.servers += ',';
-    options.servers += name;
-  }
+  options.max_parity = max_parity;
+  options.servers = world.AddServers(kServers);
   return store::OpenClusterState(options).value();
 }
 
 struct Fixture {
-  Fixture() {
+  explicit Fixture(int max_parity = 1)
+      : session(process, OpenCluster(world, max_parity), 16) {
+    for (int i = 0; i < kObjects; ++i) REQUIRE(Put(i).ok());
+  }
+  Status Put(int i) {
     const std::string value(kBytes, 'v');
-    for (int i = 0; i < kObjects; ++i) {
-      const std::string key = fmt::format("k{}", i);
-      REQUIRE(net::SyncWait(process,
-                            store.Put(key, std::as_bytes(std::span(value)), {}))
-                  .has_value());
-    }
+    const auto bytes = std::as_bytes(std::span(value));
+    const auto put = net::SyncWait(
+        process, store.Put(fmt::format("k{}", i), bytes, PutOptions()));
+    return put ? Status() : put.error();
   }
   std::size_t UnderWay() { return changing.WithPrefix("").size(); }
   bool Until(const std::function<bool()>& condition) {
@@ -64,7 +64,7 @@ struct Fixture {
 
   World world{1};
   SimRuntime& process = world.AddProcess("daemon");
-  store::Session session{process, OpenCluster(world), 16};
+  store::Session session;
   store::Store store{
       session, {.scheme = {SchemeKind::kErs2, 4, 1, 5}, .inline_below = 0}};
   ChangingKeys changing;
@@ -115,6 +115,35 @@ TEST_CASE("an error that was overcome is told no more") {
   CHECK(run.job().state == JobState::kDone);
   CHECK(run.job().counts.changed == kObjects);
   CHECK(run.job().last_error.empty());
+}
+
+// What the daemon's timer does.
+int LookFor(Fixture& f, proxy::MemberFiller& filler, int times) {
+  int looks = 0;
+  for (int i = 0; i < times; ++i) {
+    filler.Look();
+    looks += filler.at_work() ? 1 : 0;
+    f.world.RunUntil([] { return false; }, milliseconds(500));
+    REQUIRE(f.Until([&] { return !filler.at_work(); }));
+  }
+  return looks;
+}
+
+TEST_CASE("who cannot be filled as others are silent is tried less and less") {
+  Fixture f(2);
+  for (int i = 0; i < 2; ++i) f.world.servers()[i]->Crash();
+  // Objects that survive one dead server: these changes only find out.
+  for (int i = 0; i < kObjects; ++i) (void)f.Put(i);
+  REQUIRE(f.session.view()->NotFull() == 2);
+  proxy::MemberFiller filler(f.host);
+  CHECK(LookFor(f, filler, 20) == 20);  // nobody answers: that is soon asked
+  f.world.servers()[0]->Restart();
+  CHECK(LookFor(f, filler, 120) < 20);
+  CHECK(f.session.view()->members[0].state == MemberState::kFilling);
+  f.world.servers()[1]->Restart();
+  LookFor(f, filler, 60);
+  CHECK(f.session.view()->NotFull() == 0);
+  CHECK(LookFor(f, filler, 20) == 20);
 }
 
 // A listing alone takes longer than they are left alone.
