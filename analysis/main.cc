@@ -11,6 +11,7 @@
 #include "analysis/counts.h"
 #include "analysis/format_option.h"
 #include "analysis/output.h"
+#include "analysis/parity_counts.h"
 #include "analysis/render.h"
 #include "analysis/script.h"
 #include "analysis/table1.h"
@@ -31,6 +32,7 @@ constexpr int kExitFailed = 3;
 struct Arguments {
   Format format = Format::kTable;
   ers::analysis::Parameters parameters;
+  int to = 0;
   std::string directory;
   std::string python = "python3";
 };
@@ -43,6 +45,22 @@ Status PrintRows(const Result<std::vector<Row>>& rows, Format format) {
 Status Count(const Arguments& arguments) {
   return PrintRows(ers::analysis::CountAll(arguments.parameters),
                    arguments.format);
+}
+
+Status Parity(const Arguments& arguments) {
+  const auto rows =
+      ers::analysis::CountParity(arguments.parameters, arguments.to);
+  if (!rows.has_value()) return rows.error();
+  return Print(ers::analysis::RenderParity(*rows, arguments.format));
+}
+
+// K, M and KP.
+void AddParameters(CLI::App* command, Arguments& arguments) {
+  command->add_option("K", arguments.parameters.k, "Data blocks, narrow")
+      ->required();
+  command->add_option("M", arguments.parameters.m, "Parity blocks")->required();
+  command->add_option("KP", arguments.parameters.kp, "Data blocks, wide")
+      ->required();
 }
 
 Status Sweep(const Arguments& arguments) {
@@ -107,19 +125,21 @@ int Report(const Status& status) {
 
 int Run(int argc, char** argv) {
   CLI::App app(
-      "Counts the blocks that transitions between RS(K,M) and RS(KP,M) read "
-      "and write, in the plans that libers runs.");
+      "Counts the blocks that transitions between RS(K,M) and RS(KP,M), or to "
+      "another M, read and write, in the plans that libers runs.");
   app.set_version_flag("--version", "ers-analyze " ERS_VERSION);
   app.require_subcommand(1);
   Arguments arguments;
 
   CLI::App* count = app.add_subcommand("count", "One set of parameters");
-  count->add_option("K", arguments.parameters.k, "Data blocks, narrow")
-      ->required();
-  count->add_option("M", arguments.parameters.m, "Parity blocks")->required();
-  count->add_option("KP", arguments.parameters.kp, "Data blocks, wide")
-      ->required();
+  AddParameters(count, arguments);
   AddFormatOption(count, &arguments.format);
+  CLI::App* parity = app.add_subcommand(
+      "parity", "More or fewer parity blocks for one set of parameters");
+  AddParameters(parity, arguments);
+  parity->add_option("TO", arguments.to, "Parity blocks afterwards")
+      ->required();
+  AddFormatOption(parity, &arguments.format);
   CLI::App* sweep =
       app.add_subcommand("sweep", "The 244 sets of the paper's section 6.1");
   AddFormatOption(sweep, &arguments.format);
@@ -141,6 +161,7 @@ int Run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kExitBadUsage;
   }
   if (count->parsed()) return Report(Count(arguments));
+  if (parity->parsed()) return Report(Parity(arguments));
   if (sweep->parsed()) return Report(Sweep(arguments));
   if (table1->parsed()) return Report(Table1(arguments));
   return Report(Figures(arguments));

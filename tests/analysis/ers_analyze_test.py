@@ -188,6 +188,34 @@ class Sweep(unittest.TestCase):
                               if key[:3] == parameters})
 
 
+class Parity(unittest.TestCase):
+    def test_counts_what_the_formulas_say_both_ways(self):
+        for k, m, kp, to in ((4, 1, 5, 2), (4, 1, 5, 3), (4, 2, 5, 1),
+                             (12, 3, 14, 4), (2, 3, 4, 2)):
+            l = math.lcm(k, kp)
+            text = output_of("parity", *map(str, (k, m, kp, to)),
+                             "--format", "csv")
+            rows = csv_rows(text)
+            self.assertEqual([(row["scheme"], row["width"]) for row in rows],
+                             [(scheme, width)
+                              for scheme in ("srs", "ers1", "ers2")
+                              for width in ("narrow", "wide")])
+            for row in rows:
+                with self.subTest(row):
+                    stripes = l // (k if row["width"] == "narrow" else kp)
+                    self.assertEqual(
+                        [int(row[name]) for name in
+                         ("k", "m", "kp", "to", "reads", "writes", "drops",
+                          "reencode_reads", "reencode_writes")],
+                        [k, m, kp, to, l if to > m else 0,
+                         max(0, to - m) * stripes, max(0, m - to) * stripes,
+                         l, l + to * stripes])
+            as_json = json.loads(output_of("parity", *map(str, (k, m, kp, to)),
+                                           "--format", "json"))
+            self.assertEqual([{name: str(value) for name, value in row.items()}
+                              for row in as_json], rows)
+
+
 class Table1(unittest.TestCase):
     # (comparison, direction): improved sets, average, best, best set.
     EXPECTED = {
@@ -248,7 +276,10 @@ class CommandLine(unittest.TestCase):
     def test_bad_use_is_exit_code_2_and_names_the_fault(self):
         for arguments in ((), ("count", "4", "1"), ("count", "5", "1", "4"),
                           ("count", "4", "0", "5"), ("sweep", "--format", "x"),
-                          ("count", "4", "1", "five"), ("figures",)):
+                          ("count", "4", "1", "five"), ("figures",),
+                          ("parity", "4", "1", "5"),
+                          ("parity", "4", "1", "5", "1"),
+                          ("parity", "4", "1", "5", "0")):
             with self.subTest(arguments):
                 done = run(*arguments)
                 self.assertEqual(done.returncode, 2)

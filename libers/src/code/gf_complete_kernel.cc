@@ -15,7 +15,7 @@ extern "C" {
 namespace ers::code {
 namespace {
 
-constexpr std::size_t kTurnBytes = 8192;
+constexpr std::size_t kCopyBytes = 8192;
 // Each product is a pass of its own here.
 constexpr std::size_t kNoBatch = static_cast<std::size_t>(-1);
 // gf-complete ends the process unless source and target are equally far from
@@ -32,7 +32,7 @@ void MultiplyBytes(std::uint8_t factor, const std::uint8_t* source,
   AddProduct(factor, source, target, bytes);
 }
 
-// target (+)= factor * source for up to kTurnBytes bytes: aligned vectors by
+// target (+)= factor * source for up to kCopyBytes bytes: aligned vectors by
 // gf-complete, what sticks out at either end byte by byte.
 void MultiplyRegion(std::uint8_t factor, const std::uint8_t* source,
                     std::uint8_t* target, std::size_t bytes, bool add) {
@@ -44,7 +44,7 @@ void MultiplyRegion(std::uint8_t factor, const std::uint8_t* source,
   MultiplyBytes(factor, source + tail, target + tail, bytes - tail, add);
   if (middle == 0) return;
 
-  alignas(kAlignment) std::uint8_t copy[kTurnBytes];
+  alignas(kAlignment) std::uint8_t copy[kCopyBytes];
   const std::uint8_t* aligned = source + head;
   if (Offset(aligned) != 0) {
     std::memcpy(copy, aligned, middle);
@@ -70,8 +70,8 @@ class GfComplete final : public Kernel {
     assert(coefficients.size() == inputs.size() * outputs.size());
     const SplitMatrix split =
         Split(coefficients, inputs, outputs.size(), kNoBatch);
-    for (std::size_t at = 0; at < bytes; at += kTurnBytes) {
-      const std::size_t length = std::min(kTurnBytes, bytes - at);
+    for (std::size_t at = 0; at < bytes; at += kCopyBytes) {
+      const std::size_t length = std::min(kCopyBytes, bytes - at);
       std::vector<char> begun(outputs.size(), 0);
       for (std::size_t i = 0; i < split.rows.size(); ++i) {
         const std::size_t r = split.rows[i];

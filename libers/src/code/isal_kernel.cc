@@ -23,7 +23,7 @@ constexpr std::size_t kTableBytes = 32;
 constexpr std::size_t kBatch = 4;
 // Columns of a turn stay in the second-level cache between the XOR and the
 // products that read them.
-constexpr std::size_t kTurnBytes = 8192;
+constexpr std::size_t kXorTurnBytes = 8192;
 // Without XOR there is nothing to share; ISA-L counts bytes in an int.
 constexpr std::size_t kLongTurnBytes = std::size_t{1} << 30;
 
@@ -68,7 +68,7 @@ class Isal final : public Kernel {
     const bool any_xor =
         std::any_of(split.xors.begin(), split.xors.end(),
                     [](const auto& parts) { return !parts.empty(); });
-    const std::size_t turn = any_xor ? kTurnBytes : kLongTurnBytes;
+    const std::size_t turn = any_xor ? kXorTurnBytes : kLongTurnBytes;
     for (std::size_t at = 0; at < bytes; at += turn) {
       const std::size_t length = std::min(turn, bytes - at);
       if (!rows.empty()) MultiplyTurn(tables, columns, rows, length);

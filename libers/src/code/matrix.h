@@ -20,8 +20,14 @@ struct Matrix {
 
 // Jerasure's reed_sol_vandermonde_coding_matrix(k, m, w): m x k, row 0 and
 // column 0 all ones. k >= 1, m >= 1, k + m <= 2^w - 1 or so (asserted as
-// k + m <= 255 for w = 8). Results for w = 8 are cached; any thread.
-std::shared_ptr<const Matrix> VandermondeMatrix(int k, int m, int w = 8);
+// k + m <= 255 for w = 8). Any thread.
+Matrix VandermondeMatrix(int k, int m, int w = 8);
+
+// The rows of VandermondeMatrix(k, m) over GF(2^8) in such an order that the
+// first m rows are the same for every m: its last row, the one of the point at
+// infinity, comes second. Parity can be added and dropped, therefore, and the
+// rest stays. Results are cached; any thread.
+std::shared_ptr<const Matrix> CodingMatrix(int k, int m);
 
 }  // namespace ers::code
 

@@ -1,9 +1,10 @@
-// Numbering of the blocks of one group, stable over the object's life: it is
-// part of every block's key (docs/format.md).
+// Numbering of the blocks of one group, stable over the object's life, also
+// where its m changes: it is part of every block's key (docs/format.md).
 //
-//   [0, l)                        data blocks D_0 .. D_{l-1}
-//   [l, l + m*l/k)                narrow parity: l + stripe * m + p
-//   [l + m*l/k, + m*l/k')         wide parity:   l + m*l/k + row * m + p
+//   [0, l)   data blocks D_0 .. D_{l-1}
+//   then for each parity index p = 0 .. m-1
+//     l/k    narrow parity, by stripe
+//     l/k'   wide parity, by row
 //
 // Schemes that are not elastic have no wide parity.
 #ifndef ERS_LAYOUT_BLOCK_ID_H_

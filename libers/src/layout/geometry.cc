@@ -34,12 +34,12 @@ Geometry::Geometry(const Scheme& scheme)
       placement_(Place(scheme)),
       narrow_(data_blocks_),
       wide_(data_blocks_),
-      wide_matrix_(code::VandermondeMatrix(scheme.kp, scheme.m)),
+      wide_matrix_(code::CodingMatrix(scheme.kp, scheme.m)),
       by_node_(scheme.kind != SchemeKind::kSrs) {
   assert(ValidateScheme(scheme).ok());
   // The ERS matrix serves both widths; that is what makes it elastic.
   narrow_matrix_ =
-      by_node_ ? wide_matrix_ : code::VandermondeMatrix(scheme.k, scheme.m);
+      by_node_ ? wide_matrix_ : code::CodingMatrix(scheme.k, scheme.m);
   for (int block = 0; block < data_blocks_; ++block) {
     const Cell& cell = placement_[block];
     narrow_[cell.stripe * scheme.k + cell.rank] = block;
@@ -47,27 +47,34 @@ Geometry::Geometry(const Scheme& scheme)
   }
 }
 
-int Geometry::block_id_count() const {
-  const int narrow = stored_blocks(Width::kNarrow);
-  return scheme_.elastic() ? narrow + parity_blocks(Width::kWide) : narrow;
-}
-
 BlockId Geometry::ParityId(Width width, int stripe, int parity) const {
   assert(stripe >= 0 && stripe < stripe_count(width));
   assert(parity >= 0 && parity < scheme_.m);
-  const int base = width == Width::kWide && scheme_.elastic()
-                       ? stored_blocks(Width::kNarrow)
-                       : data_blocks_;
-  return static_cast<BlockId>(base + stripe * scheme_.m + parity);
+  const int before = width == Width::kWide && scheme_.elastic()
+                         ? stripe_count(Width::kNarrow)
+                         : 0;
+  return static_cast<BlockId>(data_blocks_ + parity * parity_ids_per_index() +
+                              before + stripe);
+}
+
+int Geometry::ParityRank(BlockId id) const {
+  const ParityPlace place = PlaceOfParity(id);
+  return place.parity * stripe_count(place.width) + place.stripe;
 }
 
 Geometry::ParityPlace Geometry::PlaceOfParity(BlockId id) const {
   const int at = static_cast<int>(id);
   assert(at >= data_blocks_ && at < block_id_count());
-  const int narrow_end = stored_blocks(Width::kNarrow);
-  const Width width = at < narrow_end ? Width::kNarrow : Width::kWide;
-  const int offset = at - (at < narrow_end ? data_blocks_ : narrow_end);
-  return {width, offset / scheme_.m, offset % scheme_.m};
+  const int parity = (at - data_blocks_) / parity_ids_per_index();
+  const int offset = (at - data_blocks_) % parity_ids_per_index();
+  const int narrow = stripe_count(Width::kNarrow);
+  if (offset < narrow) return {Width::kNarrow, offset, parity};
+  return {Width::kWide, offset - narrow, parity};
+}
+
+bool Geometry::IsStored(BlockId id, Width width) const {
+  if (IsData(id)) return true;
+  return Has(id) && (!scheme_.elastic() || PlaceOfParity(id).width == width);
 }
 
 BlockInfo Geometry::Info(BlockId id, Width width) const {
@@ -106,9 +113,14 @@ std::span<const BlockId> Geometry::StripeData(Width width, int stripe) const {
 }
 
 std::vector<BlockId> Geometry::StoredBlocks(Width width) const {
-  std::vector<BlockId> blocks(stored_blocks(width));
-  std::iota(blocks.begin(), blocks.begin() + data_blocks_, 0);
-  std::iota(blocks.begin() + data_blocks_, blocks.end(), ParityId(width, 0, 0));
+  std::vector<BlockId> blocks(data_blocks_);
+  std::iota(blocks.begin(), blocks.end(), 0);
+  blocks.reserve(stored_blocks(width));
+  for (int p = 0; p < scheme_.m; ++p) {
+    for (int s = 0; s < stripe_count(width); ++s) {
+      blocks.push_back(ParityId(width, s, p));
+    }
+  }
   return blocks;
 }
 
@@ -132,6 +144,10 @@ std::vector<std::uint8_t> Geometry::Vector(BlockId id) const {
     vector[data] = Coefficient(data, place.width, place.parity);
   }
   return vector;
+}
+
+bool SameButParity(const Scheme& a, const Scheme& b) {
+  return a.kind == b.kind && a.k == b.k && a.kp == b.kp;
 }
 
 std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme) {

@@ -53,11 +53,28 @@ class Geometry {
     return data_blocks_ + parity_blocks(width);
   }
   // One past the largest id.
-  int block_id_count() const;
+  int block_id_count() const {
+    return data_blocks_ + scheme_.m * parity_ids_per_index();
+  }
+  // The same for the largest m that k' allows: numbers of blocks count by it,
+  // so that they do not change with m.
+  int block_id_span() const {
+    return data_blocks_ +
+           (kMaxSchemeNodes - scheme_.kp) * parity_ids_per_index();
+  }
 
   BlockId ParityId(Width width, int stripe, int parity) const;
+  // Place of a parity block among those of its width, which ascend by index,
+  // then by stripe.
+  int ParityRank(BlockId id) const;
   BlockInfo Info(BlockId id, Width width) const;
   int NodeOf(BlockId id) const;
+  // False for the parity blocks of a larger m.
+  bool Has(BlockId id) const {
+    return id < static_cast<BlockId>(block_id_count());
+  }
+  // Does an object of this width have it?
+  bool IsStored(BlockId id, Width width) const;
   bool IsData(BlockId id) const {
     return id < static_cast<BlockId>(data_blocks_);
   }
@@ -86,6 +103,10 @@ class Geometry {
     int parity;
   };
   ParityPlace PlaceOfParity(BlockId id) const;
+  int parity_ids_per_index() const {
+    return stripe_count(Width::kNarrow) +
+           (scheme_.elastic() ? stripe_count(Width::kWide) : 0);
+  }
 
   Scheme scheme_;
   int data_blocks_;
@@ -96,6 +117,10 @@ class Geometry {
   std::shared_ptr<const code::Matrix> wide_matrix_;
   bool by_node_;  // the narrow matrix's columns belong to nodes, not to ranks
 };
+
+// Do the schemes differ in m at most? Then their data blocks are the same on
+// the same nodes, and so are the parity blocks that both have.
+bool SameButParity(const Scheme& a, const Scheme& b);
 
 // The geometry of a scheme, made once and shared (the last few dozen schemes
 // are kept). `scheme` must satisfy ValidateScheme (asserted). Any thread.

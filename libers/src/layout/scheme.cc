@@ -12,7 +12,6 @@
 namespace ers {
 namespace {
 
-constexpr int kMaxNodes = 255;
 constexpr std::string_view kForms =
     "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or ers2:K,M,KP";
 
@@ -47,8 +46,9 @@ Status ValidateRep(const Scheme& scheme) {
   if (scheme.m < 1) {
     return Invalid(scheme, "COPIES must be at least 2");
   }
-  if (scheme.m > kMaxNodes - 1) {
-    return Invalid(scheme, fmt::format("COPIES must be at most {}", kMaxNodes));
+  if (scheme.m > kMaxSchemeNodes - 1) {
+    return Invalid(scheme,
+                   fmt::format("COPIES must be at most {}", kMaxSchemeNodes));
   }
   return {};
 }
@@ -74,10 +74,10 @@ Status ValidateCoded(const Scheme& scheme) {
   }
   // As 64-bit sums: the numbers may be anything.
   const auto nodes = static_cast<std::int64_t>(scheme.kp) + scheme.m;
-  if (nodes > kMaxNodes) {
-    return Invalid(
-        scheme, fmt::format("{} + M is {}, but must be at most {}",
-                            scheme.elastic() ? "KP" : "K", nodes, kMaxNodes));
+  if (nodes > kMaxSchemeNodes) {
+    return Invalid(scheme, fmt::format("{} + M is {}, but must be at most {}",
+                                       scheme.elastic() ? "KP" : "K", nodes,
+                                       kMaxSchemeNodes));
   }
   return {};
 }

@@ -58,6 +58,14 @@ std::optional<Plan> PlanRebuild(const Geometry& geometry, Width width,
                                 std::span<const BlockId> lost,
                                 const Missing& missing);
 
+// From fewer parity blocks to the m of `geometry`: of each stripe the first
+// `stored` are there, and stay. Outputs and writes are the others.
+std::optional<Plan> PlanAddParity(const Geometry& geometry, Width width,
+                                  int stored, const Missing& missing);
+// From the m of `geometry` to the first `kept` parity blocks of each stripe:
+// nothing is read or written, the others are the drops.
+Plan PlanDropParity(const Geometry& geometry, Width width, int kept);
+
 ReadCount CountReads(const Geometry& geometry, const Plan& plan);
 
 }  // namespace ers::plan

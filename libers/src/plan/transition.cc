@@ -52,8 +52,8 @@ class Transition {
             .push_back(id);
       }
     }
-    for (int s = 0; s < geometry_.stripe_count(from_); ++s) {
-      for (int p = 0; p < geometry_.scheme().m; ++p) {
+    for (int p = 0; p < geometry_.scheme().m; ++p) {
+      for (int s = 0; s < geometry_.stripe_count(from_); ++s) {
         plan.drops.push_back(geometry_.ParityId(from_, s, p));
       }
     }

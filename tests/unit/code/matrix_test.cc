@@ -1,5 +1,6 @@
 #include "code/matrix.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
@@ -12,7 +13,7 @@ namespace {
 
 TEST_CASE("the matrices over GF(2^4) are the ones the ERS paper prints") {
   const auto cells = [](int k, int m) {
-    return VandermondeMatrix(k, m, 4)->cells;
+    return VandermondeMatrix(k, m, 4).cells;
   };
   CHECK(cells(2, 2) == std::vector<int>{1, 1, 1, 8});
   CHECK(cells(4, 3) == std::vector<int>{1, 1, 1, 1, 1, 15, 2, 14, 1, 12, 8, 5});
@@ -23,7 +24,7 @@ TEST_CASE("the matrices over GF(2^4) are the ones the ERS paper prints") {
 TEST_CASE("row 0 and column 0 of a matrix over GF(2^8) are ones") {
   for (int k = 1; k <= 48; ++k) {
     for (int m = 1; m <= 8; ++m) {
-      const auto matrix = VandermondeMatrix(k, m);
+      const auto matrix = CodingMatrix(k, m);
       REQUIRE(matrix->rows == m);
       REQUIRE(matrix->columns == k);
       for (int c = 0; c < k; ++c) REQUIRE(matrix->at(0, c) == 1);
@@ -32,9 +33,38 @@ TEST_CASE("row 0 and column 0 of a matrix over GF(2^8) are ones") {
   }
 }
 
+void CheckNested(int k, int m, const Matrix& largest) {
+  CAPTURE(k, m);
+  const auto matrix = CodingMatrix(k, m);
+  REQUIRE(std::equal(matrix->cells.begin(), matrix->cells.end(),
+                     largest.cells.begin()));
+  // The rows are Jerasure's, each once.
+  const Matrix raw = VandermondeMatrix(k, m);
+  const auto row = [&](const Matrix& of, int r) {
+    return std::vector<int>(of.cells.begin() + r * k,
+                            of.cells.begin() + (r + 1) * k);
+  };
+  REQUIRE(row(*matrix, 0) == row(raw, 0));
+  for (int r = 1; r < m; ++r) {
+    REQUIRE(row(*matrix, r) == row(raw, r == 1 ? m - 1 : r - 1));
+  }
+}
+
+TEST_CASE("the first m rows of a coding matrix do not depend on m") {
+  for (int k = 1; k <= 24; ++k) {
+    const auto largest = CodingMatrix(k, 255 - k);
+    for (int m = 1; m <= 12; ++m) CheckNested(k, m, *largest);
+    CheckNested(k, 254 - k, *largest);
+  }
+  for (const int k : {31, 32, 33, 63, 64, 100, 127, 128, 200, 250, 254}) {
+    const auto largest = CodingMatrix(k, 255 - k);
+    for (int m = 1; m <= std::min(6, 255 - k); ++m) CheckNested(k, m, *largest);
+  }
+}
+
 TEST_CASE("the largest matrices can be made") {
-  CHECK(VandermondeMatrix(250, 5)->cells.size() == 1250);
-  CHECK(VandermondeMatrix(1, 254)->cells.size() == 254);
+  CHECK(CodingMatrix(250, 5)->cells.size() == 1250);
+  CHECK(CodingMatrix(1, 254)->cells.size() == 254);
 }
 
 TEST_CASE("threads that ask for matrices at once get the same ones") {
@@ -42,7 +72,7 @@ TEST_CASE("threads that ask for matrices at once get the same ones") {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < results.size(); ++i) {
     threads.emplace_back([&results, i] {
-      for (int k = 2; k < 40; ++k) results[i] = VandermondeMatrix(k, 3);
+      for (int k = 2; k < 40; ++k) results[i] = CodingMatrix(k, 3);
     });
   }
   for (auto& thread : threads) thread.join();

@@ -27,7 +27,7 @@ Vector Combine(const Vector& combination, const std::vector<Vector>& known,
 TEST_CASE("any k blocks of a stripe give every other block") {
   constexpr int kData = 5;
   constexpr int kParity = 3;
-  const auto matrix = VandermondeMatrix(kData, kParity);
+  const auto matrix = CodingMatrix(kData, kParity);
   std::vector<Vector> blocks;
   for (int d = 0; d < kData; ++d) blocks.push_back(Unit(kData, d));
   for (int p = 0; p < kParity; ++p) {

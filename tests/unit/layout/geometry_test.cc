@@ -99,23 +99,28 @@ TEST_CASE("data blocks keep their node, and every node holds as many") {
   }
 }
 
-TEST_CASE("ids number data, narrow parity and wide parity in that order") {
+TEST_CASE("ids number data, then parity index by index") {
   const Geometry geometry({SchemeKind::kErs2, 4, 3, 6});  // l = 12
   CHECK(geometry.data_blocks() == 12);
   CHECK(geometry.ParityId(Width::kNarrow, 0, 0) == 12);
   CHECK(geometry.ParityId(Width::kNarrow, 2, 1) == 19);
-  CHECK(geometry.ParityId(Width::kWide, 0, 0) == 21);
+  CHECK(geometry.ParityId(Width::kWide, 0, 0) == 15);
   CHECK(geometry.ParityId(Width::kWide, 1, 2) == 26);
+  CHECK(geometry.ParityRank(19) == 5);
+  CHECK(geometry.ParityRank(26) == 5);
   CHECK(geometry.block_id_count() == 27);
+  CHECK(geometry.block_id_span() == 12 + 249 * 5);
   CHECK(geometry.stored_blocks(Width::kNarrow) == 21);
   CHECK(geometry.stored_blocks(Width::kWide) == 18);
   const auto narrow = geometry.StoredBlocks(Width::kNarrow);
   const auto wide = geometry.StoredBlocks(Width::kWide);
   CHECK(narrow.size() == 21);
-  CHECK(narrow.back() == 20);
+  CHECK(narrow[14] == 14);
+  CHECK(narrow[15] == 17);
+  CHECK(narrow.back() == 24);
   CHECK(wide.size() == 18);
   CHECK(wide[11] == 11);
-  CHECK(wide[12] == 21);
+  CHECK(wide[12] == 15);
   CHECK(wide.back() == 26);
   for (const Width width : kWidths) {
     for (int s = 0; s < geometry.stripe_count(width); ++s) {
@@ -148,8 +153,8 @@ TEST_CASE("schemes that are not elastic have one stripe and one width") {
 TEST_CASE("ERS coefficients belong to nodes, SRS's to logical columns") {
   for (const SchemeKind kind : kElastic) {
     const Geometry geometry({kind, 4, 3, 6});
-    const auto narrow = code::VandermondeMatrix(4, 3);
-    const auto wide = code::VandermondeMatrix(6, 3);
+    const auto narrow = code::CodingMatrix(4, 3);
+    const auto wide = code::CodingMatrix(6, 3);
     for (int b = 0; b < geometry.data_blocks(); ++b) {
       for (int p = 0; p < 3; ++p) {
         const int node = geometry.NodeOf(b);
@@ -161,6 +166,33 @@ TEST_CASE("ERS coefficients belong to nodes, SRS's to logical columns") {
       }
     }
   }
+}
+
+TEST_CASE("what two schemes have in common does not depend on m") {
+  for (const SchemeKind kind :
+       {SchemeKind::kRep, SchemeKind::kRs, SchemeKind::kSrs, SchemeKind::kErs1,
+        SchemeKind::kErs2}) {
+    const bool elastic = kind >= SchemeKind::kSrs;
+    const int k = kind == SchemeKind::kRep ? 1 : 4;
+    const Geometry more({kind, k, 5, elastic ? 6 : k});
+    for (int m = 1; m < 5; ++m) {
+      CAPTURE(static_cast<int>(kind), m);
+      const Geometry less({kind, k, m, elastic ? 6 : k});
+      CHECK(SameButParity(less.scheme(), more.scheme()));
+      CHECK(less.block_id_span() == more.block_id_span());
+      CHECK_FALSE(less.Has(static_cast<BlockId>(less.block_id_count())));
+      for (int at = 0; at < less.block_id_count(); ++at) {
+        const auto id = static_cast<BlockId>(at);
+        REQUIRE(less.Has(id));
+        REQUIRE(less.NodeOf(id) == more.NodeOf(id));
+        REQUIRE(less.Vector(id) == more.Vector(id));
+      }
+    }
+  }
+  CHECK_FALSE(SameButParity({SchemeKind::kErs2, 4, 1, 5},
+                            {SchemeKind::kErs1, 4, 1, 5}));
+  CHECK_FALSE(SameButParity({SchemeKind::kErs2, 4, 1, 5},
+                            {SchemeKind::kErs2, 4, 1, 6}));
 }
 
 TEST_CASE("a grid larger than any stored one can be made") {

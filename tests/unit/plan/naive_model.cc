@@ -33,9 +33,7 @@ Model::Model(const Parameters& parameters, std::mt19937& random)
       narrow_matrix_(reed_sol_vandermonde_coding_matrix(p_.k, p_.m, 8)) {
   PlaceAll();
   const bool elastic = p_.family != "rep" && p_.family != "rs";
-  const int parity =
-      p_.m * stripes(false) + (elastic ? p_.m * stripes(true) : 0);
-  contents_.resize(l_ + parity);
+  contents_.resize(l_ + p_.m * ids_per_index());
   for (int d = 0; d < l_; ++d) {
     for (auto& byte : contents_[d].bytes) {
       byte = static_cast<std::uint8_t>(random());
@@ -119,7 +117,7 @@ void Model::PlaceErs2() {
 }
 
 int Model::parity_id(bool wide, int stripe, int p) const {
-  return l_ + (wide ? p_.m * stripes(false) : 0) + stripe * p_.m + p;
+  return l_ + p * ids_per_index() + (wide ? stripes(false) : 0) + stripe;
 }
 
 int Model::stripe_of(int data, bool wide) const {
@@ -135,16 +133,18 @@ std::vector<int> Model::members(bool wide, int stripe) const {
 }
 
 bool Model::stored(int id, bool wide) const {
-  const int first = parity_id(wide, 0, 0);
-  return id < l_ || (id >= first && id < first + p_.m * stripes(wide));
+  if (id < l_) return true;
+  const int at = (id - l_) % ids_per_index();
+  return wide ? at >= stripes(false) : at < stripes(false);
 }
 
 int Model::stripe_of_block(int id, bool wide) const {
-  return id < l_ ? stripe_of(id, wide) : (id - parity_id(wide, 0, 0)) / p_.m;
+  if (id < l_) return stripe_of(id, wide);
+  return (id - l_) % ids_per_index() - (wide ? stripes(false) : 0);
 }
 
 int Model::node_of(int id) const {
-  return id < l_ ? node_[id] : p_.kp + (id - l_) % p_.m;
+  return id < l_ ? node_[id] : p_.kp + (id - l_) / ids_per_index();
 }
 
 std::vector<Block> Model::Encode(bool wide, int stripe,
@@ -168,6 +168,11 @@ std::vector<Block> Model::Encode(bool wide, int stripe,
   jerasure_matrix_encode(columns, p_.m, 8,
                          logical ? narrow_matrix_ : wide_matrix_, inputs.data(),
                          outputs.data(), kBlockBytes);
+  // The last row comes second (docs/format.md).
+  if (p_.m > 2) {
+    parity.insert(parity.begin() + 1, parity.back());
+    parity.pop_back();
+  }
   return parity;
 }
 

@@ -55,6 +55,10 @@ class Model {
                             const std::vector<Block>& data) const;
 
  private:
+  int ids_per_index() const {
+    const bool elastic = p_.family != "rep" && p_.family != "rs";
+    return stripes(false) + (elastic ? stripes(true) : 0);
+  }
   void PlaceAll();
   void PlaceErs2();
 

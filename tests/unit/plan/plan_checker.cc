@@ -283,6 +283,59 @@ std::string PlanChecker::CheckRebuild(Width width,
   return Compare(outcome, width, OldData());
 }
 
+std::string PlanChecker::CheckParity(Width width, int stored,
+                                     const Missing& missing) const {
+  const bool wide = IsWide(width);
+  const int m = model_.parameters().m;
+  const auto absent = [&](int id) {
+    return Contains(missing.blocks, static_cast<BlockId>(id)) ||
+           Contains(missing.dead_nodes, model_.node_of(id));
+  };
+  std::vector<BlockId> added;
+  bool possible = true;
+  for (int s = 0; s < model_.stripes(wide); ++s) {
+    int left = 0;
+    for (const int id : model_.members(wide, s)) left += !absent(id);
+    bool writes = false;
+    for (int p = 0; p < m; ++p) {
+      const int id = model_.parity_id(wide, s, p);
+      if (p < stored) {
+        left += !absent(id);
+      } else {
+        added.push_back(static_cast<BlockId>(id));
+        writes |= !Contains(missing.dead_nodes, model_.node_of(id));
+      }
+    }
+    possible &= !writes || left >= geometry_.stripe_width(width);
+  }
+  const Plan drop = PlanDropParity(geometry_, width, stored);
+  auto drops = drop.drops;
+  auto expected = added;
+  std::sort(drops.begin(), drops.end());
+  std::sort(expected.begin(), expected.end());
+  if (drops != expected) return "drops the wrong blocks";
+  if (!drop.reads.empty() || !drop.writes.empty() || !drop.steps.empty() ||
+      !drop.given.empty() || !drop.unwritten.empty()) {
+    return "does more than dropping";
+  }
+
+  const auto plan = PlanAddParity(geometry_, width, stored, missing);
+  if (plan.has_value() != possible) {
+    return plan ? "has a plan where none can be" : "gives up";
+  }
+  if (!plan) return "";
+  Missing all = missing;
+  all.blocks.insert(all.blocks.end(), added.begin(), added.end());
+  const auto outcome = Run(*plan, width, all, {}, true);
+  if (!outcome.error.empty()) return outcome.error;
+  if (!plan->given.empty() || !plan->drops.empty()) return "moves more";
+  if (auto error = CheckWrites(*plan, missing, added); !error.empty()) {
+    return error;
+  }
+  if (outcome.outputs.size() != plan->writes.size()) return "does too much";
+  return Compare(outcome, width, OldData());
+}
+
 std::vector<BlockId> PlanChecker::RandomData() {
   std::vector<BlockId> blocks;
   // Runs, as byte ranges give, and scattered blocks.
@@ -351,6 +404,13 @@ std::string PlanChecker::CheckAll(const Missing& missing) {
     }
     error = CheckRebuild(width, lost, rest);
     if (!error.empty()) return label("rebuild", width, error);
+
+    for (int stored = 1; stored <= model_.parameters().m; ++stored) {
+      error = CheckParity(width, stored, missing);
+      if (!error.empty()) {
+        return label(fmt::format("parity from {}", stored), width, error);
+      }
+    }
 
     if (!elastic()) continue;
     for (const auto variant :

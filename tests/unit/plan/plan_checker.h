@@ -37,6 +37,10 @@ class PlanChecker {
                           const Missing& missing);
   std::string CheckRebuild(Width width, const std::vector<BlockId>& lost,
                            const Missing& missing) const;
+  // From `stored` parity blocks a stripe to all m, and back. A plan is owed
+  // wherever every stripe that gets a block has k others.
+  std::string CheckParity(Width width, int stored,
+                          const Missing& missing) const;
 
   // Random choices for one of the above; `missing.dead_nodes` unchanged.
   std::vector<BlockId> RandomData();

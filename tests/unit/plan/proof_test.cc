@@ -93,6 +93,9 @@ void ProveScattered(const naive::Parameters& parameters, int samples,
       REQUIRE(checker.CheckUpdate(width, touched, keep, missing).empty());
       REQUIRE(checker.CheckUpdate(width, touched, {}, missing).empty());
       REQUIRE(checker.CheckRebuild(width, missing.blocks, {}).empty());
+      for (int stored = 1; stored < parameters.m; ++stored) {
+        REQUIRE(checker.CheckParity(width, stored, missing).empty());
+      }
       if (!checker.elastic()) continue;
       for (const auto variant :
            {TransitionVariant::kOptimal, TransitionVariant::kPaper,
@@ -129,6 +132,27 @@ int GroupBlocks(const naive::Parameters& parameters) {
   int blocks = parameters.k;
   while (blocks % parameters.kp != 0) blocks += parameters.k;
   return blocks;
+}
+
+// What the planners for more and less parity rest on: the blocks that both
+// have are the same bytes under the same numbers.
+TEST_CASE("an independent encoder, too, gives m parity blocks of any more") {
+  const unsigned seed = 426;
+  CAPTURE(seed);
+  for (const auto& parameters : AllSchemes()) {
+    CAPTURE(parameters.family, parameters.k, parameters.m, parameters.kp);
+    std::mt19937 random(seed);
+    naive::Parameters more = parameters;
+    more.m += 2;
+    const naive::Model larger(more, random);
+    random.seed(seed);  // the same data
+    const naive::Model smaller(parameters, random);
+    REQUIRE(smaller.id_count() < larger.id_count());
+    for (int id = 0; id < smaller.id_count(); ++id) {
+      REQUIRE(smaller.content(id) == larger.content(id));
+      REQUIRE(smaller.node_of(id) == larger.node_of(id));
+    }
+  }
 }
 
 TEST_CASE("plans are right in every erasure pattern of small groups") {

@@ -1,0 +1,136 @@
+#include "analysis/parity_counts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "layout/geometry.h"
+#include "plan/planners.h"
+
+namespace ers::analysis {
+namespace {
+
+constexpr std::pair<Subject, SchemeKind> kKinds[] = {
+    {Subject::kSrs, SchemeKind::kSrs},
+    {Subject::kErs1, SchemeKind::kErs1},
+    {Subject::kErs2, SchemeKind::kErs2},
+};
+
+int Size(const std::vector<layout::BlockId>& blocks) {
+  return static_cast<int>(blocks.size());
+}
+
+// A stripe of k blocks gives its new parity by k reads, and no fewer do.
+Status Check(const ParityRow& row, const layout::Geometry& geometry) {
+  const int stripes = geometry.stripe_count(row.width);
+  const int more = std::max(0, row.to - row.parameters.m);
+  const int fewer = std::max(0, row.parameters.m - row.to);
+  const int reads = more > 0 ? geometry.data_blocks() : 0;
+  if (row.reads == reads && row.writes == more * stripes &&
+      row.drops == fewer * stripes) {
+    return {};
+  }
+  return {StatusCode::kCorruption,
+          fmt::format("{},{},{} to {} {} {}: the plan reads {}, writes {} and "
+                      "drops {} blocks, the formulas say {}, {} and {}: one of "
+                      "them is wrong, please report it",
+                      row.parameters.k, row.parameters.m, row.parameters.kp,
+                      row.to, SubjectName(row.subject), WidthName(row.width),
+                      row.reads, row.writes, row.drops, reads, more * stripes,
+                      fewer * stripes)};
+}
+
+Result<ParityRow> CountOne(const Parameters& parameters, int to,
+                           Subject subject, SchemeKind kind, Width width) {
+  const auto& [k, m, kp] = parameters;
+  const layout::Geometry larger({kind, k, std::max(m, to), kp});
+  const layout::Geometry after({kind, k, to, kp});
+  ParityRow row{parameters, to, subject, width};
+  if (to > m) {
+    // With nothing missing there is always a plan.
+    const auto plan = *plan::PlanAddParity(larger, width, m, {});
+    row.reads = Size(plan.reads);
+    row.writes = Size(plan.writes);
+  } else {
+    row.drops = Size(plan::PlanDropParity(larger, width, to).drops);
+  }
+  row.reencode_reads = after.data_blocks();
+  row.reencode_writes = Size(plan::PlanPut(after, width, {}).writes);
+  Status checked = Check(row, larger);
+  if (!checked.ok()) return Fail(std::move(checked));
+  return row;
+}
+
+TextRow Names() {
+  return {"k",
+          "m",
+          "kp",
+          "to",
+          "scheme",
+          "width",
+          "reads",
+          "writes",
+          "drops",
+          "reencode_reads",
+          "reencode_writes"};
+}
+
+}  // namespace
+
+Result<std::vector<ParityRow>> CountParity(const Parameters& parameters,
+                                           int to) {
+  const auto& [k, m, kp] = parameters;
+  for (const int count : {m, to}) {
+    Status valid = ValidateScheme({SchemeKind::kErs2, k, count, kp});
+    if (!valid.ok()) return Fail(std::move(valid));
+  }
+  if (to == m) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("M is {} already: there is nothing to do", m));
+  }
+  std::vector<ParityRow> rows;
+  for (const auto& [subject, kind] : kKinds) {
+    for (const Width width : {Width::kNarrow, Width::kWide}) {
+      Result<ParityRow> row = CountOne(parameters, to, subject, kind, width);
+      if (!row) return Fail(row.error());
+      rows.push_back(*row);
+    }
+  }
+  return rows;
+}
+
+std::string RenderParity(const std::vector<ParityRow>& rows, Format format) {
+  if (format == Format::kJson) {
+    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    for (const ParityRow& row : rows) {
+      array.push_back({{"k", row.parameters.k},
+                       {"m", row.parameters.m},
+                       {"kp", row.parameters.kp},
+                       {"to", row.to},
+                       {"scheme", SubjectName(row.subject)},
+                       {"width", WidthName(row.width)},
+                       {"reads", row.reads},
+                       {"writes", row.writes},
+                       {"drops", row.drops},
+                       {"reencode_reads", row.reencode_reads},
+                       {"reencode_writes", row.reencode_writes}});
+    }
+    return array.dump(2) + '\n';
+  }
+  std::vector<TextRow> lines = {Names()};
+  for (const ParityRow& row : rows) {
+    lines.push_back(
+        {std::to_string(row.parameters.k), std::to_string(row.parameters.m),
+         std::to_string(row.parameters.kp), std::to_string(row.to),
+         std::string(SubjectName(row.subject)),
+         std::string(WidthName(row.width)), std::to_string(row.reads),
+         std::to_string(row.writes), std::to_string(row.drops),
+         std::to_string(row.reencode_reads),
+         std::to_string(row.reencode_writes)});
+  }
+  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
+}
+
+}  // namespace ers::analysis
