@@ -31,6 +31,7 @@ enum class Invariant : int {
   kGarbageOnly = 10,
   kEverythingEnds = 11,
   kEnoughMembers = 12,
+  kFullRedundancy = 13,
 };
 
 // "invariant 6 (no read shows a deleted life)".

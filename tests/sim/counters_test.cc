@@ -66,6 +66,7 @@ struct Ends {
     const store::StoreCounters& counters = client.session.counters();
     commits = counters.commits.Get();
     rivals = counters.aborts_by_rival.Get();
+    views = counters.aborts_by_view.Get();
     restarts = counters.aborts_by_restart.Get();
     refused = counters.aborts_by_check.Get();
     failures = counters.aborts_by_failure.Get();
@@ -76,6 +77,7 @@ struct Ends {
 
   std::uint64_t commits = 0;
   std::uint64_t rivals = 0;
+  std::uint64_t views = 0;
   std::uint64_t restarts = 0;
   std::uint64_t refused = 0;
   std::uint64_t failures = 0;
@@ -84,9 +86,9 @@ struct Ends {
 
 std::ostream& operator<<(std::ostream& out, const Ends& ends) {
   return out << fmt::format(
-             "{} commits, {} rivals, {} restarts, {} refused, "
+             "{} commits, {} rivals, {} views, {} restarts, {} refused, "
              "{} failures, {} unknown",
-             ends.commits, ends.rivals, ends.restarts, ends.refused,
+             ends.commits, ends.rivals, ends.views, ends.restarts, ends.refused,
              ends.failures, ends.unknown);
 }
 
@@ -142,6 +144,21 @@ TEST_CASE("of two changes at once the later one counts a rival") {
   CHECK(b.commits - before_b.commits == 1);
   CHECK(a.rivals - before_a.rivals + b.rivals - before_b.rivals == 1);
   CHECK(a.failures + b.failures + a.unknown + b.unknown == 0);
+}
+
+TEST_CASE("a change that has to leave a dead server behind counts no rival") {
+  std::uint64_t views = 0;
+  for (int i = 0; i < 100; ++i) {
+    CAPTURE(i);
+    Fixture f(kInManifest);
+    REQUIRE(f.a.Put("old") == StatusCode::kOk);
+    f.world.After(microseconds(10) * i,
+                  [&f, i] { f.world.servers()[i % kServers]->Crash(); });
+    REQUIRE(f.a.Put("new") == StatusCode::kOk);
+    views += Ends(f.a).views;
+    REQUIRE(Ends(f.a).rivals == 0);
+  }
+  CHECK(views > 0);
 }
 
 TEST_CASE("a full server's refusal counts as a failure") {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/micros.h"
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
@@ -26,7 +27,6 @@ namespace {
 constexpr int kServers = 6;
 constexpr int kMaxParity = 2;  // so that there is a home between the outer ones
 constexpr std::uint64_t kItemLimit = 4096;
-constexpr std::int64_t kMicros = 1'000'000;
 constexpr std::uint32_t kFlags = 9;
 
 std::shared_ptr<store::ClusterState> OpenCluster(bool adopt) {
@@ -84,7 +84,7 @@ struct Fixture {
   }
   // What a client without this library finds; null: nothing.
   ModelItem* Plain(const std::string& key) {
-    const int first = client.session.cluster().ring.Walk(key, 1).front();
+    const int first = client.session.ring().Walk(key, 1).front();
     return world.servers()[first]->items().Find(key);
   }
   // Blocks and manifests of "k"; stubs are none.
@@ -92,7 +92,8 @@ struct Fixture {
     std::size_t count = 0;
     for (const auto& server : world.servers()) {
       for (const std::string& key : server->items().LiveKeys()) {
-        const bool own = key == "ers!view" || key == "ers!boot";
+        const bool own =
+            key == "ers!view" || key == "ers!boot" || key == "ers!peers";
         count += !own && !server->items().Find(key)->value.empty();
       }
     }
@@ -123,7 +124,7 @@ TEST_CASE("an exported object is a plain item where the ring says") {
   // In the manifest and as blocks.
   const std::string value(GENERATE(0, 10, 3000), 'v');
   Fixture f;
-  const std::int64_t now = f.client.process.WallMicros() / kMicros;
+  const std::int64_t now = f.client.process.WallMicros() / kMicrosPerSecond;
   REQUIRE(f.client.Put("k", value, now + 100).has_value());
   REQUIRE(f.client.Export("k", ExportMode::kCheckOnly).has_value());
   CHECK(f.Items() > 1);
@@ -180,7 +181,7 @@ TEST_CASE("a check says what the export would say, and writes nothing") {
   const std::string value(GENERATE(10, 3000), 'v');
   Fixture f;
   REQUIRE(f.client.Put("k", value).has_value());
-  const int first = f.client.session.cluster().ring.Walk("k", 1).front();
+  const int first = f.client.session.ring().Walk("k", 1).front();
   StatusCode why = StatusCode::kOk;
   SECTION("the item's server is dead") {
     f.world.servers()[first]->Crash();
@@ -247,7 +248,7 @@ TEST_CASE("an export whose process dies leaves the value readable") {
   SECTION("another item there is not overwritten") {
     ModelItem other;
     other.value = "of a plain client";
-    const int first = f.client.session.cluster().ring.Walk("k", 1).front();
+    const int first = f.client.session.ring().Walk("k", 1).front();
     f.world.servers()[first]->items().Put("k", other);
     const auto again = f.client.Export("k");
     CHECK(again.error().code() ==
@@ -291,7 +292,7 @@ TEST_CASE("an export goes on over lost replies and a dead server") {
   REQUIRE(f.client.Put("k", value).has_value());
   SimServer& hit = *f.world.servers()[server];
   const bool holds_plain =
-      f.client.session.cluster().ring.Walk("k", 1).front() == server;
+      f.client.session.ring().Walk("k", 1).front() == server;
   bool crashed = false;
   SECTION("its connections break") {
     f.AtWrite(write, [&] { hit.CutConnections(); });

@@ -135,7 +135,7 @@ TEST_CASE("who cannot be filled as others are silent is tried less and less") {
   // Objects that survive one dead server: these changes only find out.
   for (int i = 0; i < kObjects; ++i) (void)f.Put(i);
   REQUIRE(f.session.view()->NotFull() == 2);
-  proxy::MemberFiller filler(f.host);
+  proxy::MemberFiller filler(f.host, proxy::FillLimits());
   CHECK(LookFor(f, filler, 20) == 20);  // nobody answers: that is soon asked
   f.world.servers()[0]->Restart();
   CHECK(LookFor(f, filler, 120) < 20);

@@ -366,6 +366,9 @@ void ModelServer::Crawler(const Tokens& tokens, std::string& out) {
   if (!all && tokens.at[2] != "hash") {
     return Line(out, "BADCLASS invalid class id");
   }
+  if (dump_refused && dump_refused()) {
+    return Line(out, "ERROR metadump not allowed");
+  }
   if (dump_busy && dump_busy()) {
     return Line(out, "BUSY currently processing crawler request");
   }

@@ -81,7 +81,9 @@ class ModelServer {
   // Asked for each key of "metadump all"; true: the dump misses it, as the
   // real one misses items under way between its queues.
   std::function<bool(std::string_view key)> dump_misses;
-  // Asked at each metadump; true: BUSY.
+  // Asked at each metadump; true: as if it were forbidden.
+  std::function<bool()> dump_refused;
+  // The same; true: BUSY.
   std::function<bool()> dump_busy;
   std::function<void(const AppliedCommand&)> on_applied;
 

@@ -31,7 +31,7 @@ struct Fixture {
       : session(process, OpenCluster(world, adopt), 16) {
     REQUIRE(Put("other", "makes the first view").has_value());
     // As a client with the same ring does.
-    const int member = session.cluster().ring.Walk("k", 1).front();
+    const int member = session.ring().Walk("k", 1).front();
     const iovec body{const_cast<char*>("plain"), 5};
     net::Request set;
     set.verb = net::Verb::kSet;
@@ -41,7 +41,7 @@ struct Fixture {
     const auto store_it = [](Fixture& f, int to,
                              net::Request& request) -> net::Task<void> {
       store::Batch batch(f.process);
-      batch.Submit(f.session.link(to), request);
+      batch.Send(store::SendStep::kReadPlain, f.session.link(to), request);
       co_await batch;
     };
     net::SyncWait(process, store_it(*this, member, set));

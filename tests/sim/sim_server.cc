@@ -20,6 +20,9 @@ SimServer::SimServer(World& world, std::string name, ModelServerOptions options,
   model_.dump_misses = [this](std::string_view) {
     return world_.random().Chance(faults_.dump_miss_chance);
   };
+  model_.dump_refused = [this] {
+    return world_.random().Chance(faults_.dump_refused_chance);
+  };
   model_.dump_busy = [this] {
     ++dumps_;
     return world_.random().Chance(faults_.dump_busy_chance);

@@ -24,6 +24,7 @@ struct ServerFaults {
   std::uint32_t out_of_memory_chance = 0;   // per allocation
   std::uint32_t dump_miss_chance = 15'000;  // per key of "metadump all"
   std::uint32_t dump_busy_chance = 0;       // per metadump
+  std::uint32_t dump_refused_chance = 0;    // per metadump
   Duration dump_time{};  // how long the reply to a metadump takes
   // Added to every reply.
   Duration slow_min{};

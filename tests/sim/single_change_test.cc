@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/micros.h"
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
@@ -27,7 +28,6 @@ using std::chrono::seconds;
 using store::PutCondition;
 
 constexpr int kServers = 4;
-constexpr std::int64_t kMicros = 1'000'000;
 
 std::shared_ptr<store::ClusterState> OpenCluster(World& world) {
   ClusterOptions options;
@@ -69,7 +69,7 @@ struct Fixture {
   void Sleep(Duration time) {
     world.RunUntil([] { return false; }, time);
   }
-  std::int64_t UnixSeconds() { return process.WallMicros() / kMicros; }
+  std::int64_t UnixSeconds() { return process.WallMicros() / kMicrosPerSecond; }
 
   World world{1};
   SimRuntime& process = world.AddProcess("client");
@@ -270,7 +270,9 @@ TEST_CASE("a flush makes older objects absent, at its time") {
     CHECK(f.Get("old") == "new");
   }
   SECTION("later") {
-    REQUIRE(net::SyncWait(f.process, f.store.Flush(now() + 10 * kMicros)).ok());
+    REQUIRE(
+        net::SyncWait(f.process, f.store.Flush(now() + 10 * kMicrosPerSecond))
+            .ok());
     REQUIRE(f.Put("before", value).has_value());
     CHECK(f.Get("old") == value);
     f.Sleep(seconds(11));

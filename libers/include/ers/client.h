@@ -26,11 +26,14 @@
 #include <string_view>
 
 #include "ers/export.h"
+#include "ers/garbage.h"
 #include "ers/object_info.h"
 #include "ers/options.h"
+#include "ers/rebuild.h"
 #include "ers/scheme.h"
 #include "ers/status.h"
 #include "ers/value.h"
+#include "ers/verify.h"
 
 namespace ers {
 
@@ -129,6 +132,37 @@ class ERS_API Client {
 
   // The view, and who answers right now.
   virtual Result<ClusterInfo> Servers() = 0;
+
+  // Looks at every block on every server that is not out, and drops those that
+  // killed processes and the like have left. A server that does not answer is
+  // no failure: blocks that cannot be told without it are skipped.
+  virtual Result<GarbageReport> CollectGarbage(
+      const GarbageOptions& options) = 0;
+
+  // Lets servers that lost their memory, and answer again, back into the
+  // cluster, and gives them all that they should hold; goes on where another
+  // rebuild was cut off. Any number of processes may do so, beside whoever
+  // makes changes. OK where somebody is full now, or nobody was out;
+  // kUnavailable where it could not be finished: try again.
+  virtual Result<RebuildReport> Rebuild(const RebuildOptions& options) = 0;
+
+  // Gives the place of a server to another one, which is empty: no other block
+  // moves. What the old one held is lost with it, and is put on the new one by
+  // Rebuild, or a daemon; until then it counts as out. OK as well where that
+  // was done before. Other processes follow, whichever of the two they are
+  // given; a third replacement they are to be told. kInvalidArgument: the old
+  // one is no server of the cluster, the new one is, or holds items;
+  // kUnavailable: the new one does not answer, or too few others are full;
+  // kConflict: another process has given the place to a third one; kNotFound:
+  // the cluster was never used.
+  virtual Status Replace(const std::string& old_server,
+                         const std::string& new_server) = 0;
+
+  // Reads every block of every object, and every copy of its manifest; checks
+  // their checksums, parity against data, and that the copies agree. Without
+  // `repair` it writes nothing. May run beside whoever makes changes. OK
+  // whatever is found; a failure means that not all was looked at.
+  virtual Result<VerifyReport> Verify(const VerifyOptions& options) = 0;
 
  protected:
   Client() = default;

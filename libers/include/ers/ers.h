@@ -113,6 +113,7 @@ typedef struct ers_cluster_options {
   const char* servers;    /* "host:port[:weight],[IPv6]:port,/unix/socket" */
   const char* state_file; /* NULL: the view is kept on the servers alone */
   int max_parity;         /* M; 0: the cluster's */
+  int least_redundancy;   /* of new values: servers that may still be lost */
   int connect_timeout_ms;
   int request_timeout_ms;   /* silence after which a server counts as dead */
   int operation_timeout_ms; /* after which a call gives up */
@@ -288,8 +289,9 @@ typedef enum ers_variant {
 } ers_variant;
 
 typedef enum ers_path {
-  ERS_BY_PLAN = 0,    /* by the scheme's own plan: no data block moved */
-  ERS_BY_REENCODE = 1 /* read and written anew */
+  ERS_BY_PLAN = 0,     /* by the scheme's own plan: no data block moved */
+  ERS_BY_REENCODE = 1, /* read and written anew */
+  ERS_BY_PARITY = 2    /* parity blocks added or dropped: no other one moved */
 } ers_path;
 
 typedef struct ers_transition_info {
@@ -301,7 +303,9 @@ typedef struct ers_transition_info {
 } ers_transition_info;
 
 /* Changes an object's width or scheme while reads and updates go on; its
- * content, flags, CAS and expiry stay. `to` is "narrow", "wide" or a scheme.
+ * content, flags, CAS and expiry stay. `to` is "narrow", "wide" or a scheme;
+ * one that differs in m only adds or drops parity blocks under the width that
+ * the object has, any other makes it narrow.
  * ERS_NOT_FOUND; ERS_ALREADY_THERE where there is nothing to do;
  * ERS_INVALID_ARGUMENT for a width of a scheme that is not elastic. `info` may
  * be NULL. */
@@ -377,6 +381,40 @@ typedef struct ers_cluster_info {
 ERS_API ers_status ers_servers(ers_client* client,
                                const ers_cluster_info** info);
 ERS_API void ers_cluster_info_free(const ers_cluster_info* info);
+
+/* ers::GarbageOptions, with the same defaults. */
+typedef struct ers_garbage_options {
+  int64_t grace_ms; /* blocks stored less than twice as long ago stay:
+                       changes under way, which take at most an hour
+                       (3600000), may need them; less than that is
+                       right only while nobody makes any */
+  uint64_t objects_per_second; /* that are looked at; 0: no limit */
+  int dry_run;                 /* not 0: changes nothing, only counts */
+} ers_garbage_options;
+
+ERS_API void ers_garbage_options_init(ers_garbage_options* options);
+
+/* In blocks, but where it says otherwise. */
+typedef struct ers_garbage_report {
+  uint64_t listed;   /* seen on the servers */
+  uint64_t live;     /* of an object, of those old enough to be told */
+  uint64_t young;    /* not old enough */
+  uint64_t expiring; /* they go by themselves within two minutes */
+  uint64_t dropped;
+  uint64_t dropped_bytes;    /* of the servers' memory */
+  uint64_t skipped;          /* could not be told: see `why` */
+  uint64_t flushed;          /* objects that were, and are dropped */
+  uint64_t silent;           /* servers that did not list all they hold */
+  char why[ERS_ERROR_BYTES]; /* of one that was skipped, or is silent: a
+                                sentence, cut to fit; "" where there is none */
+} ers_garbage_report;
+
+/* Looks at every block on every server that is not out, and drops those that
+ * killed processes and the like have left. `options` NULL: the defaults.
+ * ERS_INVALID_ARGUMENT: `grace_ms` is negative. `report` may be NULL. */
+ERS_API ers_status ers_collect_garbage(ers_client* client,
+                                       const ers_garbage_options* options,
+                                       ers_garbage_report* report);
 
 #ifdef __cplusplus
 }

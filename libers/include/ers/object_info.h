@@ -59,7 +59,10 @@ struct ObjectDetail : ObjectInfo {
 enum class TransitionPath {
   kPlan,      // by the scheme's own plan: no data block moved
   kReencode,  // read and written anew
+  kParity,    // parity blocks added or dropped: no other block moved
 };
+// "plan", "reencode" or "parity".
+ERS_API std::string_view TransitionPathName(TransitionPath path);
 
 struct TransitionInfo {
   TransitionPath path = TransitionPath::kPlan;
@@ -77,7 +80,10 @@ enum class MemberState { kFull, kFilling, kDown };
 ERS_API std::string_view MemberStateName(MemberState state);
 
 struct ServerInfo {
-  std::string name;
+  std::string name;  // its address
+  // Its place on the ring: the address of the server that the cluster was set
+  // up with, which it may have replaced.
+  std::string seat;
   int weight = 1;
   MemberState state = MemberState::kFull;
   std::uint64_t incarnation = 0;

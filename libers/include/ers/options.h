@@ -44,6 +44,11 @@ struct ClusterOptions {
   // begins anew when a change has stored its blocks: neither the length of a
   // value nor the time its source takes counts.
   std::chrono::milliseconds operation_timeout{30000};
+  // The least number of further servers that may be lost when a value is newly
+  // written while others are out: a put for which too few are left is refused
+  // (kUnavailable). At most the m of the value's scheme is asked for. 0: values
+  // are taken as long as they can be read back.
+  int least_redundancy = 0;
   // Keys may hold any bytes, for programs whose own clients may send such; the
   // items of those keys are named by a hash. All processes of a cluster may
   // differ in this.
@@ -84,7 +89,8 @@ enum class ExportMode {
 };
 
 // Where a transition goes: the other width of the object's own elastic scheme,
-// or any scheme (born narrow).
+// or any scheme. Without a width that is narrow; but the object's own where the
+// scheme differs from its own in m at most.
 struct TransitionTarget {
   std::optional<Width> width;
   std::optional<Scheme> scheme;

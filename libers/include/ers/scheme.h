@@ -53,6 +53,8 @@ ERS_API int GroupDataBlocks(const Scheme& scheme);
 // Nodes an object needs: k' + m (COPIES for kRep).
 ERS_API int NodeCount(const Scheme& scheme);
 
+// Most nodes of a scheme: k' + m.
+inline constexpr int kMaxSchemeNodes = 255;
 // Largest group that is stored; the grids themselves know no such limit.
 inline constexpr int kMaxStoredGroupBlocks = 1024;
 

@@ -33,6 +33,7 @@ enum class CallKind { kReads, kChanges };
 
 ers_status ToC(StatusCode code);
 // ers_object_info of `info`; a GetInfo fills the last two members too.
+ers_path ToC(TransitionPath path);
 void ToC(const ObjectInfo& info, ers_object_info* out);
 void ToC(const GetInfo& info, ers_object_info* out);
 // False: `variant` is no number of its enumeration.

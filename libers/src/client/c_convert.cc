@@ -38,6 +38,18 @@ static_assert(kMaxValueBytes == ERS_MAX_VALUE_BYTES);
 
 ers_status ToC(StatusCode code) { return static_cast<ers_status>(code); }
 
+ers_path ToC(TransitionPath path) {
+  switch (path) {
+    case TransitionPath::kReencode:
+      return ERS_BY_REENCODE;
+    case TransitionPath::kParity:
+      return ERS_BY_PARITY;
+    case TransitionPath::kPlan:
+      break;
+  }
+  return ERS_BY_PLAN;
+}
+
 void ToC(const ObjectInfo& info, ers_object_info* out) {
   *out = {};
   CopyText(FormatScheme(info.scheme), out->scheme);

@@ -1,4 +1,5 @@
 // The calls of ers/ers.h that look without reading values.
+#include <chrono>
 #include <vector>
 
 #include "client/c_api.h"
@@ -6,6 +7,7 @@
 using ers::Client;
 using ers::Result;
 using ers::Status;
+using ers::StatusCode;
 using ers::c_api::Call;
 using ers::c_api::CallKind;
 using ers::c_api::KeyOf;
@@ -128,6 +130,38 @@ ers_status ers_servers(ers_client* client, const ers_cluster_info** info) {
     owned->servers = owned->server_infos.data();
     owned->server_count = owned->server_infos.size();
     *info = owned.release();
+    return {};
+  });
+}
+
+void ers_garbage_options_init(ers_garbage_options* options) {
+  const ers::GarbageOptions defaults;
+  *options = {defaults.grace.count(), defaults.objects_per_second,
+              defaults.dry_run ? 1 : 0};
+}
+
+ers_status ers_collect_garbage(ers_client* client,
+                               const ers_garbage_options* options,
+                               ers_garbage_report* report) {
+  return Call(client, CallKind::kChanges, [&](Client& c) -> Status {
+    ers::GarbageOptions cpp;
+    if (options != nullptr) {
+      if (options->grace_ms < 0) {
+        return {StatusCode::kInvalidArgument, "grace_ms is negative"};
+      }
+      cpp.grace = std::chrono::milliseconds(options->grace_ms);
+      cpp.objects_per_second = options->objects_per_second;
+      cpp.dry_run = options->dry_run != 0;
+    }
+    const ers::Result<ers::GarbageReport> done = c.CollectGarbage(cpp);
+    if (!done) return done.error();
+    if (report == nullptr) return {};
+    *report = {done->listed,  done->live,
+               done->young,   done->expiring,
+               done->dropped, done->dropped_bytes,
+               done->skipped, done->flushed,
+               done->silent,  {}};
+    done->why.message().copy(report->why, sizeof report->why - 1);
     return {};
   });
 }

@@ -238,8 +238,7 @@ ers_status ers_transition(ers_client* client, const char* key, size_t key_bytes,
     const auto done = c.Transition(*name, *target, chosen);
     if (!done) return done.error();
     if (info == nullptr) return {};
-    info->path = done->path == ers::TransitionPath::kPlan ? ERS_BY_PLAN
-                                                          : ERS_BY_REENCODE;
+    info->path = ToC(done->path);
     info->data_reads = done->data_reads;
     info->parity_reads = done->parity_reads;
     info->writes = done->writes;

@@ -6,8 +6,12 @@
 
 #include "net/event_loop.h"
 #include "store/cluster_state.h"
+#include "store/garbage.h"
+#include "store/rebuild.h"
+#include "store/replace.h"
 #include "store/session.h"
 #include "store/store.h"
+#include "store/verify.h"
 
 namespace ers {
 namespace {
@@ -75,12 +79,29 @@ class ClientImpl final : public Client {
   Result<ObjectDetail> Stat(std::string_view key) override {
     return SyncWait(*loop_, store_.Stat(key));
   }
+  Result<GarbageReport> CollectGarbage(const GarbageOptions& options) override {
+    store::GarbageTerms terms;
+    terms.options = options;
+    return SyncWait(*loop_, store::CollectGarbage(session_, terms));
+  }
   Status List(const std::function<bool(std::string_view, const ObjectInfo&)>&
                   visit) override {
     return SyncWait(*loop_, store_.List(visit));
   }
   Result<ClusterInfo> Servers() override {
     return SyncWait(*loop_, store_.Servers());
+  }
+  Result<RebuildReport> Rebuild(const RebuildOptions& options) override {
+    return SyncWait(*loop_, store::Rebuild(session_, options));
+  }
+  Status Replace(const std::string& old_server,
+                 const std::string& new_server) override {
+    return SyncWait(*loop_,
+                    store::ReplaceServer(session_, old_server, new_server));
+  }
+  Result<VerifyReport> Verify(const VerifyOptions& options) override {
+    store::Verifier verifier(session_, options);
+    return SyncWait(*loop_, verifier.Run());
   }
 
  private:

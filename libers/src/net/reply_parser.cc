@@ -11,7 +11,7 @@ namespace {
 
 // Above any line of stats or metadump (a key of 250 bytes, escaped, and about
 // 150 bytes more).
-constexpr std::size_t kMaxLine = 8192;
+constexpr std::size_t kMaxReplyLine = 8192;
 // memcached's largest item is 1 GiB.
 constexpr std::uint64_t kMaxValue = std::uint64_t{1} << 30;
 
@@ -78,7 +78,7 @@ ReplyParser::Progress ReplyParser::Parse(std::string_view* bytes) {
       case State::kLine:
       case State::kList:
         if (!TakeLine(bytes, &line)) {
-          return line_.size() > kMaxLine ? Break(line_) : Progress::kMore;
+          return line_.size() > kMaxReplyLine ? Break(line_) : Progress::kMore;
         }
         if (line.ends_with('\r')) {
           line.remove_suffix(1);

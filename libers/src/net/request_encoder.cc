@@ -13,7 +13,7 @@ constexpr std::size_t kMaxKey = 250;
 constexpr std::size_t kLinesBytes = 32768;
 constexpr std::string_view kFence = "mn\r\n";
 // A key, the words round it, five numbers of at most 20 digits, and a fence.
-constexpr std::size_t kMaxLine = kMaxKey + 180 + kFence.size();
+constexpr std::size_t kMaxRequestLine = kMaxKey + 180 + kFence.size();
 
 std::size_t BodyBytes(const Request& request) {
   std::size_t bytes = 0;
@@ -41,7 +41,7 @@ RequestEncoder::RequestEncoder()
 
 bool RequestEncoder::Append(const Request& request) {
   assert(!HasKey(request.verb) || IsValidKey(request.key));
-  if (kLinesBytes - used_ < kMaxLine) return false;
+  if (kLinesBytes - used_ < kMaxRequestLine) return false;
   switch (request.verb) {
     case Verb::kGet:
     case Verb::kHead:

@@ -179,7 +179,12 @@ void ServerLink::Impl::OnHandshakeReply(Request& reply) {
 
 void ServerLink::Impl::OnHandshakeEnd() {
   std::string why;
-  if (guard_ != nullptr && !guard_->Accept(member_, handshake_.facts(), &why)) {
+  const int moves = moves_;
+  const bool welcome =
+      guard_ == nullptr || guard_->Accept(member_, handshake_.facts(), &why);
+  // Who is asked may find that the server is another one by now.
+  if (moves_ != moves) return;
+  if (!welcome) {
     Fail(why, State::kRefused);
     return;
   }
@@ -215,6 +220,19 @@ void ServerLink::Impl::Retry() {
   failed_before_ = false;
   failures_in_row_ = 0;
   if (state_ != State::kConnecting) Connect();
+}
+
+void ServerLink::Impl::MoveTo(Endpoint endpoint) {
+  ++moves_;
+  if (state_ == State::kUp) counters_.standing.Subtract();
+  EndOpenRequests();
+  DropStream();
+  retry_timer_->Stop();
+  state_ = State::kIdle;
+  failed_before_ = false;
+  failures_in_row_ = 0;
+  last_error_.clear();
+  endpoint_ = std::move(endpoint);
 }
 
 void ServerLink::Impl::Fail(const std::string& reason, State state) {
@@ -340,6 +358,9 @@ void ServerLink::Flush() { impl_->Flush(); }
 
 void ServerLink::Abort(const std::string& reason) { impl_->Abort(reason); }
 void ServerLink::Retry() { impl_->Retry(); }
+void ServerLink::MoveTo(Endpoint endpoint) {
+  impl_->MoveTo(std::move(endpoint));
+}
 ServerLink::State ServerLink::state() const { return impl_->state(); }
 int ServerLink::member() const { return impl_->member(); }
 const Endpoint& ServerLink::endpoint() const { return impl_->endpoint(); }

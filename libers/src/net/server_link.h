@@ -103,6 +103,10 @@ class ServerLink {
   // requests wait for that as for the first try. No-op while up or idle.
   void Retry();
 
+  // From now on its server is another one. What is open ends, as after Abort;
+  // the next Submit connects.
+  void MoveTo(Endpoint endpoint);
+
   // Sends lazy requests now.
   void Flush();
 

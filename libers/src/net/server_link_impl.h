@@ -32,6 +32,7 @@ class ServerLink::Impl : private StreamHandler {
   void Submit(Request& request);
   void Abort(const std::string& reason);
   void Retry();
+  void MoveTo(Endpoint endpoint);
   void Flush() { WantToWrite(); }
 
   // A try after a failure is no promise: nothing waits for it.
@@ -113,7 +114,7 @@ class ServerLink::Impl : private StreamHandler {
   Duration Backoff();
 
   Runtime& runtime_;
-  const Endpoint endpoint_;
+  Endpoint endpoint_;
   const int member_;
   const LinkOptions options_;
   BootGuard* const guard_;
@@ -122,6 +123,7 @@ class ServerLink::Impl : private StreamHandler {
   bool failed_before_ = false;  // since it was last up
   int failures_in_row_ = 0;
   std::uint64_t connection_ = 0;
+  int moves_ = 0;
   ServerFacts facts_;
   std::string last_error_;
   LinkCounters own_counters_;

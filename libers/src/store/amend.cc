@@ -43,7 +43,7 @@ Task<void> ExtendBlocks(Session& session, const ObjectMap& map,
       touch.request.verb = net::Verb::kTouch;
       touch.request.key = touch.key;
       touch.request.exptime = exptime;
-      batch.Submit(session.link(member), touch.request);
+      batch.Send(SendStep::kExtend, session.link(member), touch.request);
     }
   }
   co_await batch;

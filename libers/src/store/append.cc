@@ -36,7 +36,8 @@ Task<Status> StageEnd(Session& session, Content& content, int first_group,
                       Manifest& next, StepTimer* steps) {
   WriteOutcome outcome =
       co_await WriteGroups(session, content, first_group, next, steps);
-  co_await MarkFailed(session, std::move(outcome.failed_members));
+  co_await MarkFailed(session, outcome.epoch,
+                      std::move(outcome.failed_members));
   if (!outcome.status.ok()) DropStaged(session, next);
   co_return outcome.status;
 }

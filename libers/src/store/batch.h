@@ -5,27 +5,29 @@
 #include "net/request.h"
 #include "net/server_link.h"
 #include "net/task.h"
+#include "store/send.h"
 
 namespace ers::store {
 
 // Must be awaited before it or its requests go. Loop thread only.
 class Batch {
  public:
-  explicit Batch(net::Runtime& runtime) : latch_(runtime) {}
+  explicit Batch(net::Runtime& runtime) : runtime_(runtime), latch_(runtime) {}
 
-  void Submit(net::ServerLink& link, net::Request& request) {
+  void Send(SendStep step, net::ServerLink& link, net::Request& request) {
     request.outcome = net::Outcome::kPending;
     request.context = &latch_;
     request.done = [](net::Request& done) {
       static_cast<net::Latch*>(done.context)->CountDown();
     };
     latch_.Add();
-    link.Submit(request);
+    store::Send(runtime_, step, link, request);
   }
 
   auto operator co_await() { return latch_.operator co_await(); }
 
  private:
+  net::Runtime& runtime_;
   net::Latch latch_;
 };
 

@@ -10,7 +10,7 @@
 namespace ers::store {
 namespace {
 
-constexpr std::string_view kMagic = "eRSb";
+constexpr std::string_view kBlockMagic = "eRSb";
 constexpr std::uint8_t kFormatVersion = 1;
 
 }  // namespace
@@ -20,7 +20,7 @@ BlockHeaderBytes EncodeBlockHeader(const BlockHeader& header,
   std::string out;
   out.reserve(kBlockHeaderBytes);
   WireWriter wire(out);
-  wire.PutBytes(kMagic);
+  wire.PutBytes(kBlockMagic);
   wire.Put(kFormatVersion);
   wire.Put(std::uint8_t{0});
   wire.Put(std::uint16_t{0});

@@ -1,10 +1,15 @@
 #include "store/change.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "store/change_age.h"
 #include "store/dropping.h"
 #include "store/planted_bug.h"
+#include "store/staged_blocks.h"
 #include "store/view_changer.h"
 
 namespace ers::store {
@@ -17,6 +22,25 @@ namespace {
 // and over a delete.
 std::uint64_t NextCas(const Manifest& next, const Manifest* there) {
   return std::max(next.id.time_us, there == nullptr ? 0 : there->cas + 1);
+}
+
+// Its blocks may be garbage to others by now (store/garbage.h). To be asked
+// once the tokens are known that it commits with: those are as old, and who
+// collects the blocks renews them.
+bool IsTooOld(Session& session, const ChangeId& id) {
+  using std::chrono::microseconds;
+  const microseconds now(session.runtime().WallMicros());
+  return now - microseconds(id.time_us) > ChangeTimeout() &&
+         !Planted(PlantedBug::kOldChangeCommits);
+}
+
+Status TooOld() {
+  const std::chrono::duration<double> most = ChangeTimeout();
+  return {
+      StatusCode::kUnavailable,
+      fmt::format("the change took over {:g} s and was given up; the object "
+                  "is as it was: try again, with a faster source",
+                  most.count())};
 }
 
 Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
@@ -37,10 +61,12 @@ Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
   co_return staged;
 }
 
-Task<void> MarkFailed(Session& session, std::set<int> members) {
+Task<void> MarkFailed(Session& session, std::uint64_t epoch,
+                      std::set<int> members) {
+  // Also one that answers again: it lacks blocks.
   for (const int member : members) {
-    const net::ServerLink::State state = session.link(member).state();
-    if (state == net::ServerLink::State::kUp) continue;
+    const auto at = static_cast<std::size_t>(member);
+    if (session.view()->members[at].joined > epoch) continue;
     // Beyond M the view stays as it is; what needs the member will say so.
     (void)co_await MarkDown(session, member, session.link(member).last_error());
   }
@@ -83,6 +109,26 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       DropStaged(session, next);
       co_return ChangeOutcome{Status(), true, nullptr};
     }
+    if (IsTooOld(session, next.id)) {
+      counters.aborts_by_failure.Add();
+      DropStaged(session, next);
+      co_return ChangeOutcome{TooOld(), false, nullptr};
+    }
+    StagedCompletion completion =
+        co_await CompleteStaged(session, *prepared->view, chain.first_epoch(),
+                                there.get(), next, chain.steps());
+    if (!completion.status.ok()) {
+      co_await MarkFailed(session, prepared->view->epoch,
+                          std::move(completion.failed_members));
+      // Who has left is filled when it is back. Else nobody would.
+      const bool has_left = prepared->view->epoch != session.view()->epoch;
+      prepared.reset();
+      if (has_left) continue;
+      counters.aborts_by_failure.Add();
+      DropStaged(session, completion.tried);
+      co_return ChangeOutcome{completion.status, false, nullptr};
+    }
+    if (completion.stored) chain.RestartDeadline();
     next.stale = next.stale || *verdict == Verdict::kGoOnAsStale;
     if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
     if (Planted(PlantedBug::kDropBeforeFlip)) {
@@ -111,7 +157,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       DropStaged(session, next);
       co_return ChangeOutcome{result.status, false, nullptr};
     }
-    counters.aborts_by_rival.Add();
+    (result.by_view ? counters.aborts_by_view : counters.aborts_by_rival).Add();
     prepared.reset();
   }
 }

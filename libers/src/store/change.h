@@ -3,6 +3,7 @@
 #ifndef ERS_STORE_CHANGE_H_
 #define ERS_STORE_CHANGE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,8 +63,11 @@ net::Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
 Check PlannedOn(const ChangeId& base);
 
 // Takes members that failed to store blocks out of the view, as far as it
-// bears that: changes after this one must not wait for them again.
-net::Task<void> MarkFailed(Session& session, std::set<int> members);
+// bears that: changes after this one must not wait for them again. Not those
+// that have returned after `epoch`, in which the staging began: what they lack
+// is stored before the commit.
+net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
+                           std::set<int> members);
 
 }  // namespace ers::store
 

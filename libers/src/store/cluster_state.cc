@@ -20,13 +20,15 @@ bool IsUtf8(const std::string& name) {
 }  // namespace
 
 ClusterState::ClusterState(ClusterOptions cluster_options,
-                           std::vector<net::Endpoint> sorted_endpoints)
+                           std::vector<net::Endpoint> sorted_endpoints,
+                           std::string process_label)
     : options(std::move(cluster_options)),
       endpoints(std::move(sorted_endpoints)),
-      ring(endpoints),
-      keeper(options.state_file) {}
+      keeper(options.state_file),
+      lease(std::move(process_label)) {}
 
-Result<std::shared_ptr<ClusterState>> OpenClusterState(ClusterOptions options) {
+Result<std::shared_ptr<ClusterState>> OpenClusterState(
+    ClusterOptions options, std::string process_label) {
   Result<std::vector<net::Endpoint>> endpoints =
       net::ParseEndpoints(options.servers);
   if (!endpoints) return Fail(endpoints.error());
@@ -47,6 +49,11 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(ClusterOptions options) {
                             "1 to {}, or 0 to take it from the cluster",
                             options.max_parity, members, members - 1));
   }
+  if (options.least_redundancy < 0) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("least_redundancy is {}: it must be 0 or more",
+                            options.least_redundancy));
+  }
   for (const auto& [name, timeout] :
        {std::pair{"connect_timeout", options.connect_timeout},
         std::pair{"request_timeout", options.request_timeout},
@@ -60,8 +67,8 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(ClusterOptions options) {
             [](const net::Endpoint& a, const net::Endpoint& b) {
               return a.name() < b.name();
             });
-  return std::make_shared<ClusterState>(std::move(options),
-                                        std::move(*endpoints));
+  return std::make_shared<ClusterState>(
+      std::move(options), std::move(*endpoints), std::move(process_label));
 }
 
 }  // namespace ers::store

@@ -3,6 +3,7 @@
 #define ERS_STORE_CLUSTER_STATE_H_
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,19 +11,28 @@
 #include "ers/status.h"
 #include "net/endpoint.h"
 #include "net/ring.h"
+#include "store/lease.h"
+#include "store/orphaned_writes.h"
+#include "store/seats.h"
 #include "store/view_keeper.h"
 
 namespace ers::store {
 
-// Constant after construction, but for the keeper, which locks. Any thread.
+// Constant after construction, but for keeper, lease, orphans and seats, which
+// lock. Any thread.
 struct ClusterState {
   ClusterOptions options;
-  std::vector<net::Endpoint> endpoints;  // sorted by name: member numbers
-  net::Ring ring;
+  // As this process was given them, sorted by name: members' numbers in a new
+  // cluster. The view may have others in their places.
+  std::vector<net::Endpoint> endpoints;
+  SeatRing seats;
   ViewKeeper keeper;
+  Lease lease;
+  OrphanedWrites orphans;
 
   ClusterState(ClusterOptions cluster_options,
-               std::vector<net::Endpoint> sorted_endpoints);
+               std::vector<net::Endpoint> sorted_endpoints,
+               std::string process_label);
 
   void Log(LogLevel level, std::string_view line) const {
     if (options.log) options.log(level, line);
@@ -30,7 +40,9 @@ struct ClusterState {
 };
 
 // Parses and checks the options. kInvalidArgument names the one at fault.
-Result<std::shared_ptr<ClusterState>> OpenClusterState(ClusterOptions options);
+// `process_label` is what other processes are told of this one.
+Result<std::shared_ptr<ClusterState>> OpenClusterState(
+    ClusterOptions options, std::string process_label = OwnProcessLabel());
 
 }  // namespace ers::store
 

@@ -58,7 +58,12 @@ bool CurrentManifest::MayRetry(const Status& failure) {
                                failure.code() == StatusCode::kCorruption ||
                                failure.code() == StatusCode::kUnavailable;
   if (!short_of_blocks || remembered_) return short_of_blocks;
-  return std::exchange(short_, shown_) != shown_;
+  // That the judge showed the same manifest in between proves the first of two
+  // failures, not the second: that one must be of the same kind.
+  const bool same_change = std::exchange(short_, shown_) == shown_;
+  const bool same_failure =
+      std::exchange(failure_, failure.code()) == failure.code();
+  return !same_change || !same_failure;
 }
 
 }  // namespace ers::store

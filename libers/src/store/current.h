@@ -38,6 +38,7 @@ class CurrentManifest {
   int tries_ = 0;
   ChangeId shown_;  // by the judge
   ChangeId short_;  // what it showed when blocks were short
+  StatusCode failure_ = StatusCode::kOk;  // of that try
 };
 
 }  // namespace ers::store

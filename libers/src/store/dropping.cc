@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/micros.h"
 #include "store/batch.h"
 
 namespace ers::store {
@@ -15,7 +16,6 @@ namespace {
 // bytes a second.
 constexpr std::int64_t kReadSeconds = 2;
 constexpr std::uint64_t kReadBytesPerSecond = std::uint64_t{4} << 20;
-constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 
 // How long the blocks of a replaced object live on for readers under way: no
 // longer than the object itself did, so that one that is overwritten again and
@@ -41,16 +41,7 @@ bool HasBlocks(const Manifest* manifest) {
   return manifest != nullptr && !manifest->tombstone && !manifest->is_inline;
 }
 
-bool Names(const ObjectMap& map, const ObjectMap& old, int group,
-           layout::BlockId block) {
-  if (map.manifest().scheme != old.manifest().scheme || group >= map.groups()) {
-    return false;
-  }
-  if (!map.geometry().IsData(block) && map.width() != old.width()) return false;
-  return map.GenerationOf(group, block) == old.GenerationOf(group, block);
-}
-
-net::Task<void> Run(Session& session, std::deque<Drop> drops,
+net::Task<void> Run(Session& session, SendStep step, std::deque<Drop> drops,
                     std::int64_t grace) {
   Batch batch(session.runtime());
   for (Drop& drop : drops) {
@@ -59,15 +50,15 @@ net::Task<void> Run(Session& session, std::deque<Drop> drops,
     drop.request.exptime = grace;
     drop.request.lazy = true;
     if (grace == 0) drop.request.quiet_run = &drops;
-    batch.Submit(session.link(drop.member), drop.request);
+    batch.Send(step, session.link(drop.member), drop.request);
   }
   co_await batch;
 }
 
 // Drops the blocks of `from` that `goes` names, `grace` seconds from now.
 template <typename Goes>
-void DropThose(Session& session, const ObjectMap& from, std::int64_t grace,
-               const Goes& goes) {
+void DropThose(Session& session, SendStep step, const ObjectMap& from,
+               std::int64_t grace, const Goes& goes) {
   std::deque<Drop> drops;
   for (int group = 0; group < from.groups(); ++group) {
     for (const layout::BlockId block :
@@ -82,7 +73,8 @@ void DropThose(Session& session, const ObjectMap& from, std::int64_t grace,
       drop.key = from.KeyOf(group, block);
     }
   }
-  if (!drops.empty()) session.Detach(Run(session, std::move(drops), grace));
+  if (drops.empty()) return;
+  session.Detach(Run(session, step, std::move(drops), grace));
 }
 
 }  // namespace
@@ -93,7 +85,7 @@ void DropReplaced(Session& session, std::shared_ptr<const Manifest> old,
   const ObjectMap from(std::move(old));
   std::optional<ObjectMap> to;
   if (HasBlocks(kept.get())) to.emplace(std::move(kept));
-  DropThose(session, from, GraceSeconds(session, from),
+  DropThose(session, SendStep::kDropReplaced, from, GraceSeconds(session, from),
             [&](int group, layout::BlockId block) {
               return !to || !Names(*to, from, group, block);
             });
@@ -104,18 +96,20 @@ void DropOutdated(Session& session, const ObjectMap& from, int group,
                   std::shared_ptr<const Manifest> kept) {
   std::optional<ObjectMap> to;
   if (HasBlocks(kept.get())) to.emplace(std::move(kept));
-  DropThose(session, from, /*grace=*/0, [&](int of, layout::BlockId block) {
-    return of == group && blocks.contains(block) &&
-           !(to && Names(*to, from, group, block));
-  });
+  DropThose(session, SendStep::kDropOutdated, from, /*grace=*/0,
+            [&](int of, layout::BlockId block) {
+              return of == group && blocks.contains(block) &&
+                     !(to && Names(*to, from, group, block));
+            });
 }
 
 void DropStaged(Session& session, const Manifest& abandoned) {
   if (!HasBlocks(&abandoned) || abandoned.length == 0) return;
   const ObjectMap from(std::make_shared<const Manifest>(abandoned));
-  DropThose(session, from, /*grace=*/0, [&](int group, layout::BlockId block) {
-    return from.GenerationOf(group, block) == abandoned.id;
-  });
+  DropThose(session, SendStep::kDropStaged, from, /*grace=*/0,
+            [&](int group, layout::BlockId block) {
+              return from.GenerationOf(group, block) == abandoned.id;
+            });
 }
 
 }  // namespace ers::store

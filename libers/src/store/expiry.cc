@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/micros.h"
+
 namespace ers::store {
 namespace {
 
 constexpr std::int64_t kSlackSeconds = 60;
 constexpr std::int64_t kTombstoneSeconds = 120;
-constexpr std::int64_t kMicros = 1'000'000;
 // memcached takes larger numbers for absolute times (protocol.txt, "Expiration
 // times").
 constexpr std::int64_t kMaxRelativeSeconds = 60LL * 60 * 24 * 30;
@@ -16,13 +17,14 @@ constexpr std::int64_t kMaxRelativeSeconds = 60LL * 60 * 24 * 30;
 }  // namespace
 
 bool IsExpired(std::int64_t expiry, std::int64_t now_us) {
-  return expiry != 0 && now_us >= expiry * kMicros;
+  return expiry != 0 && now_us >= expiry * kMicrosPerSecond;
 }
 
 std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
   if (expiry == 0) return 0;
   const std::int64_t left =
-      std::max<std::int64_t>(0, expiry - now_us / kMicros) + kSlackSeconds;
+      std::max<std::int64_t>(0, expiry - now_us / kMicrosPerSecond) +
+      kSlackSeconds;
   if (left <= kMaxRelativeSeconds) return left;
   // memcached reads exptime as 32 bits and takes what is larger for past; the
   // manifest's own expiry still holds where the item has none.
@@ -33,7 +35,7 @@ std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
 std::int64_t PlainExptime(std::int64_t expiry, std::int64_t now_us) {
   if (expiry == 0) return 0;
   const std::int64_t left =
-      std::max<std::int64_t>(1, expiry - now_us / kMicros);
+      std::max<std::int64_t>(1, expiry - now_us / kMicrosPerSecond);
   if (left <= kMaxRelativeSeconds) return left;
   // The last that memcached knows: too early is better than never.
   return std::min<std::int64_t>(expiry,

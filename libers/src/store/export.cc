@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "store/dropping.h"
 #include "store/keys.h"
 #include "store/object_reader.h"
+#include "store/seats.h"
 #include "store/store.h"
 
 namespace ers::store {
@@ -49,6 +51,28 @@ Status CheckValue(std::string_view key, std::string_view value) {
                       key)};
 }
 
+// Plain clients make their ring of the servers' addresses; where a server was
+// replaced, that is another one.
+Status CheckPlace(Session& session, std::string_view key) {
+  const std::shared_ptr<const View> view = session.view();
+  std::vector<net::Endpoint> servers;
+  std::string replaced;
+  for (const Member& member : view->members) {
+    servers.push_back(EndpointOf(member));
+    if (!member.address.empty()) replaced = member.name;
+  }
+  if (replaced.empty()) return {};
+  const int ours = session.ring().Walk(key, 1).front();
+  const int theirs = net::Ring(servers).Walk(key, 1).front();
+  if (ours == theirs) return {};
+  return {StatusCode::kUnavailable,
+          fmt::format("key '{}': as a plain item it would be on {}, and plain "
+                      "clients would look on {}, as {} was replaced: give its "
+                      "place to a server at that address again first",
+                      key, session.member_name(ours),
+                      session.member_name(theirs), replaced)};
+}
+
 std::string_view Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -65,10 +89,12 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
+  status = CheckPlace(session_, key);
+  if (!status.ok()) co_return Fail(std::move(status));
   session_.manifests().Erase(key);  // the judge says what there is
   HomeChain& chain = current.chain();
   PlainForm form;
-  form.member = session_.cluster().ring.Walk(key, 1).front();
+  form.member = session_.ring().Walk(key, 1).front();
   // Of the last try that may have come to its end, or half way.
   ManifestPtr tried;
   const auto failed = [&tried](const Status& why) {

@@ -62,7 +62,7 @@ Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
   Status status = chain.BeginReadJudge(judge);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session.runtime());
-  batch.Submit(session.link(judge.member), judge.request);
+  batch.Send(SendStep::kReadJudge, session.link(judge.member), judge.request);
   net::Latch latch(session.runtime());
   const bool blocks =
       believed && !believed->is_inline && believed->length <= most;

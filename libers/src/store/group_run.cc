@@ -47,6 +47,7 @@ Status Refusal(Outcome outcome, const std::string& server,
 // One block on its way from or to its member.
 struct GroupRun::Transfer {
   GroupRun* run = nullptr;
+  SendStep step = SendStep::kReadBlock;
   BlockId block = 0;
   int member = 0;
   bool retried = false;
@@ -101,14 +102,14 @@ GroupRun::~GroupRun() {
 void GroupRun::FindMissing(bool writing) {
   const layout::Geometry& geometry = map_.geometry();
   for (int node = 0; node < geometry.node_count(); ++node) {
-    const std::vector<std::uint16_t>& nodes = map_.manifest().nodes;
-    const int member =
-        nodes[static_cast<std::size_t>(group_ + node) % nodes.size()];
+    const int member = map_.MemberAt(group_, node);
     if (writing ? session_.Writable(member) : session_.Readable(member)) {
       continue;
     }
     missing_.dead_nodes.push_back(node);
     silent_members_.insert(member);
+    // Who stays in the view has all that it should.
+    if (writing) failed_members_.insert(member);
   }
   const auto whole = [](const GenerationMap& generations) {
     return std::all_of(generations.runs().begin(), generations.runs().end(),
@@ -162,11 +163,12 @@ bool GroupRun::MayRetry(int member) const {
          state == net::ServerLink::State::kConnecting;
 }
 
-GroupRun::Transfer& GroupRun::NewTransfer(net::Verb verb, BlockId block,
-                                          std::string key,
+GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
+                                          BlockId block, std::string key,
                                           const std::byte* payload) {
   Transfer& transfer = transfers_.emplace_back();
   transfer.run = this;
+  transfer.step = step;
   transfer.block = block;
   transfer.member = map_.MemberOf(group_, block);
   transfer.key = std::move(key);
@@ -182,16 +184,17 @@ GroupRun::Transfer& GroupRun::NewTransfer(net::Verb verb, BlockId block,
   return transfer;
 }
 
-void GroupRun::Submit(Transfer& transfer) {
+void GroupRun::SendOut(Transfer& transfer) {
   transfer.request.outcome = Outcome::kPending;
-  session_.link(transfer.member).Submit(transfer.request);
+  store::Send(session_.runtime(), transfer.step, session_.link(transfer.member),
+              transfer.request);
 }
 
 void GroupRun::OnDone(Transfer& transfer) {
   if (!Answered(transfer.request.outcome) && !transfer.retried &&
       MayRetry(transfer.member)) {
     transfer.retried = true;
-    Submit(transfer);
+    SendOut(transfer);
   } else if (transfer.request.verb == net::Verb::kGet) {
     OnFetched(transfer);
     EndStep(Step::kRead);
@@ -204,12 +207,12 @@ void GroupRun::OnDone(Transfer& transfer) {
 }
 
 void GroupRun::StartFetch(BlockId block) {
-  Transfer& fetch = NewTransfer(net::Verb::kGet, block,
+  Transfer& fetch = NewTransfer(SendStep::kReadBlock, net::Verb::kGet, block,
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
   reads_.Add();
   BeginStep(Step::kRead);
-  Submit(fetch);
+  SendOut(fetch);
 }
 
 void GroupRun::OnFetched(const Transfer& fetch) {
@@ -238,11 +241,12 @@ void GroupRun::OnFetched(const Transfer& fetch) {
   }
 }
 
-void GroupRun::StartStage(BlockId block, const std::byte* content,
-                          const ChangeId& generation, std::int64_t exptime) {
+void GroupRun::StartStage(SendStep step, BlockId block,
+                          const std::byte* content, const ChangeId& generation,
+                          std::int64_t exptime) {
   const std::uint64_t number = map_.Number(group_, block);
   Transfer& stage =
-      NewTransfer(net::Verb::kSet, block,
+      NewTransfer(step, net::Verb::kSet, block,
                   BlockKey(map_.key_hash(), generation, number), content);
   BeginStep(Step::kSplit);
   stage.header = EncodeBlockHeader({generation, number}, content, block_bytes_);
@@ -252,7 +256,7 @@ void GroupRun::StartStage(BlockId block, const std::byte* content,
   stage.request.body = stage.item;
   writes_.Add();
   BeginStep(Step::kDistribute);
-  Submit(stage);
+  SendOut(stage);
 }
 
 void GroupRun::OnStaged(const Transfer& stage) {
@@ -342,12 +346,14 @@ void GroupRun::RunStep(const plan::Plan& plan, const plan::Step& step) {
     }
     if (done_[block] || staging_ == nullptr) continue;
     done_[block] = true;
-    StartStage(block, fresh_[block], staging_->generation, staging_->exptime);
+    StartStage(SendStep::kStage, block, fresh_[block], staging_->generation,
+               staging_->exptime);
   }
 }
 
 void GroupRun::StageGiven(BlockId block) {
-  StartStage(block, given_[block], staging_->generation, staging_->exptime);
+  StartStage(SendStep::kStage, block, given_[block], staging_->generation,
+             staging_->exptime);
 }
 
 // Node by node, so that the first servers work while the checksums of the next
@@ -473,14 +479,14 @@ Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
   }
 }
 
-Task<void> GroupRun::WriteBack(std::span<const BlockId> blocks,
+Task<void> GroupRun::WriteBack(SendStep step, std::span<const BlockId> blocks,
                                const ChangeId& generation) {
   const std::int64_t exptime =
       BlockExptime(map_.manifest().expiry, session_.runtime().WallMicros());
   for (const BlockId block : blocks) {
     const std::byte* content = have_[block] ? buffers_[block] : fresh_[block];
     if (content == nullptr) continue;
-    StartStage(block, content,
+    StartStage(step, block, content,
                generation ? generation : map_.GenerationOf(group_, block),
                exptime);
   }

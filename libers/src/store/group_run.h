@@ -19,6 +19,7 @@
 #include "plan/planners.h"
 #include "store/block_header.h"
 #include "store/object_map.h"
+#include "store/send.h"
 #include "store/session.h"
 #include "store/step_timer.h"
 
@@ -88,8 +89,9 @@ class GroupRun {
 
   // Stores those of `blocks` that are in hand, read or recovered by a Run that
   // staged nothing: under the generation they have, a repair, or under
-  // `generation`, where they have none.
-  net::Task<void> WriteBack(std::span<const layout::BlockId> blocks,
+  // `generation`, where they have none. `step` is what that is for.
+  net::Task<void> WriteBack(SendStep step,
+                            std::span<const layout::BlockId> blocks,
                             const ChangeId& generation = {});
 
   // What a Run left: blocks staged; blocks of the new state that could not be
@@ -120,14 +122,15 @@ class GroupRun {
   std::byte* BufferOf(layout::BlockId block);
   std::byte* FreshBufferOf(layout::BlockId block);
   bool MayRetry(int member) const;
-  Transfer& NewTransfer(net::Verb verb, layout::BlockId block, std::string key,
-                        const std::byte* payload);
-  void Submit(Transfer& transfer);
+  Transfer& NewTransfer(SendStep step, net::Verb verb, layout::BlockId block,
+                        std::string key, const std::byte* payload);
+  void SendOut(Transfer& transfer);
   void OnDone(Transfer& transfer);
   void StartFetch(layout::BlockId block);
   void OnFetched(const Transfer& fetch);
-  void StartStage(layout::BlockId block, const std::byte* content,
-                  const ChangeId& generation, std::int64_t exptime);
+  void StartStage(SendStep step, layout::BlockId block,
+                  const std::byte* content, const ChangeId& generation,
+                  std::int64_t exptime);
   void OnStaged(const Transfer& stage);
   void PrepareSteps(const plan::Plan& plan);
   void RunStep(const plan::Plan& plan, const plan::Step& step);

@@ -12,6 +12,7 @@
 
 #include "net/task.h"
 #include "store/manifest.h"
+#include "store/send.h"
 #include "store/session.h"
 #include "store/step_timer.h"
 
@@ -33,6 +34,7 @@ struct HomeCopy {
   std::shared_ptr<const Manifest> manifest;  // kManifest only
   std::string plain;                         // kPlain only: its value
   std::uint32_t plain_flags = 0;
+  std::int64_t plain_ttl = -1;  // seconds left; -1 never expires
 
   [[nodiscard]] ChangeId shown() const {
     return manifest ? manifest->id : ChangeId{};
@@ -67,7 +69,9 @@ enum class CommitFate {
 
 struct CommitResult {
   CommitFate fate = CommitFate::kUnknown;
-  Status status;  // why, unless committed; kOk: a rival was first, try anew
+  Status status;  // why, unless committed; kOk: try anew
+  // Why anew: the view changed or a server was silent; else a rival was first.
+  bool by_view = false;
 };
 
 // Was this item left by a change that is being prepared? For what a get or
@@ -83,6 +87,8 @@ class HomeChain {
   [[nodiscard]] StepTimer* steps() const { return steps_; }
   // The operation_timeout begins anew.
   void RestartDeadline();
+  // That was in force when this was made: before anything is staged.
+  [[nodiscard]] std::uint64_t first_epoch() const { return first_epoch_; }
 
   // The judge's copy alone: what a read goes by. Where the judge shows no
   // manifest, the other homes are read and settled first. Dead homes leave the
@@ -96,6 +102,11 @@ class HomeChain {
   // Reads all homes and settles them if they differ; leaves no stubs where they
   // all show nothing.
   net::Task<Result<HomesRead>> ReadSettled();
+  // The same, with a new token for whatever is there, stubs where there is
+  // nothing, and plain items as they are: what was sent under an older token,
+  // by anybody, does nothing from then on. Where a plain item is among them,
+  // the others are not settled.
+  net::Task<Result<HomesRead>> Restamp();
   // ReadSettled found them different.
   [[nodiscard]] bool settled() const { return settled_; }
   // From now on Prepare also gives homes that nobody can settle, because the
@@ -164,15 +175,24 @@ class HomeChain {
   Result<Homes> CurrentHomes(const View& view) const;
   Result<HomeCopy> Interpret(const View& view, int member,
                              const net::Request& request) const;
-  net::Task<Result<HomesRead>> Collect(bool vivify);
-  net::Task<Result<HomesRead>> CollectPlain(const PlainForm& form, bool vivify);
+  net::Task<Result<HomesRead>> Collect(SendStep step);
+  net::Task<Result<HomesRead>> CollectPlain(const PlainForm& form,
+                                            SendStep step);
   net::Task<Result<HomesRead>> Settle();
   net::Task<Result<bool>> SettleOnce(const HomesRead& read);
-  net::Task<CasResult> Cas(const View& view, const HomeCopy& home,
-                           const Manifest* manifest);
-  net::Task<CasResult> CasItem(const View& view, const HomeCopy& home,
-                               const ChangeId& id, net::Request& request);
+  net::Task<Result<HomesRead>> ReadToRestamp();
+  net::Task<CasResult> WriteBack(const View& view, const HomeCopy& home);
+  net::Task<CasResult> Cas(SendStep step, const View& view,
+                           const HomeCopy& home, const Manifest* manifest);
+  net::Task<CasResult> CasPlain(SendStep step, const View& view,
+                                const HomeCopy& home);
+  net::Task<CasResult> CasItem(SendStep step, const View& view,
+                               const HomeCopy& home, const ChangeId& id,
+                               net::Request& request);
+  static bool MayLand(const HomeCopy& home, const CasResult& failed,
+                      const HomesRead& now);
   net::Task<CommitResult> Resolve(const HomesRead& base, const Manifest& next,
+                                  const HomeCopy& home,
                                   const CasResult& failed);
   bool Expired() const;
 
@@ -180,6 +200,7 @@ class HomeChain {
   StepTimer* const steps_;
   const std::string key_;
   const std::string item_key_;
+  const std::uint64_t first_epoch_;
   net::TimePoint deadline_;
   bool replaces_corrupted_ = false;
   bool replaces_plain_ = false;

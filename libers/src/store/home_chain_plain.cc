@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/micros.h"
 #include "store/expiry.h"
 #include "store/home_chain.h"
 #include "store/planted_bug.h"
@@ -50,9 +51,9 @@ bool MayGoOn(const HomesRead& read, const ChangeId& base) {
 
 // All homes, if they let the value go on as a plain item.
 Task<Result<HomesRead>> HomeChain::CollectPlain(const PlainForm& form,
-                                                bool vivify) {
+                                                SendStep step) {
   const While replaces_plain(replaces_plain_);
-  Result<HomesRead> read = co_await Collect(vivify);
+  Result<HomesRead> read = co_await Collect(step);
   if (!read) co_return read;
   bool reachable = false;
   for (const HomeCopy& copy : read->copies) {
@@ -74,10 +75,26 @@ Task<Result<HomesRead>> HomeChain::CollectPlain(const PlainForm& form,
   co_return read;
 }
 
+// Puts a plain item in its own place, so that no change under way finds its
+// token there any more.
+Task<HomeChain::CasResult> HomeChain::CasPlain(SendStep step, const View& view,
+                                               const HomeCopy& home) {
+  const std::int64_t now = session_.runtime().WallMicros();
+  const iovec body{const_cast<char*>(home.plain.data()), home.plain.size()};
+  net::Request request;
+  request.client_flags = home.plain_flags;
+  request.exptime = PlainExptime(
+      home.plain_ttl < 0 ? 0 : now / kMicrosPerSecond + home.plain_ttl, now);
+  request.body = {&body, 1};
+  const ChangeId none;
+  co_return co_await CasItem(step, view, home, none, request);
+}
+
 Task<Result<bool>> HomeChain::CheckPlain(const ChangeId& base,
                                          const PlainForm& form) {
   const InStep step(steps_, Step::kManifest);
-  const Result<HomesRead> read = co_await CollectPlain(form, /*vivify=*/false);
+  const Result<HomesRead> read =
+      co_await CollectPlain(form, SendStep::kReadHomes);
   if (!read) co_return Fail(read.error());
   co_return read->judge().shown() == base;
 }
@@ -86,7 +103,7 @@ Task<Result<std::optional<HomesRead>>> HomeChain::PreparePlain(
     const ChangeId& base, const PlainForm& form) {
   const InStep step(steps_, Step::kManifest);
   const While replaces_plain(replaces_plain_);
-  Result<HomesRead> read = co_await CollectPlain(form, /*vivify=*/true);
+  Result<HomesRead> read = co_await CollectPlain(form, SendStep::kPrepare);
   if (!read) co_return Fail(read.error());
   if (Planted(PlantedBug::kExportOldValue)) co_return std::move(*read);
   if (read->judge().shown() != base) co_return std::nullopt;
@@ -103,6 +120,8 @@ Task<CommitResult> HomeChain::CommitPlain(const HomesRead& base,
   const iovec body{const_cast<char*>(form.value.data()), form.value.size()};
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
     const HomeCopy& home = base.copies[i];
+    const SendStep send = i + 1 == base.copies.size() ? SendStep::kExportJudge
+                                                      : SendStep::kExportHome;
     CasResult result;
     if (home.member == form.member) {
       net::Request request;
@@ -111,9 +130,9 @@ Task<CommitResult> HomeChain::CommitPlain(const HomesRead& base,
           PlainExptime(form.expiry, session_.runtime().WallMicros());
       request.body = {&body, 1};
       const ChangeId none;
-      result = co_await CasItem(*base.view, home, none, request);
+      result = co_await CasItem(send, *base.view, home, none, request);
     } else {
-      result = co_await Cas(*base.view, home, nullptr);
+      result = co_await Cas(send, *base.view, home, nullptr);
     }
     if (result.outcome == Outcome::kOk) continue;
     const bool no_room = result.outcome == Outcome::kNoMemory ||

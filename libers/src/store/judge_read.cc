@@ -70,7 +70,8 @@ Task<Result<HomeChain::Found>> HomeChain::AskAgain(JudgeRequest& judge) {
     Status status = BeginReadJudge(judge);
     if (!status.ok()) co_return Fail(std::move(status));
     Batch batch(session_.runtime());
-    batch.Submit(session_.link(judge.member), judge.request);
+    batch.Send(SendStep::kReadJudge, session_.link(judge.member),
+               judge.request);
     co_await batch;
   }
   if (Planted(PlantedBug::kMissByJudgeAlone)) co_return Found();
@@ -79,7 +80,7 @@ Task<Result<HomeChain::Found>> HomeChain::AskAgain(JudgeRequest& judge) {
 
 // Settles them where they differ.
 Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
-  Result<HomesRead> read = co_await Collect(/*vivify=*/false);
+  Result<HomesRead> read = co_await Collect(SendStep::kReadHomes);
   if (!read) co_return Fail(read.error());
   const bool nothing = std::all_of(
       read->copies.begin(), read->copies.end(), [](const HomeCopy& copy) {
@@ -100,7 +101,7 @@ Task<Result<std::shared_ptr<const Manifest>>> HomeChain::ReadJudge() {
   Status status = BeginReadJudge(judge);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session_.runtime());
-  batch.Submit(session_.link(judge.member), judge.request);
+  batch.Send(SendStep::kReadJudge, session_.link(judge.member), judge.request);
   co_await batch;
   co_return co_await FinishReadJudge(judge);
 }

@@ -4,16 +4,20 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "ers/options.h"
+#include "store/block_name.h"
 
 namespace ers::store {
 namespace {
 
 // RFC 4648 section 5, without padding: 16 bytes become 22 characters.
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::size_t kEncodedBytes = 22;
+
 void AppendBase64Url(std::uint64_t high, std::uint64_t low, std::string& out) {
-  static constexpr char kAlphabet[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   for (int bit = 122; bit >= -4; bit -= 6) {
     std::uint64_t digit;
     if (bit >= 64) {
@@ -26,6 +30,26 @@ void AppendBase64Url(std::uint64_t high, std::uint64_t low, std::string& out) {
     }
     out.push_back(kAlphabet[digit & 63]);
   }
+}
+
+struct Pair {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+};
+
+// Any 22 of its characters; the spare bits of the last are not looked at.
+std::optional<Pair> ParseBase64Url(std::string_view text) {
+  if (text.size() != kEncodedBytes) return std::nullopt;
+  Pair out;
+  for (std::size_t i = 0; i < kEncodedBytes; ++i) {
+    const std::size_t digit = kAlphabet.find(text[i]);
+    if (digit == kAlphabet.npos) return std::nullopt;
+    const bool last = i + 1 == kEncodedBytes;
+    const int bits = last ? 2 : 6;
+    out.high = (out.high << bits) | (out.low >> (64 - bits));
+    out.low = (out.low << bits) | (last ? digit >> 4 : digit);
+  }
+  return out;
 }
 
 // No byte that memcached's text protocol could not carry.
@@ -76,6 +100,15 @@ std::string ManifestKey(std::string_view key) {
   return out;
 }
 
+std::optional<KeyHash> HashOfHashedName(std::string_view item_key) {
+  const std::string prefix = std::string(kReservedPrefix) + "k";
+  if (!item_key.starts_with(prefix)) return std::nullopt;
+  item_key.remove_prefix(prefix.size());
+  const std::optional<Pair> hash = ParseBase64Url(item_key);
+  if (!hash) return std::nullopt;
+  return KeyHash{hash->high, hash->low};
+}
+
 std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
                      std::uint64_t number) {
   std::string out;
@@ -88,6 +121,29 @@ std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
   out.push_back('.');
   fmt::format_to(std::back_inserter(out), "{:x}", number);
   return out;
+}
+
+std::optional<BlockName> ParseBlockKey(std::string_view item_key) {
+  const std::string prefix = std::string(kReservedPrefix) + "b";
+  constexpr std::size_t kHashAndGeneration = 2 * (kEncodedBytes + 1);
+  if (item_key.size() <= prefix.size() + kHashAndGeneration) {
+    return std::nullopt;
+  }
+  const auto hash =
+      ParseBase64Url(item_key.substr(prefix.size(), kEncodedBytes));
+  const auto generation = ParseBase64Url(
+      item_key.substr(prefix.size() + kEncodedBytes + 1, kEncodedBytes));
+  if (!hash || !generation) return std::nullopt;
+  BlockName name{{hash->high, hash->low}, {generation->high, generation->low}};
+  const std::string_view number =
+      item_key.substr(prefix.size() + kHashAndGeneration);
+  std::from_chars(number.data(), number.data() + number.size(), name.number,
+                  16);
+  // Only what is written again just so is one: the rest is somebody else's.
+  if (BlockKey(name.hash, name.generation, name.number) != item_key) {
+    return std::nullopt;
+  }
+  return name;
 }
 
 }  // namespace ers::store

@@ -12,12 +12,14 @@
 namespace ers::store {
 namespace {
 
-constexpr std::string_view kMagic = "eRSm";
+constexpr std::string_view kManifestMagic = "eRSm";
 constexpr std::uint8_t kTombstoneFlag = 1;
 constexpr std::uint8_t kInlineFlag = 2;
 constexpr std::uint8_t kWideFlag = 4;
 constexpr std::uint8_t kStaleFlag = 8;
 constexpr std::uint8_t kWonFlag = 16;
+constexpr std::uint8_t kEndsPlainFlag = 32;
+constexpr std::uint8_t kAllFlags = 63;
 constexpr std::size_t kChecksumBytes = 4;
 
 void PutId(WireWriter& wire, const ChangeId& id) {
@@ -41,7 +43,8 @@ void PutGenerations(WireWriter& wire, const GenerationMap& map) {
   }
 }
 
-// False unless the runs start at 0 and rise within the size.
+// False unless the runs start at 0, rise within the size, and each differs from
+// the one before.
 bool GetGenerations(WireReader& wire, GenerationMap& map) {
   const auto size = wire.Get<std::uint32_t>();
   const auto runs = wire.Get<std::uint32_t>();
@@ -55,6 +58,7 @@ bool GetGenerations(WireReader& wire, GenerationMap& map) {
     const auto first = wire.Get<std::uint32_t>();
     const ChangeId generation = GetId(wire);
     if (i == 0 ? first != 0 : first <= next || first >= size) return false;
+    if (i > 0 && generation == previous) return false;
     if (i > 0) map.Resize(first, previous);
     next = first;
     previous = generation;
@@ -79,6 +83,7 @@ void PutObject(WireWriter& wire, const Manifest& manifest) {
   }
   wire.Put(manifest.group_bytes);
   wire.Put(static_cast<std::uint16_t>(manifest.nodes.size()));
+  wire.Put(manifest.ring);
   for (const std::uint16_t node : manifest.nodes) wire.Put(node);
   PutGenerations(wire, manifest.data);
   PutGenerations(wire, manifest.parity);
@@ -112,6 +117,8 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   if (nodes < NodeCount(manifest.scheme) || nodes > kMaxMembers) {
     return "node count";
   }
+  manifest.ring = wire.Get<std::uint16_t>();
+  if (manifest.ring < 1 || manifest.ring > nodes) return "ring";
   std::bitset<kMaxMembers> seen;
   for (int i = 0; i < nodes; ++i) {
     const auto node = wire.Get<std::uint16_t>();
@@ -148,13 +155,14 @@ bool Manifest::Remembers(const ChangeId& other) const {
 std::string EncodeManifest(const Manifest& manifest) {
   std::string out;
   WireWriter wire(out);
-  wire.PutBytes(kMagic);
+  wire.PutBytes(kManifestMagic);
   wire.Put(kManifestFormatVersion);
   wire.Put(static_cast<std::uint8_t>(
       (manifest.tombstone ? kTombstoneFlag : 0) |
       (manifest.is_inline ? kInlineFlag : 0) |
       (manifest.width == Width::kWide ? kWideFlag : 0) |
-      (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0)));
+      (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
+      (manifest.ends_plain ? kEndsPlainFlag : 0)));
   wire.Put(static_cast<std::uint8_t>(manifest.history.size()));
   wire.Put(static_cast<std::uint8_t>(manifest.key.size()));
   wire.Put(manifest.member);
@@ -175,11 +183,12 @@ std::string EncodeManifest(const Manifest& manifest) {
 }
 
 Result<Manifest> DecodeManifest(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < kMagic.size() + 1) {
+  if (!bytes.starts_with(kManifestMagic) ||
+      bytes.size() < kManifestMagic.size() + 1) {
     return Fail(StatusCode::kNotManaged,
                 "the item is not one of this library's");
   }
-  const auto version = static_cast<std::uint8_t>(bytes[kMagic.size()]);
+  const auto version = static_cast<std::uint8_t>(bytes[kManifestMagic.size()]);
   if (version > kManifestFormatVersion) {
     return Fail(StatusCode::kUnsupportedFormat,
                 fmt::format("the manifest has format version {}; this library "
@@ -191,19 +200,22 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
                 fmt::format("the manifest is corrupted ({})", what));
   };
   if (version == 0) return corrupt("format version 0");
-  if (bytes.size() < kMagic.size() + kChecksumBytes) return corrupt("size");
+  if (bytes.size() < kManifestMagic.size() + kChecksumBytes)
+    return corrupt("size");
   const std::string_view body = bytes.substr(0, bytes.size() - kChecksumBytes);
   WireReader checksum(bytes.substr(body.size()));
   if (checksum.Get<std::uint32_t>() != Crc32c(body)) return corrupt("checksum");
 
-  WireReader wire(body.substr(kMagic.size() + 1));
+  WireReader wire(body.substr(kManifestMagic.size() + 1));
   Manifest manifest;
   const auto flags = wire.Get<std::uint8_t>();
+  if ((flags & ~kAllFlags) != 0) return corrupt("flags");
   manifest.tombstone = (flags & kTombstoneFlag) != 0;
   manifest.is_inline = (flags & kInlineFlag) != 0;
   manifest.width = (flags & kWideFlag) != 0 ? Width::kWide : Width::kNarrow;
   manifest.stale = (flags & kStaleFlag) != 0;
   manifest.won = (flags & kWonFlag) != 0;
+  manifest.ends_plain = (flags & kEndsPlainFlag) != 0;
   const auto history = wire.Get<std::uint8_t>();
   const auto key_bytes = wire.Get<std::uint8_t>();
   manifest.member = wire.Get<std::uint16_t>();

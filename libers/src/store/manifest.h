@@ -36,6 +36,9 @@ struct Manifest {
   ChangeId id;
   std::vector<ChangeId> history;  // ids of the changes before, newest first
   Replaces replaces;
+  // It takes the place of a plain item, which one of its copies has
+  // overwritten: where the judge shows nothing, there is no way back.
+  bool ends_plain = false;
   bool tombstone = false;
 
   // The object. A tombstone has only its key and a CAS, which later lives of
@@ -54,10 +57,12 @@ struct Manifest {
 
   // The blocks, when not inline.
   std::uint64_t group_bytes = 0;
-  // Members round the ring: node c of group g is nodes[(g + c) % size].
+  // Members round the ring: node c of group g is nodes[(g + c) % ring], and
+  // nodes[c] from `ring` on: those came with parity that was added later.
   std::vector<std::uint16_t> nodes;
+  std::uint16_t ring = 0;
   GenerationMap data;    // by group * l + j
-  GenerationMap parity;  // by group * parity blocks per group + index
+  GenerationMap parity;  // by group * parity blocks per group + ParityRank
 
   // Did change `other` come to be, as far as this manifest's memory reaches?
   [[nodiscard]] bool Remembers(const ChangeId& other) const;

@@ -20,7 +20,7 @@ std::uint32_t ParityPosition(const Geometry& geometry, Width width, int group,
                              BlockId block) {
   return static_cast<std::uint32_t>(group) *
              static_cast<std::uint32_t>(geometry.parity_blocks(width)) +
-         block - geometry.ParityId(width, 0, 0);
+         static_cast<std::uint32_t>(geometry.ParityRank(block));
 }
 
 }  // namespace
@@ -51,16 +51,30 @@ std::size_t ObjectMap::BlockBytes(int group) const {
   return (GroupLength(group) + blocks - 1) / blocks;
 }
 
+int ObjectMap::MemberAt(int group, int node) const {
+  const std::size_t ring = manifest_->ring;
+  const auto at = static_cast<std::size_t>(node);
+  if (at >= ring) return manifest_->nodes[at];
+  return manifest_->nodes[(static_cast<std::size_t>(group) + at) % ring];
+}
+
 int ObjectMap::MemberOf(int group, BlockId block) const {
-  const std::size_t place = static_cast<std::size_t>(group) +
-                            static_cast<std::size_t>(geometry_->NodeOf(block));
-  return manifest_->nodes[place % manifest_->nodes.size()];
+  return MemberAt(group, geometry_->NodeOf(block));
 }
 
 std::uint64_t ObjectMap::Number(int group, BlockId block) const {
   return static_cast<std::uint64_t>(group) *
-             static_cast<std::uint64_t>(geometry_->block_id_count()) +
+             static_cast<std::uint64_t>(geometry_->block_id_span()) +
          block;
+}
+
+std::optional<ObjectMap::Place> ObjectMap::PlaceOf(std::uint64_t number) const {
+  const auto span = static_cast<std::uint64_t>(geometry_->block_id_span());
+  const auto block = static_cast<BlockId>(number % span);
+  const bool there = number / span < static_cast<std::uint64_t>(groups()) &&
+                     geometry_->IsStored(block, width());
+  if (!there) return std::nullopt;
+  return Place{static_cast<int>(number / span), block};
 }
 
 ChangeId ObjectMap::GenerationOf(int group, BlockId block) const {
@@ -73,6 +87,19 @@ ChangeId ObjectMap::GenerationOf(int group, BlockId block) const {
 
 std::string ObjectMap::KeyOf(int group, BlockId block) const {
   return BlockKey(hash_, GenerationOf(group, block), Number(group, block));
+}
+
+bool Names(const ObjectMap& map, const ObjectMap& old, int group,
+           BlockId block) {
+  if (!layout::SameButParity(map.manifest().scheme, old.manifest().scheme) ||
+      group >= map.groups()) {
+    return false;
+  }
+  if (!map.geometry().IsData(block) &&
+      (map.width() != old.width() || !map.geometry().Has(block))) {
+    return false;
+  }
+  return map.GenerationOf(group, block) == old.GenerationOf(group, block);
 }
 
 void SetGeneration(const Geometry& geometry, int group, BlockId block,

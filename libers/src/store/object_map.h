@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "layout/geometry.h"
@@ -29,12 +30,20 @@ class ObjectMap {
   // the last data blocks are padded with zeros.
   [[nodiscard]] std::size_t BlockBytes(int group) const;
 
+  // The member that is node `node` of a group.
+  [[nodiscard]] int MemberAt(int group, int node) const;
   // The member that holds a block.
   [[nodiscard]] int MemberOf(int group, layout::BlockId block) const;
   // The number that a block has in its key and header.
   [[nodiscard]] std::uint64_t Number(int group, layout::BlockId block) const;
   // Its generation; zero where it was never staged. `block` is a data block or
   // a parity block of the object's width.
+  // The inverse: null where the object has no block of this number.
+  struct Place {
+    int group;
+    layout::BlockId block;
+  };
+  [[nodiscard]] std::optional<Place> PlaceOf(std::uint64_t number) const;
   [[nodiscard]] ChangeId GenerationOf(int group, layout::BlockId block) const;
   [[nodiscard]] std::string KeyOf(int group, layout::BlockId block) const;
 
@@ -43,6 +52,11 @@ class ObjectMap {
   std::shared_ptr<const layout::Geometry> geometry_;
   KeyHash hash_;
 };
+
+// Has `map` the very block that `old` has there; or has, of a block that both
+// could have, neither one that was stored?
+bool Names(const ObjectMap& map, const ObjectMap& old, int group,
+           layout::BlockId block);
 
 // Puts the generation of one block into a manifest of `geometry`.
 void SetGeneration(const layout::Geometry& geometry, int group,

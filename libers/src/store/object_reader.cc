@@ -15,7 +15,7 @@ using layout::BlockId;
 using net::Task;
 
 // Enough to keep every server busy while one group's last blocks are awaited.
-constexpr int kGroupsAtOnce = 4;
+constexpr int kReadAtOnce = 4;
 
 // The part of a range that lies in one group.
 struct GroupPart {
@@ -104,7 +104,7 @@ Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
   }
   ReadOutcome all;
   const int workers =
-      std::min<int>(kGroupsAtOnce, static_cast<int>(parts.size()));
+      std::min<int>(kReadAtOnce, static_cast<int>(parts.size()));
   std::size_t next = 0;
   net::Latch latch(session.runtime(), workers);
   for (int i = 0; i < workers; ++i) {

@@ -20,7 +20,7 @@ using layout::BlockId;
 using net::Task;
 
 // Groups under way at a time: one is filled while another is sent.
-constexpr std::size_t kGroupsAtOnce = 2;
+constexpr std::size_t kWriteAtOnce = 2;
 // An item is its value, its key (60 bytes) and memcached's header (under 100),
 // and must stay within the item limit with room to spare.
 constexpr std::size_t kItemOverhead = 512;
@@ -29,10 +29,25 @@ std::size_t SmallestItemLimit(Session& session) {
   std::size_t limit = kMaxGroupBytes;
   for (int i = 0; i < session.members(); ++i) {
     const net::ServerLink& link = session.link(i);
-    if (link.state() != net::ServerLink::State::kUp) continue;
+    using State = net::ServerLink::State;
+    if (link.state() == State::kFailed || link.state() == State::kRefused) {
+      continue;
+    }
+    // Before there is a connection: memcached's default, the least that most
+    // servers take. A loop may have none yet when its first value comes.
     limit = std::min<std::size_t>(limit, link.facts().item_size_max);
   }
   return limit;
+}
+
+template <typename Members>
+std::string DescribeSilent(Session& session, const Members& members) {
+  std::string silent;
+  for (const int member : members) {
+    if (session.Writable(member)) continue;
+    silent += (silent.empty() ? "" : "; ") + session.Describe(member);
+  }
+  return silent;
 }
 
 // One group of the value: its blocks given, parity computed, all staged.
@@ -215,7 +230,10 @@ class GroupWrites {
 
 }  // namespace
 
-Status CheckRedundancy(Session& session, const ObjectMap& map, int group) {
+Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
+                       int least) {
+  const int m = map.manifest().scheme.m;
+  const int may_lack = m - std::min(m, least);
   const layout::Geometry& geometry = map.geometry();
   const Width width = map.width();
   for (int stripe = 0; stripe < geometry.stripe_count(width); ++stripe) {
@@ -227,18 +245,33 @@ Status CheckRedundancy(Session& session, const ObjectMap& map, int group) {
       const BlockId block = geometry.ParityId(width, stripe, p);
       absent += map.GenerationOf(group, block) ? 0 : 1;
     }
-    if (absent <= geometry.scheme().m) continue;
-    std::string silent;
-    for (const std::uint16_t member : map.manifest().nodes) {
-      if (session.Writable(member)) continue;
-      silent += (silent.empty() ? "" : "; ") + session.Describe(member);
-    }
+    if (absent <= may_lack) continue;
+    const std::string silent = DescribeSilent(session, map.manifest().nodes);
     return {StatusCode::kUnavailable,
             fmt::format("{} blocks of a stripe have no server to go to, and "
-                        "the scheme can do without {} ({}): bring one back",
-                        absent, geometry.scheme().m, silent)};
+                        "the scheme{} can do without {} ({}): bring one back",
+                        absent, least > 0 ? ", with least_redundancy," : "",
+                        may_lack, silent)};
   }
   return {};
+}
+
+Status CheckCopies(Session& session, std::string_view key,
+                   const Scheme& scheme) {
+  const std::shared_ptr<const View> view = session.view();
+  const std::vector<int> walk = session.ring().Walk(key, view->max_parity + 1);
+  const int copies =
+      static_cast<int>(std::count_if(walk.begin(), walk.end(), [&](int member) {
+        return view->members[member].state != MemberState::kDown;
+      }));
+  const int least =
+      std::min(scheme.m, session.cluster().options.least_redundancy);
+  if (copies > least) return {};
+  return {StatusCode::kUnavailable,
+          fmt::format("{} of the {} servers for a copy are left, and "
+                      "least_redundancy asks for {} ({}): bring one back",
+                      copies, walk.size(), least + 1,
+                      DescribeSilent(session, walk))};
 }
 
 Status CheckParity(Session& session, const Scheme& scheme) {
@@ -250,8 +283,7 @@ Status CheckParity(Session& session, const Scheme& scheme) {
                       FormatScheme(scheme), scheme.m, most)};
 }
 
-Status PlaceObject(Session& session, Manifest& manifest) {
-  const Scheme& scheme = manifest.scheme;
+Status CheckServers(Session& session, const Scheme& scheme) {
   const int needed = NodeCount(scheme);
   if (session.members() < needed) {
     return {StatusCode::kInvalidArgument,
@@ -259,10 +291,16 @@ Status PlaceObject(Session& session, Manifest& manifest) {
                         "list more servers or choose a narrower scheme",
                         FormatScheme(scheme), needed, session.members())};
   }
-  Status redundancy = CheckParity(session, scheme);
-  if (!redundancy.ok()) return redundancy;
+  return CheckParity(session, scheme);
+}
+
+Status PlaceObject(Session& session, Manifest& manifest) {
+  const Scheme& scheme = manifest.scheme;
+  Status fits = CheckServers(session, scheme);
+  if (!fits.ok()) return fits;
+  const int needed = NodeCount(scheme);
   const std::vector<int> ring =
-      session.cluster().ring.Walk(manifest.key, session.members());
+      session.ring().Walk(manifest.key, session.members());
   std::vector<int> walk;
   for (const int member : ring) {
     if (session.Writable(member)) walk.push_back(member);
@@ -272,6 +310,7 @@ Status PlaceObject(Session& session, Manifest& manifest) {
     if (!session.Writable(member)) walk.push_back(member);
   }
   manifest.nodes.assign(walk.begin(), walk.end());
+  manifest.ring = static_cast<std::uint16_t>(walk.size());
   const std::size_t block =
       SmallestItemLimit(session) -
       std::min(SmallestItemLimit(session) / 2, kItemOverhead);
@@ -301,6 +340,7 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
       static_cast<std::uint32_t>(geometry->parity_blocks(manifest.width));
   GroupWrites writes(session, content, staging, manifest, steps);
   WriteOutcome& outcome = writes.outcome();
+  outcome.epoch = session.view()->epoch;
   std::uint64_t length =
       static_cast<std::uint64_t>(first_group) * manifest.group_bytes;
   for (int group = first_group; outcome.status.ok(); ++group) {
@@ -324,7 +364,7 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
     Status filled = co_await writes.FillLast(part->filled);
     if (!filled.ok()) outcome.status = std::move(filled);
     if (part->bytes.size() < manifest.group_bytes) break;
-    co_await writes.AwaitFewer(kGroupsAtOnce);
+    co_await writes.AwaitFewer(kWriteAtOnce);
   }
   co_await writes.AwaitFewer(1);
   if (outcome.status.ok()) {
@@ -333,7 +373,8 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
     const ObjectMap map(final_manifest);
     for (int group = first_group; outcome.status.ok() && group < map.groups();
          ++group) {
-      outcome.status = CheckRedundancy(session, map, group);
+      outcome.status = CheckRedundancy(
+          session, map, group, session.cluster().options.least_redundancy);
     }
   }
   co_return std::move(outcome);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "net/task.h"
 #include "store/content.h"
@@ -19,6 +20,10 @@ namespace ers::store {
 // objects too: their copies survive M deaths and no more.
 Status CheckParity(Session& session, const Scheme& scheme);
 
+// OK, or kInvalidArgument: the cluster has fewer than k'+m servers, or the
+// scheme's m is over its M.
+Status CheckServers(Session& session, const Scheme& scheme);
+
 // Chooses the group size and the nodes of a new object: live members round the
 // ring from the key's place; members that are out only where too few are live.
 // kInvalidArgument: the cluster has fewer than k'+m servers, or smaller M.
@@ -30,12 +35,19 @@ Status PlaceObject(Session& session, Manifest& manifest);
 bool FitsInline(Session& session, const Manifest& manifest,
                 std::uint64_t length, std::size_t inline_below);
 
-// OK, or kUnavailable: some stripe of the group has more than m blocks without
-// a place. For manifests whose generations are final.
-Status CheckRedundancy(Session& session, const ObjectMap& map, int group);
+// OK, or kUnavailable: some stripe of the group has more blocks without a place
+// than m less `least` (at most m: what may still be lost then). For manifests
+// whose generations are final.
+Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
+                       int least = 0);
+
+// The same for a value that is to ride in its manifest, on the key's homes.
+Status CheckCopies(Session& session, std::string_view key,
+                   const Scheme& scheme);
 
 struct WriteOutcome {
   Status status;
+  std::uint64_t epoch = 0;       // in which it began
   std::set<int> failed_members;  // that did not take their blocks
   BlockTraffic traffic;
 };

@@ -16,14 +16,14 @@ net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
   if (!status.ok()) co_return Fail(std::move(status));
   const std::string name = ManifestKey(key);
   const std::vector<int> walk =
-      session_.cluster().ring.Walk(key, session_.view()->max_parity + 1);
+      session_.ring().Walk(key, session_.view()->max_parity + 1);
   for (const int member : walk) {
     net::Request read;
     read.verb = net::Verb::kGet;
     read.key = name;
     read.uncounted = true;  // the read that found no object was the access
     Batch batch(session_.runtime());
-    batch.Submit(session_.link(member), read);
+    batch.Send(SendStep::kReadPlain, session_.link(member), read);
     co_await batch;
     if (read.outcome != net::Outcome::kOk || IsStub(read)) continue;
     const Result<Manifest> manifest = DecodeManifest(read.value);

@@ -1,10 +1,13 @@
 #include "store/planted_bug.h"
 
+#include "store/change_age.h"
+
 namespace ers::store {
 
 #if defined(ERS_PLANTED_BUGS)
 PlantedBug planted_bug = PlantedBug::kNone;
 StoreWatch* store_watch = nullptr;
+net::Duration change_timeout = kChangeTimeout;
 #endif
 
 }  // namespace ers::store

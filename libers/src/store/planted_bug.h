@@ -13,21 +13,27 @@ namespace ers::store {
 
 enum class PlantedBug {
   kNone,
-  kNoBarrier,          // a view change waits for no manifest write
-  kIgnoreEpoch,        // manifest writes are admitted under any view
-  kSettleSkipsEqual,   // settling leaves homes alone that show it already
-  kSettleFirstToLast,  // going back to the judge's content begins at the front
-  kCommitBySet,        // manifests are written without a token
-  kSkipChecksum,       // any bytes of the right size pass for a block
-  kAckBeforeJudge,     // a change is acknowledged before its commit point
-  kDropBeforeFlip,     // replaced blocks go before the manifest changes
-  kGenerationTwice,    // a change stages under its predecessor's generation
-  kDropAfterUnknown,   // staged blocks go though the change may have happened
-  kMissByJudgeAlone,   // no manifest at the judge is taken for a miss
-  kExportOldValue,     // an export writes what it read, whatever is there now
-  kFullAtOnce,         // a member that is back counts as full without filling
-  kFillManifestsOnly,  // filling puts no block back
-  kSameIncarnation,    // a member comes back with what it held before
+  kNoBarrier,           // a view change waits for no manifest write
+  kIgnoreEpoch,         // manifest writes are admitted under any view
+  kSettleSkipsEqual,    // settling leaves homes alone that show it already
+  kSettleFirstToLast,   // going back to the judge's content begins at the front
+  kCommitBySet,         // manifests are written without a token
+  kSkipChecksum,        // any bytes of the right size pass for a block
+  kAckBeforeJudge,      // a change is acknowledged before its commit point
+  kDropBeforeFlip,      // replaced blocks go before the manifest changes
+  kGenerationTwice,     // a change stages under its predecessor's generation
+  kDropAfterUnknown,    // staged blocks go though the change may have happened
+  kMissByJudgeAlone,    // no manifest at the judge is taken for a miss
+  kExportOldValue,      // an export writes what it read, whatever is there now
+  kFullAtOnce,          // a member that is back counts as full without filling
+  kFillManifestsOnly,   // filling puts no block back
+  kSameIncarnation,     // a member comes back with what it held before
+  kNoPeers,             // a view change waits for no other process
+  kEndlessLease,        // a process goes on under its view after any pause
+  kDropsYoung,          // collected are also blocks of changes under way
+  kNoRestamp,           // garbage goes though a write may land that names it
+  kOldChangeCommits,    // a change commits whose blocks may have been collected
+  kSilentListsNothing,  // a key that no server listed is taken for none's
 };
 
 #if defined(ERS_PLANTED_BUGS)

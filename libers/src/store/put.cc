@@ -19,6 +19,10 @@ using net::Task;
 // The value is small: it goes into the manifest.
 Task<Status> TakeInline(PutJob& job, std::size_t length) {
   Status redundancy = CheckParity(job.session, job.manifest.scheme);
+  if (redundancy.ok()) {
+    redundancy =
+        CheckCopies(job.session, job.manifest.key, job.manifest.scheme);
+  }
   if (!redundancy.ok()) co_return redundancy;
   job.manifest.is_inline = true;
   job.manifest.length = length;
@@ -32,7 +36,8 @@ Task<Status> TakeInline(PutJob& job, std::size_t length) {
 Task<Status> WriteAll(PutJob& job) {
   WriteOutcome outcome = co_await WriteGroups(job.session, job.content, 0,
                                               job.manifest, job.steps);
-  co_await MarkFailed(job.session, std::move(outcome.failed_members));
+  co_await MarkFailed(job.session, outcome.epoch,
+                      std::move(outcome.failed_members));
   co_return outcome.status;
 }
 

@@ -14,7 +14,7 @@ namespace ers::store {
 net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
                               GroupRun& run,
                               std::span<const layout::BlockId> blocks) {
-  co_await run.WriteBack(blocks);
+  co_await run.WriteBack(SendStep::kRestore, blocks);
   if (run.staged().empty()) co_return;
   session.counters().repaired_blocks.Add(run.staged().size());
   HomeChain chain(session, map.manifest().key);

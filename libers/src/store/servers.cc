@@ -19,7 +19,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
   for (int i = 0; i < session_.members(); ++i) {
     net::Request& request = requests[static_cast<std::size_t>(i)];
     request.verb = net::Verb::kStats;
-    batch.Submit(session_.link(i), request);
+    batch.Send(SendStep::kServerStats, session_.link(i), request);
   }
   co_await batch;
   const std::shared_ptr<const View> view = session_.view();
@@ -32,6 +32,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     const net::ServerLink& link = session_.link(i);
     ServerInfo server;
     server.name = session_.member_name(i);
+    server.seat = server.name;
     server.weight = link.endpoint().weight;
     server.reachable =
         requests[static_cast<std::size_t>(i)].outcome == net::Outcome::kOk;
@@ -43,6 +44,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     }
     if (view) {
       const Member& member = view->members[i];
+      server.seat = member.name;
       server.state = member.state;
       server.incarnation = member.incarnation;
       server.since = member.since;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/keys.h"
+#include "store/peers.h"
 
 namespace ers::store {
 
@@ -18,14 +19,27 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
                                cluster_->endpoints.size())),
       change_ids_(runtime),
       manifests_(cached_manifests) {
+  cluster_->lease.AddSession();
+  View given;
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
-    names_.push_back(endpoint.name());
-    links_.push_back(NewLink(static_cast<int>(links_.size()),
-                             cluster_->options.request_timeout));
+    Member& member = given.members.emplace_back();
+    member.name = endpoint.name();
+    member.weight = endpoint.weight;
+    names_.push_back(member.name);
+    links_.push_back(MakeLink(static_cast<int>(links_.size()), endpoint,
+                              cluster_->options.request_timeout, this));
   }
+  ring_ = cluster_->seats.Of(given);
 }
 
 Session::~Session() {
+  closing_ = true;
+  // While a write is stranded, others have to wait until this process counts
+  // as gone.
+  if (cluster_->lease.RemoveSession() && cluster_->lease.HasLine() &&
+      cluster_->keeper.Stranded().empty()) {
+    Detach(LeavePeers(*this));
+  }
   for (const auto& link : links_) link->Flush();
   runtime_.RunUntil([this] { return detached_ == 0; });
 }
@@ -36,12 +50,26 @@ std::shared_ptr<const View> Session::view() const {
   if (version != view_version_) {
     std::shared_ptr<const View> shared = cluster_->keeper.Current();
     const View* view = shared.get();
+    if (view != nullptr) Seat(*view);
     if (view_ && view != nullptr) RetryReturned(*view_, *view);
     view_ = std::shared_ptr<const View>(
         view, [shared = std::move(shared)](const View*) {});
     view_version_ = version;
   }
   return view_;
+}
+
+bool Session::Seat(const View& view) const {
+  ring_ = cluster_->seats.Of(view);
+  bool moved = false;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const Member& member = view.members[i];
+    if (names_[i] == member.server()) continue;
+    names_[i] = member.server();
+    links_[i]->MoveTo(EndpointOf(member));
+    moved = true;
+  }
+  return moved;
 }
 
 // Their connections were refused under the old view.
@@ -55,22 +83,28 @@ void Session::RetryReturned(const View& before, const View& now) const {
 
 std::unique_ptr<net::ServerLink> Session::NewLink(
     int member, net::Duration request_timeout) {
-  return MakeLink(member, request_timeout, this);
+  return MakeLink(member, links_[member]->endpoint(), request_timeout, this);
 }
 
 std::unique_ptr<net::ServerLink> Session::NewStrangerLink(int member) {
-  return MakeLink(member, cluster_->options.request_timeout, nullptr);
+  return NewStrangerLink(member, links_[member]->endpoint());
+}
+
+std::unique_ptr<net::ServerLink> Session::NewStrangerLink(
+    int member, const net::Endpoint& endpoint, net::BootGuard* guard) {
+  return MakeLink(member, endpoint, cluster_->options.request_timeout, guard);
 }
 
 std::unique_ptr<net::ServerLink> Session::MakeLink(
-    int member, net::Duration request_timeout, net::BootGuard* guard) {
+    int member, const net::Endpoint& endpoint, net::Duration request_timeout,
+    net::BootGuard* guard) {
   net::LinkOptions options;
   options.connect_timeout = cluster_->options.connect_timeout;
   options.request_timeout = request_timeout;
   options.nonce_key = kBootKey;
   options.counters = &counters_->links[static_cast<std::size_t>(member)];
-  return std::make_unique<net::ServerLink>(
-      runtime_, cluster_->endpoints[member], member, options, guard);
+  return std::make_unique<net::ServerLink>(runtime_, endpoint, member, options,
+                                           guard);
 }
 
 std::string Session::Describe(const net::ServerLink& link) const {

@@ -42,15 +42,25 @@ class Session final : private net::BootGuard {
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
   [[nodiscard]] std::shared_ptr<const View> view() const;
+  // Of the members' seats. Before a view is known: of the servers given.
+  [[nodiscard]] const net::Ring& ring() const { return *ring_; }
+  // Of the server, for people.
   [[nodiscard]] const std::string& member_name(int member) const {
     return names_[member];
   }
+  // Has the links go where `view` has its members, as long as none is in force.
+  // It has as many, and has passed CheckMembers. True: some went elsewhere.
+  bool Seat(const View& view) const;
   // Another connection to a member, held to the view as link() is. The session
   // outlives it.
   std::unique_ptr<net::ServerLink> NewLink(int member,
                                            net::Duration request_timeout);
   // The same, to whatever memory the member has by now.
   std::unique_ptr<net::ServerLink> NewStrangerLink(int member);
+  // The same, at another place; `guard`, if any, outlives it.
+  std::unique_ptr<net::ServerLink> NewStrangerLink(
+      int member, const net::Endpoint& endpoint,
+      net::BootGuard* guard = nullptr);
   // "host:port: connection refused": for error messages.
   [[nodiscard]] std::string Describe(const net::ServerLink& link) const;
   [[nodiscard]] std::string Describe(int member) const {
@@ -63,13 +73,16 @@ class Session final : private net::BootGuard {
   [[nodiscard]] bool Readable(int member) const;
   [[nodiscard]] bool Writable(int member) const;
 
-  // Runs a task that nobody awaits; the session outlives it.
+  // Runs a task that nobody awaits; the session outlives it. A long one looks
+  // now and then whether the session is being destroyed.
   void Detach(net::Task<void> task);
+  [[nodiscard]] bool closing() const { return closing_; }
 
  private:
   bool Accept(int member, const net::ServerFacts& facts,
               std::string* why) override;
   std::unique_ptr<net::ServerLink> MakeLink(int member,
+                                            const net::Endpoint& endpoint,
                                             net::Duration request_timeout,
                                             net::BootGuard* guard);
   void RetryReturned(const View& before, const View& now) const;
@@ -81,9 +94,12 @@ class Session final : private net::BootGuard {
   ChangeIdSource change_ids_;
   ManifestCache manifests_;
   BufferPool buffers_;
-  std::vector<std::string> names_;
+  // As Seat has left them.
+  mutable std::vector<std::string> names_;
+  mutable std::shared_ptr<const net::Ring> ring_;
   std::vector<std::unique_ptr<net::ServerLink>> links_;
   int detached_ = 0;
+  bool closing_ = false;
   // The view as of this version. Counts its users apart from other loops'.
   mutable std::uint64_t view_version_ = 0;
   mutable std::shared_ptr<const View> view_;

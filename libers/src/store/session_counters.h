@@ -12,7 +12,12 @@
 
 namespace ers::store {
 
-enum class TransitionKind : std::uint8_t { kWiden, kNarrow, kReencode };
+enum class TransitionKind : std::uint8_t {
+  kWiden,
+  kNarrow,
+  kReencode,
+  kParity,  // more or fewer parity blocks
+};
 
 // Blocks and bytes count when they moved, also in tries that came to nothing.
 struct TransitionCounters {
@@ -27,7 +32,8 @@ struct TransitionCounters {
 struct StoreCounters {
   // Changes by how their tries ended (change.h).
   Count commits;
-  Count aborts_by_rival;    // another change was first: tried again
+  Count aborts_by_rival;  // another change was first: tried again
+  Count aborts_by_view;   // the view changed, or a server was silent: likewise
   Count aborts_by_restart;  // planned on an old object: begun anew
   Count aborts_by_check;    // the object is not what the change asked for
   Count aborts_by_failure;  // servers
@@ -36,7 +42,7 @@ struct StoreCounters {
   Count degraded_reads;  // of values, that had to decode blocks
   Count repaired_blocks;
 
-  std::array<TransitionCounters, 3> transitions;  // by kind
+  std::array<TransitionCounters, 4> transitions;  // by kind
   TransitionCounters& of(TransitionKind kind) {
     return transitions[static_cast<std::size_t>(kind)];
   }

@@ -53,7 +53,7 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
     probe.request.verb = net::Verb::kHead;
     probe.request.key = probe.key;
     probe.request.uncounted = true;
-    batch.Submit(session.link(probe.member), probe.request);
+    batch.Send(SendStep::kProbe, session.link(probe.member), probe.request);
   }
   co_await batch;
   for (Probe& probe : probes) {
@@ -113,8 +113,7 @@ Task<Result<ObjectDetail>> Store::Stat(std::string_view key) {
   ObjectDetail detail;
   static_cast<ObjectInfo&>(detail) = InfoOf(**manifest);
   const std::shared_ptr<const View> view = session_.view();
-  for (const int member :
-       HomesOf(*view, session_.cluster().ring, key).members) {
+  for (const int member : HomesOf(*view, session_.ring(), key).members) {
     detail.homes.push_back(session_.member_name(member));
   }
   if ((*manifest)->is_inline) co_return detail;

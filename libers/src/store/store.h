@@ -189,9 +189,6 @@ class Store {
   net::Task<Status> List(
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Result<ClusterInfo>> Servers();
-  // Gives a member what it lacks of an object: the manifest, blocks that it
-  // lost, and those that were never stored as it was away.
-  net::Task<Result<Mended>> Mend(std::string_view key, int member);
   // Lets a member that is down, and answers again, back into the view, and
   // makes it full. To be called again where that could not be finished.
   net::Task<Result<FillReport>> Fill(int member, const FillTerms& terms);

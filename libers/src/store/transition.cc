@@ -4,37 +4,28 @@
 #include <chrono>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "plan/plan_cache.h"
 #include "store/change.h"
 #include "store/content.h"
 #include "store/current.h"
+#include "store/destination.h"
 #include "store/dropping.h"
-#include "store/expiry.h"
 #include "store/object_reader.h"
 #include "store/object_writer.h"
+#include "store/parity_change.h"
+#include "store/planned_groups.h"
 #include "store/store.h"
 
 namespace ers::store {
 namespace {
 
-using layout::BlockId;
 using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
 
-constexpr std::size_t kGroupsAtOnce = 2;
-
-// Where an object is to go, seen from where it is.
-struct Destination {
-  Scheme scheme;
-  Width width = Width::kNarrow;
-};
-
 Result<Destination> Resolve(const Manifest& base,
                             const TransitionTarget& target) {
-  Destination to{target.scheme.value_or(base.scheme),
-                 target.width.value_or(Width::kNarrow)};
+  const Destination to = DestinationOf(base, target);
   if (target.width && !to.scheme.elastic()) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("scheme {} has one width only: name an elastic "
@@ -43,98 +34,13 @@ Result<Destination> Resolve(const Manifest& base,
   }
   const Status valid = ValidateStoredScheme(to.scheme);
   if (!valid.ok()) return Fail(valid);
-  if (to.scheme == base.scheme && to.width == base.width) {
+  if (IsThere(base, to)) {
     return Fail(StatusCode::kAlreadyThere,
                 fmt::format("key '{}' is {} {} already", base.key,
                             FormatScheme(base.scheme), WidthName(base.width)));
   }
   return to;
 }
-
-// One group's new parity from its old.
-struct GroupTransition {
-  std::unique_ptr<GroupRun> run;
-  int group = 0;
-  Status status;
-  net::Latch done;
-  explicit GroupTransition(net::Runtime& runtime) : done(runtime, 1) {}
-};
-
-class PlannedTransition {
- public:
-  PlannedTransition(Session& session, const ObjectMap& map,
-                    TransitionVariant variant, Manifest& next, StepTimer* steps)
-      : session_(session),
-        steps_(steps),
-        map_(map),
-        variant_(variant),
-        next_(next),
-        staging_{next.id,
-                 BlockExptime(next.expiry, session.runtime().WallMicros())} {}
-
-  Task<Status> Run() {
-    for (int group = 0; group < map_.groups() && status_.ok(); ++group) {
-      auto& one = under_way_.emplace_back(
-          std::make_unique<GroupTransition>(session_.runtime()));
-      one->group = group;
-      one->run = std::make_unique<GroupRun>(session_, map_, group,
-                                            /*writing=*/true, steps_);
-      net::Spawn(RunGroup(*one));
-      if (under_way_.size() == kGroupsAtOnce) co_await FinishOldest();
-    }
-    while (!under_way_.empty()) co_await FinishOldest();
-    co_await MarkFailed(session_, failed_members_);
-    const ObjectMap after(std::make_shared<const Manifest>(next_));
-    for (int group = 0; group < map_.groups() && status_.ok(); ++group) {
-      status_ = CheckRedundancy(session_, after, group);
-    }
-    co_return status_;
-  }
-  const BlockTraffic& traffic() const { return traffic_; }
-
- private:
-  std::optional<plan::Plan> MakePlan(const plan::Missing& missing) const {
-    const bool forward = next_.width == Width::kWide;
-    if (missing.blocks.empty() && missing.dead_nodes.empty()) {
-      return forward ? *plan::CachedForwardPlan(next_.scheme, variant_)
-                     : *plan::CachedBackwardPlan(next_.scheme, variant_);
-    }
-    return forward ? plan::PlanForward(map_.geometry(), variant_, missing)
-                   : plan::PlanBackward(map_.geometry(), variant_, missing);
-  }
-
-  Task<void> RunGroup(GroupTransition& one) {
-    const GroupRun::Planner planner = [this](const plan::Missing& missing) {
-      return MakePlan(missing);
-    };
-    one.status = co_await one.run->Run(planner, &staging_);
-    one.done.CountDown();
-  }
-
-  Task<void> FinishOldest() {
-    GroupTransition& one = *under_way_.front();
-    co_await one.done;
-    if (status_.ok()) status_ = one.status;
-    traffic_ += one.run->traffic();
-    failed_members_.insert(one.run->failed_members().begin(),
-                           one.run->failed_members().end());
-    for (const BlockId block : one.run->unstaged()) {
-      SetGeneration(map_.geometry(), one.group, block, ChangeId{}, next_);
-    }
-    under_way_.erase(under_way_.begin());
-  }
-
-  Session& session_;
-  StepTimer* const steps_;
-  const ObjectMap& map_;
-  const TransitionVariant variant_;
-  Manifest& next_;
-  const Staging staging_;
-  std::vector<std::unique_ptr<GroupTransition>> under_way_;
-  std::set<int> failed_members_;
-  BlockTraffic traffic_;
-  Status status_;
-};
 
 // A stored object as the content of another: read ahead of the writer, group
 // by group.
@@ -186,12 +92,37 @@ Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
   traffic += content.traffic();
   traffic += outcome.traffic;
   session.counters().degraded_reads.Add(content.degraded());
-  co_await MarkFailed(session, std::move(outcome.failed_members));
+  co_await MarkFailed(session, outcome.epoch,
+                      std::move(outcome.failed_members));
   co_return outcome.status;
+}
+
+// To the other width of the object's own scheme.
+Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
+                                TransitionVariant variant, Manifest& next,
+                                StepTimer* steps) {
+  const bool forward = next.width == Width::kWide;
+  next.parity = GenerationMap(
+      static_cast<std::uint32_t>(map.groups() *
+                                 map.geometry().parity_blocks(next.width)),
+      next.id);
+  const GroupRun::Planner planner = [&](const plan::Missing& missing) {
+    if (missing.blocks.empty() && missing.dead_nodes.empty()) {
+      return std::optional(
+          forward ? *plan::CachedForwardPlan(next.scheme, variant)
+                  : *plan::CachedBackwardPlan(next.scheme, variant));
+    }
+    return forward ? plan::PlanForward(map.geometry(), variant, missing)
+                   : plan::PlanBackward(map.geometry(), variant, missing);
+  };
+  PlannedOutcome outcome =
+      co_await RunPlans(session, map, planner, next, steps);
+  co_return std::move(outcome);
 }
 
 TransitionKind KindOf(TransitionPath path, Width to) {
   if (path == TransitionPath::kReencode) return TransitionKind::kReencode;
+  if (path == TransitionPath::kParity) return TransitionKind::kParity;
   return to == Width::kWide ? TransitionKind::kWiden : TransitionKind::kNarrow;
 }
 
@@ -209,26 +140,23 @@ Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
                           TransitionInfo& info, StepTimer* steps) {
   if (base->is_inline) co_return CheckParity(session, next.scheme);
   const ObjectMap map(base);
-  BlockTraffic traffic;
-  Status status;
+  PlannedOutcome outcome;
   if (info.path == TransitionPath::kReencode) {
-    status = co_await Reencode(session, map, next, traffic, steps);
+    outcome.status =
+        co_await Reencode(session, map, next, outcome.traffic, steps);
+  } else if (info.path == TransitionPath::kParity) {
+    outcome = co_await StageParity(session, base, next, steps);
   } else {
-    next.parity = GenerationMap(
-        static_cast<std::uint32_t>(map.groups() *
-                                   map.geometry().parity_blocks(next.width)),
-        next.id);
-    PlannedTransition transition(session, map, variant, next, steps);
-    status = co_await transition.Run();
-    traffic = transition.traffic();
+    outcome = co_await StageWidth(session, map, variant, next, steps);
   }
+  const BlockTraffic& traffic = outcome.traffic;
   CountTraffic(traffic, session.counters().of(KindOf(info.path, next.width)));
   info.data_reads = traffic.data_reads;
   info.parity_reads = traffic.parity_reads;
   info.writes = traffic.writes;
   info.bytes_read = traffic.bytes_read;
   info.bytes_written = traffic.bytes_written;
-  co_return status;
+  co_return outcome.status;
 }
 
 }  // namespace
@@ -254,9 +182,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
                      "plan no-order is for transitions to narrow only");
     }
     TransitionInfo info;
-    info.path = to->scheme == (*base)->scheme || (*base)->is_inline
-                    ? TransitionPath::kPlan
-                    : TransitionPath::kReencode;
+    info.path = PathTo(**base, *to);
     Manifest next = **base;
     next.id = session_.change_ids().Next();
     next.scheme = to->scheme;
@@ -270,7 +196,13 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       if (current.MayRetry(status)) continue;
       co_return Fail(std::move(status));
     }
-    const Check check = PlannedOn((*base)->id);
+    Check check = PlannedOn((*base)->id);
+    const bool drops = info.path == TransitionPath::kParity &&
+                       next.scheme.m < (*base)->scheme.m && !next.is_inline;
+    if (drops) {
+      check = WithoutDropped(session_, std::make_shared<const Manifest>(next),
+                             std::move(check));
+    }
     const ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next), ClientCas::kStays,
         std::move(staged.prepared), check);

@@ -117,6 +117,7 @@ Task<Status> StageUpdate(Session& session, const ObjectMap& map,
   const Staging staging{
       next.id, BlockExptime(next.expiry, session.runtime().WallMicros())};
   const std::uint64_t size = map.manifest().group_bytes;
+  const std::uint64_t epoch = session.view()->epoch;
   std::set<int> failed;
   Status status;
   for (std::uint64_t at = offset / size * size;
@@ -131,7 +132,7 @@ Task<Status> StageUpdate(Session& session, const ObjectMap& map,
     const ObjectMap changed(std::make_shared<const Manifest>(next));
     status = CheckRedundancy(session, changed, group);
   }
-  co_await MarkFailed(session, std::move(failed));
+  co_await MarkFailed(session, epoch, std::move(failed));
   co_return status;
 }
 

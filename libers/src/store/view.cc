@@ -1,13 +1,12 @@
 #include "store/view.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/crc32c.h"
 #include "ers/options.h"
+#include "store/record.h"
 
 namespace ers {
 
@@ -30,7 +29,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 1;
+// From this one on members have addresses.
+constexpr std::uint64_t kWithAddresses = 2;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
@@ -43,41 +43,68 @@ Result<MemberState> ParseState(const std::string& text) {
 json ToJson(const View& view) {
   json members = json::array();
   for (const Member& member : view.members) {
-    members.push_back({{"name", member.name},
-                       {"weight", member.weight},
-                       {"incarnation", member.incarnation},
-                       {"state", MemberStateName(member.state)},
-                       {"joined", member.joined},
-                       {"boot_mark", member.boot_mark},
-                       {"since", member.since}});
+    json& entry =
+        members.emplace_back(json{{"name", member.name},
+                                  {"weight", member.weight},
+                                  {"incarnation", member.incarnation},
+                                  {"state", MemberStateName(member.state)},
+                                  {"joined", member.joined},
+                                  {"boot_mark", member.boot_mark},
+                                  {"since", member.since}});
+    if (!member.address.empty()) entry["address"] = member.address;
+    if (!member.previous.empty()) entry["previous"] = member.previous;
   }
-  return {{"format", kFormat},
-          {"epoch", view.epoch},
+  return {{"epoch", view.epoch},
           {"max_parity", view.max_parity},
           {"flushed_before", view.flushed_before},
           {"members", std::move(members)}};
 }
 
+bool AnyReplaced(const View& view) {
+  return std::any_of(view.members.begin(), view.members.end(),
+                     [](const Member& member) { return member.WasReplaced(); });
+}
+
+// Of a server, in the form that its name has; empty where there is none.
+Result<std::string> ParseAddress(const json& entry, const char* name) {
+  if (!entry.contains(name)) return std::string();
+  std::string text = entry.at(name);
+  const Result<net::Endpoint> endpoint = net::ParseEndpoint(text + ":1");
+  if (endpoint && endpoint->name() == text) return text;
+  return Fail(StatusCode::kCorruption, "the view record names no server");
+}
+
 Result<View> FromJson(const json& root) {
   View view;
-  root.at("epoch").get_to(view.epoch);
-  root.at("max_parity").get_to(view.max_parity);
-  root.at("flushed_before").get_to(view.flushed_before);
+  view.epoch = UnsignedOf(root, "epoch");
+  const std::uint64_t max_parity = UnsignedOf(root, "max_parity");
+  view.flushed_before = UnsignedOf(root, "flushed_before");
+  bool sane = view.epoch > 0 && max_parity > 0 && max_parity < kMaxMembers;
+  view.max_parity = sane ? static_cast<int>(max_parity) : 0;
   for (const json& entry : root.at("members")) {
     Member member;
     entry.at("name").get_to(member.name);
-    entry.at("weight").get_to(member.weight);
-    entry.at("incarnation").get_to(member.incarnation);
+    Result<std::string> address = ParseAddress(entry, "address");
+    Result<std::string> previous = ParseAddress(entry, "previous");
+    if (!address) return Fail(address.error());
+    if (!previous) return Fail(previous.error());
+    member.address = std::move(*address);
+    member.previous = std::move(*previous);
+    const std::uint64_t weight = UnsignedOf(entry, "weight");
+    sane = sane && weight > 0 && weight <= std::numeric_limits<int>::max();
+    member.weight = sane ? static_cast<int>(weight) : 0;
+    member.incarnation = UnsignedOf(entry, "incarnation");
     Result<MemberState> state = ParseState(entry.at("state"));
     if (!state) return Fail(state.error());
     member.state = *state;
-    entry.at("joined").get_to(member.joined);
+    member.joined = UnsignedOf(entry, "joined");
     entry.at("boot_mark").get_to(member.boot_mark);
-    entry.at("since").get_to(member.since);
+    member.since = static_cast<std::int64_t>(UnsignedOf(entry, "since"));
     view.members.push_back(std::move(member));
   }
-  if (view.epoch == 0 || view.members.empty() ||
-      view.members.size() > kMaxMembers || view.max_parity < 1 ||
+  const bool has_addresses = UnsignedOf(root, "format") == kWithAddresses;
+  sane = sane && has_addresses == AnyReplaced(view);
+  if (!sane || view.members.empty() || view.members.size() > kMaxMembers ||
       view.Quorum() < 1) {
     return Fail(StatusCode::kCorruption, "the view record makes no sense");
   }
@@ -93,40 +120,20 @@ int View::NotFull() const {
 }
 
 std::string EncodeView(const View& view) {
-  json root = ToJson(view);
-  root["crc32c"] = Crc32c(root.dump());
-  return root.dump();
+  return SealRecord(ToJson(view), AnyReplaced(view) ? kWithAddresses : 1);
 }
 
 Result<View> DecodeView(std::string_view text) {
-  json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object() || !root.contains("format") ||
-      !root.contains("crc32c")) {
-    return Fail(StatusCode::kNotManaged, "not a view record");
-  }
-  // The library's JSON accessors throw on a wrong type; nothing leaves here.
-  try {
-    // A damaged digit may make a number of another kind, which must not even be
-    // converted.
-    const json& format = root.at("format");
-    const json checksum = root.at("crc32c");
-    if (!format.is_number_unsigned() || !checksum.is_number_unsigned()) {
-      return Fail(StatusCode::kCorruption, "the view record is corrupted");
-    }
-    if (format.get<std::uint64_t>() > kFormat) {
-      return Fail(StatusCode::kUnsupportedFormat,
-                  "the view record was written by a newer version of this "
-                  "library: upgrade it");
-    }
-    root.erase("crc32c");
-    if (checksum.get<std::uint64_t>() != Crc32c(root.dump())) {
-      return Fail(StatusCode::kCorruption, "the view record is corrupted");
-    }
-    return FromJson(root);
-  } catch (const json::exception& error) {
-    return Fail(StatusCode::kCorruption,
-                fmt::format("the view record is corrupted: {}", error.what()));
-  }
+  Result<View> view = Fail(StatusCode::kCorruption, "");
+  const Status status = OpenRecord(
+      text, "view record",
+      [&view](const json& root) {
+        view = FromJson(root);
+        return view ? Status() : view.error();
+      },
+      kWithAddresses);
+  if (!status.ok()) return Fail(status);
+  return view;
 }
 
 Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {

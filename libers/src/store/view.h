@@ -16,6 +16,8 @@
 namespace ers::store {
 
 struct Member {
+  // Its seat: the place on the ring. The server that the cluster was set up
+  // with has that name, too.
   std::string name;
   int weight = 1;
   // Raised each time the member returns; a manifest copy of another one is
@@ -25,6 +27,17 @@ struct Member {
   std::uint64_t joined = 0;  // epoch of its last return; 0: from the start
   std::string boot_mark;     // of the memory that holds its manifests
   std::int64_t since = 0;    // Unix seconds of the last change of state
+  // Of the server that has the seat now; empty: the one of its name.
+  std::string address;
+  // Of the one that had it before; empty: nobody, or the one of its name.
+  std::string previous;
+
+  [[nodiscard]] const std::string& server() const {
+    return address.empty() ? name : address;
+  }
+  [[nodiscard]] bool WasReplaced() const {
+    return !address.empty() || !previous.empty();
+  }
 };
 
 // A value type. Members are sorted by name: a member's number is its place.
@@ -48,8 +61,8 @@ struct View {
   }
 };
 
-// JSON text with a format number and a checksum; kept under kViewKey and in
-// the state file.
+// JSON text with a format number (2 where a server was replaced, else 1) and a
+// checksum; kept under kViewKey and in the state file.
 std::string EncodeView(const View& view);
 // kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.
 Result<View> DecodeView(std::string_view text);

@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/micros.h"
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/peers.h"
 #include "store/planted_bug.h"
+#include "store/view_checks.h"
+#include "store/view_edit.h"
 #include "store/view_records.h"
 #include "store/wakeup.h"
 
@@ -21,202 +23,62 @@ namespace {
 
 using net::Task;
 
-constexpr std::int64_t kMicros = 1'000'000;
-
-// Waits until this task alone may change the view.
-Task<void> ClaimChange(Session& session) {
-  for (;;) {
-    std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
-    if (session.cluster().keeper.BeginChange(wakeup->Callback())) co_return;
-    co_await wakeup->Wait(session.cluster().options.operation_timeout);
-  }
-}
-
-// The barrier: true when no admitted manifest write but those of leaving or
-// stranded members is under way.
-constexpr int kNobody = -1;
-
-Task<bool> Drain(Session& session, int leaving) {
+// The barrier: OK when no admitted manifest write but those of leaving or
+// stranded members is under way. Else the change is over.
+Task<Status> Drain(Session& session, std::vector<int> leaving) {
+  ViewKeeper& keeper = session.cluster().keeper;
   std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
-  if (session.cluster().keeper.Drained(leaving, wakeup->Callback())) {
-    co_return true;
+  if (keeper.Drained(std::move(leaving), wakeup->Callback())) {
+    co_return Status();
   }
   // Each write ends by its own deadline, its resend by another.
   const net::Duration patience =
       4 * net::Duration(session.cluster().options.request_timeout);
-  co_return co_await wakeup->Wait(patience);
+  const bool drained = co_await wakeup->Wait(patience);
+  if (drained) co_return Status();
+  keeper.EndChange(nullptr);
+  co_return Status(StatusCode::kUnavailable,
+                   "changes under way do not end: try again");
 }
 
-// The members' names and weights must be those that this process was given.
-Status CheckMembers(const Session& session, ClusterState& cluster,
-                    const View& view) {
-  bool same = static_cast<int>(view.members.size()) == session.members();
-  for (std::size_t i = 0; same && i < view.members.size(); ++i) {
-    same = view.members[i].name == cluster.endpoints[i].name() &&
-           view.members[i].weight == cluster.endpoints[i].weight;
-  }
-  if (!same) {
-    std::string names;
-    for (const Member& member : view.members) {
-      names += (names.empty() ? "" : ",") + member.name;
-      if (member.weight != 1) names += fmt::format(":{}", member.weight);
-    }
-    return {StatusCode::kIncompatible,
-            fmt::format("this cluster was set up with the servers {}: give "
-                        "exactly these (order is free)",
-                        names)};
-  }
-  const int wanted = cluster.options.max_parity;
-  if (wanted != 0 && wanted != view.max_parity) {
-    return {StatusCode::kIncompatible,
-            fmt::format("max_parity is {}, but this cluster was set up for {}: "
-                        "give {}, or none",
-                        wanted, view.max_parity, view.max_parity)};
-  }
-  return {};
-}
-
-// The view of a cluster that nobody used yet, or that lost all its memory.
-View FirstView(Session& session, int max_parity, std::uint64_t epoch) {
-  View view;
-  view.epoch = epoch;
-  view.max_parity = max_parity;
-  const std::int64_t now = session.runtime().WallMicros();
-  for (int i = 0; i < session.members(); ++i) {
-    const net::ServerLink& link = session.link(i);
-    const bool up = link.state() == net::ServerLink::State::kUp;
-    Member member;
-    member.name = session.member_name(i);
-    member.weight = link.endpoint().weight;
-    member.incarnation = static_cast<std::uint64_t>(now);
-    member.state = up ? MemberState::kFull : MemberState::kDown;
-    member.boot_mark = up ? link.facts().boot_mark : "";
-    member.since = now / kMicros;
-    view.members.push_back(std::move(member));
-  }
-  return view;
-}
-
-// Two names of one server would be taken for two servers.
-Status CheckDistinct(const View& view) {
-  std::map<std::string_view, std::string_view> names;
-  for (const Member& member : view.members) {
-    if (member.boot_mark.empty()) continue;
-    const auto [other, fresh] = names.emplace(member.boot_mark, member.name);
-    if (fresh) continue;
-    return {StatusCode::kInvalidArgument,
-            fmt::format("{} and {} are one and the same server: list it once",
-                        other->second, member.name)};
-  }
-  return {};
-}
-
-Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
-                               int max_parity, std::uint64_t epoch) {
-  const int members = session.members();
-  if (max_parity >= members) {
-    co_return Fail(
-        StatusCode::kInvalidArgument,
-        fmt::format("{} servers cannot hold objects with {} parity blocks: "
-                    "list more servers",
-                    members, max_parity));
-  }
-  if (members - records.answered > max_parity) {
-    co_return Fail(StatusCode::kUnavailable,
-                   fmt::format("{} of {} servers do not answer ({}): a new "
-                               "cluster needs at least {}",
-                               members - records.answered, members,
-                               records.silent, members - max_parity));
-  }
-  const View view = FirstView(session, max_parity, epoch);
-  const Status distinct = CheckDistinct(view);
-  if (!distinct.ok()) co_return Fail(distinct);
-  if (view.NotFull() > max_parity) {
-    co_return Fail(StatusCode::kUnavailable,
-                   "servers went away while the cluster was set up: try again");
-  }
-  std::optional<View> newer;
-  const Status stored = co_await StoreViewRecord(session, view, newer);
-  if (newer) co_return *newer;
-  if (!stored.ok()) co_return Fail(stored);
-  session.cluster().Log(LogLevel::kInfo,
-                        fmt::format("new view {} over {} servers, M={}", epoch,
-                                    members, max_parity));
-  co_return view;
-}
-
-// What to go by, given what was read.
-Task<Result<View>> Decide(Session& session, const ViewRecords& records,
-                          int max_parity) {
-  const int members = session.members();
-  std::optional<View> best = records.best;
-  const Result<View> filed = session.cluster().keeper.ReadStateFile();
-  if (!filed && filed.error().code() != StatusCode::kNotFound) {
-    co_return Fail(filed.error());
-  }
-  if (!records.best && records.answered == members && filed) {
-    // All members answer and none knows a view: they all lost their memory,
-    // and there is nothing left that an old view could protect.
-    const Status fits = CheckMembers(session, session.cluster(), *filed);
-    if (!fits.ok()) co_return Fail(fits);
-    co_return co_await CreateFirst(session, records, filed->max_parity,
-                                   filed->epoch + 1);
-  }
-  if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
-  if (!best) {
-    const int chosen = session.cluster().options.max_parity != 0
-                           ? session.cluster().options.max_parity
-                           : max_parity;
-    if (chosen != 0) {
-      co_return co_await CreateFirst(session, records, chosen, 1);
-    }
-    if (records.answered < members) {
-      co_return Fail(
-          StatusCode::kUnavailable,
-          fmt::format("{} of {} servers do not answer ({}), and "
-                      "the others know of no objects: start them",
-                      members - records.answered, members, records.silent));
-    }
-    co_return Fail(StatusCode::kNotFound,
-                   "nothing was ever stored in this cluster");
-  }
-  const Status fits = CheckMembers(session, session.cluster(), *best);
-  if (!fits.ok()) co_return Fail(fits);
-  if (records.answered < best->Quorum()) {
-    co_return Fail(StatusCode::kUnavailable,
-                   fmt::format("{} of {} servers do not answer ({}): at least "
-                               "{} must",
-                               members - records.answered, members,
-                               records.silent, best->Quorum()));
-  }
-  co_return *best;
-}
-
-bool Reconnecting(Session& session) {
-  for (int i = 0; i < session.members(); ++i) {
-    if (session.link(i).state() == net::ServerLink::State::kConnecting) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Members whose memory is not the one the view knows leave it.
-Task<void> DropRestarted(Session& session) {
-  for (int i = 0; i < session.members(); ++i) {
-    const std::shared_ptr<const View> view = session.view();
-    const net::ServerLink& link = session.link(i);
-    if (view->members[i].state == MemberState::kDown ||
-        link.state() != net::ServerLink::State::kUp ||
-        link.facts().boot_mark == view->members[i].boot_mark) {
-      continue;
-    }
-    // Too many of them: operations that need them say so.
-    (void)co_await MarkDown(session, i, "it was restarted");
+// Makes the next view by `edit` and has it stored. Where a newer one is found
+// (another process went ahead, or an earlier try of this one got half way),
+// what that one says holds too; but it may not be installed as it is: the
+// members that must leave might still be in it.
+Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
+  View base = *session.view();
+  for (;;) {
+    Result<View> next = edit(std::move(base));
+    if (!next) co_return next;
+    std::optional<View> newer;
+    Status status = co_await StoreViewRecord(session, *next, newer);
+    if (newer) status = CheckMembers(session, session.cluster(), *newer);
+    if (!status.ok()) co_return Fail(std::move(status));
+    if (!newer) co_return next;
+    // Of two views of one epoch neither may count: the next one settles it.
+    if (newer->epoch == next->epoch) ++newer->epoch;
+    base = std::move(*newer);
   }
 }
 
-// The view after `next`, without `leaving` and all whose writes are stranded.
+// Ends the change that was begun: with the view that `edit` makes, or none.
+Task<Status> Install(Session& session, const Edit& edit) {
+  ViewKeeper& keeper = session.cluster().keeper;
+  Result<View> next = co_await StoreNext(session, edit);
+  Status status = next ? keeper.WriteStateFile(*next) : next.error();
+  if (status.ok()) status = co_await AwaitPeers(session, *next);
+  if (!status.ok()) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  auto view = std::make_shared<const View>(std::move(*next));
+  keeper.EndChange(view);
+  session.cluster().lease.Confirm(*view);
+  co_return status;
+}
+
+}  // namespace
+
 Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   ++next.epoch;
   const std::vector<int> stranded = session.cluster().keeper.Stranded();
@@ -224,7 +86,7 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   for (const int i : leaving) {
     if (next.members[i].state == MemberState::kDown) continue;
     next.members[i].state = MemberState::kDown;
-    next.members[i].since = session.runtime().WallMicros() / kMicros;
+    next.members[i].since = session.runtime().WallMicros() / kMicrosPerSecond;
   }
   if (next.NotFull() > next.max_parity) {
     std::string out;
@@ -240,102 +102,60 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   return next;
 }
 
-// Makes the next view by `edit` and has it stored. Where a newer one is found
-// (another process went ahead, or an earlier try of this one got half way),
-// what that one says holds too; but it may not be installed as it is: the
-// members that must leave might still be in it.
-using Edit = std::function<Result<View>(View)>;
-Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
-  View base = *session.view();
-  for (;;) {
-    Result<View> next = edit(std::move(base));
-    if (!next) co_return next;
-    std::optional<View> newer;
-    Status status = co_await StoreViewRecord(session, *next, newer);
-    if (newer) status = CheckMembers(session, session.cluster(), *newer);
-    if (!status.ok()) co_return Fail(std::move(status));
-    if (!newer) co_return next;
-    base = std::move(*newer);
+Result<View> WithFilling(Session& session, View next, int member,
+                         const std::string& boot_mark) {
+  const std::int64_t now = session.runtime().WallMicros();
+  Member& filled = next.members[member];
+  filled.state = MemberState::kFilling;
+  if (!Planted(PlantedBug::kSameIncarnation)) {
+    filled.incarnation =
+        std::max(filled.incarnation + 1, static_cast<std::uint64_t>(now));
   }
+  filled.joined = next.epoch + 1;
+  filled.boot_mark = boot_mark;
+  filled.since = now / kMicrosPerSecond;
+  Status distinct = CheckDistinct(next);
+  if (!distinct.ok()) return Fail(std::move(distinct));
+  return Without(session, std::move(next), {});
 }
-
-// Ends the change that was begun: with the view that `edit` makes, or none.
-Task<Status> Install(Session& session, const Edit& edit) {
-  ViewKeeper& keeper = session.cluster().keeper;
-  Result<View> next = co_await StoreNext(session, edit);
-  Status status = next ? keeper.WriteStateFile(*next) : next.error();
-  keeper.EndChange(status.ok() ? std::make_shared<const View>(std::move(*next))
-                               : nullptr);
-  co_return status;
-}
-
-}  // namespace
 
 namespace {
 
-Task<Status> LoadViewFor(Session& session, std::string_view key) {
-  Status status = co_await EnsureView(session, 0);
-  if (status.code() != StatusCode::kNotFound) co_return status;
-  co_return Status(
-      StatusCode::kNotFound,
-      fmt::format("key '{}' holds no object: {}", key, status.message()));
+// Is it out already, or was its memory refused under an earlier view, and is
+// welcome in the one that is in force now?
+bool IsDone(Session& session, int member) {
+  constexpr auto kRefused = net::ServerLink::State::kRefused;
+  const net::ServerLink& link = session.link(member);
+  const bool refused = link.state() == kRefused;
+  const std::shared_ptr<const View> view = session.view();
+  return view->members[member].state == MemberState::kDown ||
+         (refused && link.state() != kRefused);
 }
 
-}  // namespace
-
-Task<Status> EnsureView(Session& session, int max_parity) {
-  if (session.view()) co_return Status();
-  co_await ClaimChange(session);
-  ViewKeeper& keeper = session.cluster().keeper;
-  if (session.view()) {
-    keeper.EndChange(nullptr);
-    co_return Status();
-  }
-  Result<ViewRecords> records = co_await ReadViewRecords(session);
-  // A connection that only broke gets another try: a first view without its
-  // server would keep that out.
-  if (records && !records->best && Reconnecting(session)) {
-    records = co_await ReadViewRecords(session);
-  }
-  if (!records) {
-    keeper.EndChange(nullptr);
-    co_return records.error();
-  }
-  Result<View> view = co_await Decide(session, *records, max_parity);
-  Status status = view ? keeper.WriteStateFile(*view) : view.error();
-  if (!status.ok()) {
-    keeper.EndChange(nullptr);
-    co_return status;
-  }
-  keeper.EndChange(std::make_shared<const View>(std::move(*view)));
-  co_await DropRestarted(session);
-  co_return Status();
-}
-
-Task<Status> EnsureViewFor(Session& session, std::string_view key) {
-  Status status = ValidateKey(key, session.cluster().options.binary_keys);
-  const bool known = !status.ok() || session.view();
-  if (known) return Task<Status>::Ready(std::move(status));
-  return LoadViewFor(session, key);
-}
-
-Task<Status> MarkDown(Session& session, int member, std::string reason) {
-  co_await ClaimChange(session);
-  ViewKeeper& keeper = session.cluster().keeper;
-  if (session.view()->members[member].state == MemberState::kDown) {
-    keeper.EndChange(nullptr);
-    co_return Status();
-  }
-  net::ServerLink& link = session.link(member);
+// What is under way to a member that leaves ends now.
+void Abort(net::ServerLink& link, const std::string& reason) {
   const net::ServerLink::State state = link.state();
   if (state != net::ServerLink::State::kFailed &&
       state != net::ServerLink::State::kRefused) {
     link.Abort("it left the view: " + reason);
   }
-  if (!Planted(PlantedBug::kNoBarrier) && !co_await Drain(session, member)) {
+}
+
+}  // namespace
+
+Task<Status> MarkDown(Session& session, int member, std::string reason) {
+  if (IsDone(session, member)) co_return Status();
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (IsDone(session, member)) {
     keeper.EndChange(nullptr);
-    co_return Status(StatusCode::kUnavailable,
-                     "changes under way do not end: try again");
+    co_return Status();
+  }
+  Abort(session.link(member), reason);
+  if (!Planted(PlantedBug::kNoBarrier)) {
+    std::vector<int> leaving(1, member);
+    Status drained = co_await Drain(session, std::move(leaving));
+    if (!drained.ok()) co_return drained;
   }
   const Edit edit = [&session, member](View view) {
     return Without(session, std::move(view), {member});
@@ -350,16 +170,14 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
   co_return status;
 }
 
-namespace {
-
-// A change that nobody has to leave for.
 Task<Status> ChangeAll(Session& session, const Edit& edit) {
-  const bool drained = co_await Drain(session, kNobody);
-  if (drained) co_return co_await Install(session, edit);
-  session.cluster().keeper.EndChange(nullptr);
-  co_return Status(StatusCode::kUnavailable,
-                   "changes under way do not end: try again");
+  std::vector<int> nobody;
+  Status drained = co_await Drain(session, std::move(nobody));
+  if (!drained.ok()) co_return drained;
+  co_return co_await Install(session, edit);
 }
+
+namespace {
 
 // The mark of the memory that a member has now.
 Task<Result<std::string>> BootMarkOf(Session& session, int member) {
@@ -369,7 +187,7 @@ Task<Result<std::string>> BootMarkOf(Session& session, int member) {
   ask.key = kViewKey;
   ask.uncounted = true;
   Batch batch(session.runtime());
-  batch.Submit(*link, ask);
+  batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;
   if (link->facts().boot_mark.empty()) {
     co_return Fail(StatusCode::kUnavailable, session.Describe(*link));
@@ -388,19 +206,11 @@ Task<Status> BeginFilling(Session& session, int member) {
     co_return Status();
   }
   const Edit edit = [&session, &mark, member](View view) -> Result<View> {
-    const std::int64_t now = session.runtime().WallMicros();
-    Member& back = view.members[member];
-    back.state = MemberState::kFilling;
-    if (!Planted(PlantedBug::kSameIncarnation)) {
-      back.incarnation =
-          std::max(back.incarnation + 1, static_cast<std::uint64_t>(now));
+    // Another process was first.
+    if (view.members[member].state != MemberState::kDown) {
+      return Without(session, std::move(view), {});
     }
-    back.joined = view.epoch + 1;
-    back.boot_mark = *mark;
-    back.since = now / kMicros;
-    Status distinct = CheckDistinct(view);
-    if (!distinct.ok()) return Fail(std::move(distinct));
-    return Without(session, std::move(view), {});
+    return WithFilling(session, std::move(view), member, *mark);
   };
   Status status = co_await ChangeAll(session, edit);
   if (status.ok()) {
@@ -415,6 +225,12 @@ Task<Status> BeginFilling(Session& session, int member) {
 Task<Status> EndFilling(Session& session, int member,
                         std::uint64_t incarnation) {
   co_await ClaimChange(session);
+  const Member now = session.view()->members[member];
+  if (now.state == MemberState::kFull && now.incarnation == incarnation) {
+    // Another process that filled it, too, was first.
+    session.cluster().keeper.EndChange(nullptr);
+    co_return Status();
+  }
   const Edit edit = [&session, member, incarnation](View view) -> Result<View> {
     Member& filled = view.members[member];
     if (filled.incarnation != incarnation ||
@@ -423,7 +239,7 @@ Task<Status> EndFilling(Session& session, int member,
                   session.member_name(member) + " left while it was filled");
     }
     filled.state = MemberState::kFull;
-    filled.since = session.runtime().WallMicros() / kMicros;
+    filled.since = session.runtime().WallMicros() / kMicrosPerSecond;
     return Without(session, std::move(view), {});
   };
   Status status = co_await ChangeAll(session, edit);
@@ -443,6 +259,57 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
     return Without(session, std::move(view), {});
   };
   co_return co_await ChangeAll(session, edit);
+}
+
+Task<Status> FollowView(Session& session) {
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  const std::shared_ptr<const View> old = session.view();
+  const Result<ViewRecords> records = co_await ReadViewRecords(session);
+  Status status = records ? Status() : records.error();
+  if (status.ok() && records->best) {
+    status = CheckMembers(session, session.cluster(), *records->best);
+  }
+  const bool newer = status.ok() && records->best &&
+                     (records->best->epoch > old->epoch ||
+                      (records->best->epoch == old->epoch &&
+                       EncodeView(*records->best) != EncodeView(*old)));
+  if (!newer) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  const View& best = *records->best;
+  std::vector<int> leaving;
+  for (int i = 0; i < session.members(); ++i) {
+    if (best.members[i].state != MemberState::kDown) continue;
+    leaving.push_back(i);
+    if (old->members[i].state == MemberState::kDown) continue;
+    Abort(session.link(i), "another process found it dead");
+  }
+  if (!Planted(PlantedBug::kNoBarrier)) {
+    status = co_await Drain(session, std::move(leaving));
+    if (!status.ok()) co_return status;
+  }
+  // As it is, unless a write of this process is stranded on a member of it.
+  const Edit edit = [&session, &best, &old](View view) -> Result<View> {
+    if (view.epoch <= best.epoch) view = best;
+    const std::vector<int> stranded = session.cluster().keeper.Stranded();
+    const bool settled =
+        std::all_of(stranded.begin(), stranded.end(), [&](int member) {
+          const Member& is = view.members[member];
+          return is.state == MemberState::kDown ||
+                 is.incarnation != old->members[member].incarnation;
+        });
+    if (settled) return view;
+    return Without(session, std::move(view), {});
+  };
+  status = co_await Install(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo, fmt::format("view {}: taken over from another process",
+                                     session.view()->epoch));
+  }
+  co_return status;
 }
 
 }  // namespace ers::store

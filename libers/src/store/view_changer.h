@@ -12,11 +12,12 @@
 
 namespace ers::store {
 
-// OK once a view is in force. Reads the record of n - M members and takes the
-// highest epoch, also against the state file's. Where the cluster was never
-// used: creates the first view with M = the cluster option or `max_parity`;
-// when both are 0, kNotFound. Members that were restarted meanwhile leave.
-// kUnavailable, kIncompatible, kUnsupportedFormat otherwise.
+// OK once a view is in force, and this process may go by it. Reads the record
+// of n - M members and takes the highest epoch, also against the state file's.
+// Where the cluster was never used: creates the first view with M = the cluster
+// option or `max_parity`; when both are 0, kNotFound. Members that were
+// restarted meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat
+// otherwise.
 net::Task<Status> EnsureView(Session& session, int max_parity);
 
 // The same for an operation on what `key` holds: checks the key first, and
@@ -37,6 +38,10 @@ net::Task<Status> BeginFilling(Session& session, int member);
 // should. kUnavailable where it has left meanwhile, and otherwise as above.
 net::Task<Status> EndFilling(Session& session, int member,
                              std::uint64_t incarnation);
+
+// OK once the newest view that the members know is in force, when another
+// process has changed it. kUnavailable as above.
+net::Task<Status> FollowView(Session& session);
 
 // OK once every object that was last changed before `time_us` (Unix
 // microseconds) is absent, from that time on; one that is in the future takes

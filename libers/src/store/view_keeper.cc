@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <cstdlib>
@@ -33,6 +34,15 @@ bool SyncPath(const std::string& path) {
   return synced;
 }
 
+// Is it out, or was it between the two views? Then what is under way to it is
+// for an incarnation that is no more.
+bool HasLeft(const View* before, const View& now, std::size_t member) {
+  const Member& is = now.members[member];
+  const bool was_there = before != nullptr && member < before->members.size();
+  return is.state == MemberState::kDown ||
+         (was_there && before->members[member].incarnation != is.incarnation);
+}
+
 }  // namespace
 
 ViewKeeper::ViewKeeper(std::string state_file)
@@ -57,23 +67,48 @@ void ViewKeeper::EndWrite(int member) {
     const std::lock_guard lock(mutex_);
     assert(writes_[static_cast<std::size_t>(member)] > 0);
     --writes_[static_cast<std::size_t>(member)];
-    if (drain_waiter_ && DrainedLocked(leaving_)) {
+    if (drain_waiter_ && DrainedLocked()) {
       wake = std::exchange(drain_waiter_, nullptr);
     }
   }
   if (wake) wake();
 }
 
-void ViewKeeper::StrandWrite(int member) {
+std::optional<ViewKeeper::Strand> ViewKeeper::StrandWrite(std::uint64_t epoch,
+                                                          int member) {
   std::function<void()> wake;
+  std::optional<Strand> strand;
   {
     const std::lock_guard lock(mutex_);
-    ++stranded_[static_cast<std::size_t>(member)];
-    if (drain_waiter_ && DrainedLocked(leaving_)) {
+    const auto at = static_cast<std::size_t>(member);
+    if (view_->epoch == epoch) {
+      ++stranded_[at];
+      strand = Strand{member, departures_[at]};
+    } else {
+      --writes_[at];
+    }
+    if (drain_waiter_ && DrainedLocked()) {
       wake = std::exchange(drain_waiter_, nullptr);
     }
   }
   if (wake) wake();
+  return strand;
+}
+
+bool ViewKeeper::IsStranded(const Strand& strand) const {
+  const std::lock_guard lock(mutex_);
+  return departures_[static_cast<std::size_t>(strand.member)] ==
+         strand.departures;
+}
+
+void ViewKeeper::RescueWrite(const Strand& strand) {
+  const std::lock_guard lock(mutex_);
+  const auto at = static_cast<std::size_t>(strand.member);
+  // Who left took its strands along.
+  if (departures_[at] != strand.departures) return;
+  assert(stranded_[at] > 0);
+  --stranded_[at];
+  --writes_[at];
 }
 
 std::vector<int> ViewKeeper::Stranded() const {
@@ -83,6 +118,12 @@ std::vector<int> ViewKeeper::Stranded() const {
     if (stranded_[member] > 0) members.push_back(static_cast<int>(member));
   }
   return members;
+}
+
+bool ViewKeeper::AtRest(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  if (changing_) change_waiters_.push_back(std::move(wake));
+  return !changing_;
 }
 
 bool ViewKeeper::BeginChange(std::function<void()> wake) {
@@ -95,21 +136,20 @@ bool ViewKeeper::BeginChange(std::function<void()> wake) {
   return true;
 }
 
-bool ViewKeeper::Drained(int leaving, std::function<void()> wake) {
+bool ViewKeeper::Drained(std::vector<int> leaving, std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   assert(changing_);
-  leaving_ = leaving;
-  if (DrainedLocked(leaving)) return true;
+  leaving_ = std::move(leaving);
+  if (DrainedLocked()) return true;
   drain_waiter_ = std::move(wake);
   return false;
 }
 
-bool ViewKeeper::DrainedLocked(int leaving) const {
+bool ViewKeeper::DrainedLocked() const {
   for (std::size_t member = 0; member < writes_.size(); ++member) {
-    if (writes_[member] > stranded_[member] &&
-        static_cast<int>(member) != leaving) {
-      return false;
-    }
+    const bool leaves = std::find(leaving_.begin(), leaving_.end(),
+                                  static_cast<int>(member)) != leaving_.end();
+    if (writes_[member] > stranded_[member] && !leaves) return false;
   }
   return true;
 }
@@ -120,16 +160,19 @@ void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
     const std::lock_guard lock(mutex_);
     assert(changing_);
     changing_ = false;
-    leaving_ = -1;
+    leaving_.clear();
     drain_waiter_ = nullptr;
     if (view) {
-      view_ = std::move(view);
+      const std::shared_ptr<const View> before =
+          std::exchange(view_, std::move(view));
       version_.fetch_add(1);
       writes_.resize(view_->members.size());
       stranded_.resize(view_->members.size());
+      departures_.resize(view_->members.size());
       for (std::size_t i = 0; i < writes_.size(); ++i) {
-        if (view_->members[i].state != MemberState::kDown) continue;
+        if (!HasLeft(before.get(), *view_, i)) continue;
         writes_[i] -= std::exchange(stranded_[i], 0);
+        ++departures_[i];
       }
     }
     waiters.swap(change_waiters_);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,17 +39,30 @@ class ViewKeeper {
   // changed or is changing; nothing may be sent.
   bool BeginWrite(std::uint64_t epoch, int member);
   void EndWrite(int member);
-  // In place of EndWrite: the write's fate can no longer be learned. It may
-  // land at any time, so the member must leave with the next change.
-  void StrandWrite(int member);
+  // In place of EndWrite, for a write that was admitted under `epoch`: what
+  // came of it is not known. It may land at any time, so the member must leave
+  // with the next change, unless the write is rescued before. Empty where the
+  // view has changed since: the member has left with that.
+  struct Strand {
+    int member = -1;
+    int departures = 0;  // views that were without it by then
+  };
+  std::optional<Strand> StrandWrite(std::uint64_t epoch, int member);
+  // False: its member has left meanwhile.
+  [[nodiscard]] bool IsStranded(const Strand& strand) const;
+  // The write can land no more, or has landed. Once for each strand.
+  void RescueWrite(const Strand& strand);
+
+  // True: nobody is changing the view. Else `wake` is called, once, on any
+  // thread, when they are done.
+  bool AtRest(std::function<void()> wake);
 
   // Claims the right to change the view. False: somebody else is at it; `wake`
   // is called (once, on any thread) when they are done.
   bool BeginChange(std::function<void()> wake);
   // Within a change: true when all admitted writes but stranded ones and those
-  // to `leaving` (-1: none) have ended; else `wake` is called once when they
-  // have.
-  bool Drained(int leaving, std::function<void()> wake);
+  // to `leaving` have ended; else `wake` is called once when they have.
+  bool Drained(std::vector<int> leaving, std::function<void()> wake);
   // Members with stranded writes: they must leave too.
   [[nodiscard]] std::vector<int> Stranded() const;
   // Ends the change, with a new view (null: the old one stays).
@@ -61,7 +75,7 @@ class ViewKeeper {
   [[nodiscard]] Status WriteStateFile(const View& view) const;
 
  private:
-  bool DrainedLocked(int leaving) const;
+  bool DrainedLocked() const;
 
   const std::string state_file_;  // constant after construction
   std::atomic<std::uint64_t> version_{0};
@@ -69,9 +83,10 @@ class ViewKeeper {
   // Guarded by mutex_.
   std::shared_ptr<const View> view_;
   bool changing_ = false;
-  int leaving_ = -1;
-  std::vector<int> writes_;    // admitted and not ended, by member
-  std::vector<int> stranded_;  // of these, those whose fate is unknown
+  std::vector<int> leaving_;
+  std::vector<int> writes_;      // admitted and not ended, by member
+  std::vector<int> stranded_;    // of these, those whose fate is unknown
+  std::vector<int> departures_;  // views that were without it
   std::vector<std::function<void()>> change_waiters_;
   std::function<void()> drain_waiter_;
 };

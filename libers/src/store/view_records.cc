@@ -8,6 +8,8 @@
 
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/view_checks.h"
+#include "store/view_links.h"
 #include "store/wakeup.h"
 
 namespace ers::store {
@@ -18,10 +20,17 @@ using net::Task;
 
 struct Reading {
   ViewRecords records;
+  std::string text;  // of the best
   Status failure;
   int left = 0;
   std::shared_ptr<Wakeup> enough;
 };
+
+bool IsFull(const View& view, int member) {
+  const auto at = static_cast<std::size_t>(member);
+  return at < view.members.size() &&
+         view.members[at].state == MemberState::kFull;
+}
 
 void Note(Session& session, int member, const net::Request& request,
           Reading& reading) {
@@ -38,7 +47,14 @@ void Note(Session& session, int member, const net::Request& request,
   if (view) {
     ++reading.records.answered;
     std::optional<View>& best = reading.records.best;
-    if (!best || best->epoch < view->epoch) best = std::move(*view);
+    if (!best || best->epoch < view->epoch) {
+      best = std::move(*view);
+      reading.text = request.value;
+      reading.records.holders = 0;
+    }
+    if (request.value == reading.text && IsFull(*best, member)) {
+      ++reading.records.holders;
+    }
   } else if (view.error().code() == StatusCode::kUnsupportedFormat) {
     reading.failure =
         Status(view.error().code(),
@@ -55,7 +71,7 @@ Task<void> ReadOne(Session& session, int member,
   request.verb = net::Verb::kGet;
   request.key = kViewKey;
   Batch batch(session.runtime());
-  batch.Submit(session.link(member), request);
+  batch.Send(SendStep::kReadView, session.link(member), request);
   co_await batch;
   Note(session, member, request, *reading);
   const std::optional<View>& best = reading->records.best;
@@ -68,51 +84,73 @@ struct Held {
   int count = 0;
   std::string silent;
 
-  void Miss(const Session& session, int member) {
+  void Miss(const Session& session, const net::ServerLink& link) {
     if (!silent.empty()) silent += "; ";
-    silent += session.Describe(member);
+    silent += session.Describe(link);
   }
 };
 
-// Replaces the record on one member.
-Task<void> StoreOne(Session& session, int member, const std::string& text,
-                    std::uint64_t epoch, Held& held,
+// Replaces the record on one member, whatever others do to it meanwhile, unless
+// they put there what is as new.
+Task<void> StoreOne(Session& session, net::ServerLink& link,
+                    const std::string& text, std::uint64_t epoch, Held& held,
                     std::optional<View>& newer) {
-  net::Request read;
-  read.verb = net::Verb::kVivify;
-  read.key = kViewKey;
-  read.exptime = 0;
-  Batch batch(session.runtime());
-  batch.Submit(session.link(member), read);
-  co_await batch;
-  if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
-    held.Miss(session, member);
-    co_return;
-  }
-  Result<View> there = DecodeView(read.value);
-  if (there && there->epoch >= epoch) {
-    if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
-    co_return;
-  }
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write;
-  write.verb = net::Verb::kCas;
-  write.key = kViewKey;
-  write.token = read.item_token;
-  write.only_connection = read.connection;
-  write.body = {&body, 1};
-  batch.Submit(session.link(member), write);
-  co_await batch;
+  do {
+    net::Request read;
+    read.verb = net::Verb::kVivify;
+    read.key = kViewKey;
+    read.exptime = 0;
+    Batch batch(session.runtime());
+    batch.Send(SendStep::kPrepareView, link, read);
+    co_await batch;
+    if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
+      break;
+    }
+    Result<View> there = DecodeView(read.value);
+    // Another process is taking it over at the same time.
+    if (there && there->epoch == epoch && read.value == text) {
+      ++held.count;
+      co_return;
+    }
+    if (there && there->epoch >= epoch) {
+      if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
+      co_return;
+    }
+    write.verb = net::Verb::kCas;
+    write.key = kViewKey;
+    write.token = read.item_token;
+    write.only_connection = read.connection;
+    write.body = {&body, 1};
+    batch.Send(SendStep::kWriteView, link, write);
+    co_await batch;
+  } while (write.outcome == Outcome::kExists);
   if (write.outcome == Outcome::kOk) {
     ++held.count;
   } else {
-    held.Miss(session, member);
+    held.Miss(session, link);
   }
 }
 
 Task<void> StoreOnLatch(Task<void> store, net::Latch& latch) {
   co_await std::move(store);
   latch.CountDown();
+}
+
+// Stores `text` on every member that has that state in `view`, all at once.
+Task<void> StoreOnAll(Session& session, ViewLinks& links, const View& view,
+                      MemberState state, const std::string& text, Held& held,
+                      std::optional<View>& newer) {
+  net::Latch latch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    if (view.members[i].state != state) continue;
+    latch.Add();
+    Task<void> store =
+        StoreOne(session, links.At(i), text, view.epoch, held, newer);
+    net::Spawn(StoreOnLatch(std::move(store), latch));
+  }
+  co_await latch;
 }
 
 }  // namespace
@@ -131,18 +169,37 @@ Task<Result<ViewRecords>> ReadViewRecords(Session& session) {
   co_return reading->records;
 }
 
+Task<Result<ViewRecords>> FindViewRecords(Session& session) {
+  std::optional<View> newest;
+  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  std::uint64_t seated = 0;  // by the view of this epoch
+  for (;;) {
+    Result<ViewRecords> records = co_await ReadViewRecords(session);
+    if (!records) co_return records;
+    if (newest && (!records->best || records->best->epoch < newest->epoch)) {
+      records->best = newest;
+      records->holders = 0;
+    }
+    newest = records->best;
+    const View* by = newest ? &*newest : nullptr;
+    if (filed && (by == nullptr || by->epoch < filed->epoch)) by = &*filed;
+    const bool settled = by == nullptr || by->epoch <= seated || session.view();
+    if (settled || !CheckMembers(session, session.cluster(), *by).ok()) {
+      co_return records;
+    }
+    if (!session.Seat(*by)) co_return records;
+    seated = by->epoch;
+  }
+}
+
 Task<Status> StoreViewRecord(Session& session, const View& view,
                              std::optional<View>& newer) {
+  if (!session.view()) session.Seat(view);
+  ViewLinks links(session, view);
   const std::string text = EncodeView(view);
   Held held;
-  net::Latch latch(session.runtime());
-  for (int i = 0; i < session.members(); ++i) {
-    if (view.members[i].state == MemberState::kDown) continue;
-    latch.Add();
-    net::Spawn(StoreOnLatch(StoreOne(session, i, text, view.epoch, held, newer),
-                            latch));
-  }
-  co_await latch;
+  co_await StoreOnAll(session, links, view, MemberState::kFull, text, held,
+                      newer);
   if (newer) {
     co_return Status(StatusCode::kUnavailable,
                      "another process changed the view at the same time");
@@ -153,6 +210,17 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
         fmt::format("only {} of the {} servers needed took the new view ({}): "
                     "bring one back",
                     held.count, view.Quorum(), held.silent));
+  }
+  // What those have counts for nothing, and may be of before they left: where
+  // it has a higher epoch, this view is to get one above that.
+  std::optional<View> left;
+  co_await StoreOnAll(session, links, view, MemberState::kFilling, text, held,
+                      left);
+  if (left) {
+    newer = view;
+    newer->epoch = left->epoch;
+    co_return Status(StatusCode::kUnavailable,
+                     "a server that is filled has a later view");
   }
   co_return Status();
 }

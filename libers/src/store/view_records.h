@@ -12,6 +12,7 @@ namespace ers::store {
 
 struct ViewRecords {
   std::optional<View> best;  // of the highest epoch
+  int holders = 0;           // members, full under it, that showed that one
   int answered = 0;          // members that told what they have
   std::string silent;        // why the others did not, for an error message
 };
@@ -20,9 +21,15 @@ struct ViewRecords {
 // have answered. kUnsupportedFormat where a newer library wrote one.
 net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
 
+// The same, for who goes by no view yet: where the records, or the state file,
+// have members elsewhere than this session looks, it is seated by them, and
+// they are read there, too. `best` is the newest record that was met.
+net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
+
 // Puts `view` on every member that it does not call down, by compare and swap
-// against the record that is there. OK when n - M members hold it; `newer` is
-// set, and nothing promised, when one held a view of the same or a later epoch.
+// against the record that is there. OK when n - M members that are full under
+// it hold it; `newer` is set, and nothing promised, when one held another view
+// of the same epoch, or a later one.
 net::Task<Status> StoreViewRecord(Session& session, const View& view,
                                   std::optional<View>& newer);
 

@@ -59,6 +59,21 @@ std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
+Served CountServed(TestCluster& cluster) {
+  Served served;
+  for (int i = 0; i < cluster.size(); ++i) {
+    if (!cluster.server(i).running()) continue;
+    const std::string stats = cluster.server(i).Ask("stats\r\n", "END");
+    const auto field = [&stats](const std::string& name) {
+      const std::size_t at = stats.find("STAT " + name + " ");
+      return std::stol(stats.substr(at + name.size() + 6));
+    };
+    served.hits += field("get_hits");
+    served.sets += field("cmd_set");
+  }
+  return served;
+}
+
 std::vector<std::byte> MustGet(Client& client, const std::string& key) {
   Value value;
   const auto got = client.Get(key, value);

@@ -46,6 +46,13 @@ class TestCluster {
   std::deque<MemcachedProcess> servers_;
 };
 
+// Requests that all servers together have answered with a value or stored.
+struct Served {
+  long hits = 0;
+  long sets = 0;
+};
+Served CountServed(TestCluster& cluster);
+
 // `size` bytes that depend on `seed`.
 std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed);
 // The value as bytes, or an empty vector and a failed test.

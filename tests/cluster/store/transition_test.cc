@@ -1,6 +1,4 @@
 // What transitions move, counted as replies come in, against the plans.
-#include <map>
-
 #include "cluster/store/test_cluster.h"
 #include "plan/planners.h"
 
@@ -10,22 +8,6 @@ namespace {
 Result<TransitionInfo> Move(Client& client, const std::string& key, Width to,
                             TransitionVariant variant) {
   return client.Transition(key, {.width = to, .scheme = {}}, variant);
-}
-
-// Requests that all servers together have answered with a value or stored.
-std::pair<long, long> Served(TestCluster& cluster) {
-  long hits = 0;
-  long sets = 0;
-  for (int i = 0; i < cluster.size(); ++i) {
-    const std::string stats = cluster.server(i).Ask("stats\r\n", "END");
-    const auto field = [&stats](const std::string& name) {
-      const std::size_t at = stats.find("STAT " + name + " ");
-      return std::stol(stats.substr(at + name.size() + 6));
-    };
-    hits += field("get_hits");
-    sets += field("cmd_set");
-  }
-  return {hits, sets};
 }
 
 }  // namespace
@@ -57,7 +39,7 @@ TEST_CASE("real transitions read and write what the plans say") {
       const auto plan = forward ? plan::PlanForward(geometry, used, {})
                                 : plan::PlanBackward(geometry, used, {});
       const plan::ReadCount reads = plan::CountReads(geometry, *plan);
-      const auto before = Served(cluster);
+      const Served before = CountServed(cluster);
       const auto moved = Move(*client, "key", to, used);
       REQUIRE_OK(moved);
       CHECK(moved->path == TransitionPath::kPlan);
@@ -65,9 +47,9 @@ TEST_CASE("real transitions read and write what the plans say") {
       CHECK(moved->parity_reads == static_cast<std::uint64_t>(reads.parity));
       CHECK(moved->writes == plan->writes.size());
       // The servers saw the same, and one read and one write per home more.
-      const auto after = Served(cluster);
-      CHECK(after.first - before.first == reads.total() + m + 1);
-      CHECK(after.second - before.second ==
+      const Served after = CountServed(cluster);
+      CHECK(after.hits - before.hits == reads.total() + m + 1);
+      CHECK(after.sets - before.sets ==
             static_cast<long>(plan->writes.size()) + m + 1);
       REQUIRE(MustGet(*client, "key") == value);
     }

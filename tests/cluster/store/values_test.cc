@@ -183,8 +183,8 @@ class Walk {
   }
   Scheme AnyScheme() {
     static constexpr const char* kNames[] = {
-        "rep:2",      "rep:3",      "rs:4,2",     "rs:2,1",    "srs:4,1,5",
-        "ers1:2,2,4", "ers2:4,1,5", "ers2:3,2,5", "ers2:2,1,6"};
+        "rep:2",      "rep:3",      "rs:4,2",     "rs:2,1",     "srs:4,1,5",
+        "ers1:2,2,4", "ers2:4,1,5", "ers2:4,2,5", "ers2:3,2,5", "ers2:2,1,6"};
     return *ParseScheme(kNames[Below(std::size(kNames))]);
   }
 
@@ -245,6 +245,8 @@ class Walk {
     Width width = Width::kNarrow;
     if (Below(3) == 0) {
       target.scheme = scheme = AnyScheme();
+      // More or less parity says nothing of the width.
+      if (layout::SameButParity(scheme, info_.scheme)) width = info_.width;
     } else {
       target.width = width = Below(4) == 0                 ? info_.width
                              : info_.width == Width::kWide ? Width::kNarrow

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/sim_server.h"
+#include "store/change_age.h"
 
 namespace ers::sim {
 
@@ -16,12 +17,14 @@ ClientProcess::ClientProcess(SimRuntime& runtime, const World& world,
   }
   options.max_parity = scenario.max_parity;
   options.adopt_plain_items = scenario.exports;
+  store::change_timeout =
+      scenario.grace.count() > 0 ? scenario.grace : store::kChangeTimeout;
   if (trace) {
     options.log = [](LogLevel, std::string_view line) {
       fmt::print("    {}\n", line);
     };
   }
-  cluster_ = store::OpenClusterState(options).value();
+  cluster_ = store::OpenClusterState(options, runtime.name()).value();
   ClientOptions client;
   client.scheme = scenario.schemes.front();
   client.inline_below = scenario.inline_below;

@@ -24,6 +24,8 @@ class ClientProcess {
   [[nodiscard]] std::shared_ptr<const store::View> view() const {
     return cluster_->keeper.Current();
   }
+  // One that clients use, too.
+  store::Session& session() { return *sessions_.front(); }
   store::Store& store(int client) {
     return *stores_[static_cast<std::size_t>(client) % stores_.size()];
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "store/keys.h"
+
 namespace ers::sim {
 namespace {
 
@@ -27,7 +29,9 @@ bool IsMild(FaultKind kind, const Scenario& scenario) {
     case FaultKind::kCut:
       // A connection that breaks while it is being made is a failed server,
       // and with many faults in a row that is no rarity.
-      return !scenario.stress;
+      return !scenario.stress && !scenario.hides;
+    case FaultKind::kPartition:
+      return scenario.hides;
     case FaultKind::kHiccup:
     case FaultKind::kSlow:
     case FaultKind::kClientPause:
@@ -46,6 +50,7 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
     case FaultKind::kStall:
       return {milliseconds(950), milliseconds(1100)};
     case FaultKind::kPartition:
+      if (scenario.hides) return {milliseconds(5), milliseconds(100)};
       return {milliseconds(500), scenario.rolls ? Duration(milliseconds(900))
                                                 : Duration(seconds(8))};
     case FaultKind::kHiccup:
@@ -89,6 +94,11 @@ FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
       process_(std::move(process)),
       victims_(scenario.victims) {
   if (scenario.scope != FaultScope::kNone) Draw(span);
+  if (!scenario.hides) return;
+  constexpr std::uint32_t kNowAndThen = 200'000;
+  for (const auto& server : world_.servers()) {
+    server->faults().dump_refused_chance = kNowAndThen;
+  }
 }
 
 void FaultPlan::Draw(Duration span) {
@@ -98,7 +108,7 @@ void FaultPlan::Draw(Duration span) {
   const Duration earliest = scenario_.scope == FaultScope::kWithin
                                 ? milliseconds(3) + 20 * scenario_.latency
                                 : Duration{};
-  const bool many = scenario_.stress || scenario_.rolls;
+  const bool many = scenario_.stress || scenario_.rolls || scenario_.hides;
   const std::uint64_t count = 1 + random.Below(many ? 30 : 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto kind = static_cast<FaultKind>(random.Below(kKinds));
@@ -108,6 +118,7 @@ void FaultPlan::Draw(Duration span) {
                                     FaultKind::kCrash, FaultKind::kStall};
       if (random.Below(4) != 0) kind = kMost[random.Below(kMost.size())];
     }
+    if (scenario_.hides && random.Below(2) == 0) kind = FaultKind::kPartition;
     if (scenario_.rolls) kind = Rolling(kind);
     const auto [least, most] = Lengths(kind, scenario_);
     const Duration length = random.Between(least, most);
@@ -121,10 +132,22 @@ void FaultPlan::Draw(Duration span) {
   }
 }
 
+// Has somebody begun to change the view?
+bool FaultPlan::IsChanging(const store::View& view) const {
+  const auto& servers = world_.servers();
+  return std::any_of(servers.begin(), servers.end(), [&](const auto& server) {
+    const ModelItem* item = server->items().Find(store::kViewKey);
+    if (item == nullptr) return false;
+    const Result<store::View> there = store::DecodeView(item->value);
+    return there && there->epoch > view.epoch;
+  });
+}
+
 // All members are full, with the memory that they have now.
 bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
   if (!view || view->NotFull() > 0 || world_.now() < harm_ends_) return false;
+  if (IsChanging(*view)) return false;
   return std::all_of(lost_.begin(), lost_.end(), [&view](const auto& lost) {
     return view->members[static_cast<std::size_t>(lost.first)].incarnation !=
            lost.second;
@@ -188,6 +211,12 @@ void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
       then([&server] { server.Continue(); });
       break;
     case FaultKind::kPartition:
+      if (scenario_.hides) {
+        SimRuntime& process = process_.any();
+        server.SetReachableFrom(process, false);
+        then([&server, &process] { server.SetReachableFrom(process, true); });
+        break;
+      }
       server.SetReachable(false);
       then([&server] { server.SetReachable(true); });
       break;

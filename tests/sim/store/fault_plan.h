@@ -45,6 +45,7 @@ struct FaultWindow {
 class FaultPlan {
  public:
   struct ProcessFaults {
+    std::function<SimRuntime&()> any;
     std::function<void(Duration)> pause;
     std::function<void()> kill;
     // The view in force; null where the process knows none.
@@ -66,6 +67,7 @@ class FaultPlan {
   void Strike(FaultKind kind, SimServer& server, Duration length);
   void Corrupt(SimServer& server);
   void LoseMemory(SimServer& server);
+  [[nodiscard]] bool IsChanging(const store::View& view) const;
   [[nodiscard]] bool AllIsWell() const;
   void Roll();
   [[nodiscard]] SimServer& Anywhere();

@@ -2,23 +2,24 @@
 //
 //   store_sim --seeds 1-1000          nothing may break
 //   store_sim --seeds 1-1000 --rivals only runs that stress the commit
+//   store_sim --seeds 1-10000 --proxies --complete --jobs 2
+//                                     and all must have been tried
 //   store_sim --seeds 17 --trace      what happened in one run
 //   store_sim --seeds 1-500 --bug B   planted bug B must be caught, by the
 //                                     invariant that it breaks ("all": each)
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/store/outcome_table.h"
+#include "sim/store/seed_runs.h"
 #include "sim/store/store_run.h"
 #include "store/planted_bug.h"
 
@@ -26,6 +27,9 @@ namespace ers::sim {
 namespace {
 
 using store::PlantedBug;
+
+// Seeds of one process.
+constexpr std::uint64_t kChunk = 250;
 
 struct Planted {
   std::string_view name;
@@ -42,7 +46,10 @@ const std::vector<Planted>& AllPlanted() {
        PlantedBug::kNoBarrier,
        {I::kViewBarrier},
        Profile::kRivals},
-      {"ignore-epoch", PlantedBug::kIgnoreEpoch, {I::kViewBarrier}},
+      {"ignore-epoch",
+       PlantedBug::kIgnoreEpoch,
+       {I::kViewBarrier},
+       Profile::kRivals},
       {"settle-skips-equal",
        PlantedBug::kSettleSkipsEqual,
        {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
@@ -74,20 +81,31 @@ const std::vector<Planted>& AllPlanted() {
       {"full-at-once", PlantedBug::kFullAtOnce, {I::kNothingLost}},
       {"fill-manifests-only",
        PlantedBug::kFillManifestsOnly,
-       {I::kNothingLost}},
+       {I::kNothingLost, I::kFullRedundancy}},
+      {"no-peers", PlantedBug::kNoPeers, {I::kViewBarrier}},
+      {"endless-lease",
+       PlantedBug::kEndlessLease,
+       {I::kViewBarrier, I::kNothingLost, I::kOneChain}},
       {"same-incarnation",
        PlantedBug::kSameIncarnation,
        {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
        Profile::kAny,
        /*rare=*/true},
+      {"gc-drops-young", PlantedBug::kDropsYoung, {I::kBlocksOfManifest}},
+      {"gc-no-restamp",
+       PlantedBug::kNoRestamp,
+       {I::kBlocksOfManifest},
+       Profile::kGarbage},
+      {"old-change-commits",
+       PlantedBug::kOldChangeCommits,
+       {I::kBlocksOfManifest}},
+      {"gc-silent-lists-nothing",
+       PlantedBug::kSilentListsNothing,
+       {I::kBlocksOfManifest},
+       Profile::kGarbage},
   };
   return all;
 }
-
-struct Seeds {
-  std::uint64_t first = 1;
-  std::uint64_t last = 1;
-};
 
 bool ParseSeeds(const std::string& text, Seeds* seeds) {
   char* end = nullptr;
@@ -97,57 +115,71 @@ bool ParseSeeds(const std::string& text, Seeds* seeds) {
   return end != text.c_str() && *end == '\0' && seeds->last >= seeds->first;
 }
 
-void PrintRun(std::uint64_t seed, const StoreRun& run) {
-  fmt::print("seed {}: {}\n", seed, Describe(run.scenario));
+std::string DescribeRun(std::uint64_t seed, const StoreRun& run) {
+  std::string text = fmt::format("seed {}: {}\n", seed, Describe(run.scenario));
   for (const FaultWindow& fault : run.faults) {
     const auto micros = [](TimePoint time) {
       return std::chrono::duration_cast<std::chrono::microseconds>(
                  time.time_since_epoch())
           .count();
     };
-    fmt::print("  {} at {} us{}\n", FaultName(fault.kind), micros(fault.begin),
-               fault.end == TimePoint::max()
-                   ? std::string()
-                   : fmt::format(" until {} us", micros(fault.end)));
+    text += fmt::format("  {} at {} us{}\n", FaultName(fault.kind),
+                        micros(fault.begin),
+                        fault.end == TimePoint::max()
+                            ? std::string()
+                            : fmt::format(" until {} us", micros(fault.end)));
   }
+  return text;
 }
 
-void PrintViolations(const StoreRun& run) {
-  for (const Violation& violation : run.violations) {
-    fmt::print("  {}\n", violation.text);
-  }
-}
-
-int RunAll(const Seeds& seeds, Profile profile, bool trace) {
-  OutcomeTable table;
-  std::uint64_t failed = 0;
-  std::uint64_t operations = 0;
-  std::uint64_t hash = 0;
+// One after the other. With `trace` prints what happens, at once.
+SeedCounts RunSome(const Seeds& seeds, Profile profile, bool trace,
+                   std::string* text) {
+  SeedCounts counts;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const StoreRun run = RunStore(seed, profile, trace);
-    table.Add(run);
-    operations += run.history.operations().size();
-    hash = (hash ^ run.trace_hash) * 0x9E3779B97F4A7C15U;
+    counts.table.Add(run);
+    ++counts.seeds;
+    counts.operations += run.history.operations().size();
+    counts.hash = (counts.hash ^ run.trace_hash) * 0x9E3779B97F4A7C15U;
+    if (trace || !run.violations.empty()) *text += DescribeRun(seed, run);
     if (trace) {
-      PrintRun(seed, run);
       for (const Operation& operation : run.history.operations()) {
-        fmt::print("  {}\n", Describe(operation));
+        *text += fmt::format("  {}\n", Describe(operation));
       }
     }
-    if (run.violations.empty()) continue;
-    ++failed;
-    if (!trace) PrintRun(seed, run);
-    PrintViolations(run);
+    for (const Violation& violation : run.violations) {
+      *text += fmt::format("  {}\n", violation.text);
+    }
+    if (!run.violations.empty()) ++counts.failed;
   }
-  table.Print();
+  return counts;
+}
+
+int RunAll(const Seeds& seeds, Profile profile, int jobs, bool trace,
+           bool complete) {
+  SeedCounts counts;
+  if (trace) {
+    std::string text;
+    counts = RunSome(seeds, profile, trace, &text);
+    fmt::print("{}", text);
+  } else {
+    counts = RunChunks(InChunks(seeds, kChunk), jobs,
+                       [profile](const Seeds& some, std::string* text) {
+                         return RunSome(some, profile, false, text);
+                       });
+  }
+  counts.table.Print();
+  const int empty = counts.table.Empty();
   fmt::print(
-      "{} seeds, {} operations, {} seeds with violations, trace {:016x}\n",
-      seeds.last - seeds.first + 1, operations, failed, hash);
-  return failed == 0 ? 0 : 1;
+      "{} seeds, {} operations, {} seeds with violations, {} empty cells, "
+      "trace {:016x}\n",
+      counts.seeds, counts.operations, counts.failed, empty, counts.hash);
+  return counts.failed == 0 && !(complete && empty > 0) ? 0 : 1;
 }
 
 // The first seed at which the bug shows as it should.
-bool CatchHere(const Planted& planted, const Seeds& seeds) {
+bool CatchHere(const Planted& planted, const Seeds& seeds, std::string* text) {
   store::planted_bug = planted.bug;
   for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const StoreRun run = RunStore(seed, planted.profile, false);
@@ -156,46 +188,47 @@ bool CatchHere(const Planted& planted, const Seeds& seeds) {
                     violation.invariant) == planted.breaks.end()) {
         continue;
       }
-      fmt::print("{}: seed {}: {}\n", planted.name, seed, violation.text);
+      *text +=
+          fmt::format("{}: seed {}: {}\n", planted.name, seed, violation.text);
       return true;
     }
   }
   return false;
 }
 
-// A child for every so many seeds: what runs have parked goes with it.
-bool Catch(const Planted& planted, const Seeds& seeds) {
-  constexpr std::uint64_t kAtOnce = 2000;
-  for (std::uint64_t first = seeds.first; first <= seeds.last;
-       first += kAtOnce) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      const Seeds some{first, std::min(first + kAtOnce - 1, seeds.last)};
-      const bool caught = CatchHere(planted, some);
-      std::fflush(stdout);
-      _exit(caught ? 0 : 1);
-    }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child ||
-        !WIFEXITED(status)) {
-      fmt::print("{}: the run from seed {} on crashed\n", planted.name, first);
-      return false;
-    }
-    if (WEXITSTATUS(status) == 0) return true;
+// In children, `jobs` at a time: most bugs show within the first few seeds.
+bool Catch(const Planted& planted, const Seeds& seeds, int jobs) {
+  const std::vector<Seeds> chunks = InChunks(seeds, kChunk);
+  const auto at_once = static_cast<std::size_t>(jobs);
+  for (std::size_t at = 0; at < chunks.size(); at += at_once) {
+    const auto first = chunks.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::size_t count = std::min(at_once, chunks.size() - at);
+    const std::vector<Seeds> some(first,
+                                  first + static_cast<std::ptrdiff_t>(count));
+    const SeedCounts caught = RunChunks(
+        some, jobs, [&planted](const Seeds& these, std::string* text) {
+          SeedCounts counts;
+          counts.seeds = CatchHere(planted, these, text) ? 1 : 0;
+          return counts;
+        });
+    if (caught.failed > 0) return false;
+    if (caught.seeds > 0) return true;
   }
   fmt::print("{}: NOT caught by seeds {} to {}\n", planted.name, seeds.first,
              seeds.last);
   return false;
 }
 
-int CatchBugs(const std::string& name, const Seeds& seeds) {
+// In the runs that show each bug best, or in those of `profile`.
+int CatchBugs(const std::string& name, const Seeds& seeds,
+              std::optional<Profile> profile, int jobs) {
   bool known = false;
   bool all_caught = true;
-  for (const Planted& planted : AllPlanted()) {
+  for (Planted planted : AllPlanted()) {
     if (name != planted.name && (name != "all" || planted.rare)) continue;
     known = true;
-    all_caught = Catch(planted, seeds) && all_caught;
+    planted.profile = profile.value_or(planted.profile);
+    all_caught = Catch(planted, seeds, jobs) && all_caught;
   }
   if (!known) fmt::print("there is no planted bug '{}'\n", name);
   return known && all_caught ? 0 : 1;
@@ -205,11 +238,26 @@ int Main(int argc, char** argv) {
   CLI::App app("The store over model servers, in virtual time");
   std::string seeds_text = "1-200";
   std::string bug;
+  int jobs = 1;
   bool rivals = false;
+  bool garbage = false;
+  bool proxies = false;
   bool trace = false;
+  bool complete = false;
   app.add_option("--seeds", seeds_text, "N or FIRST-LAST");
   app.add_option("--bug", bug, "a planted bug, or all");
+  app.add_option("--jobs", jobs, "so many processes run seeds at once")
+      ->check(CLI::Range(1, 1024));
   app.add_flag("--rivals", rivals, "only runs that stress the commit");
+  app.add_flag("--garbage", garbage,
+               "only runs that collect garbage all the time");
+  app.add_flag("--proxies", proxies,
+               "only runs of two processes, three clients and more, and at "
+               "least 200 operations")
+      ->excludes("--rivals")
+      ->excludes("--garbage");
+  app.add_flag("--complete", complete,
+               "an empty cell in the table is a failure");
   app.add_flag("--trace", trace, "print every operation");
   CLI11_PARSE(app, argc, argv);
   Seeds seeds;
@@ -217,8 +265,12 @@ int Main(int argc, char** argv) {
     fmt::print("--seeds {}: give N or FIRST-LAST\n", seeds_text);
     return 2;
   }
-  const Profile profile = rivals ? Profile::kRivals : Profile::kAny;
-  return bug.empty() ? RunAll(seeds, profile, trace) : CatchBugs(bug, seeds);
+  std::optional<Profile> profile;
+  if (rivals) profile = Profile::kRivals;
+  if (garbage) profile = Profile::kGarbage;
+  if (proxies) profile = Profile::kProxies;
+  if (!bug.empty()) return CatchBugs(bug, seeds, profile, jobs);
+  return RunAll(seeds, profile.value_or(Profile::kAny), jobs, trace, complete);
 }
 
 }  // namespace

@@ -22,6 +22,35 @@ void OutcomeTable::Add(const StoreRun& run) {
   }
 }
 
+void OutcomeTable::Add(const OutcomeTable& other) {
+  for (std::size_t fault = 0; fault < kFaults; ++fault) {
+    for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {
+      for (std::size_t ending = 0; ending < kEndings; ++ending) {
+        counts_[fault][kind][ending] += other.counts_[fault][kind][ending];
+      }
+    }
+  }
+}
+
+// A put asks nothing that could be missing, a get changes nothing that could be
+// unknown; and what fails without a fault felt it before.
+bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
+                          std::size_t ending) {
+  const auto operation = static_cast<OperationKind>(kind);
+  switch (static_cast<Ending>(ending)) {
+    case Ending::kAcked:
+      return true;
+    case Ending::kNotFound:
+      return operation != OperationKind::kPut;
+    case Ending::kUnknown:
+      return operation != OperationKind::kGet && fault + 1 != kFaults;
+    case Ending::kOpen:
+    case Ending::kFailed:
+      break;
+  }
+  return fault + 1 != kFaults;
+}
+
 void OutcomeTable::Print() const {
   fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "fault", "operation",
              "open", "acked", "miss", "failed", "unknown");
@@ -31,12 +60,29 @@ void OutcomeTable::Print() const {
             ? "none"
             : std::string(FaultName(static_cast<FaultKind>(fault)));
     for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {
-      const Row& row = counts_[fault][kind];
-      fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}\n", name,
-                 OperationName(static_cast<OperationKind>(kind)), row[0],
-                 row[1], row[2], row[3], row[4]);
+      fmt::print("{:<14}{:<11}", name,
+                 OperationName(static_cast<OperationKind>(kind)));
+      for (std::size_t ending = 0; ending < kEndings; ++ending) {
+        const std::uint64_t count = counts_[fault][kind][ending];
+        const bool shown = count != 0 || Exists(fault, kind, ending);
+        fmt::print("{:>9}", shown ? std::to_string(count) : "-");
+      }
+      fmt::print("\n");
     }
   }
+}
+
+int OutcomeTable::Empty() const {
+  int empty = 0;
+  for (std::size_t fault = 0; fault < kFaults; ++fault) {
+    for (std::size_t kind = 0; kind < kOperationKinds; ++kind) {
+      for (std::size_t ending = 0; ending < kEndings; ++ending) {
+        const bool seen = counts_[fault][kind][ending] != 0;
+        empty += static_cast<int>(!seen && Exists(fault, kind, ending));
+      }
+    }
+  }
+  return empty;
 }
 
 }  // namespace ers::sim

@@ -35,6 +35,27 @@ void Shuffle(SeededRandom& random, std::vector<int>& numbers) {
   }
 }
 
+// The same schemes with another m, or fewer parity blocks than M: transitions
+// between them add and drop parity.
+void AddTwins(SeededRandom& random, Scenario& scenario) {
+  if (scenario.max_parity == 1 || random.Below(2) == 0) return;
+  const std::vector<Scheme> schemes = scenario.schemes;
+  for (Scheme twin : schemes) {
+    twin.m = 1 + static_cast<int>(random.Below(
+                     static_cast<std::uint64_t>(scenario.max_parity) - 1));
+    scenario.schemes.push_back(twin);
+  }
+}
+
+// How many servers any object can do without.
+int LeastParity(const Scenario& scenario) {
+  int least = scenario.max_parity;
+  for (const Scheme& scheme : scenario.schemes) {
+    least = std::min(least, scheme.m);
+  }
+  return least;
+}
+
 }  // namespace
 
 Scenario DrawScenario(SeededRandom& random, Profile profile) {
@@ -48,6 +69,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
         scenario.schemes.begin() +
         static_cast<std::ptrdiff_t>(random.Below(scenario.schemes.size())));
   }
+  AddTwins(random, scenario);
   int nodes = 0;
   for (const Scheme& scheme : scenario.schemes) {
     nodes = std::max(nodes, NodeCount(scheme));
@@ -64,7 +86,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.inline_below =
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
-  scenario.stress = random.Below(3) == 0 || profile == Profile::kRivals;
+  const bool proxies = profile == Profile::kProxies;
+  scenario.stress =
+      random.Below(proxies ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
     // As many servers as homes: whatever happens to one happens to the chain.
     scenario.max_parity = OneOf(random, std::array{1, 2, 2, 3});
@@ -79,26 +103,56 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     if (random.Below(2) == 0 || profile == Profile::kRivals) {
       scenario.latency = std::chrono::milliseconds(20);
     }
+    if (proxies) {
+      scenario.operations = Scenario().operations;
+      scenario.even = true;
+      // For transitions. The values are in manifests, of which there are M+1.
+      scenario.schemes.push_back(ParseScheme("rep:2").value());
+    }
   }
   scenario.scope =
       OneOf(random, std::array{FaultScope::kNone, FaultScope::kWithin,
                                FaultScope::kWithin, FaultScope::kWithin,
                                FaultScope::kBeyond});
-  if (profile == Profile::kRivals) scenario.scope = FaultScope::kWithin;
-  scenario.exports = random.Below(4) == 0 && profile != Profile::kRivals;
+  if (profile == Profile::kRivals || profile == Profile::kGarbage) {
+    scenario.scope = FaultScope::kWithin;
+  }
+  scenario.hides = profile == Profile::kGarbage;
+  scenario.exports =
+      random.Below(proxies ? 2 : 4) == 0 && profile != Profile::kRivals;
+  // Where n - M members are no majority, processes that reach different ones
+  // part ways beyond M (docs/consistency.md).
+  const bool may_split = scenario.scope == FaultScope::kBeyond &&
+                         scenario.servers <= 2 * scenario.max_parity;
+  if (proxies && may_split) scenario.servers = 2 * scenario.max_parity + 1;
   std::vector<int> members;
   for (int i = 0; i < scenario.servers; ++i) members.push_back(i);
   Shuffle(random, members);
-  const int victims = scenario.scope == FaultScope::kWithin
-                          ? scenario.max_parity
-                          : scenario.servers;
+  int victims = scenario.servers;
+  if (scenario.scope == FaultScope::kWithin) {
+    victims = scenario.stress ? scenario.max_parity : LeastParity(scenario);
+  }
   scenario.victims.assign(members.begin(), members.begin() + victims);
   // A plain item goes away and comes back with its server.
   scenario.fills = random.Below(2) == 0 && !scenario.exports;
   scenario.rolls = scenario.fills && scenario.scope == FaultScope::kWithin &&
                    random.Below(3) != 0;
+  const bool half = random.Below(2) != 0;
+  const bool two = proxies || scenario.hides || (half && !may_split);
+  scenario.processes = two ? 2 : 1;
+  if (scenario.processes > 1) {
+    scenario.clients = (scenario.clients + 1) / 2;
+    if (proxies) scenario.clients = std::max(scenario.clients, 2);
+    scenario.sessions = std::min(scenario.sessions, scenario.clients);
+  }
   // One fault after the other, and what was stored before them all.
   if (scenario.rolls) scenario.pause = std::chrono::milliseconds(60);
+  if (random.Below(2) == 0 || scenario.hides) {
+    // So that many changes are old enough, and few take that long.
+    const bool far = scenario.latency > std::chrono::milliseconds(1);
+    const std::chrono::milliseconds unit(far ? 80 : 1);
+    scenario.grace = OneOf(random, std::array{3, 10}) * unit;
+  }
   return scenario;
 }
 
@@ -112,17 +166,22 @@ std::string Describe(const Scenario& scenario) {
     victims += fmt::format(" {}", victim);
   }
   const char* scope = scenario.scope == FaultScope::kNone     ? "no faults"
-                      : scenario.scope == FaultScope::kWithin ? "within M"
-                                                              : "beyond M";
+                      : scenario.scope == FaultScope::kWithin ? "within m"
+                                                              : "beyond m";
   return fmt::format(
-      "{}{} servers, M={},{}; {} clients on {} sessions, {} keys, up to {} "
+      "{}{} servers, M={},{}; {} processes of {} clients on {} sessions, {} "
+      "keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}{}; {}, victims{}{}",
+      "of {} bytes, inline below {}, item limit {}{}{}; {}, victims{}{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
-      schemes, scenario.clients, scenario.sessions, scenario.keys.size(),
-      scenario.max_cells, scenario.cell_bytes, scenario.inline_below,
-      scenario.item_size_max, scenario.exports ? ", exports" : "", scope,
-      victims,
+      schemes, scenario.processes, scenario.clients, scenario.sessions,
+      scenario.keys.size(), scenario.max_cells, scenario.cell_bytes,
+      scenario.inline_below, scenario.item_size_max,
+      scenario.exports ? ", exports" : "",
+      scenario.grace.count() > 0
+          ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
+          : std::string(),
+      scope, victims,
       scenario.rolls   ? ", then others"
       : scenario.fills ? ", filled again"
                        : "");

@@ -17,8 +17,9 @@ namespace ers::sim {
 enum class FaultScope {
   // None: at the end the servers hold exactly what manifests name.
   kNone,
-  // Memory loss, long silence and eviction strike at most M servers: nothing
-  // may vanish, and all calls work once the faults are over.
+  // Memory loss, long silence and eviction strike at most as many servers as
+  // the smallest m says: nothing may vanish, and all calls work once the faults
+  // are over.
   kWithin,
   // Anything strikes anywhere: values may vanish, whole.
   kBeyond,
@@ -26,14 +27,17 @@ enum class FaultScope {
 
 struct Scenario {
   int max_parity = 1;           // M
-  std::vector<Scheme> schemes;  // all with m = M
+  std::vector<Scheme> schemes;  // with m up to M
   int servers = 0;
-  int sessions = 1;  // loops of the process, each with its own connections
-  int clients = 3;   // spread over the sessions
+  int processes = 1;
+  int sessions = 1;  // loops of a process, each with its own connections
+  int clients = 3;   // of a process, spread over its sessions
   std::vector<std::string> keys;
   int operations = 200;  // of all clients together
   // Small values of one key, many faults in a short time: all about the commit.
   bool stress = false;
+  // Changes of each kind come up as often.
+  bool even = false;
   // The longest way of a piece of bytes: a long one lets much happen between
   // the sending of a command and its being applied.
   Duration latency = NetworkOptions().latency_max;
@@ -49,13 +53,22 @@ struct Scenario {
   bool fills = false;
   // kWithin, with fills: once all members are full again, others are victims.
   bool rolls = false;
+  // Garbage is collected again and again, by this G; 0: only at the end.
+  std::chrono::milliseconds grace{0};
+  // With garbage, a network that fails one process fails no other, and servers
+  // may refuse to list their keys: what a collection cannot see.
+  bool hides = false;
   // The longest that a client waits from one operation to the next.
   Duration pause = std::chrono::milliseconds(2);
 };
 
 enum class Profile {
   kAny,
-  kRivals,  // every run a stress of the commit, within M
+  kRivals,   // every run a stress of the commit, within M
+  kGarbage,  // every run collects garbage all the time, within M
+  // Two processes with three clients and more, at least 200 operations; every
+  // other run a stress of the commit by changes of all kinds.
+  kProxies,
 };
 
 Scenario DrawScenario(SeededRandom& random, Profile profile);

@@ -141,9 +141,9 @@ void ServerWatch::OnManifest(int member, const std::string& key,
   const Result<Manifest> manifest = store::DecodeManifest(command.value);
   CheckBarrier(member, key, command,
                manifest ? manifest->id : store::ChangeId{});
-  if (!manifest || process_ == nullptr || !process_->view()) return;
-  const store::Homes homes =
-      store::HomesOf(*process_->view(), process_->cluster().ring, key);
+  const std::shared_ptr<const store::View> now = view();
+  if (!manifest || !now) return;
+  const store::Homes homes = HomesUnder(*now, key);
   if (!homes.members.empty() && homes.judge() == member) {
     CheckNamedBlocks(key, *manifest);
   }
@@ -154,18 +154,17 @@ void ServerWatch::CheckBarrier(int member, const std::string& key,
                                const store::ChangeId& id) {
   const auto sent = sent_in_.find(
       {member, std::string(command.key), command.token_given, id});
-  if (sent == sent_in_.end() || process_ == nullptr) return;
-  const std::shared_ptr<const store::View> view = process_->view();
-  if (!view || view->epoch <= sent->second ||
-      view->members[static_cast<std::size_t>(member)].state ==
-          MemberState::kDown ||
-      // It left, and what it held before it came back is void.
-      view->members[static_cast<std::size_t>(member)].joined > sent->second) {
+  const std::shared_ptr<const store::View> now = view_in_force();
+  if (sent == sent_in_.end() || !now) return;
+  const store::Member& there = now->members[static_cast<std::size_t>(member)];
+  // What a member held before it came back is void.
+  if (now->epoch <= sent->second || there.state == MemberState::kDown ||
+      there.joined > sent->second) {
     return;
   }
   Report(Invariant::kViewBarrier, key,
          fmt::format("server {}: a manifest write of view {} lands in view {}",
-                     member, sent->second, view->epoch));
+                     member, sent->second, now->epoch));
 }
 
 void ServerWatch::CheckNamedBlocks(const std::string& key,
@@ -192,12 +191,49 @@ void ServerWatch::OnView(const AppliedCommand& command) {
   }
 }
 
+std::shared_ptr<const store::View> ServerWatch::view_in_force() const {
+  std::shared_ptr<const store::View> newest;
+  for (const ClientProcess* process : processes_) {
+    if (!process->cluster().lease.Holds(world_.now())) continue;
+    std::shared_ptr<const store::View> view = process->view();
+    if (!newest || newest->epoch < view->epoch) newest = std::move(view);
+  }
+  return newest;
+}
+
+std::shared_ptr<const store::View> ServerWatch::view() const {
+  std::shared_ptr<const store::View> newest = view_in_force();
+  if (newest) return newest;
+  for (const ClientProcess* process : processes_) {
+    std::shared_ptr<const store::View> view = process->view();
+    const bool newer = view && (!newest || newest->epoch < view->epoch);
+    if (newer) newest = std::move(view);
+  }
+  return newest;
+}
+
+store::Homes ServerWatch::HomesUnder(const store::View& view,
+                                     const std::string& key) const {
+  return store::HomesOf(view, *seats_.Of(view), key);
+}
+
+bool ServerWatch::IsMember(int member) const {
+  const std::shared_ptr<const store::View> newest = view();
+  const auto at = static_cast<std::size_t>(member);
+  return newest && newest->members[at].state != MemberState::kDown &&
+         world_.servers()[at]->up();
+}
+
+bool ServerWatch::IsFull(int member) const {
+  return IsMember(member) &&
+         view()->members[static_cast<std::size_t>(member)].state ==
+             MemberState::kFull;
+}
+
 std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
-  if (process_ == nullptr) return std::nullopt;
-  const std::shared_ptr<const store::View> view = process_->view();
-  if (!view) return std::nullopt;
-  const store::Homes homes =
-      store::HomesOf(*view, process_->cluster().ring, key);
+  const std::shared_ptr<const store::View> now = view();
+  if (!now) return std::nullopt;
+  const store::Homes homes = HomesUnder(*now, key);
   if (!homes.judge_is_full) return std::nullopt;
   const auto judge = static_cast<std::size_t>(homes.judge());
   SimServer& server = *world_.servers()[judge];
@@ -205,7 +241,7 @@ std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
   const ModelItem* item = server.items().Find(store::ManifestKey(key));
   if (item == nullptr) return std::nullopt;
   Result<Manifest> manifest = store::DecodeManifest(item->value);
-  if (!manifest || manifest->incarnation != view->members[judge].incarnation) {
+  if (!manifest || manifest->incarnation != now->members[judge].incarnation) {
     return std::nullopt;
   }
   return std::move(*manifest);

@@ -19,6 +19,7 @@
 #include "sim/store/client_process.h"
 #include "store/manifest.h"
 #include "store/planted_bug.h"
+#include "store/seats.h"
 
 namespace ers::sim {
 
@@ -32,18 +33,23 @@ class ServerWatch : private store::StoreWatch {
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
 
-  // Whose view decides who judges; outlives its being followed. What a killed
-  // process sent last lands when it will, whatever the view: no barrier can
-  // wait for it.
-  void Follow(const ClientProcess* process) {
-    process_ = process;
-    sent_in_.clear();
-  }
+  // Whose views decide who judges: the newest of those that their processes may
+  // go by does. A process outlives its being followed.
+  void Follow(const ClientProcess* process) { processes_.insert(process); }
+  void Leave(const ClientProcess* process) { processes_.erase(process); }
+  // Null where nobody knows one.
+  [[nodiscard]] std::shared_ptr<const store::View> view() const;
+  // Null where no process may go by any.
+  [[nodiscard]] std::shared_ptr<const store::View> view_in_force() const;
 
   [[nodiscard]] const std::vector<Violation>& violations() const {
     return violations_;
   }
 
+  // Is this member up, and in the view?
+  [[nodiscard]] bool IsMember(int member) const;
+  // And full?
+  [[nodiscard]] bool IsFull(int member) const;
   // What the judge of a key shows now, if its server is up.
   [[nodiscard]] std::optional<store::Manifest> AtJudge(
       const std::string& key) const;
@@ -65,6 +71,8 @@ class ServerWatch : private store::StoreWatch {
   // Is the block named by what a judge shows? Its object's key, if so.
   [[nodiscard]] std::optional<std::string> NamedBy(
       int member, std::string_view block_key) const;
+  [[nodiscard]] store::Homes HomesUnder(const store::View& view,
+                                        const std::string& key) const;
   void Report(Invariant invariant, std::string_view key,
               const std::string& text);
 
@@ -76,7 +84,8 @@ class ServerWatch : private store::StoreWatch {
   World& world_;
   const Scenario& scenario_;
   const bool trace_;
-  const ClientProcess* process_ = nullptr;
+  std::set<const ClientProcess*> processes_;
+  mutable store::SeatRing seats_;
   std::map<std::string, std::string, std::less<>> key_of_item_;
   // Member and block key.
   std::map<std::pair<int, std::string>, Staged> staged_;

@@ -13,6 +13,7 @@
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
+#include "store/garbage.h"
 #include "store/wakeup.h"
 
 namespace ers::sim {
@@ -51,11 +52,20 @@ class Driver {
   [[nodiscard]] bool stuck() const { return stuck_; }
 
  private:
+  // A process, and its clients that are not known to have been killed.
+  struct Running {
+    std::shared_ptr<ClientProcess> process;
+    std::set<int> clients;
+  };
+
   void StartProcess();
   net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
-  void KillProcess();
+  void KillProcess(Running& running);
+  Running& AnyProcess();
+  net::Task<void> CollectAgainAndAgain(std::shared_ptr<ClientProcess> process);
   bool RunUntilIdle();
   void ReadAllAtTheEnd();
+  void CollectGarbageAtTheEnd();
   void Collect(StoreRun& run);
 
   World world_;
@@ -63,32 +73,52 @@ class Driver {
   const bool trace_;
   std::unique_ptr<ServerWatch> watch_;
   std::unique_ptr<Workload> workload_;
-  std::shared_ptr<ClientProcess> process_;
+  std::vector<Running> running_;
   std::unique_ptr<FaultPlan> faults_;
-  int processes_ = 0;
+  int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
-  bool ending_ = false;  // no more is filled
+  int collecting_ = 0;   // garbage: the same
+  bool ending_ = false;  // no more is filled, nor collected
+  bool collected_ = false;
   int clients_ = 0;
   std::set<int> killed_clients_;
-  std::set<int> living_clients_;
   std::vector<Violation> violations_;
   bool stuck_ = false;
 };
 
 void Driver::StartProcess() {
   SimRuntime& runtime = world_.AddProcess(fmt::format("p{}", processes_++));
-  process_ =
+  Running& running = running_.emplace_back();
+  running.process =
       std::make_shared<ClientProcess>(runtime, world_, scenario_, trace_);
-  watch_->Follow(process_.get());
+  watch_->Follow(running.process.get());
   for (int i = 0; i < scenario_.clients; ++i) {
     const int client = clients_++;
-    living_clients_.insert(client);
-    net::Spawn(workload_->Run(*process_, client));
+    running.clients.insert(client);
+    net::Spawn(workload_->Run(*running.process, client));
   }
   if (scenario_.fills) {
-    filling_ = 1;
-    net::Spawn(FillMembers(process_));
+    ++filling_;
+    net::Spawn(FillMembers(running.process));
   }
+  if (scenario_.grace.count() > 0) {
+    ++collecting_;
+    net::Spawn(CollectAgainAndAgain(running.process));
+  }
+}
+
+net::Task<void> Driver::CollectAgainAndAgain(
+    std::shared_ptr<ClientProcess> process) {
+  while (!ending_) {
+    const auto nap = store::Wakeup::New(process->runtime());
+    co_await nap->Wait(scenario_.grace);
+    if (!process->view()) continue;
+    store::GarbageTerms terms;
+    terms.options.grace = scenario_.grace;
+    terms.parallel = 2;
+    (void)co_await store::CollectGarbage(process->session(), terms);
+  }
+  --collecting_;
 }
 
 // Looks again and again who is out and answers.
@@ -110,20 +140,28 @@ net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
   --filling_;
 }
 
-void Driver::KillProcess() {
-  process_->runtime().Kill();
-  workload_->Forget(workload_->running());
-  killed_clients_.merge(living_clients_);
-  living_clients_.clear();
-  watch_->Follow(nullptr);
-  ParkForever(std::exchange(process_, nullptr));
+void Driver::KillProcess(Running& running) {
+  running.process->runtime().Kill();
+  if (scenario_.fills) --filling_;
+  if (scenario_.grace.count() > 0) --collecting_;
+  workload_->Forget(running.process.get());
+  watch_->Leave(running.process.get());
+  killed_clients_.merge(running.clients);
+  ParkForever(std::move(running.process));
+  running = std::move(running_.back());
+  running_.pop_back();
   StartProcess();
+}
+
+Driver::Running& Driver::AnyProcess() {
+  return running_[world_.random().Below(running_.size())];
 }
 
 bool Driver::RunUntilIdle() {
   const bool ended = world_.RunUntil(
       [this] {
-        return workload_->running() == 0 && (!ending_ || filling_ == 0);
+        return workload_->running() == 0 &&
+               (!ending_ || filling_ + collecting_ == 0);
       },
       kPatience);
   if (ended) return true;
@@ -142,8 +180,10 @@ bool Driver::RunUntilIdle() {
 void Driver::ReadAllAtTheEnd() {
   const std::size_t before = workload_->history().operations().size();
   const int sessions = std::min(scenario_.sessions, scenario_.clients);
-  for (int i = 0; i < sessions; ++i) {
-    net::Spawn(workload_->ReadAll(*process_, clients_++));
+  for (const Running& running : running_) {
+    for (int i = 0; i < sessions; ++i) {
+      net::Spawn(workload_->ReadAll(*running.process, clients_++));
+    }
   }
   if (!RunUntilIdle() || scenario_.scope == FaultScope::kBeyond) return;
   const auto& operations = workload_->history().operations();
@@ -155,7 +195,46 @@ void Driver::ReadAllAtTheEnd() {
   }
 }
 
+// Nobody writes any more: whatever was staged for nothing is old enough.
+void Driver::CollectGarbageAtTheEnd() {
+  ClientProcess& process = *AnyProcess().process;
+  Result<GarbageReport> report =
+      Fail(StatusCode::kUnavailable, "it does not end");
+  bool ended = false;
+  net::Spawn([](store::Session& session, Result<GarbageReport>& told,
+                bool& done) -> net::Task<void> {
+    store::GarbageTerms terms;
+    terms.options.grace = {};
+    // A server that turns out to have another memory leaves in the first one,
+    // or, where its connection is just being tried again, in the second.
+    for (int i = 0; i < 3; ++i) {
+      told = co_await store::CollectGarbage(session, terms);
+      if (told && told->silent == 0) break;
+    }
+    done = true;
+  }(process.session(), report, ended));
+  stuck_ = !world_.RunUntil([&ended] { return ended; }, kPatience);
+  const Status why = report ? report->why : report.error();
+  collected_ = why.ok();
+  bool all_up = true;
+  const std::shared_ptr<const store::View> view = process.view();
+  for (int i = 0; view && i < scenario_.servers; ++i) {
+    const bool down =
+        view->members[static_cast<std::size_t>(i)].state == MemberState::kDown;
+    all_up = all_up && (down || watch_->IsMember(i));
+  }
+  // What no server can tell stays: of manifests that are damaged everywhere,
+  // and where a server has died that nobody has missed yet.
+  if (collected_ || scenario_.scope == FaultScope::kBeyond || !all_up ||
+      why.code() == StatusCode::kCorruption) {
+    return;
+  }
+  violations_.push_back(
+      Breach(Invariant::kGarbageOnly, "", "garbage is left: " + why.message()));
+}
+
 void Driver::Collect(StoreRun& run) {
+  run.faults = faults_->windows();
   const auto add = [&run](const std::vector<Violation>& more) {
     run.violations.insert(run.violations.end(), more.begin(), more.end());
   };
@@ -164,11 +243,19 @@ void Driver::Collect(StoreRun& run) {
   add(violations_);
   if (!stuck_) {
     add(CheckParity(world_, scenario_, *watch_));
-    if (scenario_.scope == FaultScope::kNone) {
+    if (collected_) {
       add(CheckNothingLeftOver(world_, scenario_, *watch_));
     }
+    // Beyond M some are lost for good, and every member has missed who died.
+    if (collected_ && scenario_.scope != FaultScope::kBeyond) {
+      const bool may_lose = std::any_of(
+          run.faults.begin(), run.faults.end(), [](const FaultWindow& fault) {
+            return fault.kind == FaultKind::kEvict ||
+                   fault.kind == FaultKind::kCorrupt;
+          });
+      add(CheckRedundancy(world_, scenario_, *watch_, may_lose));
+    }
   }
-  run.faults = faults_->windows();
   CheckOptions options;
   // The promise is for servers that do not evict, and not for plain items.
   options.values_may_vanish =
@@ -180,8 +267,10 @@ void Driver::Collect(StoreRun& run) {
   options.cas_may_repeat = scenario_.exports;
   options.killed_clients = killed_clients_;
   if (stuck_) {
-    options.killed_clients.insert(living_clients_.begin(),
-                                  living_clients_.end());
+    for (const Running& running : running_) {
+      options.killed_clients.insert(running.clients.begin(),
+                                    running.clients.end());
+    }
   }
   add(Check(workload_->history(), options));
   run.scenario = scenario_;
@@ -196,18 +285,22 @@ StoreRun Driver::Run() {
       std::max<Duration>(std::chrono::microseconds(400), scenario_.latency / 2);
   const Duration pauses = (scenario_.pause - Scenario().pause) / 8;
   const Duration span =
-      scenario_.operations * (one + pauses / scenario_.clients);
+      scenario_.operations *
+      (one + pauses / (scenario_.clients * scenario_.processes));
   FaultPlan::ProcessFaults process_faults;
-  process_faults.pause = [this](Duration length) {
-    process_->runtime().PauseFor(length);
+  process_faults.any = [this]() -> SimRuntime& {
+    return AnyProcess().process->runtime();
   };
-  process_faults.view = [this] { return process_->view(); };
+  process_faults.pause = [this](Duration length) {
+    AnyProcess().process->runtime().PauseFor(length);
+  };
+  process_faults.view = [this] { return watch_->view(); };
   process_faults.kill = [this] {
-    if (workload_->operations_left() > 0) KillProcess();
+    if (workload_->operations_left() > 0) KillProcess(AnyProcess());
   };
   faults_ = std::make_unique<FaultPlan>(world_, scenario_, span,
                                         std::move(process_faults));
-  StartProcess();
+  for (int i = 0; i < scenario_.processes; ++i) StartProcess();
   StoreRun run;
   if (RunUntilIdle()) {
     faults_->Heal();
@@ -216,7 +309,10 @@ StoreRun Driver::Run() {
     ending_ = true;
     ReadAllAtTheEnd();
   }
-  if (!stuck_) world_.RunUntil([] { return false; }, kLateReaders);
+  if (!stuck_) {
+    world_.RunUntil([] { return false; }, kLateReaders);
+    CollectGarbageAtTheEnd();
+  }
   Collect(run);
   return run;
 }

@@ -109,18 +109,49 @@ std::vector<Violation> CheckNothingLeftOver(const World& world,
   }
   std::vector<Violation> violations;
   for (std::size_t i = 0; i < world.servers().size(); ++i) {
+    if (!watch.IsMember(static_cast<int>(i))) continue;
     for (const std::string& key : world.servers()[i]->items().LiveKeys()) {
       if (!IsBlockKey(key)) continue;
       if (named.erase({static_cast<int>(i), key}) > 0) continue;
-      violations.push_back(Breach(
-          Invariant::kGarbageOnly, key,
-          fmt::format("left over on server {} though nothing failed", i)));
+      violations.push_back(
+          Breach(Invariant::kGarbageOnly, key,
+                 fmt::format("left over on server {}, and not collected", i)));
     }
   }
+  if (scenario.scope != FaultScope::kNone) return violations;
   for (const auto& [member, key] : named) {
     violations.push_back(Breach(
         Invariant::kGarbageOnly, key,
         fmt::format("gone from server {} though nothing failed", member)));
+  }
+  return violations;
+}
+
+std::vector<Violation> CheckRedundancy(const World& world,
+                                       const Scenario& scenario,
+                                       const ServerWatch& watch,
+                                       bool may_lose) {
+  std::vector<Violation> violations;
+  for (const std::string& key : scenario.keys) {
+    std::optional<store::Manifest> manifest = watch.AtJudge(key);
+    if (!manifest || manifest->tombstone || manifest->is_inline) continue;
+    const store::ObjectMap map(
+        std::make_shared<const store::Manifest>(std::move(*manifest)));
+    for (int group = 0; group < map.groups(); ++group) {
+      for (const layout::BlockId block :
+           map.geometry().StoredBlocks(map.width())) {
+        const int member = map.MemberOf(group, block);
+        if (!watch.IsFull(member)) continue;
+        const bool never = !map.GenerationOf(group, block);
+        if (!never && (may_lose || Find(world, map, group, block))) continue;
+        violations.push_back(Breach(
+            Invariant::kFullRedundancy, key,
+            fmt::format("block {} of group {} {} server {}, which is full",
+                        block, group,
+                        never ? "was never stored on" : "is gone from",
+                        member)));
+      }
+    }
   }
   return violations;
 }

@@ -1,5 +1,6 @@
 // What the model servers hold at the end of a run, held against what the
-// manifests say: invariants 7 (parity) and 10 (nothing left over).
+// manifests say: invariants 7 (parity), 10 (nothing left over) and 13
+// (redundancy).
 #ifndef ERS_TESTS_SIM_STORE_STORED_STATE_H_
 #define ERS_TESTS_SIM_STORE_STORED_STATE_H_
 
@@ -14,11 +15,18 @@ namespace ers::sim {
 std::vector<Violation> CheckParity(const World& world, const Scenario& scenario,
                                    const ServerWatch& watch);
 
-// For runs without faults, after everything has ended and the time for late
-// readers is over: exactly the blocks that manifests name are there.
+// After everything has ended, the time for late readers is over, and garbage
+// was collected: no blocks are on members but those that manifests name. Of a
+// run without faults, all of them.
 std::vector<Violation> CheckNothingLeftOver(const World& world,
                                             const Scenario& scenario,
                                             const ServerWatch& watch);
+
+// Then also: no block of a member that is full was never stored, or, unless
+// `may_lose` (a server has dropped items by itself), is gone.
+std::vector<Violation> CheckRedundancy(const World& world,
+                                       const Scenario& scenario,
+                                       const ServerWatch& watch, bool may_lose);
 
 }  // namespace ers::sim
 

@@ -132,8 +132,11 @@ Task<void> Workload::Get(store::Store& store, int client,
 Task<void> Workload::Update(store::Store& store, int client,
                             const std::string& key) {
   SeededRandom& random = world_.random();
-  const std::size_t first = random.Below(scenario_.max_cells);
-  const std::size_t count = 1 + random.Below(scenario_.max_cells / 2);
+  // Beyond the end of the value it fails, as long ones often would.
+  const std::size_t most = scenario_.even ? 3 : scenario_.max_cells / 2;
+  const std::size_t first =
+      random.Below(scenario_.even ? most : scenario_.max_cells);
+  const std::size_t count = 1 + random.Below(most);
   const std::uint32_t id =
       history_.BeginUpdate(client, key, first, count, world_.now());
   const std::vector<std::byte> bytes = Bytes(id, count);
@@ -184,7 +187,10 @@ Task<void> Workload::Transition(store::Store& store, int client,
   SeededRandom& random = world_.random();
   TransitionTarget target;
   const std::uint64_t choice = random.Below(3);
-  if (choice < 2) {
+  const bool elastic =
+      std::any_of(scenario_.schemes.begin(), scenario_.schemes.end(),
+                  [](const Scheme& scheme) { return scheme.elastic(); });
+  if (choice < 2 && (elastic || !scenario_.even)) {
     target.width = choice == 0 ? Width::kNarrow : Width::kWide;
   } else {
     target.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
@@ -205,8 +211,9 @@ Task<void> Workload::One(ClientProcess& process, int client,
     // Of 100; the rest transitions, and exports among them.
     std::uint64_t get, put, update, remove, append;
   };
-  const Share share =
-      scenario_.stress ? Share{30, 45, 10, 5, 5} : Share{35, 20, 15, 5, 5};
+  Share share{35, 20, 15, 5, 5};
+  if (scenario_.stress) share = {30, 45, 10, 5, 5};
+  if (scenario_.even) share = {15, 25, 18, 10, 12};
   std::uint64_t choice = world_.random().Below(100);
   const auto falls_in = [&choice](std::uint64_t part) {
     if (choice < part) return true;
@@ -230,8 +237,14 @@ Task<void> Workload::One(ClientProcess& process, int client,
   }
 }
 
+int Workload::running() const {
+  int running = 0;
+  for (const auto& [process, clients] : running_) running += clients;
+  return running;
+}
+
 Task<void> Workload::Run(ClientProcess& process, int client) {
-  ++running_;
+  ++running_[&process];
   while (started_ < scenario_.operations) {
     ++started_;
     SeededRandom& random = world_.random();
@@ -243,15 +256,15 @@ Task<void> Workload::Run(ClientProcess& process, int client) {
     std::shared_ptr<store::Wakeup> nap = store::Wakeup::New(process.runtime());
     co_await nap->Wait(pause);
   }
-  --running_;
+  --running_[&process];
 }
 
 Task<void> Workload::ReadAll(ClientProcess& process, int client) {
-  ++running_;
+  ++running_[&process];
   for (const std::string& key : scenario_.keys) {
     co_await Get(process.store(client), client, key);
   }
-  --running_;
+  --running_[&process];
 }
 
 }  // namespace ers::sim

@@ -4,6 +4,7 @@
 #define ERS_TESTS_SIM_STORE_WORKLOAD_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,9 @@ class Workload {
     return violations_;
   }
   // Clients that have not ended.
-  [[nodiscard]] int running() const { return running_; }
-  // A process was killed: its clients never end.
-  void Forget(int clients) { running_ -= clients; }
+  [[nodiscard]] int running() const;
+  // It was killed: its clients never end.
+  void Forget(const ClientProcess* process) { running_.erase(process); }
   [[nodiscard]] int operations_left() const {
     return scenario_.operations - started_;
   }
@@ -65,7 +66,7 @@ class Workload {
   const bool trace_;
   History history_;
   std::vector<Violation> violations_;
-  int running_ = 0;
+  std::map<const ClientProcess*, int> running_;  // clients
   int started_ = 0;
 };
 

@@ -238,6 +238,14 @@ TEST_CASE_METHOD(Fixture, "ers_transition passes target, plan and counts") {
   CHECK(fake->target.width == Width::kWide);
   CHECK(fake->variant == TransitionVariant::kNoOrder);
   CHECK(info.path == ERS_BY_REENCODE);
+  for (const auto& [path, expected] :
+       {std::pair{TransitionPath::kPlan, ERS_BY_PLAN},
+        {TransitionPath::kParity, ERS_BY_PARITY}}) {
+    fake->transition.path = path;
+    ers_transition_info other;
+    REQUIRE(ers_transition(&c, "k", 1, "wide", ERS_OPTIMAL, &other) == ERS_OK);
+    CHECK(other.path == expected);
+  }
   CHECK(info.data_reads == 1);
   CHECK(info.parity_reads == 2);
   CHECK(info.writes == 3);
@@ -263,6 +271,42 @@ TEST_CASE_METHOD(Fixture, "ers_export passes its mode") {
   CHECK(fake->mode == ExportMode::kExport);
   fake->calls = 0;
   CHECK(ers_export(&c, "k", 1, 2, nullptr) == ERS_INVALID_ARGUMENT);
+  CHECK(fake->calls == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "ers_collect_garbage passes its terms and counts") {
+  const Status silent(StatusCode::kUnavailable, "a:1 does not list its keys");
+  fake->garbage = {1, 2, 3, 4, 5, 6, 7, 8, 9, silent};
+  ers_garbage_options options;
+  ers_garbage_options_init(&options);
+  CHECK(options.grace_ms == 3600000);
+  CHECK(options.objects_per_second == 0);
+  CHECK(options.dry_run == 0);
+  options = {1500, 70, 1};
+  ers_garbage_report report;
+  REQUIRE(ers_collect_garbage(&c, &options, &report) == ERS_OK);
+  CHECK(fake->garbage_options.grace.count() == 1500);
+  CHECK(fake->garbage_options.objects_per_second == 70);
+  CHECK(fake->garbage_options.dry_run);
+  CHECK(report.listed == 1);
+  CHECK(report.live == 2);
+  CHECK(report.young == 3);
+  CHECK(report.expiring == 4);
+  CHECK(report.dropped == 5);
+  CHECK(report.dropped_bytes == 6);
+  CHECK(report.skipped == 7);
+  CHECK(report.flushed == 8);
+  CHECK(report.silent == 9);
+  CHECK(report.why == std::string("a:1 does not list its keys"));
+  fake->garbage.why = Status(StatusCode::kUnavailable, std::string(9999, 'y'));
+  REQUIRE(ers_collect_garbage(&c, nullptr, &report) == ERS_OK);
+  CHECK(report.why == std::string(ERS_ERROR_BYTES - 1, 'y'));
+  CHECK_FALSE(fake->garbage_options.dry_run);
+  CHECK(fake->garbage_options.grace == GarbageOptions().grace);
+  REQUIRE(ers_collect_garbage(&c, nullptr, nullptr) == ERS_OK);
+  fake->calls = 0;
+  options.grace_ms = -1;
+  CHECK(ers_collect_garbage(&c, &options, nullptr) == ERS_INVALID_ARGUMENT);
   CHECK(fake->calls == 0);
 }
 

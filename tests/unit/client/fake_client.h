@@ -21,6 +21,8 @@ class FakeClient : public Client {
   TransitionInfo transition;
   ObjectDetail detail;
   ClusterInfo cluster;
+  RebuildReport rebuilt;
+  VerifyReport verified;
   std::vector<std::pair<std::string, ObjectInfo>> objects;
 
   // What the last call was given.
@@ -30,8 +32,12 @@ class FakeClient : public Client {
   std::uint64_t length = 0;
   PutOptions put_options;
   TransitionTarget target;
+  RebuildOptions rebuild_options;
+  VerifyOptions verify_options;
   TransitionVariant variant = TransitionVariant::kOptimal;
   ExportMode mode = ExportMode::kExport;
+  GarbageOptions garbage_options;
+  GarbageReport garbage;
   std::size_t source_step = 3;  // bytes asked of a source at a time
   int calls = 0;
 
@@ -102,6 +108,24 @@ class FakeClient : public Client {
     return outcome;
   }
   Result<ClusterInfo> Servers() override { return Answer("", cluster); }
+  Result<GarbageReport> CollectGarbage(const GarbageOptions& options) override {
+    garbage_options = options;
+    return Answer("", garbage);
+  }
+  Result<RebuildReport> Rebuild(const RebuildOptions& options) override {
+    rebuild_options = options;
+    return Answer("", rebuilt);
+  }
+  Status Replace(const std::string& old_server,
+                 const std::string& new_server) override {
+    bytes = new_server;
+    const Result<bool> answer = Answer(old_server, true);
+    return answer ? Status() : answer.error();
+  }
+  Result<VerifyReport> Verify(const VerifyOptions& options) override {
+    verify_options = options;
+    return Answer("", verified);
+  }
 
  private:
   template <typename T>

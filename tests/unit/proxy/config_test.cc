@@ -1,4 +1,7 @@
 // Configuration files: what they set, and what is said about wrong ones.
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -7,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "config/address.h"
 #include "config/load.h"
 #include "config/options.h"
+#include "config/token.h"
 #include "unit/proxy/temporary_file.h"
 
 using namespace ers;
@@ -46,6 +51,16 @@ std::string Sample() {
   return text.str();
 }
 
+const std::string kToken = "a-token-of-twenty-5";
+
+std::string ThisUser() { return getpwuid(geteuid())->pw_name; }
+
+void Replace(std::string& text, std::string_view old_part,
+             const std::string& new_part) {
+  REQUIRE(text.find(old_part) != std::string::npos);
+  text.replace(text.find(old_part), old_part.size(), new_part);
+}
+
 // With the settings that it only shows.
 std::string WholeSample() {
   return std::regex_replace(
@@ -55,7 +70,9 @@ std::string WholeSample() {
 }  // namespace
 
 TEST_CASE("a file sets every setting") {
-  const Result<ServerOptions> options = Load(R"(
+  const TemporaryFile token(kToken + "\n");
+  const Result<ServerOptions> options =
+      Load(R"(
 listen: ["[::1]:0", /run/ers.sock]
 servers: [a:1, "b:1:7", "[::1]:1", /run/m.sock, e:1, f:1]
 max_parity: 3
@@ -66,13 +83,16 @@ rules:
   - {prefix: x, scheme: rep:3, max_expiry_s: 9, inline_below: 5}
 admin: ":7"
 count_objects_s: 600
+garbage: {grace_s: 3601, every_s: 11, objects_per_second: 12}
 state_dir: /tmp
 threads: 5
 timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
-limits: {max_connections: 4, max_value_bytes: 6,
+limits: {max_connections: 4, max_value_bytes: 6, idle_timeout_s: 8,
          memory_in_flight_bytes: 377487360}
 log: {level: error, format: json}
-)");
+)"
+           "user: " +
+           ThisUser() + "\nadmin_token_file: " + token.name());
   REQUIRE(options);
   CHECK(options->listen ==
         std::vector<std::string>{"[::1]:0", "/run/ers.sock"});
@@ -83,7 +103,12 @@ log: {level: error, format: json}
   CHECK(FormatScheme(options->client.scheme) == "rs:3,2");
   CHECK(options->client.inline_below == 17);
   CHECK(options->admin == ":7");
+  CHECK(options->admin_token_file == token.name());
+  CHECK(options->admin_token == kToken);
   CHECK(options->count_objects_every == std::chrono::minutes(10));
+  CHECK(options->garbage.grace.count() == 3601);
+  CHECK(options->garbage.every.count() == 11);
+  CHECK(options->garbage.objects_per_second == 12);
   CHECK(options->state_dir == "/tmp");
   CHECK(options->threads == 5);
   CHECK(cluster.connect_timeout.count() == 1);
@@ -91,6 +116,8 @@ log: {level: error, format: json}
   CHECK(cluster.operation_timeout.count() == 3);
   CHECK(options->max_connections == 4);
   CHECK(options->max_value_bytes == 6);
+  CHECK(options->idle_timeout.count() == 8);
+  CHECK(options->user == ThisUser());
   CHECK(options->memory_in_flight_bytes == 377487360);  // the least
   CHECK(options->log_level == "error");
   CHECK(options->log_format == LogFormat::kJson);
@@ -127,6 +154,16 @@ TEST_CASE("policies are read, each with its pace") {
   CHECK(loaded->policies.leave_alone_seconds == 8);
 }
 
+TEST_CASE("how servers are filled is read") {
+  const Result<ServerOptions> loaded = Load(
+      "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+      "fill: {parallel: 3, slice_keys: 1000, bytes_per_second: 2000}\n");
+  if (!loaded) FAIL(loaded.error().message());
+  CHECK(loaded->fill.parallel == 3);
+  CHECK(loaded->fill.slice_keys == 1000);
+  CHECK(loaded->fill.bytes_per_second == 2000);
+}
+
 TEST_CASE("wrong files are refused with file, line and what is allowed") {
   struct Case {
     const char* text;
@@ -135,15 +172,22 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_parity, state_file, scheme, inline_below, rules, policies, admin, "
-       "state_dir, count_objects_s, threads, timeouts, limits, log"},
+       "max_parity, least_redundancy, state_file, scheme, inline_below, rules, "
+       "policies, fill, admin, admin_token_file, state_dir, user, "
+       "count_objects_s, "
+       "garbage, threads, timeouts, limits, log"},
       {"[1]: 3\n",
-       "FILE:1: unknown key \"\": allowed are listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, policies, admin, state_dir, "
-       "count_objects_s, threads, timeouts, limits, log"},
+       "FILE:1: unknown key \"\": allowed are listen, servers, "
+       "max_parity, least_redundancy, state_file, scheme, inline_below, rules, "
+       "policies, fill, admin, admin_token_file, state_dir, user, "
+       "count_objects_s, "
+       "garbage, threads, timeouts, limits, log"},
       {"count_objects_s: 2592001\n",
        "FILE:1: count_objects_s: expected a whole number from 0 to 2592000, "
        "found \"2592001\""},
+      {"garbage: {grace_s: 3599}\n",
+       "FILE:1: garbage.grace_s: expected a whole number from 3600 to "
+       "31536000, found \"3599\""},
       {"policies:\n  widen:\n    every_s: 5\n",
        "FILE:2: policies.widen: idle_s is missing: after so many seconds "
        "without a read or change an object is made wide"},
@@ -156,6 +200,9 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"policies: {narrow: {hits: 5, within_s: 5, parallel: 65}}\n",
        "FILE:1: policies.narrow.parallel: expected a whole number from 1 to "
        "64, found \"65\""},
+      {"fill: {slice_keys: 999}\n",
+       "FILE:1: fill.slice_keys: expected a whole number from 1000 to "
+       "100000000, found \"999\""},
       {"servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
        "policies:\n  widen: {idle_s: 60}\n"
        "  narrow: {hits: 5, within_s: 60}\n",
@@ -163,7 +210,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "narrow.within_s, 60"},
       {"limits:\n  connections: 3\n",
        "FILE:2: limits: unknown key \"connections\": allowed are "
-       "max_connections, max_value_bytes, memory_in_flight_bytes"},
+       "max_connections, idle_timeout_s, max_value_bytes, "
+       "memory_in_flight_bytes"},
       {"timeouts: {ping_ms: 3}\n",
        "FILE:1: timeouts: unknown key \"ping_ms\": allowed are connect_ms, "
        "request_ms, operation_ms"},
@@ -289,10 +337,13 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
-       "state_file, scheme, inline_below, rules, policies, admin, state_dir, "
-       "count_objects_s, threads, timeouts, limits, log, found a list"},
+       "least_redundancy, state_file, scheme, inline_below, rules, policies, "
+       "fill, admin, admin_token_file, state_dir, user, count_objects_s, "
+       "garbage, "
+       "threads, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
-       "FILE:3: a second document begins: give one"},
+       "FILE:2: a second document begins: give one"},
+      {"{threads: 1}\n,\n", "FILE:2: a second document begins: give one"},
       {"threads: 1\n  listen: [\n", "FILE:2: not YAML: "},
   }));
   CAPTURE(test.text);
@@ -420,6 +471,9 @@ TEST_CASE("the sample documents the defaults") {
         defaults.cluster.operation_timeout);
   CHECK(sample->max_connections == defaults.max_connections);
   CHECK(sample->max_value_bytes == defaults.max_value_bytes);
+  CHECK(sample->idle_timeout == defaults.idle_timeout);
+  CHECK(sample->admin_token_file.empty());
+  CHECK(sample->user.empty());
   CHECK(sample->log_level == defaults.log_level);
   CHECK(sample->log_format == defaults.log_format);
   CHECK(sample->rules->list.empty());
@@ -428,10 +482,11 @@ TEST_CASE("the sample documents the defaults") {
 
 TEST_CASE("the sample shows every key") {
   std::string text = WholeSample();
-  // A folder that is here.
-  constexpr std::string_view kStateDir = "/var/lib/ersproxy/state";
-  REQUIRE(text.find(kStateDir) != std::string::npos);
-  text.replace(text.find(kStateDir), kStateDir.size(), "/tmp");
+  // What is here.
+  const TemporaryFile token(kToken);
+  Replace(text, "/var/lib/ersproxy/state", "/tmp");
+  Replace(text, "/etc/ersproxy.token", token.name());
+  Replace(text, "user: ersproxy", "user: " + ThisUser());
   const Result<ServerOptions> whole = Load(text);
   if (!whole) FAIL(whole.error().message());
   CHECK(whole->rules->list.size() == 3);
@@ -440,7 +495,7 @@ TEST_CASE("the sample shows every key") {
   // What is allowed is asked of the messages, which are made from the tables.
   for (const char* unknown :
        {"x: 1\n", "timeouts: {x: 1}\n", "limits: {x: 1}\n", "log: {x: 1}\n",
-        "rules: [{x: 1}]\n", "policies: {x: 1}\n",
+        "rules: [{x: 1}]\n", "policies: {x: 1}\n", "fill: {x: 1}\n",
         "policies: {widen: {x: 1}}\n", "policies: {narrow: {x: 1}}\n"}) {
     std::string names = ErrorOf(unknown);
     names.erase(0, names.find("are ") + 4);
@@ -452,6 +507,36 @@ TEST_CASE("the sample shows every key") {
           text, std::regex("(^|\n)[- ]*" + name + ":( [^ ]|\n  )")));
     }
   }
+}
+
+TEST_CASE("without a word only this machine is served") {
+  for (const std::string& address : ServerOptions().listen) {
+    CHECK(IsLoopback(*ParseAddress(address)));
+  }
+  CHECK(IsLoopback(*ParseAddress(*AdminAddress(":7"))));
+  for (const char* near : {"localhost:7", "127.9.9.9:7", "[::1]:7", "/a"}) {
+    CAPTURE(near);
+    CHECK(IsLoopback(*ParseAddress(near)));
+  }
+  for (const char* far :
+       {":7", "0.0.0.0:7", "[::]:7", "10.0.0.1:7", "128.0.0.1:7", "name:7",
+        "[::ffff:127.0.0.1]:7", "[fe80::1]:7", "127.0.0.1.name:7"}) {
+    CAPTURE(far);
+    CHECK_FALSE(IsLoopback(*ParseAddress(far)));
+  }
+}
+
+TEST_CASE("a token is no other token") {
+  CHECK(SameToken(kToken, kToken));
+  for (std::size_t size = 0; size < kToken.size(); ++size) {
+    CHECK_FALSE(SameToken(kToken, kToken.substr(0, size)));
+    CHECK_FALSE(SameToken(kToken.substr(0, size), kToken));
+    std::string other = kToken;
+    other[size] = static_cast<char>(other[size] ^ 1);
+    CHECK_FALSE(SameToken(kToken, other));
+  }
+  CHECK_FALSE(SameToken(kToken, kToken + kToken));
+  CHECK_FALSE(SameToken("", ""));
 }
 
 TEST_CASE("a reload may change rules, limits and the log's level only") {

@@ -55,8 +55,10 @@ TEST_CASE("what a transition would do") {
   manifest.width = Width::kWide;
   CHECK(need("wide") == Need::kNothing);
   CHECK(need("narrow") == Need::kChange);
-  // A scheme means its narrow width.
-  CHECK(need("ers2:4,1,5") == Need::kChange);
+  // A scheme with the same data blocks leaves the width alone.
+  CHECK(need("ers2:4,1,5") == Need::kNothing);
+  CHECK(need("ers2:4,2,5") == Need::kChange);
+  CHECK(need("ers1:4,1,5") == Need::kChange);
   manifest.scheme = ParseScheme("rs:4,1").value();
   manifest.width = Width::kNarrow;
   CHECK(need("wide") == Need::kImpossible);

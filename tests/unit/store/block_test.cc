@@ -65,6 +65,7 @@ TEST_CASE("blocks are found where docs/format.md says") {
   manifest.group_bytes = 40;
   manifest.length = 90;  // groups of 40, 40 and 10 bytes
   manifest.nodes = {7, 5, 3, 1, 0};
+  manifest.ring = 5;
   manifest.data = GenerationMap(18, test::kOldId);
   manifest.parity = GenerationMap(6, test::kId);
   SetGeneration(*layout::GetGeometry(manifest.scheme), 1, 4, {1, 2}, manifest);
@@ -80,7 +81,8 @@ TEST_CASE("blocks are found where docs/format.md says") {
   CHECK(map.BlockBytes(0) == 7);  // 40 / 6, rounded up
   CHECK(map.BlockBytes(2) == 2);
   CHECK(map.Number(0, 10) == 10);
-  CHECK(map.Number(2, 3) == 2 * 11 + 3);
+  // B = 6 + (255 - 3) (3 + 2): the ids of the largest m.
+  CHECK(map.Number(2, 3) == 2 * 1266 + 3);
   for (int group = 0; group < map.groups(); ++group) {
     for (const layout::BlockId block :
          map.geometry().StoredBlocks(Width::kWide)) {
@@ -92,7 +94,28 @@ TEST_CASE("blocks are found where docs/format.md says") {
   CHECK(map.GenerationOf(1, 5) == test::kOldId);
   CHECK(map.GenerationOf(2, 10) == ChangeId{3, 4});
   CHECK(map.KeyOf(2, 10) ==
-        BlockKey(HashKey("movie"), ChangeId{3, 4}, 2 * 11 + 10));
+        BlockKey(HashKey("movie"), ChangeId{3, 4}, 2 * 1266 + 10));
+}
+
+TEST_CASE("nodes behind the ring stay where they are") {
+  Manifest manifest = test::CodedExample();
+  manifest.group_bytes = 40;
+  manifest.length = 120;
+  manifest.scheme.m = 3;
+  manifest.nodes = {7, 5, 3, 1, 0, 2};
+  manifest.ring = 4;
+  manifest.data = GenerationMap(18, test::kOldId);
+  manifest.parity = GenerationMap(18, test::kId);
+  const ObjectMap map(std::make_shared<const Manifest>(manifest));
+  for (int group = 0; group < 3; ++group) {
+    for (int node = 0; node < 4; ++node) {
+      CHECK(map.MemberAt(group, node) == manifest.nodes[(group + node) % 4]);
+    }
+    CHECK(map.MemberAt(group, 4) == 0);
+    CHECK(map.MemberAt(group, 5) == 2);
+    CHECK(map.MemberOf(group, map.geometry().ParityId(Width::kWide, 1, 2)) ==
+          2);
+  }
 }
 
 }  // namespace

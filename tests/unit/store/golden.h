@@ -45,11 +45,11 @@ inline constexpr std::string_view kCodedHex =
     "6552536d01040105020001002827262524232221383736353433323141000000"
     "0000000007060504030201000f0e0d0c0b0a090817161514131211101f1e1d1c"
     "1b1a19186d6f76696505020103070000000a0000000000000051000000000000"
-    "0061000000000000000000100000000000040003000000010002000600000003"
-    "0000000000000017161514131211101f1e1d1c1b1a1918020000000706050403"
-    "0201000f0e0d0c0b0a09080300000017161514131211101f1e1d1c1b1a191802"
-    "000000020000000000000007060504030201000f0e0d0c0b0a09080100000000"
-    "000000000000000000000000000000fac394c4";
+    "0061000000000000000000100000000000040004000300000001000200060000"
+    "00030000000000000017161514131211101f1e1d1c1b1a191802000000070605"
+    "04030201000f0e0d0c0b0a09080300000017161514131211101f1e1d1c1b1a19"
+    "1802000000020000000000000007060504030201000f0e0d0c0b0a0908010000"
+    "0000000000000000000000000000000000f394185f";
 inline constexpr std::string_view kBlockHex =
     "655253620100000007060504030201000f0e0d0c0b0a09080c00000000000000"
     "060000007f850871";
@@ -102,6 +102,7 @@ inline store::Manifest CodedExample() {
   manifest.expiry = 0x61;
   manifest.group_bytes = 1 << 20;
   manifest.nodes = {3, 0, 1, 2};
+  manifest.ring = 4;
   manifest.data = store::GenerationMap(6, kOldId);
   manifest.data.Set(2, kId);
   manifest.parity = store::GenerationMap(2, kId);
@@ -109,16 +110,26 @@ inline store::Manifest CodedExample() {
   return manifest;
 }
 
+// The same view; the second server has taken the place of 10.0.0.2:11211.
+inline constexpr std::string_view kReplacedViewText =
+    R"({"crc32c":624655017,"epoch":3,"flushed_before":0,"format)"
+    R"(":2,"max_parity":1,"members":[{"boot_mark":"12/34/ab","i)"
+    R"(ncarnation":1700000000000000,"joined":0,"name":"10.0.0.1)"
+    R"(:11211","since":1700000000,"state":"full","weight":1},{")"
+    R"(address":"10.0.0.9:11211","boot_mark":"56/78/cd","incarn)"
+    R"(ation":1700000000000000,"joined":0,"name":"10.0.0.2:1121)"
+    R"(1","since":1700000100,"state":"down","weight":2}]})";
+
 inline store::View ViewExample() {
   store::View view;
   view.epoch = 3;
   view.members.resize(2);
-  view.members[0] = {"10.0.0.1:11211",   1, 1700000000000000,
-                     MemberState::kFull, 0, "12/34/ab",
-                     1700000000};
-  view.members[1] = {"10.0.0.2:11211",   2, 1700000000000000,
-                     MemberState::kDown, 0, "56/78/cd",
-                     1700000100};
+  view.members[0] = {"10.0.0.1:11211",   1,  1700000000000000,
+                     MemberState::kFull, 0,  "12/34/ab",
+                     1700000000,         "", ""};
+  view.members[1] = {"10.0.0.2:11211",   2,  1700000000000000,
+                     MemberState::kDown, 0,  "56/78/cd",
+                     1700000100,         "", ""};
   return view;
 }
 

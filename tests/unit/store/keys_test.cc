@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "store/block_name.h"
 #include "unit/store/golden.h"
 
 namespace ers::store {
@@ -65,6 +66,43 @@ TEST_CASE("a block's key is as docs/format.md shows it") {
         "ers!b_____________________w._____________________w.ffffffffffffffff");
   CHECK(BlockKey(HashKey("movie"), test::kId, 0) ==
         "ers!b6QGF9QPBwtcRMU4DsBK4LQ.AAECAwQFBgcICQoLDA0ODw.0");
+}
+
+TEST_CASE("a block's key is read as it was written, and no other") {
+  const KeyHash hash{0x99aa06d3014798d8, 0x6001c324468d497f};
+  const std::uint64_t ones = ~std::uint64_t{0};
+  for (const std::uint64_t number :
+       {std::uint64_t{0}, std::uint64_t{43}, ones}) {
+    for (const ChangeId& id : {test::kId, ChangeId{}, ChangeId{ones, ones}}) {
+      const auto name = ParseBlockKey(BlockKey(hash, id, number));
+      REQUIRE(name);
+      CHECK(name->hash == hash);
+      CHECK(name->generation == id);
+      CHECK(name->number == number);
+    }
+  }
+  const std::string key = BlockKey(hash, test::kId, 0x2b);
+  CHECK_FALSE(ParseBlockKey("ers!boot"));
+  CHECK_FALSE(ParseBlockKey("ers!k" + key.substr(5)));
+  for (std::size_t i = 0; i + 1 < key.size(); ++i) {
+    CAPTURE(i);
+    CHECK_FALSE(ParseBlockKey(key.substr(0, i)));
+    std::string other = key;
+    other[i] = '!';
+    if (other != key) CHECK_FALSE(ParseBlockKey(other));
+  }
+  CHECK_FALSE(ParseBlockKey(key + "g"));
+  CHECK_FALSE(ParseBlockKey(key + "00000000000000000"));
+  CHECK_FALSE(ParseBlockKey(key.substr(0, key.size() - 2) + "2B"));
+  // Bits that no encoder sets.
+  CHECK_FALSE(ParseBlockKey("ers!bAAAAAAAAAAAAAAAAAAAAAB" + key.substr(27)));
+}
+
+TEST_CASE("a hashed name tells its hash") {
+  CHECK(HashOfHashedName(ManifestKey("ers!view")) == HashKey("ers!view"));
+  CHECK_FALSE(HashOfHashedName("ers!view"));
+  CHECK_FALSE(HashOfHashedName("movie"));
+  CHECK_FALSE(HashOfHashedName("ers!k"));
 }
 
 }  // namespace

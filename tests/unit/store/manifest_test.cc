@@ -65,6 +65,7 @@ TEST_CASE("a manifest is read back as it was written") {
     CHECK(is->value == was.value);
     CHECK(is->group_bytes == was.group_bytes);
     CHECK(is->nodes == was.nodes);
+    CHECK(is->ring == was.ring);
     CHECK(is->data == was.data);
     CHECK(is->parity == was.parity);
   }
@@ -73,19 +74,18 @@ TEST_CASE("a manifest is read back as it was written") {
 TEST_CASE("marks are bits of the flags byte") {
   constexpr std::size_t kFlagsAt = 5;  // behind magic and format version
   const Manifest plain = test::CodedExample();
-  for (const bool stale : {false, true}) {
-    for (const bool won : {false, true}) {
-      Manifest marked = plain;
-      marked.stale = stale;
-      marked.won = won;
-      const std::string bytes = EncodeManifest(marked);
-      CHECK(bytes[kFlagsAt] - EncodeManifest(plain)[kFlagsAt] ==
-            (stale ? 8 : 0) + (won ? 16 : 0));
-      const Result<Manifest> is = DecodeManifest(bytes);
-      REQUIRE(is.has_value());
-      CHECK(is->stale == stale);
-      CHECK(is->won == won);
-    }
+  for (int marks = 0; marks < 8; ++marks) {
+    Manifest marked = plain;
+    marked.stale = (marks & 1) != 0;
+    marked.won = (marks & 2) != 0;
+    marked.ends_plain = (marks & 4) != 0;
+    const std::string bytes = EncodeManifest(marked);
+    CHECK(bytes[kFlagsAt] - EncodeManifest(plain)[kFlagsAt] == 8 * marks);
+    const Result<Manifest> is = DecodeManifest(bytes);
+    REQUIRE(is.has_value());
+    CHECK(is->stale == marked.stale);
+    CHECK(is->won == marked.won);
+    CHECK(is->ends_plain == marked.ends_plain);
   }
 }
 
@@ -139,10 +139,7 @@ TEST_CASE("a wrong manifest with a right checksum does no harm") {
           REQUIRE(read.error().code() == StatusCode::kCorruption);
           continue;
         }
-        const Result<Manifest> again = DecodeManifest(EncodeManifest(*read));
-        REQUIRE(again.has_value());
-        REQUIRE(again->id == read->id);
-        REQUIRE(again->data == read->data);
+        REQUIRE(EncodeManifest(*read) == Sealed(bad));
       }
     }
     for (std::size_t size = 9; size < bytes.size(); ++size) {
@@ -162,6 +159,15 @@ TEST_CASE("a manifest of a newer format is told apart from a broken one") {
   const Result<Manifest> tiny = DecodeManifest("eRSm\x02");
   REQUIRE_FALSE(tiny.has_value());
   CHECK(tiny.error().code() == StatusCode::kUnsupportedFormat);
+}
+
+TEST_CASE("flags that nobody knows are not passed over") {
+  std::string bytes = test::FromHex(test::kInlineHex);
+  bytes[5] = static_cast<char>(bytes[5] | 0x40);
+  const Result<Manifest> read = DecodeManifest(Sealed(bytes));
+  REQUIRE_FALSE(read.has_value());
+  CHECK(read.error().code() == StatusCode::kCorruption);
+  CHECK(read.error().message().find("flags") != std::string::npos);
 }
 
 TEST_CASE("format version 0 was never written") {
@@ -196,6 +202,20 @@ TEST_CASE("every member is in the node list once") {
   CHECK(DecodeManifest(EncodeManifest(manifest)).has_value());
   manifest.nodes[0] = kMaxMembers;
   CheckCorrupted(manifest, "nodes");
+}
+
+TEST_CASE("some of the nodes go round, and no more than there are") {
+  Manifest manifest = test::CodedExample();
+  for (const std::uint16_t ring : {1, 3, 4}) {
+    manifest.ring = ring;
+    const Result<Manifest> read = DecodeManifest(EncodeManifest(manifest));
+    REQUIRE(read.has_value());
+    CHECK(read->ring == ring);
+  }
+  for (const std::uint16_t ring : {0, 5}) {
+    manifest.ring = ring;
+    CheckCorrupted(manifest, "ring");
+  }
 }
 
 // 2^28 groups of one byte, with so many blocks each that 32 bits count 0 or

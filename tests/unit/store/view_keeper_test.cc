@@ -60,7 +60,7 @@ TEST_CASE_METHOD(Kept, "a change waits for every write but those to who leaves",
   REQUIRE(keeper.BeginWrite(1, 2));
   REQUIRE(keeper.BeginChange([] {}));
   int woken = 0;
-  CHECK_FALSE(keeper.Drained(2, [&woken] { ++woken; }));
+  CHECK_FALSE(keeper.Drained({2}, [&woken] { ++woken; }));
   keeper.EndWrite(0);
   CHECK(woken == 0);
   keeper.EndWrite(1);
@@ -69,8 +69,19 @@ TEST_CASE_METHOD(Kept, "a change waits for every write but those to who leaves",
   keeper.EndWrite(2);
   CHECK(woken == 1);
   REQUIRE(keeper.BeginChange([] {}));
-  CHECK(keeper.Drained(-1, [] {}));
+  CHECK(keeper.Drained({}, [] {}));
   keeper.EndChange(nullptr);
+}
+
+TEST_CASE_METHOD(Kept, "who may not write is told when the change is over",
+                 "") {
+  int woken = 0;
+  CHECK(keeper.AtRest([&woken] { ++woken; }));
+  REQUIRE(keeper.BeginChange([] {}));
+  CHECK_FALSE(keeper.AtRest([&woken] { ++woken; }));
+  CHECK(woken == 0);
+  keeper.EndChange(nullptr);
+  CHECK(woken == 1);
 }
 
 TEST_CASE_METHOD(Kept, "a stranded write holds no change up, but its member",
@@ -80,9 +91,9 @@ TEST_CASE_METHOD(Kept, "a stranded write holds no change up, but its member",
   CHECK(keeper.Stranded().empty());
   REQUIRE(keeper.BeginChange([] {}));
   int woken = 0;
-  CHECK_FALSE(keeper.Drained(-1, [&woken] { ++woken; }));
+  CHECK_FALSE(keeper.Drained({}, [&woken] { ++woken; }));
   keeper.EndWrite(0);
-  keeper.StrandWrite(1);
+  CHECK(keeper.StrandWrite(1, 1));
   CHECK(woken == 1);
   CHECK(keeper.Stranded() == std::vector<int>{1});
   // The change gave up: the write is still out there.
@@ -90,14 +101,52 @@ TEST_CASE_METHOD(Kept, "a stranded write holds no change up, but its member",
   CHECK(keeper.Stranded() == std::vector<int>{1});
   // A change that leaves the member in keeps it on the list, too.
   REQUIRE(keeper.BeginChange([] {}));
-  CHECK(keeper.Drained(-1, [] {}));
+  CHECK(keeper.Drained({}, [] {}));
   keeper.EndChange(MakeView(2, 0));
   CHECK(keeper.Stranded() == std::vector<int>{1});
   REQUIRE(keeper.BeginChange([] {}));
   keeper.EndChange(MakeView(3, 1));
   CHECK(keeper.Stranded().empty());
   REQUIRE(keeper.BeginChange([] {}));
-  CHECK(keeper.Drained(-1, [] {}));
+  CHECK(keeper.Drained({}, [] {}));
+  keeper.EndChange(nullptr);
+}
+
+TEST_CASE_METHOD(Kept, "a stranded write that is rescued lets its member stay",
+                 "") {
+  REQUIRE(keeper.BeginWrite(1, 1));
+  REQUIRE(keeper.BeginWrite(1, 1));
+  const ViewKeeper::Strand first = *keeper.StrandWrite(1, 1);
+  const ViewKeeper::Strand second = *keeper.StrandWrite(1, 1);
+  keeper.RescueWrite(first);
+  CHECK(keeper.IsStranded(second));
+  CHECK(keeper.Stranded() == std::vector<int>{1});
+  // The member leaves, and takes the other along: it is nobody's any more.
+  REQUIRE(keeper.BeginChange([] {}));
+  keeper.EndChange(MakeView(2, 1));
+  CHECK_FALSE(keeper.IsStranded(second));
+  REQUIRE(keeper.BeginWrite(2, 1));
+  const ViewKeeper::Strand third = *keeper.StrandWrite(2, 1);
+  keeper.RescueWrite(second);
+  CHECK(keeper.Stranded() == std::vector<int>{1});
+  keeper.RescueWrite(third);
+  CHECK(keeper.Stranded().empty());
+  REQUIRE(keeper.BeginChange([] {}));
+  CHECK(keeper.Drained({}, [] {}));
+  keeper.EndChange(nullptr);
+}
+
+TEST_CASE_METHOD(Kept, "a write that outlives its view is no more than ended",
+                 "") {
+  REQUIRE(keeper.BeginWrite(1, 1));
+  REQUIRE(keeper.BeginChange([] {}));
+  REQUIRE(keeper.Drained({1}, [] {}));
+  keeper.EndChange(MakeView(2, 1));
+  CHECK_FALSE(keeper.StrandWrite(1, 1));
+  CHECK(keeper.Stranded().empty());
+  // Nor is it waited for.
+  REQUIRE(keeper.BeginChange([] {}));
+  CHECK(keeper.Drained({}, [] {}));
   keeper.EndChange(nullptr);
 }
 

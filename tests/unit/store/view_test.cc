@@ -1,8 +1,10 @@
 #include "store/view.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/crc32c.h"
 #include "store/cluster_state.h"
 #include "unit/store/golden.h"
 
@@ -26,6 +28,36 @@ TEST_CASE("a view record is the text that docs/format.md shows") {
   CHECK(read->members[1].since == 1700000100);
   CHECK(read->NotFull() == 1);
   CHECK(read->Quorum() == 1);
+}
+
+TEST_CASE("a view with a server that was replaced is of format 2") {
+  View view = test::ViewExample();
+  view.members[1].address = "10.0.0.9:11211";
+  CHECK(EncodeView(view) == test::kReplacedViewText);
+  const Result<View> read = DecodeView(test::kReplacedViewText);
+  REQUIRE(read.has_value());
+  CHECK(read->members[0].server() == "10.0.0.1:11211");
+  CHECK(read->members[1].name == "10.0.0.2:11211");
+  CHECK(read->members[1].server() == "10.0.0.9:11211");
+  // Back at its own place.
+  view.members[1].previous = std::exchange(view.members[1].address, "");
+  const Result<View> back = DecodeView(EncodeView(view));
+  REQUIRE(back.has_value());
+  CHECK(back->members[1].server() == "10.0.0.2:11211");
+  CHECK(back->members[1].previous == "10.0.0.9:11211");
+  CHECK(EncodeView(*back).find(R"("format":2)") != std::string::npos);
+}
+
+TEST_CASE("an address that is none is corruption") {
+  for (const char* const text :
+       {"10.0.0.9", "10.0.0.9:011211", "10.0.0.9:1:2", "unix:/run/x", "/"}) {
+    CAPTURE(text);
+    View view = test::ViewExample();
+    view.members[1].address = text;
+    const Result<View> read = DecodeView(EncodeView(view));
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().code() == StatusCode::kCorruption);
+  }
 }
 
 TEST_CASE("no part of a view record passes for one") {
@@ -55,7 +87,7 @@ TEST_CASE("no changed byte of a view record goes unseen") {
 
 TEST_CASE("a view of a newer format is told apart from a broken one") {
   const Result<View> newer =
-      DecodeView(R"({"format":2,"crc32c":0,"unheard":[1]})");
+      DecodeView(R"({"format":3,"crc32c":0,"unheard":[1]})");
   REQUIRE_FALSE(newer.has_value());
   CHECK(newer.error().code() == StatusCode::kUnsupportedFormat);
 }
@@ -79,10 +111,57 @@ TEST_CASE("a view that makes no sense is corrupted, its checksum or not") {
   CHECK(code(view) == StatusCode::kCorruption);
 }
 
-std::shared_ptr<ClusterState> FiveServers() {
-  ClusterOptions options;
-  options.servers = "a:1,b:1,c:1,d:1,e:1";
-  return *OpenClusterState(std::move(options));
+// With the checksum that its writer would have given it.
+std::string SealedView(nlohmann::json root) {
+  root.erase("crc32c");
+  root["crc32c"] = Crc32c(root.dump());
+  return root.dump();
+}
+
+TEST_CASE("numbers of a view that are none are not even converted") {
+  const auto example = nlohmann::json::parse(test::kViewText);
+  CHECK(DecodeView(SealedView(example)).has_value());
+  const auto refused = [](const nlohmann::json& root) {
+    const Result<View> read = DecodeView(SealedView(root));
+    return !read && read.error().code() == StatusCode::kCorruption;
+  };
+  for (const nlohmann::json& bad :
+       {nlohmann::json(1e300), nlohmann::json(-1), nlohmann::json(1.5),
+        nlohmann::json("1"), nlohmann::json()}) {
+    for (const char* name : {"epoch", "max_parity", "flushed_before"}) {
+      CAPTURE(name, bad);
+      auto root = example;
+      root[name] = bad;
+      CHECK(refused(root));
+    }
+    for (const char* name : {"weight", "incarnation", "joined", "since"}) {
+      CAPTURE(name, bad);
+      auto root = example;
+      root["members"][0][name] = bad;
+      CHECK(refused(root));
+    }
+  }
+  auto root = example;
+  root["members"][0]["weight"] = std::uint64_t{1} << 40;
+  CHECK(refused(root));
+  root = example;
+  root["max_parity"] = std::uint64_t{1} << 32;
+  CHECK(refused(root));
+}
+
+// Each level would take a piece of the stack where it is written again.
+TEST_CASE("a view record that is deep is corrupted") {
+  constexpr std::size_t kDepth = 400'000;
+  const std::string deep = R"({"format":1,"crc32c":1,"members":)" +
+                           std::string(kDepth, '[') + std::string(kDepth, ']') +
+                           "}";
+  const Result<View> read = DecodeView(deep);
+  REQUIRE_FALSE(read.has_value());
+  CHECK(read.error().code() == StatusCode::kCorruption);
+}
+
+net::Ring FiveServers() {
+  return net::Ring(*net::ParseEndpoints("a:1,b:1,c:1,d:1,e:1"));
 }
 
 View FiveFull(int max_parity) {
@@ -94,17 +173,17 @@ View FiveFull(int max_parity) {
 }
 
 TEST_CASE("the homes are the first M+1 of the walk, the last one the judge") {
-  const auto cluster = FiveServers();
+  const net::Ring ring = FiveServers();
   const View view = FiveFull(2);
-  const Homes homes = HomesOf(view, cluster->ring, "movie");
-  CHECK(homes.members == cluster->ring.Walk("movie", 3));
+  const Homes homes = HomesOf(view, ring, "movie");
+  CHECK(homes.members == ring.Walk("movie", 3));
   CHECK(homes.judge() == homes.members[2]);
   CHECK(homes.judge_is_full);
 }
 
 TEST_CASE("down homes are left out and none takes their place") {
-  const auto cluster = FiveServers();
-  const std::vector<int> walk = cluster->ring.Walk("movie", 3);
+  const net::Ring ring = FiveServers();
+  const std::vector<int> walk = ring.Walk("movie", 3);
   for (int down = 0; down < 8; ++down) {
     CAPTURE(down);
     View view = FiveFull(2);
@@ -116,34 +195,34 @@ TEST_CASE("down homes are left out and none takes their place") {
         left.push_back(walk[i]);
       }
     }
-    const Homes homes = HomesOf(view, cluster->ring, "movie");
+    const Homes homes = HomesOf(view, ring, "movie");
     CHECK(homes.members == left);
     CHECK(homes.judge_is_full == !left.empty());
   }
 }
 
 TEST_CASE("homes that returned come first, the latest before all") {
-  const auto cluster = FiveServers();
-  const std::vector<int> walk = cluster->ring.Walk("movie", 3);
+  const net::Ring ring = FiveServers();
+  const std::vector<int> walk = ring.Walk("movie", 3);
   View view = FiveFull(2);
   view.members[walk[2]].joined = 7;
   view.members[walk[1]].joined = 4;
-  CHECK(HomesOf(view, cluster->ring, "movie").members ==
+  CHECK(HomesOf(view, ring, "movie").members ==
         std::vector<int>{walk[2], walk[1], walk[0]});
   view.members[walk[1]].joined = 0;
-  CHECK(HomesOf(view, cluster->ring, "movie").members ==
+  CHECK(HomesOf(view, ring, "movie").members ==
         std::vector<int>{walk[2], walk[0], walk[1]});
 }
 
 TEST_CASE("a judge that is being filled may not decide") {
-  const auto cluster = FiveServers();
-  const std::vector<int> walk = cluster->ring.Walk("movie", 2);
+  const net::Ring ring = FiveServers();
+  const std::vector<int> walk = ring.Walk("movie", 2);
   View view = FiveFull(1);
   view.members[walk[0]].state = MemberState::kFilling;
   view.members[walk[0]].joined = 2;
-  CHECK(HomesOf(view, cluster->ring, "movie").judge_is_full);
+  CHECK(HomesOf(view, ring, "movie").judge_is_full);
   view.members[walk[1]].state = MemberState::kDown;
-  CHECK_FALSE(HomesOf(view, cluster->ring, "movie").judge_is_full);
+  CHECK_FALSE(HomesOf(view, ring, "movie").judge_is_full);
 }
 
 std::string OptionError(const ClusterOptions& options) {

@@ -1,12 +1,12 @@
 // Bytes per second, on a clock of the test's own.
-#include "jobs/rate_limiter.h"
+#include "store/rate_limiter.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <random>
 
-namespace ers::proxy {
+namespace ers::store {
 namespace {
 
 using std::chrono::milliseconds;
@@ -84,4 +84,4 @@ TEST_CASE("whatever is estimated, the rate holds") {
 }
 
 }  // namespace
-}  // namespace ers::proxy
+}  // namespace ers::store

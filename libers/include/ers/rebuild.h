@@ -1,0 +1,49 @@
+// What the filling of servers that lost their memory is asked for, and what it
+// did.
+#ifndef ERS_REBUILD_H_
+#define ERS_REBUILD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ers {
+
+// How far it is.
+struct RebuildProgress {
+  std::vector<std::string> servers;  // that are being filled
+  // Over all objects: 1, 2, ... The last finds nothing to do.
+  std::uint64_t walk = 0;
+  std::uint64_t objects = 0;  // of this walk
+  std::uint64_t total = 0;    // of this walk; grows better as it goes
+  double seconds_left = -1;   // of this walk; negative: not known yet
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+};
+
+struct RebuildReport {
+  std::vector<std::string> filled;  // servers that became full
+  std::vector<std::string> out;     // are not, and why
+  std::uint64_t objects = 0;        // that something was done for
+  std::uint64_t blocks = 0;         // stored
+  std::uint64_t lost = 0;           // objects that cannot be read any more
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+};
+
+struct RebuildOptions {
+  std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
+  // Objects at a time: of each one group is in memory.
+  int parallel = 8;
+  // Keys of which no more are in memory at a time, with about 200 bytes each:
+  // where there are more the servers list theirs again for each such slice.
+  std::size_t slice_keys = std::size_t{1} << 19;
+  // Told after each object; what it is given lives for the call. Empty: nobody.
+  std::function<void(const RebuildProgress&)> progress;
+};
+
+}  // namespace ers
+
+#endif  // ERS_REBUILD_H_

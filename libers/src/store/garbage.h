@@ -1,0 +1,33 @@
+// Garbage: blocks that no manifest names, nor ever will (docs/consistency.md,
+// Garbage collection).
+#ifndef ERS_STORE_GARBAGE_H_
+#define ERS_STORE_GARBAGE_H_
+
+#include <cstddef>
+
+#include "ers/garbage.h"
+#include "net/task.h"
+#include "store/listing.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+struct GarbageTerms {
+  GarbageOptions options;
+  int parallel = 8;             // objects at a time
+  ListingStop* stop = nullptr;  // ends it early; null: nobody does
+  // For the names of blocks and objects that are looked at together: where
+  // there are more, the servers list their keys several times.
+  std::size_t names_bytes = std::size_t{64} << 20;
+};
+
+// Looks at every block on every server that is in the view, once. Fails
+// (kUnavailable) when it is stopped, or there is no view; a server that does
+// not answer is no failure, but leaves blocks skipped. `session` and what
+// `terms` points to outlive it. Loop thread only.
+net::Task<Result<GarbageReport>> CollectGarbage(Session& session,
+                                                GarbageTerms terms);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_GARBAGE_H_

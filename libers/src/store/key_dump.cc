@@ -1,0 +1,180 @@
+#include "store/key_dump.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include "store/batch.h"
+#include "store/manifest.h"
+#include "store/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using Visit = std::function<void(const DumpedItem&)>;
+
+// Between two tries to dump a server that is busy with another dump.
+constexpr net::Duration kBusyNap = std::chrono::milliseconds(20);
+
+// metadump escapes keys as URLs do.
+std::string Unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(&text[i + 1], &text[i + 3], code, 16).ptr ==
+            &text[i + 3]) {
+      out.push_back(static_cast<char>(code));
+      i += 2;
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+// The number behind a field's name, of a line that memcached made.
+template <typename Number>
+void TakeField(std::string_view words, std::string_view field, Number& number) {
+  const std::size_t at = words.find(field);
+  if (at == words.npos) return;
+  words.remove_prefix(at + field.size());
+  std::from_chars(words.data(), words.data() + words.size(), number);
+}
+
+// A dump has a connection of its own: memcached serves nothing else there
+// meanwhile.
+struct MemberDump {
+  std::unique_ptr<net::ServerLink> link;
+  net::Request request;
+  const Visit* visit = nullptr;
+};
+
+// "key=<escaped> exp=... la=... cas=... fetch=... cls=... size=..."
+void TakeLine(net::Request& request, std::string_view line) {
+  constexpr std::string_view kField = "key=";
+  if (!line.starts_with(kField)) return;
+  line.remove_prefix(kField.size());
+  const std::string_view escaped = line.substr(0, line.find(' '));
+  const std::string_view words = line.substr(escaped.size());
+  const auto& dump = *static_cast<MemberDump*>(request.line_context);
+  const std::string key = Unescape(escaped);
+  DumpedItem item;
+  item.member = dump.link->member();
+  item.key = key;
+  TakeField(words, " exp=", item.expiry);
+  TakeField(words, " la=", item.last_access);
+  TakeField(words, " size=", item.bytes);
+  (*dump.visit)(item);
+}
+
+bool IsBusy(const net::Request& dump) {
+  return dump.outcome != net::Outcome::kOk && dump.value.starts_with("BUSY");
+}
+
+// The dumps of all members.
+struct Dumps {
+  std::deque<MemberDump> members;  // they do not move
+  int needed = 0;
+  int done = 0;
+  net::TimePoint deadline;
+  bool stopped = false;
+};
+
+// One dump at a time, says memcached, also while it crawls for itself: it is
+// asked again, unless the others are enough.
+Task<void> DumpMember(Session& session, Dumps& dumps, MemberDump& dump,
+                      net::Latch& latch) {
+  for (;;) {
+    dump.request.verb = net::Verb::kMetadump;
+    dump.request.on_line = TakeLine;
+    dump.request.line_context = &dump;
+    Batch batch(session.runtime());
+    batch.Send(SendStep::kListKeys, *dump.link, dump.request);
+    co_await batch;
+    const bool in_time = session.runtime().Now() < dumps.deadline;
+    if (!IsBusy(dump.request) || dumps.done >= dumps.needed || !in_time ||
+        dumps.stopped) {
+      break;
+    }
+    const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+    co_await nap->Wait(kBusyNap);
+    dump.request = net::Request();
+  }
+  if (dump.request.outcome == net::Outcome::kOk) ++dumps.done;
+  latch.CountDown();
+}
+
+// What a dump that failed came to: the server's words, or the connection's.
+std::string Failure(const Session& session, const MemberDump& dump) {
+  if (dump.request.value.empty()) return session.Describe(*dump.link);
+  return fmt::format("{}: {}", session.member_name(dump.link->member()),
+                     dump.request.value);
+}
+
+void NoteRefused(const net::ServerLink& link, KeyDump& result) {
+  if (link.state() == net::ServerLink::State::kRefused) {
+    result.refused.push_back(link.member());
+  }
+}
+
+}  // namespace
+
+Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
+                       int needed, ListingStop* stop, const Visit& visit) {
+  KeyDump result;
+  Dumps dumps;
+  dumps.needed = needed;
+  dumps.deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  result.silent = view->NotFull();
+  net::Latch latch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    if (view->members[i].state == MemberState::kDown) continue;
+    if (!session.Readable(i)) {  // nobody waits for a dead server twice
+      ++result.silent;
+      result.why.push_back(session.Describe(i));
+      NoteRefused(session.link(i), result);
+      continue;
+    }
+    MemberDump& dump = dumps.members.emplace_back();
+    dump.link = session.NewLink(i, session.cluster().options.operation_timeout);
+    dump.visit = &visit;
+    latch.Add();
+    net::Spawn(DumpMember(session, dumps, dump, latch));
+  }
+  if (stop != nullptr) {
+    stop->Watch([&dumps] {
+      dumps.stopped = true;
+      for (MemberDump& dump : dumps.members) dump.link->Abort("stopped");
+    });
+  }
+  co_await latch;
+  if (stop != nullptr) stop->Watch({});
+  for (const MemberDump& dump : dumps.members) {
+    if (dump.request.outcome == net::Outcome::kOk) continue;
+    ++result.silent;
+    result.why.push_back(Failure(session, dump));
+    NoteRefused(*dump.link, result);
+  }
+  co_return result;
+}
+
+Task<std::string> KeyBehind(Session& session, int member,
+                            std::string_view hashed_name) {
+  net::Request read;
+  read.verb = net::Verb::kGet;
+  read.key = hashed_name;
+  read.uncounted = true;
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kListName, session.link(member), read);
+  co_await batch;
+  const Result<Manifest> manifest = DecodeManifest(read.value);
+  co_return manifest ? manifest->key : std::string();
+}
+
+}  // namespace ers::store

@@ -1,0 +1,337 @@
+#include "store/peers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "store/batch.h"
+#include "store/keys.h"
+#include "store/planted_bug.h"
+#include "store/stranded_write.h"
+#include "store/view_changer.h"
+#include "store/view_links.h"
+#include "store/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+using net::Task;
+
+// Others that write the record at the same time: one of them gets through each
+// time.
+constexpr int kWriteTries = static_cast<int>(kMaxPeers);
+constexpr net::Duration kAskAgainAfter = std::chrono::milliseconds(20);
+
+// What came of one sign of life.
+struct Beat {
+  std::vector<Peer> peers;  // all that members showed, this process too
+  int held = 0;             // members that took the line
+  int full = 0;             // of these, those that are full
+  std::uint64_t epoch = 0;  // the newest view that anybody knows of
+  // A member has another view of the same epoch: the cluster was set up anew.
+  bool split = false;
+  std::vector<int> silent;  // members of the view that did not take it
+};
+
+// Claims the right to give signs of life; the claim ends with this.
+class BeatClaim {
+ public:
+  static Task<std::unique_ptr<BeatClaim>> Await(Session& session) {
+    Lease& lease = session.cluster().lease;
+    for (;;) {
+      std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+      if (lease.BeginBeat(session.runtime().Now(), wakeup->Callback())) break;
+      co_await wakeup->Wait(session.cluster().options.operation_timeout);
+    }
+    co_return std::make_unique<BeatClaim>(lease);
+  }
+  static std::unique_ptr<BeatClaim> Try(Session& session) {
+    Lease& lease = session.cluster().lease;
+    if (!lease.BeginBeat(session.runtime().Now(), {})) return nullptr;
+    return std::make_unique<BeatClaim>(lease);
+  }
+  explicit BeatClaim(Lease& lease) : lease_(lease) {}
+  ~BeatClaim() { lease_.EndBeat(); }
+  BeatClaim(const BeatClaim&) = delete;
+  BeatClaim& operator=(const BeatClaim&) = delete;
+
+ private:
+  Lease& lease_;
+};
+
+// What becomes of the record on a member: from what is there to what is to be.
+using Edit = std::function<std::vector<Peer>(std::vector<Peer>)>;
+
+struct Written {
+  bool done = false;
+  net::TimePoint sent;       // when the record left
+  std::vector<Peer> before;  // what was there
+};
+
+// Changes the record of one member. `behind` is sent behind the write, on the
+// same connection, if not null.
+Task<Written> WritePeers(Session& session, net::ServerLink& link, SendStep step,
+                         const Edit& edit, net::Request* behind) {
+  Written written;
+  for (int i = 0; i < kWriteTries; ++i) {
+    net::Request read;
+    read.verb = net::Verb::kVivify;
+    read.key = kPeersKey;
+    Batch batch(session.runtime());
+    batch.Send(SendStep::kReadPeers, link, read);
+    co_await batch;
+    if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
+      break;
+    }
+    Result<std::vector<Peer>> there = DecodePeers(read.value);
+    written.before = there ? std::move(*there) : std::vector<Peer>();
+    const std::string text = EncodePeers(edit(written.before));
+    const iovec body{const_cast<char*>(text.data()), text.size()};
+    net::Request write;
+    write.verb = net::Verb::kCas;
+    write.key = kPeersKey;
+    write.token = read.item_token;
+    write.only_connection = read.connection;
+    write.body = {&body, 1};
+    written.sent = session.runtime().Now();
+    batch.Send(step, link, write);
+    if (behind != nullptr) {
+      behind->only_connection = read.connection;
+      batch.Send(SendStep::kReadView, link, *behind);
+    }
+    co_await batch;
+    written.done = write.outcome == Outcome::kOk;
+    if (write.outcome != Outcome::kExists) break;
+  }
+  co_return written;
+}
+
+// What a sign of life is for.
+enum class Purpose {
+  kGoOn,    // the lease, which holds
+  kJoin,    // a new one
+  kChange,  // a change of the view
+};
+
+// Gives one member of `view` a sign of life. Who joins looks at the member's
+// view record behind it: whoever stores a view after that finds the line.
+Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
+                  Purpose purpose, Beat& beat, net::Latch& latch) {
+  const int member = link.member();
+  const bool joins = purpose == Purpose::kJoin;
+  Lease& lease = session.cluster().lease;
+  const Edit edit = [&](std::vector<Peer> peers) {
+    const net::TimePoint now = session.runtime().Now();
+    lease.Observe(peers, now);
+    return lease.WithOwnLine(std::move(peers), view.epoch, now,
+                             session.runtime().Random());
+  };
+  net::Request look;
+  look.verb = net::Verb::kGet;
+  look.key = kViewKey;
+  look.uncounted = true;
+  const Written written = co_await WritePeers(
+      session, link, SendStep::kWritePeers, edit, joins ? &look : nullptr);
+  MergePeers(written.before, beat.peers);
+  bool held = written.done;
+  if (joins && held) {
+    held = net::Answered(look.outcome);
+    const Result<View> there = DecodeView(look.value);
+    if (there) beat.epoch = std::max(beat.epoch, there->epoch);
+    const bool same = there && there->epoch == view.epoch;
+    beat.split |= same && look.value != EncodeView(view);
+  }
+  if (held) {
+    ++beat.held;
+    if (view.members[member].state == MemberState::kFull) ++beat.full;
+    lease.Renewed(member, written.sent);
+    // Without waiting for a member that takes its time.
+    const bool goes_on =
+        purpose == Purpose::kGoOn && lease.Holds(session.runtime().Now());
+    if (goes_on) lease.Confirm(view);
+  } else {
+    beat.silent.push_back(member);
+  }
+  latch.CountDown();
+}
+
+Task<void> LeaveOn(Session& session, int member, net::Latch& latch) {
+  Lease& lease = session.cluster().lease;
+  const Edit edit = [&lease](std::vector<Peer> peers) {
+    return lease.WithoutOwnLine(std::move(peers));
+  };
+  (void)co_await WritePeers(session, session.link(member),
+                            SendStep::kLeavePeers, edit, nullptr);
+  latch.CountDown();
+}
+
+// A sign of life to all members of `view`.
+Task<Beat> BeatAll(Session& session, ViewLinks& links, const View& view,
+                   Purpose purpose) {
+  Beat beat;
+  net::Latch latch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    if (view.members[i].state == MemberState::kDown) continue;
+    latch.Add();
+    net::Spawn(BeatOn(session, links.At(i), view, purpose, beat, latch));
+  }
+  co_await latch;
+  for (const Peer& peer : beat.peers) {
+    beat.epoch = std::max(beat.epoch, peer.epoch);
+  }
+  co_return beat;
+}
+
+Task<void> Nap(Session& session) {
+  const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+  (void)co_await nap->Wait(kAskAgainAfter);
+}
+
+std::string Labels(const std::vector<Peer>& peers) {
+  std::string labels;
+  for (const Peer& peer : peers) {
+    labels += (labels.empty() ? "" : ", ") + peer.label;
+  }
+  return labels;
+}
+
+Status TooMany() {
+  return {StatusCode::kUnavailable,
+          fmt::format("{} processes share this cluster already: end some",
+                      kMaxPeers)};
+}
+
+Status Stalled(const std::vector<Peer>& behind) {
+  return {StatusCode::kUnavailable,
+          fmt::format("{} goes on under an old view of the servers: stop it",
+                      Labels(behind))};
+}
+
+// Those that did not take the line because they are dead leave the view. True:
+// one did.
+Task<bool> DropSilent(Session& session, std::vector<int> silent) {
+  bool dropped = false;
+  for (const int member : silent) {
+    const net::ServerLink& link = session.link(member);
+    const net::ServerLink::State state = link.state();
+    if (state != net::ServerLink::State::kFailed &&
+        state != net::ServerLink::State::kRefused) {
+      continue;
+    }
+    const Status left = co_await MarkDown(session, member, link.last_error());
+    dropped |= left.ok();
+  }
+  co_return dropped;
+}
+
+// The lease has run out, or never began.
+Task<Status> Join(Session& session) {
+  Lease& lease = session.cluster().lease;
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
+    if (lease.Holds(session.runtime().Now())) co_return Status();
+    const std::shared_ptr<const View> view = session.view();
+    ViewLinks links(session, *view);
+    const Beat beat = co_await BeatAll(session, links, *view, Purpose::kJoin);
+    const net::TimePoint now = session.runtime().Now();
+    const std::vector<Peer> behind = lease.Behind(beat.peers, view->epoch, now);
+    const bool current = beat.epoch <= view->epoch && !beat.split;
+    if (current && behind.empty()) lease.Confirm(*view);
+    claim.reset();
+    if (beat.peers.size() > kMaxPeers) co_return TooMany();
+    if (lease.Holds(now)) co_return Status();
+    const bool late = now >= deadline;
+    if (!current) {
+      Status followed = co_await FollowView(session);
+      if (!followed.ok()) co_return followed;
+    } else if (!behind.empty()) {
+      if (late) co_return Stalled(behind);
+      co_await Nap(session);
+      continue;
+    } else if (!beat.silent.empty()) {
+      const bool dropped = co_await DropSilent(session, beat.silent);
+      if (dropped) continue;
+    }
+    if (late || beat.held == 0) {
+      std::string silent;
+      for (const int member : beat.silent) {
+        silent += (silent.empty() ? "" : "; ") + session.Describe(member);
+      }
+      co_return Status(StatusCode::kUnavailable,
+                       fmt::format("too few servers answer ({})", silent));
+    }
+    co_await Nap(session);
+  }
+}
+
+// Nobody waits for it.
+Task<void> BeatOnce(Session& session, std::unique_ptr<BeatClaim> claim) {
+  const std::shared_ptr<const View> view = session.view();
+  ViewLinks links(session, *view);
+  const Beat beat = co_await BeatAll(session, links, *view, Purpose::kGoOn);
+  claim.reset();
+  if (beat.epoch > view->epoch) (void)co_await FollowView(session);
+}
+
+}  // namespace
+
+Task<Status> EnsureLease(Session& session) {
+  const net::TimePoint now = session.runtime().Now();
+  Lease& lease = session.cluster().lease;
+  if (!lease.Holds(now)) return Join(session);
+  if (lease.BeatIsDue(now)) {
+    AdoptOrphans(session);
+    std::unique_ptr<BeatClaim> claim = BeatClaim::Try(session);
+    if (claim) session.Detach(BeatOnce(session, std::move(claim)));
+  }
+  return Task<Status>::Ready(Status());
+}
+
+Task<Status> AwaitPeers(Session& session, const View& next) {
+  Lease& lease = session.cluster().lease;
+  lease.RaiseEpoch(next.epoch);
+  ViewLinks links(session, next);
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
+    const Beat beat = co_await BeatAll(session, links, next, Purpose::kChange);
+    claim.reset();
+    // One that is filled has not seen what others told before.
+    if (beat.full < next.Quorum()) {
+      std::string silent;
+      for (const int member : beat.silent) {
+        silent += (silent.empty() ? "" : "; ") + session.Describe(member);
+      }
+      co_return Status(
+          StatusCode::kUnavailable,
+          fmt::format("only {} of the {} servers needed took the new view "
+                      "({}): bring one back",
+                      beat.full, next.Quorum(), silent));
+    }
+    const net::TimePoint now = session.runtime().Now();
+    const std::vector<Peer> behind = lease.Behind(beat.peers, next.epoch, now);
+    if (behind.empty() || Planted(PlantedBug::kNoPeers)) co_return Status();
+    if (now >= deadline) co_return Stalled(behind);
+    co_await Nap(session);
+  }
+}
+
+Task<void> LeavePeers(Session& session) {
+  net::Latch latch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    if (session.link(i).state() != net::ServerLink::State::kUp) continue;
+    latch.Add();
+    net::Spawn(LeaveOn(session, i, latch));
+  }
+  co_await latch;
+}
+
+}  // namespace ers::store

@@ -1,0 +1,69 @@
+#include "store/view_checks.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "store/wakeup.h"
+
+namespace ers::store {
+
+using net::Task;
+
+Status CheckMembers(const Session& session, ClusterState& cluster,
+                    const View& view) {
+  const std::shared_ptr<const View> now = session.view();
+  const bool same =
+      now ? SameSeats(*now, view) : FitsServers(cluster.endpoints, view);
+  if (!same) {
+    std::string names;
+    for (const Member& member : view.members) {
+      names += (names.empty() ? "" : ",") + member.server();
+      if (member.weight != 1) names += fmt::format(":{}", member.weight);
+    }
+    return {StatusCode::kIncompatible,
+            fmt::format("the servers of this cluster are {}: give exactly "
+                        "these (order is free)",
+                        names)};
+  }
+  const int wanted = cluster.options.max_parity;
+  if (wanted != 0 && wanted != view.max_parity) {
+    return {StatusCode::kIncompatible,
+            fmt::format("max_parity is {}, but this cluster was set up for {}: "
+                        "give {}, or none",
+                        wanted, view.max_parity, view.max_parity)};
+  }
+  return {};
+}
+
+Status CheckDistinct(const View& view) {
+  std::map<std::string_view, std::string_view> names;
+  for (const Member& member : view.members) {
+    if (member.boot_mark.empty()) continue;
+    const auto [other, fresh] =
+        names.emplace(member.boot_mark, member.server());
+    if (fresh) continue;
+    return {StatusCode::kInvalidArgument,
+            fmt::format("{} and {} are one and the same server: list it once",
+                        other->second, member.server())};
+  }
+  return {};
+}
+
+Task<void> AwaitChange(Session& session) {
+  std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+  if (session.cluster().keeper.AtRest(wakeup->Callback())) co_return;
+  co_await wakeup->Wait(session.cluster().options.operation_timeout);
+}
+
+Task<void> ClaimChange(Session& session) {
+  for (;;) {
+    std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+    if (session.cluster().keeper.BeginChange(wakeup->Callback())) co_return;
+    co_await wakeup->Wait(session.cluster().options.operation_timeout);
+  }
+}
+
+}  // namespace ers::store

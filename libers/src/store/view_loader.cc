@@ -1,0 +1,230 @@
+// Loading the view, or creating the first one.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/micros.h"
+#include "store/keys.h"
+#include "store/peers.h"
+#include "store/view_changer.h"
+#include "store/view_checks.h"
+#include "store/view_records.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// The view of a cluster that nobody used yet, or that lost all its memory:
+// `before` is what it was then.
+View FirstView(Session& session, int max_parity, std::uint64_t epoch,
+               const View* before) {
+  View view;
+  view.epoch = epoch;
+  view.max_parity = max_parity;
+  const std::int64_t now = session.runtime().WallMicros();
+  for (int i = 0; i < session.members(); ++i) {
+    const net::ServerLink& link = session.link(i);
+    const bool up = link.state() == net::ServerLink::State::kUp;
+    Member member;
+    if (before != nullptr) member = before->members[i];
+    if (before == nullptr) member.name = session.member_name(i);
+    member.weight = link.endpoint().weight;
+    member.incarnation = static_cast<std::uint64_t>(now);
+    member.state = up ? MemberState::kFull : MemberState::kDown;
+    member.boot_mark = up ? link.facts().boot_mark : "";
+    member.joined = 0;
+    member.since = now / kMicrosPerSecond;
+    view.members.push_back(std::move(member));
+  }
+  return view;
+}
+
+Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
+                               int max_parity, std::uint64_t epoch,
+                               const View* before) {
+  const int members = session.members();
+  if (max_parity >= members) {
+    co_return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format("{} servers cannot hold objects with {} parity blocks: "
+                    "list more servers",
+                    members, max_parity));
+  }
+  if (members - records.answered > max_parity) {
+    co_return Fail(StatusCode::kUnavailable,
+                   fmt::format("{} of {} servers do not answer ({}): a new "
+                               "cluster needs at least {}",
+                               members - records.answered, members,
+                               records.silent, members - max_parity));
+  }
+  const View view = FirstView(session, max_parity, epoch, before);
+  const Status distinct = CheckDistinct(view);
+  if (!distinct.ok()) co_return Fail(distinct);
+  if (view.NotFull() > max_parity) {
+    co_return Fail(StatusCode::kUnavailable,
+                   "servers went away while the cluster was set up: try again");
+  }
+  std::optional<View> newer;
+  const Status stored = co_await StoreViewRecord(session, view, newer);
+  if (newer) co_return *newer;
+  if (!stored.ok()) co_return Fail(stored);
+  session.cluster().Log(LogLevel::kInfo,
+                        fmt::format("new view {} over {} servers, M={}", epoch,
+                                    members, max_parity));
+  co_return view;
+}
+
+// What to go by, given what was read.
+Task<Result<View>> Decide(Session& session, const ViewRecords& records,
+                          int max_parity) {
+  const int members = session.members();
+  std::optional<View> best = records.best;
+  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  if (!filed && filed.error().code() != StatusCode::kNotFound) {
+    co_return Fail(filed.error());
+  }
+  if (!records.best && records.answered == members && filed) {
+    // All members answer and none knows a view: they all lost their memory,
+    // and there is nothing left that an old view could protect. Were it evicted
+    // alone, another process might have gone on to a later one.
+    const Status fits = CheckMembers(session, session.cluster(), *filed);
+    if (!fits.ok()) co_return Fail(fits);
+    co_return co_await CreateFirst(session, records, filed->max_parity,
+                                   filed->epoch + 1, &*filed);
+  }
+  if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
+  if (!best) {
+    const int chosen = session.cluster().options.max_parity != 0
+                           ? session.cluster().options.max_parity
+                           : max_parity;
+    if (chosen != 0) {
+      co_return co_await CreateFirst(session, records, chosen, 1, nullptr);
+    }
+    if (records.answered < members) {
+      co_return Fail(
+          StatusCode::kUnavailable,
+          fmt::format("{} of {} servers do not answer ({}), and "
+                      "the others know of no objects: start them",
+                      members - records.answered, members, records.silent));
+    }
+    co_return Fail(StatusCode::kNotFound,
+                   "nothing was ever stored in this cluster");
+  }
+  const Status fits = CheckMembers(session, session.cluster(), *best);
+  if (!fits.ok()) co_return Fail(fits);
+  if (records.answered < best->Quorum()) {
+    co_return Fail(StatusCode::kUnavailable,
+                   fmt::format("{} of {} servers do not answer ({}): at least "
+                               "{} must",
+                               members - records.answered, members,
+                               records.silent, best->Quorum()));
+  }
+  co_return *best;
+}
+
+// A change that was cut off half way is finished: others must find what this
+// process goes by.
+Task<Result<View>> Complete(Session& session, const ViewRecords& records,
+                            View view) {
+  const bool held = records.best && records.best->epoch == view.epoch &&
+                    records.holders >= view.Quorum();
+  if (held) co_return view;
+  for (;;) {
+    std::optional<View> newer;
+    Status status = co_await StoreViewRecord(session, view, newer);
+    if (newer) status = CheckMembers(session, session.cluster(), *newer);
+    if (!status.ok()) co_return Fail(std::move(status));
+    if (!newer) co_return view;
+    // Of two views of one epoch neither may count: the next one settles it.
+    if (newer->epoch == view.epoch) ++newer->epoch;
+    view = std::move(*newer);
+  }
+}
+
+bool Reconnecting(Session& session) {
+  for (int i = 0; i < session.members(); ++i) {
+    if (session.link(i).state() == net::ServerLink::State::kConnecting) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whoever is given an old list of servers goes by the view's.
+void TellOutdated(Session& session, const View& view) {
+  for (const std::string& line : Outdated(session.cluster().endpoints, view)) {
+    session.cluster().Log(
+        LogLevel::kWarning,
+        fmt::format("view {}: {}: put it into the list of servers", view.epoch,
+                    line));
+  }
+}
+
+// Members whose memory is not the one the view knows leave it.
+Task<void> DropRestarted(Session& session) {
+  for (int i = 0; i < session.members(); ++i) {
+    const std::shared_ptr<const View> view = session.view();
+    const net::ServerLink& link = session.link(i);
+    if (view->members[i].state == MemberState::kDown ||
+        link.state() != net::ServerLink::State::kUp ||
+        link.facts().boot_mark == view->members[i].boot_mark) {
+      continue;
+    }
+    // Too many of them: operations that need them say so.
+    (void)co_await MarkDown(session, i, "it was restarted");
+  }
+}
+
+Task<Status> LoadViewFor(Session& session, std::string_view key) {
+  Status status = co_await EnsureView(session, 0);
+  if (status.code() != StatusCode::kNotFound) co_return status;
+  co_return Status(
+      StatusCode::kNotFound,
+      fmt::format("key '{}' holds no object: {}", key, status.message()));
+}
+
+}  // namespace
+
+Task<Status> EnsureView(Session& session, int max_parity) {
+  if (session.view()) co_return co_await EnsureLease(session);
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (session.view()) {
+    keeper.EndChange(nullptr);
+    co_return co_await EnsureLease(session);
+  }
+  Result<ViewRecords> records = co_await FindViewRecords(session);
+  // A connection that only broke gets another try: a first view without its
+  // server would keep that out.
+  if (records && !records->best && Reconnecting(session)) {
+    records = co_await FindViewRecords(session);
+  }
+  if (!records) {
+    keeper.EndChange(nullptr);
+    co_return records.error();
+  }
+  Result<View> view = co_await Decide(session, *records, max_parity);
+  if (view) view = co_await Complete(session, *records, std::move(*view));
+  Status status = view ? keeper.WriteStateFile(*view) : view.error();
+  if (!status.ok()) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  TellOutdated(session, *view);
+  keeper.EndChange(std::make_shared<const View>(std::move(*view)));
+  co_await DropRestarted(session);
+  co_return co_await EnsureLease(session);
+}
+
+Task<Status> EnsureViewFor(Session& session, std::string_view key) {
+  Status status = ValidateKey(key, session.cluster().options.binary_keys);
+  if (!status.ok()) return Task<Status>::Ready(std::move(status));
+  if (session.view()) return EnsureLease(session);
+  return LoadViewFor(session, key);
+}
+
+}  // namespace ers::store

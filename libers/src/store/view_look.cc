@@ -1,0 +1,84 @@
+#include "store/view_look.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "store/view_checks.h"
+#include "store/view_records.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using ViewPtr = std::shared_ptr<const View>;
+
+bool IsOut(const net::ServerLink& link, const Member& member) {
+  const net::ServerLink::State state = link.state();
+  return state == net::ServerLink::State::kFailed ||
+         state == net::ServerLink::State::kRefused ||
+         (state == net::ServerLink::State::kUp &&
+          link.facts().boot_mark != member.boot_mark);
+}
+
+}  // namespace
+
+Task<Result<ViewPtr>> LookAtView(Session& session) {
+  Result<ViewRecords> records = co_await FindViewRecords(session);
+  if (!records) co_return Fail(records.error());
+  ViewPtr here = session.view();
+  if (here && (!records->best || records->best->epoch <= here->epoch)) {
+    co_return here;
+  }
+  std::optional<View> best = std::move(records->best);
+  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  if (!filed && filed.error().code() != StatusCode::kNotFound) {
+    co_return Fail(filed.error());
+  }
+  if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
+  if (!best && records->answered == session.members()) {
+    co_return Fail(StatusCode::kNotFound,
+                   "nothing was ever stored in this cluster");
+  }
+  if (!best) {
+    co_return Fail(
+        StatusCode::kUnavailable,
+        fmt::format("{} of {} servers do not answer ({}), and the others know "
+                    "of no objects: start them",
+                    session.members() - records->answered, session.members(),
+                    records->silent));
+  }
+  const Status fits = CheckMembers(session, session.cluster(), *best);
+  if (!fits.ok()) co_return Fail(fits);
+  if (records->answered < best->Quorum()) {
+    co_return Fail(
+        StatusCode::kUnavailable,
+        fmt::format("{} of {} servers do not answer ({}): at least {} must",
+                    session.members() - records->answered, session.members(),
+                    records->silent, best->Quorum()));
+  }
+  co_return std::make_shared<const View>(std::move(*best));
+}
+
+Result<ViewPtr> WithoutSilent(Session& session, const ViewPtr& view) {
+  View next = *view;
+  std::string out;
+  for (int i = 0; i < session.members(); ++i) {
+    Member& member = next.members[static_cast<std::size_t>(i)];
+    const bool silent = IsOut(session.link(i), member);
+    if (silent) member.state = MemberState::kDown;
+    if (member.state == MemberState::kFull) continue;
+    out += (out.empty() ? "" : "; ") + session.Describe(i);
+  }
+  if (next.NotFull() > next.max_parity) {
+    return Fail(StatusCode::kUnavailable,
+                fmt::format("{} servers are out and the cluster survives {} "
+                            "({}): bring one back",
+                            next.NotFull(), next.max_parity, out));
+  }
+  return std::make_shared<const View>(std::move(next));
+}
+
+}  // namespace ers::store

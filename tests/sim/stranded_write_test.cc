@@ -1,0 +1,167 @@
+// Manifest writes whose replies are lost, on more servers than may leave.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr int kServers = 5;
+constexpr int kMaxParity = 1;
+constexpr int kKeys = 20;
+
+std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
+  ClusterOptions options;
+  options.servers = servers;
+  options.max_parity = kMaxParity;
+  return store::OpenClusterState(options).value();
+}
+
+struct Fixture {
+  explicit Fixture(std::size_t inline_below = 4096)
+      : store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3},
+                        .inline_below = inline_below}) {}
+
+  net::Task<Result<ObjectInfo>> StartPut(const std::string& key,
+                                         std::string_view value = "value") {
+    return user->Put(key, std::as_bytes(std::span(value)), put_options);
+  }
+  bool Put(const std::string& key, std::string_view value = "value") {
+    return net::SyncWait(process, StartPut(key, value)).has_value();
+  }
+  bool Shows(std::string_view value) {
+    Value read;
+    const bool there =
+        net::SyncWait(process, store.Get("key", read)).has_value();
+    const auto bytes = std::as_bytes(std::span(value));
+    return there && std::equal(read.bytes().begin(), read.bytes().end(),
+                               bytes.begin(), bytes.end());
+  }
+  net::Task<void> PutOne(std::string key) {
+    (void)co_await StartPut(key);
+    --running;
+  }
+  // Puts at once, and no server can be reached from `after` on. Returns, once
+  // all puts have ended, how many servers have a stranded write.
+  std::size_t Strand(Duration after) {
+    REQUIRE(Put("first"));
+    running = kKeys;
+    for (int i = 0; i < kKeys; ++i) net::Spawn(PutOne(fmt::format("{}", i)));
+    world.After(after, [this] { SetReachable(false); });
+    REQUIRE(world.RunUntil([this] { return running == 0; }, minutes(5)));
+    return cluster->keeper.Stranded().size();
+  }
+  void SetReachable(bool reachable) {
+    for (const auto& server : world.servers()) server->SetReachable(reachable);
+  }
+  // Calls go on, as links are tried again in their own time, and nobody else
+  // renews the lease that a write needs.
+  bool Rescued() {
+    for (int i = 0; i < 60; ++i) {
+      const bool put = Put("first");
+      if (put && cluster->keeper.Stranded().empty()) return true;
+      world.RunUntil([] { return false; }, seconds(1));
+    }
+    return false;
+  }
+
+  World world{1};
+  const std::string servers = world.AddServers(kServers);
+  SimRuntime& process = world.AddProcess("client");
+  const std::shared_ptr<store::ClusterState> cluster = Open(servers);
+  store::Session session{process, cluster, 16};
+  store::Store store;
+  store::Store* user = &store;
+  const PutOptions put_options;  // outlives the tasks
+  int running = 0;
+};
+
+TEST_CASE("writes without a reply end once their servers answer again") {
+  std::size_t most = 0;
+  for (int i = 0; i < 60; ++i) {
+    CAPTURE(i);
+    Fixture f;
+    most = std::max(most, f.Strand(microseconds(10) * i));
+    f.SetReachable(true);
+    REQUIRE(f.Rescued());
+    // Nothing stands in the way of the next change of the view.
+    f.world.servers()[0]->Crash();
+    for (int key = 0; key < kKeys; ++key)
+      REQUIRE(f.Put(fmt::format("{}", key)));
+  }
+  // More than may leave.
+  CHECK(most > kMaxParity);
+}
+
+TEST_CASE("writes of a session that has ended are another one's to end") {
+  std::size_t most = 0;
+  for (int i = 0; i < 60; i += 5) {
+    CAPTURE(i);
+    Fixture f;
+    {
+      store::Session session(f.process, f.cluster, 16);
+      store::Store other(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}});
+      f.user = &other;
+      most = std::max(most, f.Strand(microseconds(10) * i));
+      f.user = &f.store;
+    }
+    f.SetReachable(true);
+    REQUIRE(f.Rescued());
+  }
+  CHECK(most > kMaxParity);
+}
+
+// Of both kinds of silence: what was sent is lost, or comes after all.
+TEST_CASE("a change that was cut off leaves the old value or the new one") {
+  constexpr std::size_t kInBlocks = 0;
+  for (int i = 0; i < 240; ++i) {
+    CAPTURE(i);
+    Fixture f(kInBlocks);
+    REQUIRE(f.Put("key", "old"));
+    f.world.After(microseconds(5) * (i / 2), [&f, i] {
+      for (const auto& server : f.world.servers()) {
+        if (i % 2 == 0) server->CutConnections();
+        server->SetReachable(false);
+      }
+    });
+    f.world.After(seconds(3), [&f] { f.SetReachable(true); });
+    const bool done = f.Put("key", "new");
+    // Whatever is sent again has landed.
+    f.world.RunUntil([] { return false; }, seconds(20));
+    REQUIRE(f.Put("other"));
+    f.world.RunUntil([] { return false; }, seconds(20));
+    const bool old = !done && f.Shows("old");
+    REQUIRE((old || f.Shows("new")));
+  }
+}
+
+TEST_CASE("a session does not wait for servers that never answer again") {
+  std::size_t most = 0;
+  for (int i = 0; i < 60; i += 5) {
+    Fixture f;
+    most = std::max(most, f.Strand(microseconds(10) * i));
+  }
+  CHECK(most > kMaxParity);
+}
+
+}  // namespace
+}  // namespace ers::sim
