@@ -4,15 +4,15 @@
 #include <sys/eventfd.h>
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
 
 #include "admin/api.h"
+#include "admin/gate.h"
 #include "admin/http.h"
 #include "admin/http_server.h"
-#include "config/address.h"
-#include "server/listener.h"
 
 namespace ers::proxy {
 namespace {
@@ -32,6 +32,7 @@ HttpReply Page(const char* type, std::string body) {
 struct Admin::Loop {
   std::function<Facts()> facts;
   Jobs* jobs = nullptr;
+  Gate gate;
   Socket stop{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Socket listener;
   // Those below are gone before their base.
@@ -82,6 +83,8 @@ bool Admin::Loop::Prepare() {
   server = HttpServer::Open(
       base.get(), listener.get(),
       [this](const HttpRequest& request, HttpServer::Answer answer) {
+        std::optional<HttpReply> refused = gate.Refuse(request);
+        if (refused) return answer(std::move(*refused));
         if (request.path.starts_with(kApi)) {
           return ServeApi(*jobs, request, std::move(answer));
         }
@@ -93,24 +96,26 @@ bool Admin::Loop::Prepare() {
 Admin::Admin(std::string name, std::unique_ptr<Loop> loop)
     : name_(std::move(name)), loop_(std::move(loop)) {}
 
-Result<std::unique_ptr<Admin>> Admin::Open(std::string_view address,
+Result<std::unique_ptr<Admin>> Admin::Open(Listener listener, std::string token,
                                            std::function<Facts()> facts,
                                            Jobs& jobs) {
-  const Result<std::string> where = AdminAddress(address);
-  if (!where) return Fail(where.error());
-  Result<Listener> listener = Listen(*where, 1);
-  if (!listener) return Fail(listener.error());
   auto loop = std::make_unique<Loop>();
   loop->facts = std::move(facts);
   loop->jobs = &jobs;
-  loop->listener = std::move(listener->sockets.front());
+  loop->gate.SetToken(std::move(token));
+  loop->listener = std::move(listener.sockets.front());
   if (!loop->Prepare()) {
     return Fail(StatusCode::kNoMemory, "admin: no event loop can be made");
   }
   Loop& running = *loop;
   running.thread =
       std::thread([&running] { event_base_dispatch(running.base.get()); });
-  return std::unique_ptr<Admin>(new Admin(listener->name, std::move(loop)));
+  return std::unique_ptr<Admin>(
+      new Admin(std::move(listener.name), std::move(loop)));
+}
+
+void Admin::SetToken(std::string token) {
+  loop_->gate.SetToken(std::move(token));
 }
 
 Admin::~Admin() {

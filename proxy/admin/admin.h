@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "admin/facts.h"
 #include "ers/status.h"
+#include "server/listener.h"
 
 namespace ers::proxy {
 
@@ -17,10 +17,11 @@ namespace ers::proxy {
 // client. Methods: the thread that owns it.
 class Admin {
  public:
-  // Listens and serves at "host:port" or "[IPv6]:port"; ":port" is loopback.
-  // `facts` is called on the admin's thread; `jobs` ends after it.
-  // kInvalidArgument says why not.
-  static Result<std::unique_ptr<Admin>> Open(std::string_view address,
+  // Serves who comes to `listener`. `token`: as for SetToken. `facts` is called
+  // on the admin's thread; `jobs` ends after it. kNoMemory: also where there is
+  // no file descriptor.
+  static Result<std::unique_ptr<Admin>> Open(Listener listener,
+                                             std::string token,
                                              std::function<Facts()> facts,
                                              Jobs& jobs);
   // Cuts readers off.
@@ -28,6 +29,8 @@ class Admin {
   Admin(const Admin&) = delete;
   Admin& operator=(const Admin&) = delete;
 
+  // Any thread: from now on requests must carry it; empty: none needs one.
+  void SetToken(std::string token);
   // As bound.
   [[nodiscard]] const std::string& name() const { return name_; }
 

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "jobs/garbage_json.h"
 #include "jobs/job_json.h"
 #include "jobs/json_fields.h"
 
@@ -18,6 +19,8 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kTransition = "/v1/transition";
+constexpr std::string_view kGarbage = "/v1/garbage";
+constexpr std::string_view kReplace = "/v1/replace";
 constexpr std::string_view kJobs = "/v1/jobs";
 constexpr std::string_view kJson = "application/json";
 
@@ -63,7 +66,7 @@ ordered_json TransitionJson(const std::string& key,
                             const TransitionInfo& info) {
   ordered_json root;
   SetBytes(root, "key", key);
-  root["path"] = info.path == TransitionPath::kPlan ? "plan" : "reencode";
+  root["path"] = TransitionPathName(info.path);
   root["scheme"] = FormatScheme(info.object.scheme);
   root["width"] = WidthName(info.object.width);
   root["data_reads"] = info.data_reads;
@@ -101,6 +104,31 @@ void Transition(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
                     if (!info) return answer(Error(info.error()));
                     answer(Json(200, TransitionJson(key, *info)));
                   });
+}
+
+void CollectGarbage(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
+  if (request.method != "POST") return answer(NotAllowed("POST"));
+  const Result<GarbageRequest> asked = ParseGarbageRequest(request.body);
+  if (!asked) return answer(Error(asked.error()));
+  jobs.CollectGarbage(
+      *asked, [answer = std::move(answer),
+               dry_run = asked->dry_run](const Result<GarbageReport>& report) {
+        if (!report) return answer(Error(report.error()));
+        answer(Json(200, GarbageJson(*report, dry_run)));
+      });
+}
+
+void Replace(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
+  if (request.method != "POST") return answer(NotAllowed("POST"));
+  const Result<Replacement> asked = ParseReplacement(request.body);
+  if (!asked) return answer(Error(asked.error()));
+  jobs.Replace(*asked, [answer = std::move(answer),
+                        asked = *asked](const Status& status) {
+    if (!status.ok()) return answer(Error(status));
+    const ordered_json root = {{"old", asked.old_server},
+                               {"new", asked.new_server}};
+    answer(Json(200, root));
+  });
 }
 
 // Answers a command with the job.
@@ -190,6 +218,12 @@ void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.path == kTransition) {
     return Transition(jobs, request, std::move(answer));
   }
+  if (request.path == kGarbage) {
+    return CollectGarbage(jobs, request, std::move(answer));
+  }
+  if (request.path == kReplace) {
+    return Replace(jobs, request, std::move(answer));
+  }
   if (request.path == kJobs) return AllJobs(jobs, request, std::move(answer));
   const std::optional<JobPath> path = ParseJobPath(request.path);
   if (path && path->command.empty()) {
@@ -200,8 +234,9 @@ void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
                       std::move(answer));
   }
   answer(HttpError(404,
-                   "nothing is here: there are /v1/transition, /v1/jobs, "
-                   "/v1/jobs/ID and /v1/jobs/ID/pause, /resume and /cancel"));
+                   "nothing is here: there are /v1/transition, /v1/garbage, "
+                   "/v1/replace, /v1/jobs, /v1/jobs/ID and /v1/jobs/ID/pause, "
+                   "/resume and /cancel"));
 }
 
 }  // namespace ers::proxy

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "jobs/garbage_json.h"
 #include "jobs/job_json.h"
 
 namespace ers::proxy {
@@ -23,6 +24,31 @@ nlohmann::ordered_json PoliciesJson(const PolicyCounts& counts) {
   return all;
 }
 
+nlohmann::ordered_json GarbageTotalsJson(const GarbageTotals& totals) {
+  nlohmann::ordered_json json = {{"collections", totals.collections},
+                                 {"dropped", totals.dropped},
+                                 {"dropped_bytes", totals.dropped_bytes},
+                                 {"last_ended", totals.ended}};
+  if (totals.ended != 0) json["last"] = GarbageJson(totals.last, false);
+  return json;
+}
+
+nlohmann::ordered_json FillJson(const FillState& fill) {
+  nlohmann::ordered_json json = {{"servers", fill.servers},
+                                 {"walk", fill.walk},
+                                 {"objects", fill.objects},
+                                 {"objects_total", fill.total},
+                                 {"seconds_left", nullptr},
+                                 {"bytes_per_second", fill.bytes_per_second},
+                                 {"mended", fill.mended},
+                                 {"lost", fill.lost},
+                                 {"blocks", fill.blocks},
+                                 {"bytes_read", fill.bytes_read},
+                                 {"bytes_written", fill.bytes_written}};
+  if (fill.seconds_left >= 0) json["seconds_left"] = fill.seconds_left;
+  return json;
+}
+
 }  // namespace
 
 std::string StatusText(const Facts& facts) {
@@ -38,7 +64,10 @@ std::string StatusText(const Facts& facts) {
   root["listeners"] = facts.listeners;
   root["servers"] = nlohmann::ordered_json::array();
   for (const Facts::Server& server : facts.servers) {
-    root["servers"].push_back({{"name", server.name}, {"state", server.state}});
+    root["servers"].push_back({{"name", server.name},
+                               {"seat", server.seat},
+                               {"state", server.state},
+                               {"since_s", server.since_s}});
   }
   for (const auto& [name, value] : StatValues(facts.totals)) {
     root["counters"][std::string(name)] = value;
@@ -46,6 +75,8 @@ std::string StatusText(const Facts& facts) {
   root["jobs"] = nlohmann::ordered_json::array();
   for (const Job& job : facts.jobs) root["jobs"].push_back(JobJson(job));
   root["policies"] = PoliciesJson(facts.policies);
+  root["garbage"] = GarbageTotalsJson(facts.garbage);
+  root["fill"] = FillJson(facts.fill);
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }

@@ -21,11 +21,16 @@ inline constexpr std::string_view kServerStates[] = {"full", "filling", "down",
 // What became of an object that a job tried to change.
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};
 
+// What became of an object that servers were filled with.
+inline constexpr std::string_view kFillOutcomes[] = {"mended", "lost"};
+
 // A plain value.
 struct Facts {
   struct Server {
     std::string name;
-    std::string state;  // of kServerStates
+    std::string seat;          // its place on the ring
+    std::string state;         // of kServerStates
+    std::int64_t since_s = 0;  // that state, in Unix seconds; 0 unknown
   };
 
   std::string version;
@@ -43,6 +48,8 @@ struct Facts {
   std::vector<Job> jobs;  // newest first
   JobTotals job_totals;
   PolicyCounts policies;
+  GarbageTotals garbage;
+  FillState fill;
 };
 
 // One JSON object; counters by their names in `stats`.

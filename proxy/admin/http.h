@@ -12,8 +12,13 @@ struct HttpRequest {
   std::string path;    // without what follows a '?', not decoded
   std::string body;
   std::string content_type;
-  bool has_origin = false;  // a browser sent it
+  std::string host;           // as the client calls us
+  std::string authorization;  // a secret: not for the log
+  bool has_origin = false;    // a browser sent it
 };
+
+// The reply to a request whose token is missing or wrong.
+inline constexpr int kUnauthorized = 401;
 
 struct HttpReply {
   int code = 200;

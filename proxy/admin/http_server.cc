@@ -52,6 +52,8 @@ HttpRequest Read(evhttp_request* request) {
   read.body.resize(evbuffer_get_length(body));
   evbuffer_copyout(body, read.body.data(), read.body.size());
   read.content_type = HeaderOf(request, "Content-Type");
+  read.host = HeaderOf(request, "Host");
+  read.authorization = HeaderOf(request, "Authorization");
   read.has_origin = !HeaderOf(request, "Origin").empty();
   return read;
 }
@@ -60,6 +62,9 @@ void Send(evhttp_request* request, const HttpReply& reply) {
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Content-Type", reply.type.c_str());
   evhttp_add_header(headers, "Cache-Control", "no-store");
+  if (reply.code == kUnauthorized) {
+    evhttp_add_header(headers, "WWW-Authenticate", "Bearer");
+  }
   if (!reply.allow.empty()) {
     evhttp_add_header(headers, "Allow", reply.allow.c_str());
   }

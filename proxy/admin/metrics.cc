@@ -87,6 +87,10 @@ void AddServers(const Facts& facts, MetricsWriter& writer) {
       writer.Add({server.name, state}, server.state == state ? 1 : 0);
     }
   }
+  Begin(Metric::kServerSince, writer);
+  for (const Facts::Server& server : facts.servers) {
+    writer.Add({server.name}, server.since_s);
+  }
 }
 
 void AddCensus(const Census& census, MetricsWriter& writer) {
@@ -133,6 +137,28 @@ void AddPolicies(const PolicyCounts& counts, MetricsWriter& writer) {
          writer);
 }
 
+void AddGarbage(const GarbageTotals& totals, MetricsWriter& writer) {
+  AddOne(Metric::kGarbageCollections, totals.collections, writer);
+  AddOne(Metric::kGarbageDropped, totals.dropped, writer);
+  AddOne(Metric::kGarbageDroppedBytes, totals.dropped_bytes, writer);
+  AddOne(Metric::kGarbageSkipped, totals.last.skipped, writer);
+  AddOne(Metric::kGarbageEnded, static_cast<std::uint64_t>(totals.ended),
+         writer);
+}
+
+void AddFill(const FillState& fill, MetricsWriter& writer) {
+  AddOne(Metric::kFillServers, fill.servers.size(), writer);
+  AddOne(Metric::kFillWalkObjects, fill.objects, writer);
+  AddOne(Metric::kFillWalkTotal, fill.total, writer);
+  AddOne(Metric::kFillLimit, fill.bytes_per_second, writer);
+  Begin(Metric::kFillObjects, writer);
+  writer.Add({kFillOutcomes[0]}, fill.mended);
+  writer.Add({kFillOutcomes[1]}, fill.lost);
+  AddOne(Metric::kFillBlocks, fill.blocks, writer);
+  AddOne(Metric::kFillReadBytes, fill.bytes_read, writer);
+  AddOne(Metric::kFillWrittenBytes, fill.bytes_written, writer);
+}
+
 }  // namespace
 
 std::string MetricsText(const Facts& facts) {
@@ -152,6 +178,8 @@ std::string MetricsText(const Facts& facts) {
   AddCensus(facts.census, writer);
   AddJobs(facts.job_totals, writer);
   AddPolicies(facts.policies, writer);
+  AddGarbage(facts.garbage, writer);
+  AddFill(facts.fill, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

@@ -1,6 +1,8 @@
 #include "config/address.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <sys/un.h>
 
 #include <utility>
@@ -44,6 +46,17 @@ Result<Address> ParseAddress(std::string_view text) {
     return Refuse("the port must be a number from 0 to 65535");
   }
   return address;
+}
+
+bool IsLoopback(const Address& address) {
+  if (!address.path.empty() || address.host == "localhost") return true;
+  in_addr four{};
+  if (inet_pton(AF_INET, address.host.c_str(), &four) == 1) {
+    return ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  in6_addr six{};
+  return inet_pton(AF_INET6, address.host.c_str(), &six) == 1 &&
+         IN6_IS_ADDR_LOOPBACK(&six);
 }
 
 Result<std::string> AdminAddress(std::string_view text) {

@@ -20,6 +20,10 @@ struct Address {
 // wrong, without quoting the text. Looks no name up.
 Result<Address> ParseAddress(std::string_view text);
 
+// Whether only this machine reaches it: a unix path, a number of the loopback
+// interface or "localhost". Of other names nobody knows.
+bool IsLoopback(const Address& address);
+
 // The text of an address for the admin port: not a unix path, and where it
 // names no host, loopback. kInvalidArgument as above.
 Result<std::string> AdminAddress(std::string_view text);

@@ -40,7 +40,10 @@ Status Override(const Arguments& arguments, ServerOptions& options) {
   set(arguments.memory_in_flight_bytes, options.memory_in_flight_bytes,
       "limits.memory_in_flight_bytes", "--memory-in-flight");
   set(arguments.admin, options.admin, "admin", "--admin");
+  set(arguments.admin_token_file, options.admin_token_file, "admin_token_file",
+      "--admin-token-file");
   set(arguments.state_dir, options.state_dir, "state_dir", "--state-dir");
+  set(arguments.user, options.user, "user", "--user");
   set(arguments.log_level, options.log_level, "log.level", "--log-level");
   if (arguments.log_format) {
     options.log_format = LogFormatOf(*arguments.log_format);
@@ -118,10 +121,17 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "host:port of HTTP for /healthz, /status, /metrics and jobs; "
                  ":port is loopback (default: nowhere)")
       ->type_name("ADDRESS");
+  app.add_option("--admin-token-file", arguments.admin_token_file,
+                 "Holds what requests to --admin must carry; without it that "
+                 "must be loopback")
+      ->type_name("FILE");
   app.add_option("--state-dir", arguments.state_dir,
                  "Folder that keeps jobs over a restart, for this process "
                  "alone (default: they end with it)")
       ->type_name("DIR");
+  app.add_option("-u,--user", arguments.user,
+                 "Become this user once the ports are taken; for root only")
+      ->type_name("NAME");
   app.add_option("--port-file", arguments.port_file,
                  "Gets the addresses listened on, one a line, the admin "
                  "port's last")

@@ -31,7 +31,9 @@ struct Arguments {
   std::optional<std::string> log_level;
   std::optional<std::string> log_format;
   std::optional<std::string> admin;
+  std::optional<std::string> admin_token_file;
   std::optional<std::string> state_dir;
+  std::optional<std::string> user;
   std::string port_file;
 };
 

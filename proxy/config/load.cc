@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "config/address.h"
+#include "config/load_policies.h"
+#include "config/yaml_keys.h"
 #include "config/yaml_value.h"
 #include "net/endpoint.h"
 
@@ -15,58 +17,17 @@ namespace {
 
 constexpr std::uint64_t kMaxTimeoutMs = 3'600'000;
 constexpr std::uint64_t kMaxCountObjectsS = 30 * 86400;
-constexpr std::uint64_t kMaxPolicyS = 365 * 86400;
-constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
-constexpr std::uint64_t kMaxPolicyParallel = 64;
-constexpr std::uint64_t kMaxBytesPerSecond = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMaxIdleTimeoutS = 30 * 86400;
+constexpr std::uint64_t kLeastGraceS = 3600;
+constexpr std::uint64_t kMaxGarbageS = 365 * 86400;
+constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kMaxExpiryS = std::uint64_t{100} * 365 * 86400;
-
-// A key of a mapping and what it sets.
-template <typename Into>
-struct Key {
-  std::string_view name;
-  Status (*read)(const YamlValue& value, Into& into);
-};
-
-template <typename Into, std::size_t kCount>
-Status ReadKeys(const YamlValue& mapping, const Key<Into> (&keys)[kCount],
-                Into& into) {
-  std::vector<std::string_view> names;
-  for (const Key<Into>& key : keys) names.push_back(key.name);
-  const Result<YamlValue::Entries> entries = mapping.Mapping(names);
-  if (!entries) return entries.error();
-  for (const auto& [name, value] : *entries) {
-    const auto at = std::find(names.begin(), names.end(), name);
-    Status status = keys[at - names.begin()].read(value, into);
-    if (!status.ok()) return status;
-    if constexpr (requires { into.places; }) {
-      into.places[value.path()] = value.place();
-    }
-  }
-  return {};
-}
-
-template <typename Number>
-Status ReadNumber(const YamlValue& value, std::uint64_t least,
-                  std::uint64_t most, Number& into) {
-  const Result<std::uint64_t> number = value.Number(least, most);
-  if (!number) return number.error();
-  into = static_cast<Number>(*number);
-  return {};
-}
 
 Status ReadTimeout(const YamlValue& value, std::chrono::milliseconds& into) {
   std::int64_t ms = 0;
   Status status = ReadNumber(value, 1, kMaxTimeoutMs, ms);
   into = std::chrono::milliseconds(ms);
   return status;
-}
-
-Status ReadText(const YamlValue& value, std::string& into) {
-  Result<std::string> text = value.Text();
-  if (!text) return text.error();
-  into = std::move(*text);
-  return {};
 }
 
 Status ReadScheme(const YamlValue& value, Scheme& into) {
@@ -257,6 +218,10 @@ constexpr Key<ServerOptions> kLimitKeys[] = {
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxConnections, options.max_connections);
      }},
+    {"idle_timeout_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadSeconds(value, 0, kMaxIdleTimeoutS, options.idle_timeout);
+     }},
     {"max_value_bytes",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxValueBytes, options.max_value_bytes);
@@ -265,6 +230,23 @@ constexpr Key<ServerOptions> kLimitKeys[] = {
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxMemoryInFlight,
                          options.memory_in_flight_bytes);
+     }},
+};
+
+constexpr Key<ServerOptions> kGarbageKeys[] = {
+    {"grace_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadSeconds(value, kLeastGraceS, kMaxGarbageS,
+                          options.garbage.grace);
+     }},
+    {"every_s",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadSeconds(value, 0, kMaxGarbageS, options.garbage.every);
+     }},
+    {"objects_per_second",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 0, kMaxObjectsPerSecond,
+                         options.garbage.objects_per_second);
      }},
 };
 
@@ -285,99 +267,17 @@ Status ReadLogFormat(const YamlValue& value, ServerOptions& options) {
 constexpr Key<ServerOptions> kLogKeys[] = {{"level", ReadLogLevel},
                                            {"format", ReadLogFormat}};
 
-// --- Policies ----------------------------------------------------------------
-
-// What both have, of the one that `policy` picks.
-template <auto policy>
-constexpr Key<ServerOptions> kPrefixKey = {
-    "prefix", [](const YamlValue& value, ServerOptions& options) {
-      return ReadText(value, (options.policies.*policy).prefix);
-    }};
-template <auto policy>
-constexpr Key<ServerOptions> kParallelKey = {
-    "parallel", [](const YamlValue& value, ServerOptions& options) {
-      return ReadNumber(value, 1, kMaxPolicyParallel,
-                        (options.policies.*policy).parallel);
-    }};
-template <auto policy>
-constexpr Key<ServerOptions> kRateKey = {
-    "bytes_per_second", [](const YamlValue& value, ServerOptions& options) {
-      return ReadNumber(value, 0, kMaxBytesPerSecond,
-                        (options.policies.*policy).bytes_per_second);
-    }};
-
-constexpr Key<ServerOptions> kWidenKeys[] = {
-    {"idle_s",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 1, kMaxPolicyS,
-                         options.policies.widen.idle_seconds);
-     }},
-    {"every_s",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 1, kMaxPolicyS,
-                         options.policies.widen.every_seconds);
-     }},
-    {"min_bytes",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 0, kMaxValueBytes,
-                         options.policies.widen.min_bytes);
-     }},
-    kPrefixKey<&Policies::widen>,
-    kParallelKey<&Policies::widen>,
-    kRateKey<&Policies::widen>,
-};
-
-constexpr Key<ServerOptions> kNarrowKeys[] = {
-    {"hits",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 1, kMaxPolicyHits,
-                         options.policies.narrow.hits);
-     }},
-    {"within_s",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 1, kMaxPolicyS,
-                         options.policies.narrow.within_seconds);
-     }},
-    kPrefixKey<&Policies::narrow>,
-    kParallelKey<&Policies::narrow>,
-    kRateKey<&Policies::narrow>,
-};
-
-Status ReadWiden(const YamlValue& value, ServerOptions& options) {
-  Status status = ReadKeys(value, kWidenKeys, options);
-  if (!status.ok() || options.policies.widen.idle_seconds > 0) return status;
-  return value.Refuse(
-      "idle_s is missing: after so many seconds without a "
-      "read or change an object is made wide");
-}
-
-Status ReadNarrow(const YamlValue& value, ServerOptions& options) {
-  Status status = ReadKeys(value, kNarrowKeys, options);
-  const NarrowPolicy& narrow = options.policies.narrow;
-  if (!status.ok() || (narrow.hits > 0 && narrow.within_seconds > 0)) {
-    return status;
-  }
-  return value.Refuse(
-      "hits and within_s are both needed: so many reads within "
-      "so many seconds make an object narrow");
-}
-
-constexpr Key<ServerOptions> kPolicyKeys[] = {
-    {"widen", ReadWiden},
-    {"narrow", ReadNarrow},
-    {"leave_alone_s",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 0, kMaxPolicyS,
-                         options.policies.leave_alone_seconds);
-     }},
-};
-
 constexpr Key<ServerOptions> kKeys[] = {
     {"listen", ReadListen},
     {"servers", ReadServers},
     {"max_parity",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxParity, options.cluster.max_parity);
+     }},
+    {"least_redundancy",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadNumber(value, 0, kMaxParity,
+                         options.cluster.least_redundancy);
      }},
     {"state_file",
      [](const YamlValue& value, ServerOptions& options) {
@@ -392,24 +292,32 @@ constexpr Key<ServerOptions> kKeys[] = {
        return ReadInlineBelow(value, options.client.inline_below);
      }},
     {"rules", ReadRules},
-    {"policies",
-     [](const YamlValue& value, ServerOptions& options) {
-       return ReadKeys(value, kPolicyKeys, options);
-     }},
+    {"policies", ReadPolicies},
+    {"fill", ReadFill},
     {"admin",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.admin);
+     }},
+    {"admin_token_file",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadText(value, options.admin_token_file);
      }},
     {"state_dir",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.state_dir);
      }},
+    {"user",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadText(value, options.user);
+     }},
     {"count_objects_s",
      [](const YamlValue& value, ServerOptions& options) {
-       std::int64_t seconds = 0;
-       Status status = ReadNumber(value, 0, kMaxCountObjectsS, seconds);
-       options.count_objects_every = std::chrono::seconds(seconds);
-       return status;
+       return ReadSeconds(value, 0, kMaxCountObjectsS,
+                          options.count_objects_every);
+     }},
+    {"garbage",
+     [](const YamlValue& value, ServerOptions& options) {
+       return ReadKeys(value, kGarbageKeys, options);
      }},
     {"threads",
      [](const YamlValue& value, ServerOptions& options) {

@@ -7,6 +7,8 @@
 
 #include "config/address.h"
 #include "config/state_dir.h"
+#include "config/token.h"
+#include "config/user.h"
 #include "net/endpoint.h"
 
 namespace ers::proxy {
@@ -80,6 +82,33 @@ Status CheckPolicies(const ServerOptions& options) {
                               widen.idle_seconds, narrow.within_seconds));
 }
 
+Status CheckAdmin(ServerOptions& options) {
+  options.admin_token.clear();
+  if (options.admin.empty()) return {};
+  const Result<std::string> admin = AdminAddress(options.admin);
+  if (!admin) {
+    return RefuseAt(
+        options.PlaceOf("admin"),
+        fmt::format("\"{}\": {}", options.admin, admin.error().message()));
+  }
+  if (!options.admin_token_file.empty()) {
+    Result<std::string> token = ReadToken(options.admin_token_file);
+    if (!token) {
+      return RefuseAt(options.PlaceOf("admin_token_file"),
+                      token.error().message());
+    }
+    options.admin_token = std::move(*token);
+  } else if (!IsLoopback(*ParseAddress(*admin))) {
+    return RefuseAt(
+        options.PlaceOf("admin"),
+        fmt::format("\"{}\": who reaches it could change how every object is "
+                    "stored: choose a loopback address, or give "
+                    "admin_token_file",
+                    options.admin));
+  }
+  return {};
+}
+
 // "b:1,a:1" and "a:1,b:1" are the same servers.
 std::string Sorted(std::string_view servers) {
   Result<std::vector<net::Endpoint>> parsed = net::ParseEndpoints(servers);
@@ -101,6 +130,7 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
       {"listen", fmt::format("{}", fmt::join(options.listen, ","))},
       {"servers", Sorted(cluster.servers)},
       {"max_parity", number(cluster.max_parity)},
+      {"least_redundancy", number(cluster.least_redundancy)},
       {"state_file", cluster.state_file},
       {"scheme", FormatScheme(options.client.scheme)},
       {"inline_below", number(options.client.inline_below)},
@@ -108,8 +138,13 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
       {"timeouts.connect_ms", number(cluster.connect_timeout.count())},
       {"timeouts.request_ms", number(cluster.request_timeout.count())},
       {"timeouts.operation_ms", number(cluster.operation_timeout.count())},
+      {"garbage.grace_s", number(options.garbage.grace.count())},
+      {"garbage.every_s", number(options.garbage.every.count())},
+      {"garbage.objects_per_second",
+       number(options.garbage.objects_per_second)},
       {"admin", options.admin},
       {"state_dir", options.state_dir},
+      {"user", options.user},
       {"count_objects_s", number(options.count_objects_every.count())},
       {"log.format", std::string(FormatName(options.log_format))},
   };
@@ -151,15 +186,12 @@ Status CompleteOptions(ServerOptions& options) {
   Status status = CheckListen(options);
   if (status.ok()) status = CheckMemory(options);
   if (status.ok()) status = CheckPolicies(options);
-  if (!status.ok()) return status;
-  if (!options.admin.empty()) {
-    const Result<std::string> admin = AdminAddress(options.admin);
-    if (!admin) {
-      return RefuseAt(
-          options.PlaceOf("admin"),
-          fmt::format("\"{}\": {}", options.admin, admin.error().message()));
-    }
+  if (status.ok()) status = CheckAdmin(options);
+  if (status.ok() && !options.user.empty()) {
+    const Status user = CheckUser(options.user);
+    if (!user.ok()) return RefuseAt(options.PlaceOf("user"), user.message());
   }
+  if (!status.ok()) return status;
   if (!options.state_dir.empty()) {
     const Status usable = CheckStateDir(options.state_dir);
     if (!usable.ok()) {

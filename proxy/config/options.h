@@ -35,17 +35,25 @@ struct ServerOptions {
   ClientOptions client;  // scheme and inline limit where no rule says otherwise
   std::shared_ptr<const Rules> rules = std::make_shared<const Rules>();
   Policies policies;
+  GarbageSettings garbage;
+  FillLimits fill;
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads
+  // A client that is waited for so long is closed; 0: none.
+  std::chrono::seconds idle_timeout{0};
   // What requests under way may hold of values, all together. 0: 1 GiB, or
   // the least that is possible where that is more.
   std::uint64_t memory_in_flight_bytes = 0;
   // How often all objects are counted, for those who watch; 0: never.
   std::chrono::seconds count_objects_every{0};
   std::string admin;  // where HTTP is served; empty: nowhere
+  // Where admin's token is kept; empty: it needs none, and must be loopback.
+  std::string admin_token_file;
+  std::string admin_token;  // what was there, once the options are complete
   // Where jobs are kept over a restart; empty: nowhere.
   std::string state_dir;
+  std::string user;  // that root's process becomes; empty: it stays as it is
   std::string port_file;  // gets the names of the listeners; empty: none
   std::string log_level = "info";  // one of kLogLevels
   LogFormat log_format = LogFormat::kText;
@@ -64,14 +72,14 @@ struct ServerOptions {
 std::uint64_t MemoryReserve(const ServerOptions& options);
 
 // Checks what one setting alone does not show, and fills in what follows from
-// others: max_parity, where it is 0, becomes the largest m of all schemes, and
-// memory_in_flight_bytes its default.
+// others: max_parity, where it is 0, becomes the largest m of all schemes,
+// memory_in_flight_bytes its default, and admin_token what its file holds.
 // kInvalidArgument: the message begins with the place at fault.
 Status CompleteOptions(ServerOptions& options);
 
 // OK where a running daemon can take `fresh` in place of `running`: only rules,
-// limits and the log's level differ. Else kInvalidArgument names what differs.
-// Both are complete.
+// policies, fill, limits, the token and the log's level differ. Else
+// kInvalidArgument names what differs. Both are complete.
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh);
 
 }  // namespace ers::proxy

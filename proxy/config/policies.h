@@ -3,6 +3,7 @@
 #ifndef ERS_PROXY_CONFIG_POLICIES_H_
 #define ERS_PROXY_CONFIG_POLICIES_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -32,6 +33,20 @@ struct NarrowPolicy : PolicyPace {
   std::int64_t within_seconds = 0;
 
   bool operator==(const NarrowPolicy&) const = default;
+};
+
+// How often garbage is collected, and what: see ers/garbage.h. A plain value.
+struct GarbageSettings {
+  std::chrono::seconds grace{3600};
+  std::chrono::seconds every{3600};         // 0: when that is asked for
+  std::uint64_t objects_per_second = 5000;  // looked at; 0: no limit
+};
+
+// How servers that come back are filled. A plain value.
+struct FillLimits {
+  int parallel = 8;                    // objects at a time
+  std::uint64_t slice_keys = 1 << 19;  // in memory at a time
+  std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
 };
 
 // A plain value.

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Status Refuse(const std::string& folder, std::string_view why) {
+Status RefuseFolder(const std::string& folder, std::string_view why) {
   return {StatusCode::kInvalidArgument, fmt::format("\"{}\": {}", folder, why)};
 }
 
@@ -21,7 +21,7 @@ Status CheckAccess(const std::string& folder, const char* path, int mode,
                    std::string_view cannot) {
   if (access(path, mode) == 0) return {};
   const std::error_code error(errno, std::generic_category());
-  return Refuse(folder, fmt::format("{}: {}", cannot, error.message()));
+  return RefuseFolder(folder, fmt::format("{}: {}", cannot, error.message()));
 }
 
 }  // namespace
@@ -33,16 +33,16 @@ Status CheckStateDir(const std::string& folder) {
     return CheckAccess(folder, folder.c_str(), R_OK | W_OK | X_OK,
                        "it cannot be used");
   }
-  if (fs::exists(status)) return Refuse(folder, "it is no folder");
+  if (fs::exists(status)) return RefuseFolder(folder, "it is no folder");
   if (status.type() != fs::file_type::not_found) {
-    return Refuse(folder, error.message());
+    return RefuseFolder(folder, error.message());
   }
   fs::path above = fs::absolute(folder, error);
   if (!above.has_filename()) above = above.parent_path();  // "folder/"
   above = above.parent_path();
   if (!fs::is_directory(above, error)) {
-    return Refuse(folder,
-                  "neither it nor the folder above it is there: make one");
+    return RefuseFolder(
+        folder, "neither it nor the folder above it is there: make one");
   }
   return CheckAccess(folder, above.c_str(), W_OK | X_OK, "it cannot be made");
 }

@@ -1,6 +1,7 @@
 #include "config/yaml_value.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,35 @@ namespace {
 
 // The parser's tag of a scalar in quotes.
 constexpr std::string_view kQuoted = "!";
+
+// Counts documents. The parser's own list of them never ends for a text that
+// has a ',' or the like behind its document, which is then another one, for
+// ever.
+class DocumentCounter final : public YAML::EventHandler {
+ public:
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] const YAML::Mark& last() const { return last_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    ++count_;
+    last_ = mark;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  int count_ = 0;
+  YAML::Mark last_;
+};
 
 int LineOf(const YAML::Mark& mark) { return mark.line + 1; }
 
@@ -43,14 +73,20 @@ Result<YamlValue> YamlValue::Load(const std::string& file) {
         file, fmt::format("cannot be read: {}", std::strerror(errno))));
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text.str());
-    if (documents.size() > 1) {
+    std::istringstream input_again(text.str());
+    YAML::Parser parser(input_again);
+    DocumentCounter documents;
+    while (documents.count() < 2 && parser.HandleNextDocument(documents)) {
+    }
+    if (documents.count() > 1) {
       return Fail(StatusCode::kInvalidArgument,
                   fmt::format("{}:{}: a second document begins: give one", file,
-                              LineOf(documents[1].Mark())));
+                              LineOf(documents.last())));
     }
-    YAML::Node root(YAML::NodeType::Map);
-    if (!documents.empty() && !documents[0].IsNull()) root = documents[0];
+    YAML::Node root = YAML::Load(text.str());
+    if (!root.IsDefined() || root.IsNull()) {
+      root = YAML::Node(YAML::NodeType::Map);
+    }
     return YamlValue(file, "", root.Mark(), root);
   } catch (const YAML::Exception& error) {
     return Fail(StatusCode::kInvalidArgument,

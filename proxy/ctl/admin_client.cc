@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "config/address.h"
+#include "config/token.h"
 #include "ctl/proxy_link.h"
 
 namespace ers::ctl {
@@ -63,6 +64,15 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
                                     "[IPv6]:port"
                                   : where.error().message()));
   }
+  std::string authorization;
+  if (!global.token_file.empty()) {
+    const Result<std::string> token = proxy::ReadToken(global.token_file);
+    if (!token) {
+      return Fail(StatusCode::kInvalidArgument,
+                  fmt::format("--token-file {}", token.error().message()));
+    }
+    authorization = "Bearer " + *token;
+  }
   const std::string host = where->host.empty() ? "localhost" : where->host;
   int port = 0;
   std::from_chars(where->port.data(), where->port.data() + where->port.size(),
@@ -92,6 +102,9 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Host", global.proxy.c_str());
   evhttp_add_header(headers, "Connection", "close");
+  if (!authorization.empty()) {
+    evhttp_add_header(headers, "Authorization", authorization.c_str());
+  }
   if (method == Method::kPost) {
     evhttp_add_header(headers, "Content-Type", "application/json");
     evbuffer_add(evhttp_request_get_output_buffer(request), body.data(),

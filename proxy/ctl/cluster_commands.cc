@@ -1,6 +1,9 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +72,7 @@ std::string ServersJson(const ClusterInfo& info) {
   json["servers"] = Json::array();
   for (const ServerInfo& server : info.servers) {
     json["servers"].push_back({{"name", server.name},
+                               {"seat", server.seat},
                                {"weight", server.weight},
                                {"state", MemberStateName(server.state)},
                                {"incarnation", server.incarnation},
@@ -82,14 +86,26 @@ std::string ServersJson(const ClusterInfo& info) {
   return Line(json);
 }
 
+std::string TimeText(std::int64_t unix_seconds) {
+  if (unix_seconds == 0) return "-";
+  return fmt::format("{:%FT%TZ}",
+                     fmt::gmtime(static_cast<std::time_t>(unix_seconds)));
+}
+
+std::string NameText(const ServerInfo& server) {
+  if (server.seat == server.name) return server.name;
+  return fmt::format("{} (for {})", server.name, server.seat);
+}
+
 std::string ServersText(const ClusterInfo& info) {
   std::vector<std::vector<std::string>> rows = {
-      {"server", "state", "answers", "memcached", "item-max", "evicts",
+      {"server", "state", "since", "answers", "memcached", "item-max", "evicts",
        "weight", "incarnation", "last error"}};
   for (const ServerInfo& server : info.servers) {
     rows.push_back(
-        {server.name, std::string(MemberStateName(server.state)),
-         server.reachable ? "yes" : "NO", server.version,
+        {NameText(server), std::string(MemberStateName(server.state)),
+         TimeText(server.since), server.reachable ? "yes" : "NO",
+         server.version,
          server.reachable ? fmt::format("{}", server.item_size_max) : "?",
          !server.reachable  ? "?"
          : server.evictions ? "yes"

@@ -24,6 +24,9 @@ void AddStat(CLI::App& app, Command& chosen);
 void AddTransition(CLI::App& app, Command& chosen);
 void AddJobs(CLI::App& app, Command& chosen);
 void AddExport(CLI::App& app, Command& chosen);
+void AddGarbage(CLI::App& app, Command& chosen);  // gc
+void AddRebuild(CLI::App& app, Command& chosen);  // and replace
+void AddVerify(CLI::App& app, Command& chosen);
 void AddCluster(CLI::App& app, Command& chosen);  // ls, servers
 
 }  // namespace ers::ctl

@@ -31,7 +31,7 @@ Examples:
   tar c src | ersctl put backup -
 
 Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
-report could not be written.
+report could not be written; 5 and 6: see verify and rebuild --help.
 The options above are accepted after the command, too.)";
 
 void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
@@ -42,7 +42,8 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       ->type_name("LIST");
   app.add_option("--proxy", global.proxy,
                  "An ersproxy that is to do the work: its listen address for "
-                 "transition, update, stat and ls, its admin address for job")
+                 "transition, update, stat and ls, its admin address for job, "
+                 "gc, rebuild and replace")
       ->check(NotEmpty())
       ->type_name("ADDRESS");
   app.add_option("--state", global.state_file,
@@ -57,6 +58,16 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "(default: as the cluster has it)")
       ->check(CLI::Range(1, 254))
       ->type_name("M");
+  app.add_option("--least-redundancy", global.least_redundancy,
+                 "Refuse to store a value while so many servers are out that "
+                 "fewer further ones than this may die (default: 0)")
+      ->check(CLI::Range(0, 254))
+      ->type_name("N");
+  app.add_option("--token-file", global.token_file,
+                 "Holds the token of the admin port, where it has one")
+      ->envname("ERS_ADMIN_TOKEN_FILE")
+      ->check(NotEmpty())
+      ->type_name("FILE");
   app.add_option("--timeout", global.timeout_seconds,
                  "Give up after this long (default: 30)")
       ->check(CLI::Range(0.1, 86400.0) & IsNumber())
@@ -137,8 +148,11 @@ int Main(int argc, char** argv) {
   AddStat(app, command);
   AddTransition(app, command);
   AddExport(app, command);
+  AddVerify(app, command);
+  AddRebuild(app, command);
   AddJobs(app, command);
   AddCluster(app, command);
+  AddGarbage(app, command);
 
   int exit_code = kDone;
   if (!Parse(app, argc, argv, exit_code)) return exit_code;

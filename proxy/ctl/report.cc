@@ -29,7 +29,8 @@ ExitCode ReportError(const Ending& ending, bool json) {
   const Status& status = ending.status;
   if (status.ok()) return kDone;
   const ExitCode exit_code =
-      ending.done ? kReportLost : ExitCodeOf(status.code());
+      ending.done ? kReportLost
+                  : ending.exit_code.value_or(ExitCodeOf(status.code()));
   const std::string_view name =
       ending.done ? "report-lost" : StatusCodeName(status.code());
   std::string message(status.message().empty() ? name : status.message());

@@ -4,6 +4,7 @@
 #define ERS_PROXY_CTL_REPORT_H_
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ enum ExitCode {
   kNoSuchObject = 1,
   kBadUsage = 2,
   kClusterError = 3,
-  kReportLost = 4,  // all was done, but could not be reported
+  kReportLost = 4,   // all was done, but could not be reported
+  kNotWhole = 5,     // verify: objects have less redundancy than they should
+  kObjectsLost = 6,  // verify, rebuild: objects cannot be read
 };
 ExitCode ExitCodeOf(StatusCode code);
 
@@ -33,9 +36,12 @@ struct Ending {
   Ending(Status of) : status(std::move(of)) {}
   Ending(Status of, bool did_its_work)
       : status(std::move(of)), done(did_its_work) {}
+  // With an exit code of the command's own.
+  Ending(Status of, ExitCode code) : status(std::move(of)), exit_code(code) {}
 
   Status status;
   bool done = false;
+  std::optional<ExitCode> exit_code;
 };
 
 // Says on standard error what went wrong and returns the exit code. OK says

@@ -70,6 +70,7 @@ Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
   ClusterOptions cluster_options;
   cluster_options.servers = global.servers;
   cluster_options.max_parity = global.max_parity;
+  cluster_options.least_redundancy = global.least_redundancy;
   const std::chrono::milliseconds timeout(
       static_cast<std::int64_t>(global.timeout_seconds * 1000));
   cluster_options.operation_timeout = timeout;

@@ -12,10 +12,12 @@ namespace ers::ctl {
 
 struct GlobalOptions {
   std::string servers;
-  std::string proxy;  // "": the command talks to the servers itself
+  std::string proxy;       // "": the command talks to the servers itself
+  std::string token_file;  // of the proxy's admin port; "": it needs none
   // "": DefaultStateFile; "-": none.
   std::string state_file;
   int max_parity = 0;
+  int least_redundancy = 0;
   double timeout_seconds = 30;
   bool json = false;
 };

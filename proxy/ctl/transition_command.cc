@@ -22,12 +22,8 @@ TransitionVariant VariantOf(const std::string& plan) {
   return TransitionVariant::kOptimal;
 }
 
-std::string_view PathName(TransitionPath path) {
-  return path == TransitionPath::kPlan ? "plan" : "reencode";
-}
-
 std::string InfoJson(const std::string& key, const TransitionInfo& info) {
-  Json json = {{"path", PathName(info.path)},
+  Json json = {{"path", TransitionPathName(info.path)},
                {"data_reads", info.data_reads},
                {"parity_reads", info.parity_reads},
                {"writes", info.writes},
@@ -42,9 +38,9 @@ std::string InfoText(const std::string& key, const TransitionInfo& info) {
   return fmt::format(
       "{}: {}, by {}: read {} data and {} parity blocks ({} bytes), wrote {} "
       "blocks ({} bytes) in {} microseconds\n",
-      key, ObjectText(info.object), PathName(info.path), info.data_reads,
-      info.parity_reads, info.bytes_read, info.writes, info.bytes_written,
-      info.microseconds);
+      key, ObjectText(info.object), TransitionPathName(info.path),
+      info.data_reads, info.parity_reads, info.bytes_read, info.writes,
+      info.bytes_written, info.microseconds);
 }
 
 Ending Transition(const GlobalOptions& global,
@@ -76,7 +72,8 @@ Ending Transition(const GlobalOptions& global,
 void AddTransition(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<TransitionArguments>();
   CLI::App* transition = app.add_subcommand(
-      "transition", "Changes the width or scheme of an object, in place");
+      "transition",
+      "Changes the width, scheme or parity of an object, in place");
   transition->add_option("KEY", arguments->key)->required();
   transition->add_option("--to", arguments->to, "narrow, wide or any scheme")
       ->required()

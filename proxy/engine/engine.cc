@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/micros.h"
 #include "protocol/exptime.h"
 
 namespace ers::proxy {
@@ -11,7 +12,6 @@ using net::Task;
 
 namespace {
 
-constexpr std::int64_t kMicros = 1'000'000;
 // For what is no plain item any more.
 constexpr int kLooksAgain = 3;
 
@@ -53,7 +53,7 @@ Done Engine::Failed(const Status& status) {
 }
 
 std::int64_t Engine::Now() const {
-  return session_.runtime().WallMicros() / kMicros;
+  return session_.runtime().WallMicros() / kMicrosPerSecond;
 }
 
 std::int64_t Engine::ExpiryOf(const Request& request) const {
@@ -469,8 +469,9 @@ Task<Done> Engine::Touch(const Request& request) {
 Task<Done> Engine::Flush(const Request& request) {
   counters_.Add(Counter::kCmdFlush);
   const std::int64_t now = session_.runtime().WallMicros();
-  const std::int64_t at =
-      request.exptime.value_or(0) <= 0 ? now : ExpiryOf(request) * kMicros;
+  const std::int64_t at = request.exptime.value_or(0) <= 0
+                              ? now
+                              : ExpiryOf(request) * kMicrosPerSecond;
   const Status status = co_await store_.Flush(static_cast<std::uint64_t>(at));
   co_return status.ok() ? Done() : Failed(status);
 }

@@ -33,7 +33,7 @@ Task<Done> Engine::Transition(const Request& request, store::Memory& memory) {
   Done done;
   done.reply.item = ItemOf(info->object);
   done.lines = {
-      {"path", info->path == TransitionPath::kPlan ? "plan" : "reencode"},
+      {"path", std::string(TransitionPathName(info->path))},
       {"scheme", FormatScheme(info->object.scheme)},
       {"width", std::string(WidthName(info->object.width))},
       {"data_reads", Number(info->data_reads)},

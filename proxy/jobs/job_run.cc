@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/micros.h"
 #include "store/wakeup.h"
 
 namespace ers::proxy {
@@ -23,7 +24,6 @@ constexpr milliseconds kObjectNap(100);
 constexpr milliseconds kLook(50);
 // Moved for a byte of a value, until the job's own objects tell.
 constexpr double kFirstGuess = 2;
-constexpr std::int64_t kMicros = 1'000'000;
 
 bool MayHelpToTryAgain(StatusCode code) {
   return code == StatusCode::kUnavailable ||
@@ -109,7 +109,7 @@ void JobRun::Stop() {
 void JobRun::SetState(JobState state) {
   Tick();
   job_.state = state;
-  if (Ended(state)) job_.ended = runtime_.WallMicros() / kMicros;
+  if (Ended(state)) job_.ended = runtime_.WallMicros() / kMicrosPerSecond;
   if (listing_ != nullptr && state != JobState::kListing) listing_->Stop();
   Tell(/*state_changed=*/true);
 }

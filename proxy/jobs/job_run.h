@@ -13,10 +13,10 @@
 #include "ers/object_info.h"
 #include "jobs/job.h"
 #include "jobs/job_json.h"
-#include "jobs/rate_limiter.h"
 #include "net/runtime.h"
 #include "net/task.h"
 #include "store/listing.h"
+#include "store/rate_limiter.h"
 #include "store/session.h"
 #include "store/store.h"
 
@@ -100,7 +100,7 @@ class JobRun {
   bool recovered_ = false;
   std::deque<Queued> queue_;
   std::multiset<std::string> under_way_;
-  RateLimiter limiter_;
+  store::RateLimiter limiter_;
   store::ListingStop* listing_ = nullptr;  // while it lists
   net::Latch* lanes_ = nullptr;            // while objects are worked off
   bool at_work_ = false;

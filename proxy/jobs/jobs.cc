@@ -8,6 +8,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/micros.h"
+#include "store/peers.h"
+#include "store/replace.h"
+
 namespace ers::proxy {
 namespace {
 
@@ -16,7 +20,6 @@ using net::Task;
 // Between two looks at what is to be saved.
 constexpr std::chrono::milliseconds kPeriod(500);
 constexpr std::size_t kManifests = 1024;
-constexpr std::int64_t kMicros = 1'000'000;
 
 Status NoSuchJob(std::uint64_t id) {
   return {StatusCode::kNotFound, fmt::format("there is no job {}", id)};
@@ -70,12 +73,19 @@ void Jobs::Stop() {
     for (auto& [id, one] : runs_) one.run->Stop();
     policies_->Stop();
     filler_->Stop();
+    garbage_->Stop();
   });
 }
 
 void Jobs::SetPolicies(const Policies& policies) {
   loop_->Post([this, policies] {
     if (!host_->stopping) policies_->Set(policies);
+  });
+}
+
+void Jobs::SetFill(const FillLimits& limits) {
+  loop_->Post([this, limits] {
+    if (!host_->stopping) filler_->SetLimits(limits);
   });
 }
 
@@ -92,8 +102,8 @@ bool Jobs::Quiet() const {
   const auto at_rest = [](const auto& one) {
     return !one.second.run->at_work();
   };
-  return singles_ == 0 && orders_ == 0 && !policies_->at_work() &&
-         !filler_->at_work() &&
+  return singles_ == 0 && orders_ == 0 && !replacing_ &&
+         !policies_->at_work() && !filler_->at_work() && !garbage_->at_work() &&
          std::all_of(runs_.begin(), runs_.end(), at_rest);
 }
 
@@ -117,9 +127,10 @@ void Jobs::Loop() {
   {
     const std::lock_guard lock(mutex_);
     policies_ = std::make_unique<PolicyRunner>(*host_);
+    garbage_ = std::make_unique<GarbageCollector>(*host_, options_.garbage);
+    filler_ = std::make_unique<MemberFiller>(*host_, options_.fill);
   }
   policies_->Set(options_.policies);
-  filler_ = std::make_unique<MemberFiller>(*host_);
   if (journal_) {
     for (const JournalEntry& entry : journal_->entries()) Add(entry);
   }
@@ -137,8 +148,9 @@ void Jobs::Loop() {
   {
     const std::lock_guard lock(mutex_);
     policies_.reset();
+    garbage_.reset();
+    filler_.reset();
   }
-  filler_.reset();
   host_.reset();
   store_.reset();
   session_.reset();
@@ -184,6 +196,43 @@ PolicyCounts Jobs::policy_counts() const {
   return policies_ ? policies_->counts() : PolicyCounts();
 }
 
+void Jobs::CollectGarbage(GarbageRequest request, GarbageCollector::Told told) {
+  loop_->Post([this, request, told = std::move(told)] {
+    garbage_->Collect(request, told);
+  });
+}
+
+void Jobs::Replace(Replacement replacement, Replaced told) {
+  loop_->Post(
+      [this, replacement = std::move(replacement), told = std::move(told)] {
+        if (ending_) return told(Stopping());
+        if (replacing_) {
+          return told(Status(StatusCode::kConflict,
+                             "a server is being replaced: wait until that is "
+                             "done"));
+        }
+        replacing_ = true;
+        session_->Detach(ReplaceHere(replacement, told));
+      });
+}
+
+Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced told) {
+  const Status status = co_await store::ReplaceServer(
+      *session_, replacement.old_server, replacement.new_server);
+  replacing_ = false;
+  told(status);
+}
+
+GarbageTotals Jobs::garbage_totals() const {
+  const std::lock_guard lock(mutex_);
+  return garbage_ ? garbage_->totals() : GarbageTotals();
+}
+
+FillState Jobs::fill_state() const {
+  const std::lock_guard lock(mutex_);
+  return filler_ ? filler_->state() : FillState();
+}
+
 void Jobs::OnChanged(const Job& job, bool state_changed) {
   Run& one = runs_.at(job.id);
   {
@@ -198,6 +247,16 @@ void Jobs::OnChanged(const Job& job, bool state_changed) {
   if (state_changed) Save(job.id, [](const Status&) {});
 }
 
+namespace {
+
+// Other processes must not wait for this one because nobody asks it anything.
+net::Task<void> KeepLease(store::Session& session) {
+  const Status status = co_await store::EnsureLease(session);
+  if (!status.ok()) spdlog::debug("no lease: {}", status.message());
+}
+
+}  // namespace
+
 void Jobs::OnTimer() {
   for (auto& [id, one] : runs_) {
     if (one.run->at_work()) {
@@ -208,6 +267,8 @@ void Jobs::OnTimer() {
     if (one.dirty && one.saves == 0) Save(id, [](const Status&) {});
   }
   filler_->Look();
+  garbage_->Look();
+  if (session_->view()) session_->Detach(KeepLease(*session_));
   timer_->Start(kPeriod);
 }
 
@@ -312,7 +373,7 @@ void Jobs::CreateHere(JobSpec spec, const Told& told) {
   JournalEntry entry;
   entry.job.id = next_id_++;
   entry.job.spec = std::move(spec);
-  entry.job.created = loop_->WallMicros() / kMicros;
+  entry.job.created = loop_->WallMicros() / kMicrosPerSecond;
   const std::uint64_t id = entry.job.id;
   Add(std::move(entry));
   // Told, it is sure to be there after a crash, too.

@@ -18,11 +18,13 @@
 #include "engine/changing_keys.h"
 #include "ers/object_info.h"
 #include "ers/status.h"
+#include "jobs/garbage_collector.h"
 #include "jobs/job.h"
 #include "jobs/job_run.h"
 #include "jobs/journal.h"
 #include "jobs/member_filler.h"
 #include "jobs/policy_runner.h"
+#include "jobs/replacement.h"
 #include "net/event_loop.h"
 #include "store/cluster_state.h"
 #include "store/session.h"
@@ -75,6 +77,17 @@ class Jobs {
   // What clients read of wide objects.
   void TakeHits(HitBatch hits);
   [[nodiscard]] PolicyCounts policy_counts() const;
+  // From now on, for servers that come back and those that are being filled.
+  void SetFill(const FillLimits& limits);
+  [[nodiscard]] FillState fill_state() const;
+
+  // See GarbageCollector::Collect; kUnavailable: stopping.
+  void CollectGarbage(GarbageRequest request, GarbageCollector::Told told);
+  [[nodiscard]] GarbageTotals garbage_totals() const;
+
+  // See store::ReplaceServer. kConflict: another one is being replaced.
+  using Replaced = std::function<void(const Status&)>;
+  void Replace(Replacement replacement, Replaced told);
 
   // What its connections and transitions have come to.
   [[nodiscard]] const store::SessionCounters& session_counters() const {
@@ -112,6 +125,7 @@ class Jobs {
   void Command(std::uint64_t id, Status (JobRun::*command)(), Told told);
   net::Task<void> TransitionHere(std::string key, TransitionTarget target,
                                  Moved moved);
+  net::Task<void> ReplaceHere(Replacement replacement, Replaced told);
   // Calls `then` on the loop when it is on disk; at once without a journal.
   void Save(std::uint64_t id, Journal::Done then);
   void Remove(std::uint64_t id, Journal::Done then);
@@ -134,12 +148,14 @@ class Jobs {
   std::unique_ptr<JobHost> host_;
   // Made and ended under mutex_; else of the loop's thread.
   std::unique_ptr<PolicyRunner> policies_;
+  std::unique_ptr<GarbageCollector> garbage_;
   std::unique_ptr<MemberFiller> filler_;
   std::map<std::uint64_t, Run> runs_;
   std::unique_ptr<net::Timer> timer_;
   std::uint64_t next_id_ = 1;
   int singles_ = 0;  // single transitions under way
   int orders_ = 0;   // to the journal, not carried out yet
+  bool replacing_ = false;
   bool journal_fails_ = false;
   bool ending_ = false;
 

@@ -57,7 +57,7 @@ std::optional<std::uint64_t> ParseId(std::string_view text) {
 }
 
 // The id in "ID.json".
-std::optional<std::uint64_t> IdOf(std::string_view name) {
+std::optional<std::uint64_t> IdOfFile(std::string_view name) {
   if (!name.ends_with(kSuffix)) return std::nullopt;
   name.remove_suffix(kSuffix.size());
   return ParseId(name);
@@ -67,7 +67,7 @@ std::optional<std::uint64_t> IdOf(std::string_view name) {
 std::optional<std::uint64_t> IdOfBroken(std::string_view name) {
   if (!name.ends_with(kBroken)) return std::nullopt;
   name.remove_suffix(kBroken.size());
-  return IdOf(name);
+  return IdOfFile(name);
 }
 
 Status SyncFolder(const std::string& folder) {
@@ -180,7 +180,7 @@ Status Journal::Load() {
     // A write that was cut off: what it was to replace stands.
     if (name.ends_with(kFresh))
       unlink(fmt::format("{}/{}", folder_, name).c_str());
-    if (IdOf(name)) LoadFile(name);
+    if (IdOfFile(name)) LoadFile(name);
     highest_id_ = std::max(highest_id_, IdOfBroken(name).value_or(0));
   }
   LoadLastId();
@@ -193,7 +193,7 @@ Status Journal::Load() {
 
 void Journal::LoadFile(const std::string& name) {
   const std::string path = fmt::format("{}/{}", folder_, name);
-  const std::uint64_t id = *IdOf(name);
+  const std::uint64_t id = *IdOfFile(name);
   highest_id_ = std::max(highest_id_, id);
   const Result<std::string> text = ReadFile(path);
   // It may be whole, and is left alone.

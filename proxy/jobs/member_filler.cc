@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 
-#include "store/batch.h"
-#include "store/keys.h"
 #include "store/view_changer.h"
 #include "store/view_records.h"
 
@@ -20,34 +17,71 @@ namespace {
 // What cannot be filled as others are silent is not listed again and again.
 constexpr net::Duration kLeastPause = std::chrono::seconds(1);
 constexpr net::Duration kMostPause = std::chrono::seconds(10);
+// Between two lines that tell how far a filling is.
+constexpr net::Duration kTellEvery = std::chrono::seconds(30);
 
 }  // namespace
 
+MemberFiller::MemberFiller(JobHost& host, const FillLimits& limits)
+    : host_(host),
+      limits_(limits),
+      pace_(host.session.runtime(), limits.bytes_per_second) {
+  state_.bytes_per_second = limits.bytes_per_second;
+}
+
+void MemberFiller::SetLimits(const FillLimits& limits) {
+  limits_ = limits;
+  if (limits.bytes_per_second != pace_.rate()) {
+    pace_.SetRate(limits.bytes_per_second);
+  }
+  const std::lock_guard lock(mutex_);
+  state_.bytes_per_second = limits.bytes_per_second;
+}
+
+FillState MemberFiller::state() const {
+  const std::lock_guard lock(mutex_);
+  FillState state = state_;
+  state.mended = counters_.mended.Get();
+  state.lost = counters_.lost.Get();
+  state.blocks = counters_.blocks.Get();
+  state.bytes_read = counters_.bytes_read.Get();
+  state.bytes_written = counters_.bytes_written.Get();
+  return state;
+}
+
+// Also in the log, where a walk takes long.
+void MemberFiller::OnProgress(const store::FillProgress& progress) {
+  const net::TimePoint now = host_.session.runtime().Now();
+  const double left = progress.SecondsLeft(now);
+  if (progress.walk > 0 && now - told_ >= kTellEvery) {
+    told_ = now;
+    spdlog::info("filling: walk {}, {} of {} objects, about {:.0f} s left",
+                 progress.walk, progress.objects, progress.total, left);
+  }
+  const std::lock_guard lock(mutex_);
+  state_.servers.clear();
+  for (const int member : progress.members) {
+    state_.servers.push_back(host_.session.member_name(member));
+  }
+  state_.walk = progress.walk;
+  state_.objects = progress.objects;
+  state_.total = progress.total;
+  state_.seconds_left = left;
+}
+
 void MemberFiller::Look() {
   const net::TimePoint now = host_.session.runtime().Now();
-  if (at_work_ || host_.stopping || now < not_before_) return;
+  if (host_.stopping) return;
+  if (filling_ && !looking_beside_) {
+    looking_beside_ = true;
+    net::Spawn(LookBeside());
+  }
+  if (at_work_ || now < not_before_) return;
   at_work_ = true;
   net::Spawn(Work());
 }
 
 void MemberFiller::Stop() { stop_.Stop(); }
-
-// One word to every server, so that this loop's connections tell who was
-// restarted though nobody asked it for anything.
-Task<void> MemberFiller::CallAll() {
-  store::Session& session = host_.session;
-  std::deque<net::Request> requests(
-      static_cast<std::size_t>(session.members()));
-  store::Batch batch(session.runtime());
-  for (int i = 0; i < session.members(); ++i) {
-    net::Request& request = requests[static_cast<std::size_t>(i)];
-    request.verb = net::Verb::kHead;
-    request.key = store::kViewKey;
-    request.uncounted = true;
-    batch.Submit(session.link(i), request);
-  }
-  co_await batch;
-}
 
 // A process before this one may have left somebody half filled. A cluster that
 // nobody has used yet is none of a filler's.
@@ -71,35 +105,48 @@ Task<void> MemberFiller::Work() {
   at_work_ = false;
 }
 
-Task<void> MemberFiller::FillAll() {
-  co_await CallAll();
-  store::Session& session = host_.session;
-  for (int i = 0; i < session.members() && !host_.stopping; ++i) {
-    const bool refused =
-        session.link(i).state() == net::ServerLink::State::kRefused;
-    MemberState state = session.view()->members[i].state;
-    if (refused && state != MemberState::kDown) {
-      (void)co_await store::MarkDown(session, i, session.link(i).last_error());
-      state = session.view()->members[i].state;
-    }
-    if (state != MemberState::kFull) co_await Fill(i);
-  }
+// A filling may take hours, and nobody else asks servers for what they must not
+// evict.
+Task<void> MemberFiller::LookBeside() {
+  co_await store::MissRestarted(host_.session);
+  looking_beside_ = false;
 }
 
-Task<void> MemberFiller::Fill(int member) {
-  store::FillTerms terms;
+Task<void> MemberFiller::FillAll() {
+  co_await store::MissRestarted(host_.session);
+  const bool out = host_.session.view()->NotFull() > 0;
+  if (out && !host_.stopping) co_await Fill();
+}
+
+// All at once: an object is decoded once for all that lost its blocks.
+Task<void> MemberFiller::Fill() {
+  store::FillMembersTerms terms;
+  terms.parallel = limits_.parallel;
+  terms.slice_keys = limits_.slice_keys;
   terms.stop = &stop_;
-  const Result<store::FillReport> report =
-      co_await host_.store.Fill(member, terms);
-  const std::string& name = host_.session.member_name(member);
+  terms.pace = &pace_;
+  terms.counters = &counters_;
+  terms.progress = [this](const store::FillProgress& progress) {
+    OnProgress(progress);
+  };
+  told_ = host_.session.runtime().Now();
+  const std::vector<int> all;
+  filling_ = true;
+  const Result<store::FilledMembers> report =
+      co_await store::FillMembers(host_.session, all, terms);
+  filling_ = false;
   if (report) {
-    spdlog::info("{} is filled: {} blocks of {} objects; {} objects are lost",
-                 name, report->blocks, report->objects, report->lost);
+    for (const int member : report->members) {
+      spdlog::info("{} is filled: {} blocks of {} objects; {} objects are lost",
+                   host_.session.member_name(member), report->blocks,
+                   report->objects, report->lost);
+    }
   } else {
-    // It is tried again, and the view says that it is out.
-    const store::View& view = *host_.session.view();
-    unfinished_ |= view.members[member].state == MemberState::kFilling;
-    spdlog::debug("{} is not filled: {}", name, report.error().message());
+    spdlog::debug("nobody is filled: {}", report.error().message());
+  }
+  // Those are tried again, and the view says that they are out.
+  for (const store::Member& member : host_.session.view()->members) {
+    unfinished_ |= member.state == MemberState::kFilling;
   }
 }
 

@@ -2,38 +2,76 @@
 #ifndef ERS_PROXY_JOBS_MEMBER_FILLER_H_
 #define ERS_PROXY_JOBS_MEMBER_FILLER_H_
 
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "config/policies.h"
 #include "jobs/job_run.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/fill.h"
+#include "store/fill_members.h"
 
 namespace ers::proxy {
 
-// Loop thread only; ends only when it is not at work.
+// How far the filling is. A plain value.
+struct FillState {
+  std::vector<std::string> servers;    // that are being filled; empty: none
+  std::uint64_t walk = 0;              // over all objects: 1, 2, ...
+  std::uint64_t objects = 0;           // of this walk
+  std::uint64_t total = 0;             // guessed until all servers told theirs
+  double seconds_left = -1;            // of this walk; negative: not known yet
+  std::uint64_t bytes_per_second = 0;  // the limit; 0: none
+  // Since the start.
+  std::uint64_t mended = 0;  // objects that something was done for
+  std::uint64_t lost = 0;    // objects that cannot be read any more
+  std::uint64_t blocks = 0;  // stored
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+};
+
+// Ends only when it is not at work. Loop thread only, but for state().
 class MemberFiller {
  public:
   // `host` gives the session, the store and whether to stop; it outlives this.
-  explicit MemberFiller(JobHost& host) : host_(host) {}
+  MemberFiller(JobHost& host, const FillLimits& limits);
 
-  // To be called from time to time: looks who is out, unless it is at work.
+  // To be called from time to time: looks who is out, and fills those that
+  // answer again.
   void Look();
+  // From now on, also for what is under way; all but the rate from the next
+  // walk on.
+  void SetLimits(const FillLimits& limits);
   // The host is stopping: ends soon. The next process goes on.
   void Stop();
-  [[nodiscard]] bool at_work() const { return at_work_; }
+  [[nodiscard]] bool at_work() const { return at_work_ || looking_beside_; }
+  // Any thread.
+  [[nodiscard]] FillState state() const;
 
  private:
   net::Task<void> Work();
   net::Task<bool> KnowView();
+  net::Task<void> LookBeside();
   net::Task<void> FillAll();
-  net::Task<void> CallAll();
-  net::Task<void> Fill(int member);
+  net::Task<void> Fill();
+  void OnProgress(const store::FillProgress& progress);
 
   JobHost& host_;
+  FillLimits limits_;
+  store::Pace pace_;
   bool at_work_ = false;
-  bool unfinished_ = false;  // a member is in the view, and not full
-  net::Duration pause_{};    // before the next look
+  bool filling_ = false;
+  bool looking_beside_ = false;  // while it is filling
+  bool unfinished_ = false;      // a member is in the view, and not full
+  net::Duration pause_{};        // before the next look
   net::TimePoint not_before_{};
+  net::TimePoint told_{};  // in the log, how far it is
   store::ListingStop stop_;
+  store::FillCounters counters_;
+
+  mutable std::mutex mutex_;
+  FillState state_;  // guarded by mutex_
 };
 
 }  // namespace ers::proxy

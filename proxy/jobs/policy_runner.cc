@@ -6,6 +6,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/micros.h"
+
 namespace ers::proxy {
 namespace {
 
@@ -13,7 +15,6 @@ using net::Task;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kMicros = 1'000'000;
 constexpr std::size_t kHitKeys = 65536;
 constexpr std::size_t kMostWaiting = 4096;
 // Moved for a byte of a value that is made narrow, before it is known.
@@ -151,7 +152,7 @@ void PolicyRunner::CountLook(const Job& job) {
   }
   if (job.state == JobState::kDone) {
     const std::lock_guard lock(mutex_);
-    counts_.last_look = runtime_.WallMicros() / kMicros;
+    counts_.last_look = runtime_.WallMicros() / kMicrosPerSecond;
   }
 }
 
@@ -202,7 +203,7 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
   if (!info || !now || now->width != Width::kWide) co_return;
   const std::int64_t age_us =
       runtime_.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
-  if (age_us < policies_.leave_alone_seconds * kMicros) {
+  if (age_us < policies_.leave_alone_seconds * kMicrosPerSecond) {
     Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
     co_return;
   }

@@ -16,9 +16,9 @@
 #include "engine/wide_hits.h"
 #include "jobs/hit_window.h"
 #include "jobs/job_run.h"
-#include "jobs/rate_limiter.h"
 #include "net/runtime.h"
 #include "net/task.h"
+#include "store/rate_limiter.h"
 
 namespace ers::proxy {
 
@@ -87,7 +87,7 @@ class PolicyRunner {
   JobCounts counted_;             // of it, in totals_ already
 
   std::optional<HitWindow> window_;
-  std::optional<RateLimiter> limiter_;
+  std::optional<store::RateLimiter> limiter_;
   std::deque<std::string> hot_;
   // Those in hot_, and those that are being made narrow.
   std::unordered_set<std::string> hot_keys_;

@@ -30,7 +30,8 @@ void AppendMiss(const Request& request, std::string& out) {
   AppendBinaryError(request.style, BinaryStatus::kNotFound, "", out);
 }
 
-void AppendDone(const Request& request, const Reply& reply, std::string& out) {
+void AppendBinaryDone(const Request& request, const Reply& reply,
+                      std::string& out) {
   if (request.style.quiet) return;
   BinaryPacket packet;
   std::string body;
@@ -66,7 +67,7 @@ void AppendBinaryReply(const Request& request, const Reply& reply,
   const ReplyStyle& style = request.style;
   switch (reply.outcome) {
     case Outcome::kDone:
-      return AppendDone(request, reply, out);
+      return AppendBinaryDone(request, reply, out);
     case Outcome::kNotFound:
       return AppendMiss(request, out);
     case Outcome::kNotStored:

@@ -2,16 +2,11 @@
 #include "protocol/command_line.h"
 
 #include <cstdint>
-#include <limits>
 #include <string>
 
 namespace ers::proxy {
 namespace {
 
-// memcached counts a value's line end in an int.
-constexpr std::uint64_t kMaxTextLength =
-    std::numeric_limits<std::int32_t>::max() - 2;
-constexpr std::uint64_t kLineEnd = 2;
 constexpr std::string_view kBadExptime =
     "CLIENT_ERROR invalid exptime argument";
 
@@ -49,12 +44,13 @@ Parsed ParseStore(const Words& words, bool with_cas, StoreMode mode,
       !ParseNumber(words[3], exptime) ||
       !ParseNumber(words[4], request.value_bytes) ||
       (with_cas && !ParseNumber(words[5], cas)) ||
-      request.value_bytes > kMaxTextLength) {
+      request.value_bytes > kMaxValueLength) {
     return ErrorFor(request, kBadFormat);
   }
   if (with_cas) request.compare_cas = cas;
   if (request.value_bytes > limits.max_value_bytes) {
-    return ErrorFor(request, kTooLargeError, request.value_bytes + kLineEnd);
+    return ErrorFor(request, kTooLargeError,
+                    request.value_bytes + kLineEndBytes);
   }
   request.exptime = exptime;
   return {};

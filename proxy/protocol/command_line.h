@@ -2,6 +2,8 @@
 #ifndef ERS_PROXY_PROTOCOL_COMMAND_LINE_H_
 #define ERS_PROXY_PROTOCOL_COMMAND_LINE_H_
 
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "protocol/parsed.h"
@@ -19,6 +21,12 @@ namespace ers::proxy {
 // The bytes of the word that make a line a get with keys: such a line may be
 // of any length. `line` may be its beginning only.
 [[nodiscard]] bool IsGetLine(std::string_view line);
+
+// The \r\n behind a value.
+inline constexpr std::uint64_t kLineEndBytes = 2;
+// memcached counts a value and its line end in an int.
+inline constexpr std::uint64_t kMaxValueLength =
+    std::numeric_limits<std::int32_t>::max() - kLineEndBytes;
 
 // Commands by family; each takes lines that begin with its own words only.
 [[nodiscard]] Parsed ParseMeta(const Words& words, const Limits& limits,

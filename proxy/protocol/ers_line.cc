@@ -8,8 +8,6 @@
 namespace ers::proxy {
 namespace {
 
-constexpr std::uint64_t kLineEnd = 2;
-
 Parsed ParseTransition(const Words& words, Request& request) {
   request.verb = Verb::kTransition;
   if (words.size() != 4) {
@@ -34,9 +32,9 @@ Parsed ParseUpdate(const Words& words, const Limits& limits, Request& request) {
     parsed = Error(kBadFormat);
   } else if (request.value_bytes > limits.max_value_bytes) {
     // A length beside which no line end can be counted is no length.
-    const std::uint64_t swallow = request.value_bytes + kLineEnd;
-    parsed =
-        swallow < kLineEnd ? Error(kBadFormat) : Error(kTooLargeError, swallow);
+    const std::uint64_t swallow = request.value_bytes + kLineEndBytes;
+    parsed = swallow < kLineEndBytes ? Error(kBadFormat)
+                                     : Error(kTooLargeError, swallow);
   }
   parsed.silent = parsed.kind == Parsed::Kind::kError && noreply;
   return parsed;

@@ -1,6 +1,5 @@
 // The meta commands.
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include "protocol/base64.h"
@@ -9,9 +8,6 @@
 namespace ers::proxy {
 namespace {
 
-constexpr std::uint64_t kMaxMetaLength =
-    std::numeric_limits<std::int32_t>::max() - 2;
-constexpr std::uint64_t kLineEnd = 2;
 // Words of a line, command and key counted.
 constexpr std::size_t kMaxMetaWords = 19;
 // With the O.
@@ -215,11 +211,11 @@ Parsed ParseMetaStore(const Words& words, const Limits& limits,
     return Error("CLIENT_ERROR options flags too long");
   }
   if (!ParseNumber(words[2], request.value_bytes) ||
-      request.value_bytes > kMaxMetaLength) {
+      request.value_bytes > kMaxValueLength) {
     return Error(kBadFormat);
   }
   // From here on it is known where the next command begins.
-  const std::uint64_t swallow = request.value_bytes + kLineEnd;
+  const std::uint64_t swallow = request.value_bytes + kLineEndBytes;
   FlagReader flags(words, 3, request);
   if (const auto error = flags.Read(); !error.empty()) {
     return Error(error, swallow);

@@ -94,7 +94,8 @@ void AppendDebug(const Request& request, const ItemInfo& item,
                  item.fetched ? "yes" : "no", item.bytes);
 }
 
-void AppendDone(const Request& request, const Reply& reply, std::string& out) {
+void AppendMetaDone(const Request& request, const Reply& reply,
+                    std::string& out) {
   switch (request.verb) {
     case Verb::kNoop:
       out += "MN\r\n";
@@ -136,7 +137,7 @@ void AppendMetaReply(const Request& request, const Reply& reply,
                      std::string& out) {
   switch (reply.outcome) {
     case Outcome::kDone:
-      return AppendDone(request, reply, out);
+      return AppendMetaDone(request, reply, out);
     case Outcome::kNotStored:
       return AppendOther(request, "NS", out);
     case Outcome::kExists:

@@ -7,7 +7,7 @@
 namespace ers::proxy {
 namespace {
 
-constexpr std::string_view kLineEnd = "\r\n";
+constexpr std::string_view kEndOfLine = "\r\n";
 
 std::string_view WithoutReturn(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -132,7 +132,7 @@ RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
   }
   if (!parsed.silent) {
     error_ += parsed.error;
-    error_ += kLineEnd;
+    error_ += kEndOfLine;
   }
   const bool complete = line_complete_;
   Rest();
@@ -274,9 +274,9 @@ RequestReader::Step RequestReader::ReadValue(std::string_view& input) {
 
 // Two bytes, whatever they are: memcached looks for the next command behind.
 RequestReader::Step RequestReader::ReadValueEnd(std::string_view& input) {
-  while (end_seen_ < kLineEnd.size()) {
+  while (end_seen_ < kEndOfLine.size()) {
     if (input.empty()) return Say(Event::kNeedInput);
-    if (input[0] != kLineEnd[end_seen_]) end_good_ = false;
+    if (input[0] != kEndOfLine[end_seen_]) end_good_ = false;
     input.remove_prefix(1);
     ++end_seen_;
   }

@@ -32,7 +32,8 @@ std::string_view DoneLine(const Request& request) {
   }
 }
 
-void AppendDone(const Request& request, const Reply& reply, std::string& out) {
+void AppendTextDone(const Request& request, const Reply& reply,
+                    std::string& out) {
   switch (request.verb) {
     case Verb::kQuit:
       return;
@@ -63,7 +64,7 @@ void AppendTextReply(const Request& request, const Reply& reply,
   if (request.style.quiet || request.verb == Verb::kGet) return;
   switch (reply.outcome) {
     case Outcome::kDone:
-      return AppendDone(request, reply, out);
+      return AppendTextDone(request, reply, out);
     case Outcome::kNotStored:
       out += "NOT_STORED\r\n";
       return;

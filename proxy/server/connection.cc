@@ -58,6 +58,7 @@ Connection::Connection(ConnectionHost& host, int socket,
       reader_(host.limits),
       account_{host.memory},
       unsent_(account_, Pace::kServers),
+      moved_at_(host.loop.Now()),
       serve_waiter_(host.loop),
       stream_waiter_(host.loop) {
   run = [](Deferred& self) { static_cast<Connection&>(self).Flush(); };
@@ -129,6 +130,7 @@ Task<bool> Connection::ReadMore(std::span<std::byte> straight) {
         placed_ = std::min(count, straight.size());
         input_ = {buffer_.get(), count - placed_};
         input_read_ = host_.loop.Now();
+        moved_at_ = input_read_;
         co_return true;
       }
       if (got == 0) {
@@ -162,6 +164,7 @@ void Connection::Flush() {
   const std::size_t before = output_.bytes();
   const Output::Written written = output_.WriteTo(*stream_);
   host_.counters.Add(Counter::kBytesWritten, before - output_.bytes());
+  if (before > output_.bytes()) moved_at_ = host_.loop.Now();
   moved_ += before - output_.bytes();
   unsent_.KeepAtMost(output_.bytes());
   if (written == Output::Written::kBroken) return Break();
@@ -453,7 +456,10 @@ void Connection::Count(const Slot& slot, net::TimePoint now) {
 }
 
 void Connection::Finish(Slot& slot) {
-  if (closing_ && !slot.closes) return;
+  if (closing_) {  // a stream that was cut off has sent what it sends
+    if (slot.closes && slot.trace) EndTrace(slot);
+    return;
+  }
   if (IsTextGet(slot.request) && slot.outcome != Outcome::kDone &&
       slot.outcome != Outcome::kNotFound && !gets_error_) {
     gets_error_ = slot.outcome;

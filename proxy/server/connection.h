@@ -65,6 +65,12 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   void Drain();
   // The client is cut off. It ends when nothing runs for it any more.
   void Abort() { Break(); }
+  // Nothing has come from the client or gone to it from `then` on, and it is
+  // the client that is waited for.
+  [[nodiscard]] bool IdleSince(net::TimePoint then) const {
+    const bool for_more = awaits_input_ && (slots_.empty() || incoming_);
+    return stream_ && (for_more || want_write_) && moved_at_ < then;
+  }
   // Bytes of values that it holds.
   [[nodiscard]] std::uint64_t held() const { return account_.held; }
   // Bytes per second that the client has moved since the last look, if memory
@@ -181,6 +187,7 @@ class Connection final : private net::StreamHandler, private net::Deferred {
   net::TimePoint looked_;
   std::uint64_t moved_then_ = 0;
   std::uint64_t moved_ = 0;
+  net::TimePoint moved_at_;
 
   // Not a deque: an idle client's must cost nothing.
   std::list<std::unique_ptr<Slot>> slots_;

@@ -67,6 +67,13 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged, bool counted) {
     slot.turn.emplace(host_.loop, 1);
     co_await *slot.turn;
   }
+  // A value before this one was cut off: whatever follows would be taken for
+  // its rest.
+  if (closing_) {
+    slot.outcome = Outcome::kClientError;
+    End(slot);
+    co_return;
+  }
   bool begun = false;
   const auto begin = [&](ItemInfo item) {
     if (slot.request.tells_old_ttl) item.ttl = judged.ttl;

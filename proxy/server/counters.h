@@ -51,6 +51,8 @@ namespace ers::proxy {
   X(kSlowClients, "ers_slow_clients_closed",                               \
     "ersproxy_slow_clients_closed_total",                                  \
     "Connections closed for holding memory that others waited for")        \
+  X(kIdleClients, "idle_kicks", "ersproxy_idle_clients_closed_total",      \
+    "Connections closed for being idle")                                   \
   X(kClosedConnections, "ers_closed_connections",                          \
     "ersproxy_connections_closed_total", "Connections that ended")
 

@@ -33,9 +33,9 @@ Examples:
     --servers 10.0.0.1:11211,10.0.0.2:11211,...
 
 SIGTERM and SIGINT take no more clients, answer what was asked and end; the
-second one cuts off. SIGHUP reads the file of --config again: rules, limits and
-the log's level change, clients stay connected. Exit codes: 0 ended so, 2 bad
-usage, 3 failed.)";
+second one cuts off. SIGHUP reads the file of --config again: rules, policies,
+fill, limits, the token and the log's level change, clients stay connected. Exit
+codes: 0 ended so, 2 bad usage, 3 failed.)";
 
 // Every client and server takes one.
 void RaiseDescriptorLimit(int connections) {
@@ -95,6 +95,9 @@ void Reload(const Arguments& arguments, ServerOptions& running,
     }
     status = CompleteOptions(*fresh);
   }
+  if (fresh && server.HasServers(fresh->cluster.servers)) {
+    running.cluster.servers = fresh->cluster.servers;
+  }
   if (status.ok()) status = CheckReload(running, *fresh);
   if (status.ok()) {
     running = std::move(*fresh);
@@ -141,6 +144,9 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   options.cluster.log = LogLine;
   RaiseDescriptorLimit(options.max_connections);
   const int signals = OpenSignals();
+  if (geteuid() == 0 && options.user.empty()) {
+    spdlog::warn("this runs as root: give --user, or start it as another user");
+  }
   Result<std::unique_ptr<Server>> server = Server::Open(options);
   if (!server) {
     spdlog::error("{}", server.error().message());

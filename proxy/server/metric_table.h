@@ -49,12 +49,16 @@ namespace ers::proxy {
   X(kServerState, "ersproxy_server_state", "gauge", "server, state",           \
     "1 for the state in which the view has each memcached server, 0 for the "  \
     "others; unknown until a command needs the servers")                       \
+  X(kServerSince, "ersproxy_server_state_since_seconds", "gauge", "server",    \
+    "Unix time of the last change of each memcached server's state; 0 while "  \
+    "it is unknown")                                                           \
   X(kCommits, "ersproxy_commits_total", "counter", "",                         \
     "Changes of objects that were committed")                                  \
   X(kCommitAborts, "ersproxy_commit_aborts_total", "counter", "reason",        \
-    "Tries of changes that were not: a rival was first (tried again), the "    \
-    "object had changed (begun anew), it was not what the change asked for "   \
-    "(refused), servers failed, or the outcome is unknown")                    \
+    "Tries of changes that were not: a rival was first, or the view changed "  \
+    "or a server was silent (tried again), the object had changed (begun "     \
+    "anew), it was not what the change asked for (refused), servers failed, "  \
+    "or the outcome is unknown")                                               \
   X(kDegradedReads, "ersproxy_degraded_reads_total", "counter", "",            \
     "Reads of values that had to decode blocks")                               \
   X(kRepairedBlocks, "ersproxy_repaired_blocks_total", "counter", "",          \
@@ -92,6 +96,32 @@ namespace ers::proxy {
     "Objects that wait to be changed by a policy")                             \
   X(kPolicyLook, "ersproxy_policy_look_timestamp_seconds", "gauge", "",        \
     "Unix time of the last whole look for cold objects; 0: never")             \
+  X(kGarbageCollections, "ersproxy_garbage_collections_total", "counter", "",  \
+    "Times that all blocks on the servers were looked at for garbage")         \
+  X(kGarbageDropped, "ersproxy_garbage_dropped_blocks_total", "counter", "",   \
+    "Blocks that no object had, and were dropped")                             \
+  X(kGarbageDroppedBytes, "ersproxy_garbage_dropped_bytes_total", "counter",   \
+    "", "Memory of the servers that those took")                               \
+  X(kGarbageSkipped, "ersproxy_garbage_skipped_blocks", "gauge", "",           \
+    "Blocks that the last collection could not tell, and left")                \
+  X(kGarbageEnded, "ersproxy_garbage_collected_timestamp_seconds", "gauge",    \
+    "", "Unix time of the end of the last collection of garbage; 0: never")    \
+  X(kFillServers, "ersproxy_fill_servers", "gauge", "",                        \
+    "Servers that are being filled")                                           \
+  X(kFillWalkObjects, "ersproxy_fill_walk_objects", "gauge", "",               \
+    "Objects that the walk under way, which fills them, has looked at")        \
+  X(kFillWalkTotal, "ersproxy_fill_walk_total_objects", "gauge", "",           \
+    "Objects that this walk has to look at, as far as they are known")         \
+  X(kFillLimit, "ersproxy_fill_limit_bytes_per_second", "gauge", "",           \
+    "Bytes a second that filling may move; 0: no limit")                       \
+  X(kFillObjects, "ersproxy_fill_objects_total", "counter", "fill_outcome",    \
+    "Objects that filling did something for, or could not read any more")      \
+  X(kFillBlocks, "ersproxy_fill_blocks_total", "counter", "",                  \
+    "Blocks that filling stored")                                              \
+  X(kFillReadBytes, "ersproxy_fill_read_bytes_total", "counter", "",           \
+    "Bytes of blocks that filling read")                                       \
+  X(kFillWrittenBytes, "ersproxy_fill_written_bytes_total", "counter", "",     \
+    "Bytes of blocks that filling wrote")                                      \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

@@ -6,7 +6,12 @@
 
 #include <cstddef>
 #include <latch>
+#include <string_view>
 #include <utility>
+
+#include "config/address.h"
+#include "config/token.h"
+#include "config/user.h"
 
 namespace ers::proxy {
 
@@ -17,6 +22,7 @@ Server::Server(ServerOptions options)
 
 void Server::SetLimits(const ServerOptions& options) {
   shared_.max_connections.store(options.max_connections);
+  shared_.idle_timeout_s.store(options.idle_timeout.count());
   shared_.max_value_bytes.store(options.max_value_bytes);
   shared_.memory_in_flight_bytes.store(options.memory_in_flight_bytes);
 }
@@ -29,11 +35,10 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
       store::OpenClusterState(server->options_.cluster);
   if (!cluster) return Fail(cluster.error());
   server->cluster_ = std::move(*cluster);
-  for (const std::string& address : server->options_.listen) {
-    Result<Listener> listener = Listen(address, server->options_.threads);
-    if (!listener) return Fail(listener.error());
-    server->listeners_.push_back(std::move(*listener));
-  }
+  Status status = server->Listen();
+  // Whatever else is opened, the user could open again.
+  if (status.ok()) status = server->BecomeUser();
+  if (!status.ok()) return Fail(std::move(status));
   Result<std::unique_ptr<Jobs>> jobs =
       Jobs::Open(server->options_, server->cluster_, server->shared_.changing);
   if (!jobs) return Fail(jobs.error());
@@ -42,6 +47,46 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
     jobs->TakeHits(std::move(hits));
   };
   return server;
+}
+
+Status Server::Listen() {
+  for (const std::string& address : options_.listen) {
+    Result<Listener> listener = proxy::Listen(address, options_.threads);
+    if (!listener) return listener.error();
+    listeners_.push_back(std::move(*listener));
+  }
+  if (options_.admin.empty()) return {};
+  Result<Listener> listener = proxy::Listen(*AdminAddress(options_.admin), 1);
+  if (!listener) {
+    return {listener.error().code(),
+            fmt::format("admin: {}", listener.error().message())};
+  }
+  admin_listener_ = std::move(*listener);
+  return {};
+}
+
+Status Server::BecomeUser() {
+  if (options_.user.empty()) return {};
+  const auto refuse = [this](std::string_view setting, const Status& why) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{}: as user {}: {}", options_.PlaceOf(setting),
+                              options_.user, why.message()));
+  };
+  const Status status = proxy::BecomeUser(options_.user);
+  if (!status.ok()) return refuse("user", status);
+  // What SIGHUP is to read again.
+  if (!options_.admin_token.empty()) {
+    const Result<std::string> token = ReadToken(options_.admin_token_file);
+    if (!token) return refuse("admin_token_file", token.error());
+  }
+  if (!options_.config_file.empty() &&
+      access(options_.config_file.c_str(), R_OK) != 0) {
+    options_.cluster.log(
+        LogLevel::kWarning,
+        fmt::format("{}: user {} cannot read it: SIGHUP will change nothing",
+                    options_.config_file, options_.user));
+  }
+  return {};
 }
 
 Status Server::Start() {
@@ -58,13 +103,11 @@ Status Server::Start() {
         }));
   }
   stats_.Watch(workers_, &jobs_->session_counters());
-  if (!options_.admin.empty()) {
-    Result<std::unique_ptr<Admin>> admin =
-        Admin::Open(options_.admin, [this] { return Describe(); }, *jobs_);
-    if (!admin) {
-      return {admin.error().code(),
-              fmt::format("admin: {}", admin.error().message())};
-    }
+  if (admin_listener_) {
+    Result<std::unique_ptr<Admin>> admin = Admin::Open(
+        std::move(*admin_listener_), options_.admin_token,
+        [this] { return Describe(); }, *jobs_);
+    if (!admin) return admin.error();
     admin_ = std::move(*admin);
   }
   jobs_->Start();
@@ -95,16 +138,24 @@ Facts Server::Describe() const {
   }
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
   for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
-    const std::string_view state =
-        view ? MemberStateName(view->members[i].state) : "unknown";
-    facts.servers.push_back(
-        {cluster_->endpoints[i].name(), std::string(state)});
+    Facts::Server server;
+    server.name = server.seat = cluster_->endpoints[i].name();
+    server.state = "unknown";
+    if (view) {
+      server.seat = view->members[i].name;
+      server.name = view->members[i].server();
+      server.state = MemberStateName(view->members[i].state);
+      server.since_s = view->members[i].since;
+    }
+    facts.servers.push_back(std::move(server));
   }
   facts.totals = stats_.Sum();
   facts.census = shared_.census.Last();
   facts.jobs = jobs_->List();
   facts.job_totals = jobs_->totals();
   facts.policies = jobs_->policy_counts();
+  facts.garbage = jobs_->garbage_totals();
+  facts.fill = jobs_->fill_state();
   return facts;
 }
 
@@ -126,9 +177,17 @@ void Server::Join() {
   jobs_->Join();
 }
 
+bool Server::HasServers(const std::string& list) const {
+  const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  const Result<std::vector<net::Endpoint>> servers = net::ParseEndpoints(list);
+  return view && servers && store::FitsServers(*servers, *view);
+}
+
 void Server::Reload(const ServerOptions& fresh) {
   SetLimits(fresh);
   jobs_->SetPolicies(fresh.policies);
+  if (admin_) admin_->SetToken(fresh.admin_token);
+  jobs_->SetFill(fresh.fill);
   Limits limits;
   limits.max_value_bytes = fresh.max_value_bytes;
   std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,11 @@ namespace ers::proxy {
 
 class Server {
  public:
-  // Listens; does not serve yet. The options are complete. kInvalidArgument
-  // names the one at fault.
+  // Listens, and goes on as the user of the options; does not serve yet. The
+  // options are complete. kInvalidArgument names the one at fault.
   static Result<std::unique_ptr<Server>> Open(ServerOptions options);
 
-  // Failed: the admin port's address is at fault, and nothing was started.
+  // Failed: there is no memory, or no file descriptor; nothing was started.
   Status Start();
   // Any thread. The second time clients are cut off.
   void Stop();
@@ -33,12 +34,17 @@ class Server {
   // Takes the rules and limits of `fresh` while clients stay connected: what
   // they ask for goes by them when this returns. CheckReload was OK. The
   // thread that calls Start and Stop, between them.
+  // Are these the servers that it has, though some were replaced since its
+  // start?
+  [[nodiscard]] bool HasServers(const std::string& list) const;
   void Reload(const ServerOptions& fresh);
   // As bound; the admin port's last.
   [[nodiscard]] std::vector<std::string> listener_names() const;
 
  private:
   explicit Server(ServerOptions options);
+  Status Listen();
+  Status BecomeUser();
   void SetLimits(const ServerOptions& options);
   // Any thread, once Start was called.
   Facts Describe() const;
@@ -46,6 +52,7 @@ class Server {
   const ServerOptions options_;
   std::shared_ptr<store::ClusterState> cluster_;
   std::vector<Listener> listeners_;
+  std::optional<Listener> admin_listener_;
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -32,7 +32,6 @@ constexpr std::string_view kZeros[] = {"auth_cmds",
                                        "hash_bytes",
                                        "hash_is_expanding",
                                        "hash_power_level",
-                                       "idle_kicks",
                                        "limit_maxbytes",
                                        "listen_disabled_num",
                                        "lru_crawler_running",
@@ -198,6 +197,8 @@ void Stats::Settings(const Visit& stat) const {
   number("maxbytes", 0);
   number("maxconns",
          static_cast<std::uint64_t>(shared_.max_connections.load()));
+  number("idle_timeout",
+         static_cast<std::uint64_t>(shared_.idle_timeout_s.load()));
   number("item_size_max", shared_.max_value_bytes.load());
   number("num_threads", static_cast<std::uint64_t>(options_.threads));
   number("ers_memory_in_flight_bytes", shared_.memory_in_flight_bytes.load());

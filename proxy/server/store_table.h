@@ -32,6 +32,10 @@ inline constexpr StoreRow kStoreTable[] = {
      "ers_commit_aborts",
      ERS_PROXY_STORE_COUNT(aborts_by_rival)},
     {Metric::kCommitAborts,
+     {"view"},
+     "ers_commit_aborts",
+     ERS_PROXY_STORE_COUNT(aborts_by_view)},
+    {Metric::kCommitAborts,
      {"changed"},
      "ers_commit_aborts",
      ERS_PROXY_STORE_COUNT(aborts_by_restart)},
@@ -64,9 +68,13 @@ inline constexpr StoreRow kStoreTable[] = {
        {"narrow", block},                              \
        stat,                                           \
        ERS_PROXY_STORE_COUNT(transitions[1].member)},  \
+      {metric,                                         \
+       {"reencode", block},                            \
+       stat,                                           \
+       ERS_PROXY_STORE_COUNT(transitions[2].member)},  \
   {                                                    \
-    metric, {"reencode", block}, stat,                 \
-        ERS_PROXY_STORE_COUNT(transitions[2].member)   \
+    metric, {"parity", block}, stat,                   \
+        ERS_PROXY_STORE_COUNT(transitions[3].member)   \
   }
     ERS_PROXY_BY_KIND(Metric::kTransitions, "", "ers_transitions", committed),
     ERS_PROXY_BY_KIND(Metric::kTransitionReadBlocks, "data",

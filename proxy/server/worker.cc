@@ -78,6 +78,7 @@ void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
     engine_->SetRules(rules);
     engine_->SetWideHits(counts_hits ? wide_hits_.get() : nullptr);
     memory_.SetLimit(memory);
+    WatchIdle();
     host_->limits = limits;
     for (const auto& [pointer, owned] : connections_) {
       pointer->SetLimits(limits);
@@ -96,6 +97,8 @@ void Worker::Run() {
   engine_limits.inline_below = options_.client.inline_below;
   memory_.SetLimit(MemoryLimitOf(options_));
   waiters_timer_ = loop_->NewTimer([this] { WatchWaiters(); });
+  idle_timer_ = loop_->NewTimer([this] { WatchIdle(); });
+  WatchIdle();
   engine_ = std::make_unique<Engine>(*session_, *store_, counters_,
                                      shared_.changing, engine_limits);
   engine_->SetRules(options_.rules);
@@ -117,6 +120,7 @@ void Worker::Run() {
   for (const auto& [pointer, owned] : connections_) pointer->Abort();
   loop_->RunUntil([this] { return connections_.empty() && !counting_; });
   waiters_timer_.reset();
+  idle_timer_.reset();
   count_timer_.reset();
   host_.reset();
   engine_.reset();
@@ -192,6 +196,20 @@ void Worker::Add(int client) {
       });
   Connection* pointer = connection.get();
   connections_.emplace(pointer, std::move(connection));
+}
+
+// Looks again after a quarter of the time: so much later than it may, a client
+// is closed at most.
+void Worker::WatchIdle() {
+  const std::chrono::seconds most(shared_.idle_timeout_s.load());
+  if (most.count() == 0) return;
+  const net::TimePoint then = loop_->Now() - most;
+  for (const auto& [pointer, owned] : connections_) {
+    if (!pointer->IdleSince(then)) continue;
+    pointer->Abort();
+    counters_.Add(Counter::kIdleClients);
+  }
+  idle_timer_->Start(std::chrono::duration_cast<net::Duration>(most) / 4);
 }
 
 // Until nobody has waited for a whole tick.

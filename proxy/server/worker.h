@@ -32,6 +32,7 @@ struct Shared {
   ChangingKeys changing;
   std::atomic<int> connections{0};
   std::atomic<int> max_connections{0};
+  std::atomic<std::int64_t> idle_timeout_s{0};  // 0: none
   std::atomic<std::uint64_t> max_value_bytes{0};
   std::atomic<std::uint64_t> memory_in_flight_bytes{0};
   // Any thread; set before any worker starts.
@@ -81,6 +82,7 @@ class Worker {
   void TurnAway(int socket);
   void WatchWaiters();
   void CloseSlowClients();
+  void WatchIdle();
 
   const ServerOptions& options_;
   const std::vector<int> sockets_;
@@ -107,6 +109,7 @@ class Worker {
   std::unique_ptr<ConnectionHost> host_;
   std::vector<std::unique_ptr<net::Watch>> watches_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<net::Timer> idle_timer_;
   std::unique_ptr<net::Timer> count_timer_;
   bool counting_ = false;
   bool stopping_ = false;

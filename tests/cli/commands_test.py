@@ -226,8 +226,9 @@ class InspectTest(CtlCase):
                          sorted(self.servers.split(",")))
         for server in info["servers"]:
             self.assertEqual(list(server), [
-                "name", "weight", "state", "incarnation", "since", "reachable",
-                "version", "item_size_max", "evictions", "last_error"])
+                "name", "seat", "weight", "state", "incarnation", "since",
+                "reachable", "version", "item_size_max", "evictions",
+                "last_error"])
             self.assertIs(server["reachable"], True)
             self.assertEqual(server["item_size_max"], 8 << 20)
         text = self.ctl("servers").decode()
@@ -333,6 +334,25 @@ class HelpTest(CtlCase):
                              rf"Example: .* job {name} ".encode())
         self.assertRegex(self.ctl("--version", servers=""),
                          rb"^ersctl \d+\.\d+\.\d+\n$")
+
+
+class ParityTest(CtlCase):
+
+    def test_more_and_less_parity(self):
+        data = random_bytes(100_000, seed=12)
+        self.put("more", data, "--scheme", "ers2:2,1,3", "--width", "wide",
+                 "--max-parity", "2")
+        info = self.ctl_json("transition", "more", "--to", "ers2:2,2,3")
+        self.assertEqual(info["path"], "parity")
+        self.assertEqual((info["data_reads"], info["parity_reads"],
+                          info["writes"]), (6, 0, 2))
+        self.assertEqual((info["object"]["scheme"], info["object"]["width"]),
+                         ("ers2:2,2,3", "wide"))
+        self.check("more", data)
+        text = self.ctl("transition", "more", "--to", "ers2:2,1,3").decode()
+        self.assertIn("by parity: read 0 data and 0 parity blocks", text)
+        self.assertIn("wrote 0 blocks", text)
+        self.check("more", data)
 
 
 if __name__ == "__main__":

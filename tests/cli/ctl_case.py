@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from urllib.parse import unquote_to_bytes
 
@@ -44,17 +45,33 @@ def ask(server, request):
     return reply
 
 
-def block_keys(server):
-    """Of all blocks that a server holds."""
+def item_expiries(server):
+    """{key: Unix seconds, None where it never expires} of all items that a
+    server holds."""
     host, port = server.rsplit(":", 1)
-    text = b""
+    text = b"BUSY"  # with a listing for somebody else
     with socket.create_connection((host, int(port)), DEADLINE_S) as link:
-        link.sendall(b"lru_crawler metadump all\r\n")
         while not text.endswith(b"END\r\n"):
+            if text.startswith(b"BUSY"):
+                # "all" misses items that move between its queues.
+                link.sendall(b"lru_crawler metadump hash\r\n")
+                text = b""
             text += link.recv(65536)
-    keys = [unquote_to_bytes(line.split()[0].removeprefix(b"key="))
-            for line in text.splitlines()]
-    return [key for key in keys if key.startswith(b"ers!b") and b"." in key]
+    items = {}
+    for line in text.splitlines()[:-1]:
+        words = line.split()
+        expiry = int(words[1].removeprefix(b"exp="))
+        items[unquote_to_bytes(words[0].removeprefix(b"key="))] = \
+            expiry if expiry >= 0 else None
+    return items
+
+
+def block_keys(server, at_least_s=0):
+    """Of all blocks that a server holds, and for so long."""
+    end = time.time() + at_least_s
+    return [key for key, expiry in item_expiries(server).items()
+            if key.startswith(b"ers!b") and b"." in key
+            and (at_least_s == 0 or expiry is None or expiry >= end)]
 
 
 class CtlCase(unittest.TestCase):
@@ -84,6 +101,19 @@ class CtlCase(unittest.TestCase):
 
     def setUp(self):
         self.work = tempfile.mkdtemp(dir=self.folder)
+
+    def spare(self):
+        """The address of an empty memcached that is in no cluster yet."""
+        folder = tempfile.mkdtemp(dir=self.work)
+
+        def tool(*words):
+            return subprocess.run(
+                [sys.executable, TOOL, "--dir", os.path.join(folder, "spare"),
+                 *words], stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, timeout=DEADLINE_S, check=True).stdout
+        self.addCleanup(tool, "down")
+        tool("up", "-n", "1")
+        return tool("env").strip().partition("=")[2]
 
     def path(self, name):
         return os.path.join(self.work, name)

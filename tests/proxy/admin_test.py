@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import time
 import unittest
 
 from daemon_case import BAD_USAGE, DaemonCase
@@ -159,6 +160,8 @@ class AdminTest(DaemonCase):
         self.assertEqual(sorted(s["name"] for s in status["servers"]),
                          sorted(self.servers.split(",")))
         self.assertEqual({s["state"] for s in status["servers"]}, {"full"})
+        since = {s["since_s"] for s in status["servers"]}
+        self.assertTrue(all(0 <= time.time() - s < 600 for s in since), since)
         # The same table as of `stats`.
         told = client.facts(b"stats")
         for name in ("cmd_set", "get_hits", "get_misses", "total_connections"):
@@ -184,6 +187,9 @@ class AdminTest(DaemonCase):
             for state in ("full", "filling", "down", "unknown"):
                 labels = (("server", server), ("state", state))
                 self.assertEqual(states[labels], state == "full")
+            since = metrics.get("ersproxy_server_state_since_seconds",
+                                server=server)
+            self.assertLess(abs(time.time() - since), 600)
 
     def test_an_address_in_use(self):
         _, admin = self.serve()

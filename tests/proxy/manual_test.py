@@ -23,7 +23,7 @@ class ManualTest(unittest.TestCase):
 
     def test_options_and_their_defaults(self):
         told = {}
-        pattern = (r"^  (?:-h,)?(--[\w-]+)(?: ([A-Z]+))?(.*(?:\n {20}.*)*)")
+        pattern = (r"^  (?:-\w,)?(--[\w-]+)(?: ([A-Z]+))?(.*(?:\n {20}.*)*)")
         for name, value, text in re.findall(pattern, output("--help"), re.M):
             default = re.search(r"[Dd]efault: ([^)\n]+)", text)
             if name == "--log-level" or name == "--log-format":

@@ -156,7 +156,8 @@ class Link:
 class Proxy:
     """A running ersproxy."""
 
-    def __init__(self, folder, servers, *options, listen=("127.0.0.1:0",)):
+    def __init__(self, folder, servers, *options, listen=("127.0.0.1:0",),
+                 env=None):
         os.makedirs(folder)
         port_file = os.path.join(folder, "port")
         notify = os.path.join(folder, "notify")
@@ -170,7 +171,7 @@ class Proxy:
                 [ERSPROXY, *words, "--servers", servers,
                  "--port-file", port_file, *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "NOTIFY_SOCKET": notify})
+                env={**os.environ, **(env or {}), "NOTIFY_SOCKET": notify})
             pidfd = os.pidfd_open(self.process.pid)
             found = select.select([ready, pidfd], [], [], DEADLINE_S)[0]
             os.close(pidfd)

@@ -1,6 +1,7 @@
 """Servers that come back: each is filled with what it should hold, so that the
 next one may die."""
 
+import os
 import threading
 import unittest
 
@@ -14,6 +15,7 @@ class ReturnCase(ProxyCase):
     def setUp(self):
         super().setUp()
         self.members = self.servers.split(",")
+        self.proxies = [self.proxy]
         self.values = {}
         self.put("v")
 
@@ -37,7 +39,8 @@ class ReturnCase(ProxyCase):
             self.assertEqual(" yes\n" in told, len(value) >= 4 * KIB, told)
 
     def fills(self, name, proxy=None):
-        return (proxy or self.proxy).said().count(f"{name} is filled")
+        proxies = [proxy] if proxy else self.proxies
+        return sum(one.said().count(f"{name} is filled") for one in proxies)
 
     def start_empty(self, number):
         """Server `number`, which is dead, and waits until it is filled."""
@@ -78,6 +81,46 @@ class WrittenMeanwhileTest(ReturnCase):
         self.tool("kill", "5")
         self.all_right()
         self.assertIsNone(self.link().get(gone))
+
+
+class LeastRedundancyTest(ReturnCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        config = os.path.join(cls.folder, "strict.yaml")
+        with open(config, "w", encoding="ascii") as file:
+            file.write("listen: ['127.0.0.1:0']\nleast_redundancy: 1\n")
+        cls.strict = cls.start_proxy("strict", "--config", config, listen=())
+
+    def test_new_values_wait_for_the_server(self):
+        self.proxies.append(self.strict)
+        link, free = self.link(self.strict.addresses[0]), self.link()
+        self.tool("kill", "2")
+        # The loose one takes the server out of the view.
+        for i in range(12):
+            self.assertEqual(free.set(f"n{i}", b"x" * 70_000), b"STORED")
+        refused = link.set("v70000", b"y" * 70_000)
+        self.assertRegex(refused, b"SERVER_ERROR .*least_redundancy.*bring "
+                                  b"one back")
+        # What is there is served, and changed.
+        for key, value in self.values.items():
+            self.same(link.get(key), value, key)
+        self.assertEqual(link.ask(b"touch v70000 0"), b"TOUCHED")
+        refusals = 0
+        for i in range(40):
+            said = link.set(f"small{i}", b"z")
+            refusals += b"least_redundancy asks for 2" in said
+            # With both of its homes there it has its copies.
+            self.assertTrue(said == b"STORED" or said.startswith(
+                b"SERVER_ERROR 1 of the 2 servers"), said)
+        self.assertGreater(refusals, 0)
+        self.start_empty(2)
+        self.until(lambda: link.set("v70000", b"y" * 70_000) == b"STORED",
+                   "it is taken")
+        self.values["v70000"] = b"y" * 70_000
+        self.tool("kill", "6")
+        self.all_right()
 
 
 class UnderLoadTest(ReturnCase):

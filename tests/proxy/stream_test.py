@@ -10,15 +10,16 @@ from proxy_case import KIB, MIB, ProxyCase, random_bytes
 from ctl_case import block_keys
 
 LONG = 24 * MIB
+SERVERS = 6
 
 
 class StreamCase(ProxyCase):
 
-    def begun(self, value):
+    def begun(self, value, keys=b"long"):
         """A link that has asked for `value` and read its first 64 KiB."""
         self.assertEqual(self.link().set("long", value), b"STORED")
         link = self.link(receive_bytes=64 * KIB)
-        link.send(b"get long\r\nmn\r\n")
+        link.send(b"get " + keys + b"\r\nmn\r\n")
         self.assertEqual(link.line(), b"VALUE long 0 %d" % len(value))
         self.same(link.read(64 * KIB), value[:64 * KIB])
         return link
@@ -56,6 +57,21 @@ class ChangedTest(StreamCase):
         self.assertEqual(self.link().ask(b"delete long"), b"DELETED")
         self.until(lambda: self.items() < before // 2, "its blocks go")
         self.cut_off(link, value)
+
+    def test_nothing_follows_what_was_cut_off(self):
+        value = random_bytes(LONG, seed=8)
+        for second in (b"short", b"other"):
+            with self.subTest(second=second):
+                size = KIB if second == b"short" else LONG
+                self.assertEqual(
+                    self.link().set(second.decode(), bytes(size)), b"STORED")
+                before = self.items()
+                link = self.begun(value, b"long " + second)
+                self.assertEqual(self.link().ask(b"delete long"), b"DELETED")
+                # But for the tombstone.
+                self.until(lambda: self.items() < before + SERVERS,
+                           "its blocks go")
+                self.cut_off(link, value)
 
     def test_an_update_closes_and_never_mixes(self):
         value = random_bytes(LONG, seed=4)

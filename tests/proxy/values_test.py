@@ -209,5 +209,19 @@ class ValuesTest(ProxyCase):
         self.assertEqual(link.get_many(*[f"f{size}" for size in SIZES]), {})
 
 
+class FirstOfAThreadTest(ProxyCase):
+    up = ("-n", "4", "--item-max", "1")
+    options = ("--scheme", "rs:2,1", "--threads", "6")
+
+    def test_a_thread_that_has_no_connection_yet_makes_blocks_that_fit(self):
+        value = random_bytes(5 * MIB, seed=1)
+        # One of the threads reads the view; the kernel spreads the others.
+        self.assertEqual(self.link().set("k", b"v"), b"STORED")
+        for _ in range(24):
+            link = self.link()
+            self.assertEqual(link.set("k", value), b"STORED")
+        self.same(self.link().get("k"), value)
+
+
 if __name__ == "__main__":
     unittest.main()

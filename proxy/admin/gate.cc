@@ -1,0 +1,71 @@
+#include "admin/gate.h"
+
+#include <arpa/inet.h>
+#include <strings.h>
+
+#include <string_view>
+#include <utility>
+
+#include "config/token.h"
+
+namespace ers::proxy {
+namespace {
+
+constexpr int kForbidden = 403;
+
+// "Bearer TOKEN"; empty where it is anything else.
+std::string_view BearerOf(std::string_view authorization) {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (authorization.size() < kScheme.size() ||
+      strncasecmp(authorization.data(), kScheme.data(), kScheme.size()) != 0) {
+    return {};
+  }
+  return authorization.substr(kScheme.size());
+}
+
+// "host", "host:port" or "[IPv6]:port".
+std::string HostOf(std::string_view text) {
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    return std::string(text.substr(1, end == text.npos ? end : end - 1));
+  }
+  return std::string(text.substr(0, text.find(':')));
+}
+
+// A page may have a browser ask its own name, and have that name lead here a
+// moment later; but not a number, nor localhost. Programs without a name to
+// tell are no browsers.
+bool IsOwnName(const std::string& host) {
+  in6_addr number{};
+  return host.empty() || strcasecmp(host.c_str(), "localhost") == 0 ||
+         inet_pton(AF_INET, host.c_str(), &number) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &number) == 1;
+}
+
+}  // namespace
+
+void Gate::SetToken(std::string token) {
+  const std::lock_guard lock(mutex_);
+  token_ = std::move(token);
+}
+
+std::string Gate::token() const {
+  const std::lock_guard lock(mutex_);
+  return token_;
+}
+
+std::optional<HttpReply> Gate::Refuse(const HttpRequest& request) const {
+  if (request.path == "/healthz") return std::nullopt;
+  const std::string token = this->token();
+  if (token.empty()) {
+    if (IsOwnName(HostOf(request.host))) return std::nullopt;
+    return HttpError(kForbidden,
+                     "not by this name: ask localhost or an address, or use a "
+                     "token (admin_token_file)");
+  }
+  if (SameToken(token, BearerOf(request.authorization))) return std::nullopt;
+  return HttpError(kUnauthorized,
+                   "send the token of this port: Authorization: Bearer TOKEN");
+}
+
+}  // namespace ers::proxy

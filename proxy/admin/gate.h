@@ -1,0 +1,33 @@
+// Gate: who may ask the admin port.
+#ifndef ERS_PROXY_ADMIN_GATE_H_
+#define ERS_PROXY_ADMIN_GATE_H_
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "admin/http.h"
+
+namespace ers::proxy {
+
+// Any thread.
+class Gate {
+ public:
+  // Empty: everybody who reaches the port may ask, which has to be loopback.
+  void SetToken(std::string token);
+
+  // What a request that may not be answered gets. /healthz is for all: it says
+  // nothing but that the daemon is there.
+  [[nodiscard]] std::optional<HttpReply> Refuse(
+      const HttpRequest& request) const;
+
+ private:
+  [[nodiscard]] std::string token() const;
+
+  mutable std::mutex mutex_;
+  std::string token_;  // guarded by mutex_
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_ADMIN_GATE_H_

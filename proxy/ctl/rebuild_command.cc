@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "ctl/admin_client.h"
+#include "ctl/arguments.h"
+#include "ctl/commands.h"
+#include "ctl/progress.h"
+#include "ctl/report.h"
+
+namespace ers::ctl {
+namespace {
+
+// Between two looks at what a proxy does.
+constexpr std::chrono::milliseconds kLook(250);
+
+struct RebuildArguments {
+  RebuildOptions options;
+  bool set = false;  // some option was given
+  // Empty: nobody is replaced.
+  std::string old_server;
+  std::string new_server;
+};
+
+std::string Label(const std::vector<std::string>& servers, std::uint64_t walk) {
+  return fmt::format("walk {}: {}", walk, fmt::join(servers, ", "));
+}
+
+std::string ReportText(const RebuildReport& report) {
+  std::string text;
+  for (const std::string& server : report.filled) {
+    text += fmt::format("{} is full\n", server);
+  }
+  if (report.filled.empty() && report.out.empty()) {
+    text += "all servers are full\n";
+  }
+  text += fmt::format(
+      "stored {} blocks of {} objects: {} bytes read, {} written; {} objects "
+      "are lost\n",
+      report.blocks, report.objects, report.bytes_read, report.bytes_written,
+      report.lost);
+  return text;
+}
+
+std::string ReportJson(const RebuildReport& report) {
+  const Json json = {{"filled", report.filled},
+                     {"out", report.out},
+                     {"objects", report.objects},
+                     {"blocks", report.blocks},
+                     {"lost", report.lost},
+                     {"bytes_read", report.bytes_read},
+                     {"bytes_written", report.bytes_written}};
+  return Line(json);
+}
+
+Ending Tell(const GlobalOptions& global, const RebuildReport& report) {
+  const Status printed =
+      Print(global.json ? ReportJson(report) : ReportText(report));
+  if (!printed.ok()) return {printed, true};
+  if (!report.out.empty()) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("still out: {}", fmt::join(report.out, "; ")));
+  }
+  if (report.lost == 0) return Status();
+  return {Status(StatusCode::kCorruption,
+                 fmt::format("{} objects cannot be read any more: see ersctl "
+                             "verify",
+                             report.lost)),
+          kObjectsLost};
+}
+
+// The proxy fills by itself: until all of its servers are full, or nothing
+// happens for as long as --timeout says.
+Ending Watch(const GlobalOptions& global) {
+  Progress progress("rebuild", Progress::Unit::kObjects, 0);
+  const std::chrono::duration<double> patience(global.timeout_seconds);
+  auto moved = std::chrono::steady_clock::now();
+  Json last;
+  for (;;) {
+    const Result<Json> answer = AskAdmin(global, Method::kGet, "/status");
+    if (!answer) return answer.error();
+    std::vector<std::string> out;
+    for (const Json& server : (*answer)["servers"]) {
+      const std::string state = server.value("state", std::string());
+      if (state == MemberStateName(MemberState::kFull)) continue;
+      out.push_back(
+          fmt::format("{} ({})", server.value("name", std::string()), state));
+    }
+    const Json fill = answer->value("fill", Json::object());
+    if (out.empty()) {
+      return PrintDone(global.json ? Line(fill) : "all servers are full\n");
+    }
+    progress.set_label(Label(fill.value("servers", std::vector<std::string>()),
+                             fill.value("walk", std::uint64_t{0})));
+    progress.set_total(fill.value("objects_total", std::uint64_t{0}));
+    progress.set_done(fill.value("objects", std::uint64_t{0}));
+    const auto now = std::chrono::steady_clock::now();
+    if (fill != last) moved = now;
+    last = fill;
+    if (now - moved > patience) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("still out: {}", fmt::join(out, "; ")));
+    }
+    // The daemon sends no word of its own: it is asked again.
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+Status ReplaceAtProxy(const GlobalOptions& global,
+                      const RebuildArguments& arguments) {
+  const Json asked = {{"old", arguments.old_server},
+                      {"new", arguments.new_server}};
+  const Result<Json> answer =
+      AskAdmin(global, Method::kPost, "/v1/replace", asked.dump());
+  return answer ? Status() : answer.error();
+}
+
+Ending RebuildAtProxy(const GlobalOptions& global,
+                      const RebuildArguments& arguments) {
+  if (arguments.set) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--proxy: it goes by its own `fill`: give no options");
+  }
+  if (!arguments.new_server.empty()) {
+    const Status replaced = ReplaceAtProxy(global, arguments);
+    if (!replaced.ok()) return replaced;
+  }
+  return Watch(global);
+}
+
+Ending Rebuild(const GlobalOptions& global, const RebuildArguments& arguments) {
+  if (!global.proxy.empty()) return RebuildAtProxy(global, arguments);
+  auto client = OpenClient(global);
+  if (!client) return client.error();
+  if (!arguments.new_server.empty()) {
+    const Status replaced =
+        (*client)->Replace(arguments.old_server, arguments.new_server);
+    if (!replaced.ok()) return replaced;
+  }
+  RebuildOptions options = arguments.options;
+  Result<RebuildReport> report = RebuildReport();
+  {
+    Progress progress("rebuild", Progress::Unit::kObjects, 0);
+    options.progress = [&progress](const RebuildProgress& now) {
+      progress.set_label(Label(now.servers, now.walk));
+      progress.set_total(now.total);
+      progress.set_done(now.objects);
+      progress.set_seconds_left(now.seconds_left);
+    };
+    report = (*client)->Rebuild(options);
+  }
+  if (!report) return report.error();
+  return Tell(global, *report);
+}
+
+// What both commands are asked, and what they do.
+void AddOptions(CLI::App* command, Command& chosen,
+                const std::shared_ptr<RebuildArguments>& arguments) {
+  RebuildOptions& options = arguments->options;
+  command
+      ->add_option("--rate", options.bytes_per_second,
+                   "Bytes a second that are read and written (default: no "
+                   "limit)")
+      ->check(IsWhole())
+      ->type_name("BYTES");
+  command
+      ->add_option("--parallel", options.parallel,
+                   "Objects at a time, each with a group's blocks in memory")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      ->add_option("--slice", options.slice_keys,
+                   "Keys in memory at a time, about 200 bytes each: where "
+                   "there are more, the servers list theirs again")
+      ->check(CLI::Range(1000, 100'000'000))
+      ->capture_default_str()
+      ->type_name("KEYS");
+  command->callback([&chosen, arguments, command] {
+    arguments->set = command->count("--rate") > 0 ||
+                     command->count("--parallel") > 0 ||
+                     command->count("--slice") > 0;
+    chosen.run = [&chosen, arguments] {
+      return Rebuild(chosen.global, *arguments);
+    };
+  });
+}
+
+void AddReplace(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<RebuildArguments>();
+  CLI::App* command = app.add_subcommand(
+      "replace",
+      "Gives a server's place to another, empty one, and fills that");
+  command
+      ->add_option("OLD", arguments->old_server,
+                   "Address of the server that is replaced, dead or alive")
+      ->required()
+      ->check(NotEmpty());
+  command
+      ->add_option("NEW", arguments->new_server,
+                   "Address of an empty memcached")
+      ->required()
+      ->check(NotEmpty());
+  AddOptions(command, chosen, arguments);
+  command->footer(
+      "Processes that run follow; those that start do so with either address "
+      "in their list.\n"
+      "Cut off, it is to be run again. Exit codes as of rebuild.\n"
+      "Example: ersctl --proxy localhost:11280 replace 10.0.0.3:11211 "
+      "10.0.0.9:11211");
+}
+
+}  // namespace
+
+void AddRebuild(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<RebuildArguments>();
+  CLI::App* command = app.add_subcommand(
+      "rebuild", "Fills servers that came back empty, until they are full");
+  AddOptions(command, chosen, arguments);
+  command->footer(
+      "With --proxy it only watches what the proxy does by itself, until its "
+      "servers are full.\n"
+      "Exit codes beside those of all commands: 6 some objects cannot be read "
+      "any more.\n"
+      "Example: ersctl rebuild --rate 50000000");
+  AddReplace(app, chosen);
+}
+
+}  // namespace ers::ctl

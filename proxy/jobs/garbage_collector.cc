@@ -1,0 +1,122 @@
+#include "jobs/garbage_collector.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/micros.h"
+#include "jobs/json_fields.h"
+
+namespace ers::proxy {
+
+using net::Task;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::chrono::seconds kFirstLook(60);
+constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
+constexpr double kMostGraceSeconds = 86400.0 * 365;
+
+}  // namespace
+
+Result<GarbageRequest> ParseGarbageRequest(std::string_view text) {
+  const Result<nlohmann::json> value = ParseJson(text.empty() ? "{}" : text);
+  if (!value) return Fail(value.error());
+  JsonFields fields(*value, "");
+  GarbageRequest request;
+  if (fields.Has("grace_s")) {
+    double seconds = 0;
+    fields.Real("grace_s", seconds);
+    if (seconds < 0 || seconds > kMostGraceSeconds) {
+      fields.Refuse("grace_s", "it must be from 0 to a year");
+    } else {
+      request.grace = milliseconds(std::llround(seconds * 1000));
+    }
+  }
+  if (fields.Has("objects_per_second")) {
+    fields.Number("objects_per_second", 0, kMaxObjectsPerSecond,
+                  request.objects_per_second.emplace());
+  }
+  fields.Flag("dry_run", request.dry_run);
+  Status status = fields.Finish();
+  if (!status.ok()) return Fail(std::move(status));
+  return request;
+}
+
+GarbageCollector::GarbageCollector(JobHost& host,
+                                   const GarbageSettings& settings)
+    : host_(host),
+      settings_(settings),
+      next_(host.session.runtime().Now() +
+            std::min(settings.every, kFirstLook)) {}
+
+void GarbageCollector::Look() {
+  const bool due =
+      settings_.every.count() > 0 && host_.session.runtime().Now() >= next_;
+  // A cluster that nobody has used yet has none, and stays so.
+  if (!due || at_work_ || host_.stopping || !host_.session.view()) return;
+  const Told log = [](const Result<GarbageReport>& report) {
+    if (!report) {
+      spdlog::warn("garbage is not collected: {}", report.error().message());
+    } else if (!report->why.ok()) {
+      spdlog::warn(
+          "blocks may be garbage, {} of them seen, and are left until it can "
+          "be told: {}",
+          report->skipped, report->why.message());
+    }
+  };
+  Collect({}, log);
+}
+
+void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
+  if (at_work_) {
+    return told(Fail(StatusCode::kConflict,
+                     "garbage is being collected: wait until that is done"));
+  }
+  if (host_.stopping) {
+    return told(Fail(StatusCode::kUnavailable,
+                     "the daemon is ending: try again when it is back"));
+  }
+  at_work_ = true;
+  GarbageOptions options;
+  options.grace = request.grace.value_or(settings_.grace);
+  options.dry_run = request.dry_run;
+  options.objects_per_second =
+      request.objects_per_second.value_or(settings_.objects_per_second);
+  net::Spawn(Work(options, std::move(told)));
+}
+
+Task<void> GarbageCollector::Work(GarbageOptions options, Told told) {
+  store::GarbageTerms terms;
+  terms.options = options;
+  terms.stop = &stop_;
+  const Result<GarbageReport> report =
+      co_await store::CollectGarbage(host_.session, terms);
+  if (report && !options.dry_run) Count(*report);
+  next_ = host_.session.runtime().Now() + settings_.every;
+  at_work_ = false;
+  told(report);
+}
+
+void GarbageCollector::Count(const GarbageReport& report) {
+  if (report.dropped > 0) {
+    spdlog::info("garbage is collected: {} of {} blocks, {} bytes",
+                 report.dropped, report.listed, report.dropped_bytes);
+  }
+  const std::lock_guard lock(mutex_);
+  ++totals_.collections;
+  totals_.dropped += report.dropped;
+  totals_.dropped_bytes += report.dropped_bytes;
+  totals_.last = report;
+  totals_.ended = host_.session.runtime().WallMicros() / kMicrosPerSecond;
+}
+
+GarbageTotals GarbageCollector::totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+}  // namespace ers::proxy

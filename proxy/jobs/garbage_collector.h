@@ -1,0 +1,73 @@
+// GarbageCollector: drops what killed processes and the like have left on the
+// servers, from time to time and when it is asked to.
+#ifndef ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_
+#define ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "config/policies.h"
+#include "ers/garbage.h"
+#include "ers/status.h"
+#include "jobs/job_run.h"
+#include "net/runtime.h"
+#include "net/task.h"
+#include "store/garbage.h"
+
+namespace ers::proxy {
+
+// Since the start, of collections that dropped what they found.
+struct GarbageTotals {
+  std::uint64_t collections = 0;  // that looked at all there is
+  std::uint64_t dropped = 0;      // blocks
+  std::uint64_t dropped_bytes = 0;
+  GarbageReport last;      // of the last one
+  std::int64_t ended = 0;  // Unix seconds, of that; 0: there was none
+};
+
+// What is empty is left to the settings.
+struct GarbageRequest {
+  std::optional<std::chrono::milliseconds> grace;
+  std::optional<std::uint64_t> objects_per_second;
+  bool dry_run = false;
+};
+// kInvalidArgument: what is wrong with the JSON.
+Result<GarbageRequest> ParseGarbageRequest(std::string_view text);
+
+// Loop thread only, but for totals; ends only when it is not at work.
+class GarbageCollector {
+ public:
+  // `host` gives the session and whether to stop; it outlives this. Looks every
+  // so often, the first time within a minute; 0: only when it is asked to.
+  GarbageCollector(JobHost& host, const GarbageSettings& settings);
+
+  // To be called from time to time: collects, if it is time for that.
+  void Look();
+  // kConflict: it is at work already.
+  using Told = std::function<void(const Result<GarbageReport>&)>;
+  void Collect(const GarbageRequest& request, Told told);
+  // The host is stopping: ends soon.
+  void Stop() { stop_.Stop(); }
+  [[nodiscard]] bool at_work() const { return at_work_; }
+  // Any thread.
+  [[nodiscard]] GarbageTotals totals() const;
+
+ private:
+  net::Task<void> Work(GarbageOptions options, Told told);
+  void Count(const GarbageReport& report);
+
+  JobHost& host_;
+  const GarbageSettings settings_;
+  bool at_work_ = false;
+  net::TimePoint next_;
+  store::ListingStop stop_;
+  mutable std::mutex mutex_;
+  GarbageTotals totals_;  // guarded by mutex_
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_

@@ -1,0 +1,164 @@
+"""Several servers that come back together: filled in one walk, within a rate,
+and told how far it is."""
+
+import json
+import re
+import signal
+import subprocess
+import unittest
+import urllib.request
+
+from proxy_case import DEADLINE_S, MIB, ProxyCase, random_bytes
+# pylint: disable=wrong-import-order
+from ctl_case import BAD_USAGE, DONE, ERSCTL
+
+COUNT = 24
+
+
+class FillCase(ProxyCase):
+    up = ("-n", "9")
+    options = ("--scheme", "ers2:4,3,5")
+
+    def setUp(self):
+        super().setUp()
+        self.members = self.servers.split(",")
+        self.values = {f"v{i}": random_bytes(MIB, seed=i)
+                       for i in range(COUNT)}
+        self.values["short"] = b"short"
+        # Walked last.
+        self.values["zlong"] = random_bytes(9 * MIB, seed=99)
+        for key, value in self.values.items():
+            self.assertEqual(self.link().set(key, value), b"STORED")
+
+    def all_right(self):
+        for key, value in self.values.items():
+            self.same(self.link().get(key), value, key)
+
+    def whole(self):
+        report = json.loads(self.ctl("verify", "--json"))
+        self.assertEqual(report["objects"], len(self.values))
+        self.assertEqual(report["damaged"], 0, report)
+
+    def start_next(self, text=""):
+        """A daemon that meets all lost servers at once, empty."""
+        self.config = self.file("ersproxy.yaml", text.encode())
+        self.next_one = self.start_proxy(
+            "next", *self.options, "--config", self.config,
+            "--admin", "127.0.0.1:0")
+        self.address, self.admin = self.next_one.addresses
+
+    def lose(self, *numbers):
+        self.proxy.terminate()
+        self.proxy.wait()
+        for number in numbers:
+            self.tool("kill", str(number))
+        for number in numbers:
+            self.tool("start", str(number))
+
+    def filled(self, *numbers):
+        return all(f"{self.members[number - 1]} is filled"
+                   in self.next_one.said() for number in numbers)
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.admin}{path}",
+                                    timeout=30) as answer:
+            return answer.read().decode()
+
+    def fill(self):
+        return json.loads(self.get("/status"))["fill"]
+
+    def metric(self, name):
+        found = re.search(rf"^{name} (\d+)", self.get("/metrics"), re.M)
+        return int(found.group(1))
+
+
+class SeveralTest(FillCase):
+
+    def test_each_object_is_decoded_once_for_all_of_them(self):
+        self.lose(1, 5, 9)
+        self.start_next()
+        self.until(lambda: self.filled(1, 5, 9), "they are filled")
+        self.whole()
+        coded = sum(len(value) for value in self.values.values())
+        read = self.metric("ersproxy_fill_read_bytes_total")
+        self.assertLess(read, 1.1 * coded)
+        self.assertGreater(self.metric("ersproxy_fill_blocks_total"), COUNT)
+        fill = self.fill()
+        self.assertEqual((fill["servers"], fill["lost"]), ([], 0))
+        self.assertEqual(fill["bytes_read"], read)
+        for number in (2, 3, 4):
+            self.tool("kill", str(number))
+        self.all_right()
+
+
+class RateTest(FillCase):
+
+    def test_it_is_told_how_far_it_is_and_goes_as_fast_as_it_may(self):
+        self.lose(2, 7)
+        self.start_next("fill:\n  bytes_per_second: 200000\n"
+                        "  parallel: 1\n")
+        self.until(lambda: self.fill()["bytes_read"] > 0, "it moves bytes")
+        fill = self.fill()
+        self.assertEqual(set(fill["servers"]),
+                         {self.members[1], self.members[6]})
+        self.assertEqual(fill["bytes_per_second"], 200000)
+        self.assertEqual(fill["walk"], 1)
+        self.assertLess(fill["objects"], fill["objects_total"])
+        self.assertLessEqual(fill["objects_total"], len(self.values))
+        self.assertGreater(fill["seconds_left"], 0)
+        self.assertEqual(self.metric("ersproxy_fill_servers"), 2)
+        self.assertEqual(
+            self.metric("ersproxy_fill_limit_bytes_per_second"), 200000)
+        self.assertFalse(self.filled(2) or self.filled(7))
+        # At this rate it would take more than the test may.
+        with open(self.config, "w", encoding="ascii") as file:
+            file.write("fill:\n  parallel: 4\n")
+        self.next_one.process.send_signal(signal.SIGHUP)
+        self.until(lambda: self.filled(2, 7), "they are filled")
+        self.assertEqual(self.fill()["bytes_per_second"], 0)
+        self.whole()
+
+
+class EndTest(FillCase):
+
+    def test_it_ends_at_once_however_slow_it_is(self):
+        self.lose(2)
+        # A quarter of an hour for each object.
+        self.start_next("fill:\n  bytes_per_second: 1000\n")
+        self.until(lambda: self.fill()["bytes_read"] > 0, "it moves bytes")
+        self.next_one.terminate()
+        self.assertEqual(self.next_one.wait(), 0)
+
+
+class BesideTest(FillCase):
+
+    def test_one_fills_beside_the_daemon_and_another_watches_it(self):
+        self.lose(3)
+        self.start_next("fill:\n  bytes_per_second: 2000000\n")
+        self.until(lambda: self.fill()["servers"], "it fills")
+        watch = subprocess.Popen(
+            [ERSCTL, "--proxy", self.admin, "rebuild", "--json"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            env=self.environment(), cwd=self.work)
+        self.addCleanup(watch.stdout.close)
+        self.addCleanup(watch.kill)
+        # Each of these takes as long as a first look of the watcher.
+        for _ in range(4):
+            self.assertIn("filling", self.ctl("servers").decode())
+        self.assertIsNone(watch.poll())
+        report = self.ctl_json("rebuild")
+        self.assertEqual(report["filled"], [self.members[2]])
+        told = watch.communicate(timeout=DEADLINE_S)[0]
+        self.assertEqual(watch.returncode, DONE)
+        self.assertEqual(json.loads(told)["lost"], 0)
+        # It gave nobody up meanwhile, nor filled anybody anew.
+        self.whole()
+        self.assertEqual(self.metric("ersproxy_fill_objects_total"
+                                     r'\{fill_outcome="lost"\}'), 0)
+        self.refused(BAD_USAGE, "fill", "--proxy", self.admin, "rebuild",
+                     "--rate", "5")
+        self.all_right()
+
+
+if __name__ == "__main__":
+    unittest.main()
