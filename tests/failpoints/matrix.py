@@ -1,0 +1,238 @@
+"""Which runs there are, who runs them, and what came of them."""
+
+import collections
+import glob
+import multiprocessing
+import os
+import queue
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+
+from case import Runner, every_server
+from catalogue import OPERATIONS
+from faults import FAULTS, ProxyDies
+from world import SANITIZED, TOP, World
+
+SUBMITS = re.compile(r"(\.|->)Submit\(")
+COMMITS = ("commit-home", "commit-judge", "export-home", "export-judge")
+# What a daemon sends by its clock, and who sends it surely.
+BACKGROUND = {"look-round": ("fill", "complete"),
+              "read-peers": ("ersctl append", "export", "servers"),
+              "write-peers": ("ersctl append", "export", "servers")}
+MOST = 60  # messages of a step and an operation; those beyond are repeats
+# Sanitized programs are slow: of the faults each step meets every third.
+SANITIZED_PART = 3
+TRIES = 6  # messages, where one of them is not sent each time
+
+
+def work(folder, tasks, results):
+    """A worker: its own cluster, task after task."""
+    world = runner = None
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        while (task := tasks.get()) is not None:
+            began, at = time.monotonic(), ""
+            try:
+                if world is None:
+                    home = tempfile.mkdtemp(dir=folder)
+                    world = World(home)
+                    runner = Runner(world)
+                if task[0] == "trace":
+                    result = {"steps": runner.trace(task[1]),
+                              "names": world.witness.names}
+                else:
+                    for name, nth in task[1]:
+                        at = f"{nth} of {name}"
+                        result = runner.strike(name, nth, *task[2:])
+                        if result["outcome"]:
+                            break
+            except Exception as failure:  # pylint: disable=broad-except
+                result = {"failure": "".join(
+                    traceback.format_exception(failure)[-4:])}
+                if world:
+                    result["log"] = world.proxy.said()[-3000:]
+                    world.close()
+                world = None
+            result.update(at=at, seconds=time.monotonic() - began)
+            results.put((task, result))
+    finally:
+        if world:
+            world.close()
+
+
+class Workers:
+    def __init__(self, count, folder):
+        self.tasks, self.results = multiprocessing.Queue(), \
+            multiprocessing.Queue()
+        self.processes = [multiprocessing.Process(
+            target=work, args=(folder, self.tasks, self.results))
+            for _ in range(count)]
+        for process in self.processes:
+            process.start()
+
+    def run(self, tasks):
+        """Yields (task, result), as they end."""
+        for task in tasks:
+            self.tasks.put(task)
+        for _ in tasks:
+            while True:
+                try:
+                    yield self.results.get(timeout=10)
+                    break
+                except queue.Empty:
+                    if not any(p.is_alive() for p in self.processes):
+                        raise RuntimeError("all workers have died") from None
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.join()
+
+    def end(self):
+        for _ in self.processes:
+            self.tasks.put(None)
+        for process in self.processes:
+            process.join()
+
+
+def stray_sends():
+    """Lines of the store, or above it, that send without a step's name."""
+    stray = []
+    for path in glob.glob("libers/src/store/*", root_dir=TOP) + glob.glob(
+            "proxy/**/*.*", root_dir=TOP, recursive=True):
+        if path.endswith(("store/send.cc", "store/send.h")) \
+                or not path.endswith((".cc", ".h")):
+            continue
+        with open(os.path.join(TOP, path), encoding="utf-8") as file:
+            stray += [f"{path}:{number}: {line.strip()}" for number, line
+                      in enumerate(file, 1) if SUBMITS.search(line)]
+    return stray
+
+
+def choose(traces, full, names):
+    """[("strike", [(operation, nth)], step, fault, run)]"""
+    chosen = []
+    messages = collections.defaultdict(list)  # by step
+    for operation in OPERATIONS:
+        counts = collections.Counter(traces.get(operation.name, ()))
+        for step, count in counts.items():
+            # Others meet it now and then only.
+            if operation.name not in BACKGROUND.get(step, (operation.name,)):
+                continue
+            messages[step] += [(operation.name, nth) for nth in
+                               range(1, min(count, MOST) + 1)]
+    faults = [fault.name for fault in FAULTS]
+    if full:
+        faults = [f for f in faults if f != "another dies before"] \
+            + every_server()
+    rng = random.Random(1)
+    for number, step in enumerate(names):
+        rng.shuffle(messages[step])
+        for i, fault in enumerate(faults):
+            if SANITIZED and not full and (i + number) % SANITIZED_PART:
+                continue
+            i %= max(1, len(messages[step]))
+            here = messages[step]
+            if full:
+                tasks = [[message] * 2 for message in here]
+            elif step in COMMITS and fault == ProxyDies.name:
+                # What a change leaves half done is its own.
+                tasks = [[(name, nth)] * 2
+                         for name, nth in sorted(dict(sorted(here)).items())]
+            else:
+                tasks = [(here[i:] + here[:i])[:TRIES]] if here else []
+            for task in tasks:
+                chosen.append(("strike", task, step, fault, len(chosen)))
+    return chosen
+
+
+def run(arguments):
+    folder = tempfile.mkdtemp(prefix="failpoints-", dir="/tmp")
+    workers = Workers(arguments.workers, folder)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        code = run_all(arguments, workers)
+        workers.end()
+        return code
+    finally:
+        workers.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_all(arguments, workers):
+    began = time.monotonic()
+    traces, names, failures = trace_all(arguments, workers)
+    print(f"{len(traces)} operations of {sum(map(len, traces.values()))} "
+          f"messages traced, {time.monotonic() - began:.0f} s", flush=True)
+    tasks = [task for task in choose(traces, arguments.full, names)
+             if arguments.step in (None, task[2])
+             and arguments.fault in (None, task[3])]
+    table = collections.defaultdict(collections.Counter)
+    for task, result in workers.run(tasks):
+        step, fault = task[2:4]
+        if "failure" in result:
+            failures.append((f"{step} {result['at']}, {fault}", result))
+            table[step, fault]["BROKEN"] += 1
+        elif result["outcome"]:
+            table[step, fault][result["outcome"]] += 1
+        if arguments.verbose:
+            print(f"{result['seconds']:6.2f} s  {step} {result['at']}, "
+                  f"{fault}: {result.get('outcome', 'BROKEN')}", flush=True)
+    print_table(names, table)
+    for what, result in failures:
+        print(f"\nBROKEN: {what}\n{result['failure']}\n"
+              f"{result.get('log', '')}")
+    stray = stray_sends()
+    for line in stray:
+        print("SENT WITHOUT A NAME", line)
+    some = arguments.only or arguments.step or arguments.fault
+    empty = [] if some else without_run(names, tasks, table)
+    for step, fault in empty:
+        print(f"NO RUN of {step} with {fault}")
+    print(f"{sum(sum(cell.values()) for cell in table.values())} runs, "
+          f"{len(failures)} broken, {len(empty)} steps and faults without a "
+          f"run; "
+          f"{time.monotonic() - began:.0f} s"
+          + (f"; sanitized programs are slow: each step meets one fault in "
+             f"{SANITIZED_PART}" if SANITIZED and not arguments.full else ""))
+    return 1 if failures or empty or stray else 0
+
+
+def trace_all(arguments, workers):
+    """({operation: [step]}, names of all steps, [(what, result)])"""
+    traces, names, failures = {}, [], []
+    wanted = [operation.name for operation in OPERATIONS
+              if arguments.only in (None, operation.name)]
+    for task, result in workers.run([("trace", name) for name in wanted]):
+        if "failure" in result:
+            failures.append((task[1], result))
+        else:
+            traces[task[1]], names = result["steps"], result["names"]
+        if arguments.verbose:
+            print(f"{result['seconds']:6.2f} s  {task[1]:<18}",
+                  dict(collections.Counter(result.get("steps", ()))),
+                  flush=True)
+    return traces, names, failures
+
+
+def without_run(names, tasks, table):
+    """[(step, fault)]"""
+    met = {task[2] for task in tasks}
+    return [(step, "anything") for step in names if step not in met] + [
+        (task[2], task[3]) for task in tasks if not table[task[2], task[3]]]
+
+
+def print_table(names, table):
+    for step in names:
+        for (of, fault), outcomes in table.items():
+            if of == step:
+                print(f"{step:<16}{fault:<22}" + ", ".join(
+                    f"{count} x {outcome}"
+                    for outcome, count in sorted(outcomes.items())))

@@ -1,0 +1,302 @@
+"""A cluster of real memcached processes behind relays, an ersproxy before them
+that asks a witness, and what must hold of them after whatever happened."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+for folder in (("tests", "proxy"), ("memcached-cluster",)):
+    sys.path.insert(0, os.path.join(TOP, *folder))
+# pylint: disable=wrong-import-position
+import member_process
+# pylint: disable=unused-import
+from proxy_case import KIB, Link, MIB, Proxy, SANITIZED, random_bytes
+from ctl_case import ERSCTL, block_keys
+from relay import Relay, Strike
+from witness import Witness
+
+DEADLINE_S = 60
+SERVERS = 5
+# Two blocks of a value, and two servers, may be out: one that an operation is
+# about, and one that a fault takes.
+SCHEME, OTHER_SCHEME, MAX_PARITY = "ers2:2,2,3", "rs:3,2", 2
+# A server that is silent for so long is out. Sanitized programs are slow.
+REQUEST_MS = 5000 if SANITIZED else 1500
+SETTINGS = {"memory_mb": 128, "item_max_mb": 8, "threads": 1, "evict": False}
+
+
+# Blocks that live no longer are left to readers who are late.
+LASTING_S = 120
+
+
+class Broken(Exception):
+    """Something that must hold does not."""
+
+
+def until(condition, what):
+    """Polls what another process will bring about."""
+    end = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        if time.monotonic() > end:
+            raise Broken(f"never: {what}")
+        # Between two looks at what sends no word: the condition decides.
+        time.sleep(0.05)
+    return found
+
+
+def lines_of(link, request):
+    """The lines of an answer up to END; its one line where that is none."""
+    line = link.ask(request)
+    if line and not line.startswith((b"STAT ", b"KEY ", b"END")):
+        return line
+    lines = []
+    while line != b"END":
+        if line is None:
+            raise ConnectionError("the proxy has gone")
+        lines.append(line)
+        line = link.line()
+    return lines
+
+
+class Started:
+    """A call under way in a thread; `said` is what it returned, None where its
+    connection ended."""
+
+    def __init__(self, call, *arguments):
+        self.said = self.failure = None
+        self._call = call, arguments
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        call, arguments = self._call
+        try:
+            self.said = call(*arguments)
+        except (OSError, AssertionError):
+            pass
+        except Broken as failure:
+            self.failure = failure
+
+    def ended(self):
+        return not self._thread.is_alive()
+
+    def wait(self):
+        self._thread.join(2 * DEADLINE_S)
+        if self._thread.is_alive():
+            raise Broken("the operation never ended")
+        if self.failure:
+            raise self.failure
+        return self.said
+
+
+class Server:
+    """A memcached that is killed and started anew at the same port."""
+
+    def __init__(self, log):
+        self._log = log
+        self.port, *started = member_process.start_anywhere(SETTINGS, log, 10)
+        self._identity = *started, member_process.boot_id()
+        self.relay = Relay(("127.0.0.1", self.port))
+        self.name = self.relay.address
+        self.alive = True
+
+    @property
+    def pid(self):
+        return self._identity[0]
+
+    def kill(self):
+        if not self.alive:
+            return
+        member_process.signal_process(*self._identity, 9, wait_s=10)
+        os.waitpid(self.pid, 0)
+        self.alive = False
+
+    def start(self):
+        started = member_process.start_process(SETTINGS, self.port, self._log,
+                                               10)
+        if started is None:
+            raise Broken(f"port {self.port} was taken")
+        self._identity = *started, member_process.boot_id()
+        self.alive = True
+
+    def link(self):
+        return Link(f"127.0.0.1:{self.port}")
+
+    def blocks(self):
+        """Those that stay: the rest goes by itself."""
+        return block_keys(f"127.0.0.1:{self.port}", LASTING_S)
+
+
+class World:
+    """All processes of one worker."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self._count = 0
+        self.witness = Witness(os.path.join(folder, "witness"))
+        self.servers = []
+        self.proxy = None
+        self._link = None
+        try:
+            for number in range(SERVERS):
+                self.servers.append(Server(os.path.join(folder, f"m{number}")))
+            self.config = os.path.join(folder, "ersproxy.yaml")
+            with open(self.config, "w", encoding="ascii") as file:
+                file.write(
+                    f'scheme: {SCHEME}\nmax_parity: {MAX_PARITY}\nthreads: 1\n'
+                    f"timeouts: {{connect_ms: {2 * REQUEST_MS}, "
+                    f"request_ms: {REQUEST_MS}}}\n"
+                    "log: {level: debug}\n")
+            self.start_proxy()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        if self._link:
+            self._link.socket.close()
+        if self.proxy:
+            self.proxy.kill()
+        for server in self.servers:
+            server.kill()
+            server.relay.close()
+        self.witness.close()
+
+    @property
+    def names(self):
+        return ",".join(server.name for server in self.servers)
+
+    def server(self, name):
+        return next(s for s in self.servers if s.name == name)
+
+    # --- The programs -------------------------------------------------------
+
+    def start_proxy(self):
+        self._count += 1
+        self.proxy = Proxy(
+            os.path.join(self.folder, f"proxy-{self._count}"), self.names,
+            "--config", self.config,
+            env=self.witness.variables)
+        self._link = None
+
+    def kill_proxy(self):
+        self.proxy.kill()
+
+    def await_proxy(self):
+        """It was killed."""
+        self.proxy.process.wait(DEADLINE_S)
+
+    def heal_proxy(self):
+        if self.proxy.process.poll() is not None:
+            if self._link:
+                self._link.socket.close()
+            self.start_proxy()
+
+    def new_link(self):
+        return Link(self.proxy.addresses[0])
+
+    @property
+    def link(self):
+        """The driver's own connection to the proxy."""
+        if self._link is None:
+            self._link = self.new_link()
+        return self._link
+
+    def new_key(self):
+        self._count += 1
+        return f"k{self._count}"
+
+    def start_ctl(self, *words, data=b"", watched=True):
+        """ersctl, under way."""
+        env = {k: v for k, v in os.environ.items()
+               if k not in ("ERS_SERVERS", "ERS_STATE")}
+        ctl = subprocess.Popen(
+            [ERSCTL, "--servers", self.names, "--state", "-", *words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**env, **(self.witness.variables if watched else {})})
+        ctl.stdin.write(data)
+        ctl.stdin.close()
+        ctl.stdin = None
+        return ctl
+
+    def ctl(self, *words, data=b""):
+        """Of a command that must succeed, unwatched: what it prints."""
+        ctl = self.start_ctl(*words, data=data, watched=False)
+        out, err = ctl.communicate(timeout=DEADLINE_S)
+        if ctl.returncode != 0:
+            raise Broken(f"ersctl {words}: {err.decode()}")
+        return out
+
+    def collect_garbage(self):
+        """Nobody writes: all there is."""
+        said = json.loads(self.ctl("--json", "gc", "--grace", "0"))
+        if said["skipped"]:
+            raise Broken(f"garbage that cannot be told: {said}")
+
+    # --- What holds ---------------------------------------------------------
+
+    def view(self):
+        """The newest that a server knows; None: there is none."""
+        newest = None
+        for server in self.servers:
+            if not server.alive:
+                continue
+            with server.link() as link:
+                record = link.get("ers!view")
+            if record:
+                view = json.loads(re.search(rb"\{.*\}", record, re.S)[0])
+                if not newest or view["epoch"] > newest["epoch"]:
+                    newest = view
+        return newest
+
+    def full(self):
+        """All servers are, with the memory that they have now."""
+        view = self.view()
+        return view and all(
+            member["state"] == "full" and member["boot_mark"].startswith(
+                f"{self.server(member['name']).pid}/")
+            for member in view["members"])
+
+    def heal(self):
+        """All processes are there again, and all servers full."""
+        self.heal_proxy()
+        for server in self.servers:
+            if not server.alive:
+                server.start()
+        until(self.full, "all servers are full")
+
+    def facts(self, key):
+        """What `ers stat` tells of an object."""
+        lines = lines_of(self.link, f"ers stat {key}".encode())
+        if isinstance(lines, bytes):
+            raise Broken(f"ers stat: {lines}")
+        return dict(line.decode().split(" ", 2)[1:] for line in lines)
+
+    def strike(self, point, strike_kind, **more):
+        """At the message of a point, which then is sent; the Strike."""
+        _, verb, server, key = point.message
+        strike = Strike(strike_kind, verb, key, **more)
+        self.server(server).relay.strike(strike)
+        point.let_go()
+        return strike
+
+    def lose_reply(self, point, applied=lambda: None):
+        strike = self.strike(point, "lose", applied=applied)
+        if not strike.struck.wait(DEADLINE_S):
+            raise Broken("the message never came")
+
+    def blocks(self):
+        """{hash of the key: {server: number of blocks}}"""
+        found = {}
+        for server in self.servers:
+            if server.alive:
+                for key in server.blocks():
+                    of = found.setdefault(key.split(b".")[0], {})
+                    of[server.name] = of.get(server.name, 0) + 1
+        return found
