@@ -1,0 +1,256 @@
+package cluster
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand"
+	"net"
+	"os"
+	"os/signal"
+	"regexp"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// recoveryDeadline is how long all servers may take to be full again.
+const recoveryDeadline = 120 * time.Second
+
+// Faults hurts servers and proxy, one incident after the other: the next waits
+// until every server is full again. For one goroutine.
+type Faults struct {
+	Servers *Servers
+	Proxy   *Proxy
+	// M is how many servers may be out at once.
+	M int
+	// RequestTimeout is the proxy's: who is frozen for longer leaves the view.
+	RequestTimeout time.Duration
+	Random         *rand.Rand
+	// Terminate ends the proxy by SIGTERM at times, in place of kill -9.
+	Terminate bool
+	// KeepProxy leaves the proxy alone; Run may not be under way when it changes.
+	KeepProxy bool
+	// Between, if set, is called before each incident, by the same goroutine.
+	Between func() error
+	// Stop is closed where Run is to end as soon as it can.
+	Stop <-chan struct{}
+	// Counts tells how often each kind struck.
+	Counts map[string]int
+}
+
+func (faults *Faults) chance(percent int) bool {
+	return faults.Random.Intn(100) < percent
+}
+
+// Between none and most milliseconds, more often few.
+func (faults *Faults) upTo(most int) time.Duration {
+	return time.Duration(float64(most)*faults.Random.Float64()*
+		faults.Random.Float64()*1000) * time.Microsecond
+}
+
+func (faults *Faults) count(kind string) {
+	if faults.Counts == nil {
+		faults.Counts = map[string]int{}
+	}
+	faults.Counts[kind]++
+}
+
+// Run strikes until the time has come, at least so often, and ends when all are
+// full.
+func (faults *Faults) Run(until time.Time, least int) error {
+	for done := 0; ; done++ {
+		if err := faults.waitUntilFull(); err != nil {
+			return err
+		}
+		if done >= least && !time.Now().Before(until) {
+			return nil
+		}
+		time.Sleep(faults.upTo(400))
+		if faults.Between != nil {
+			if err := faults.Between(); err != nil {
+				return err
+			}
+		}
+		if err := faults.incident(); err != nil {
+			return err
+		}
+	}
+}
+
+func (faults *Faults) incident() error {
+	if faults.chance(15) {
+		return faults.restartProxy()
+	}
+	victims := faults.Random.Perm(len(faults.Servers.Names))
+	hurt := []func() error{} // what heals them
+	for i := 0; i < faults.M && (i == 0 || faults.chance(60)); i++ {
+		number := victims[i] + 1
+		name := faults.Servers.Names[victims[i]]
+		if faults.chance(70) {
+			faults.Proxy.Note("fault: %s loses its memory", name)
+			faults.count("kill")
+			if err := faults.Servers.Kill(number); err != nil {
+				return err
+			}
+			hurt = append(hurt, func() error { return faults.Servers.Start(number) })
+		} else {
+			faults.count("freeze")
+			if err := faults.Servers.Freeze(number); err != nil {
+				return err
+			}
+			hurt = append(hurt, func() error { return faults.Servers.Thaw(number) })
+		}
+		time.Sleep(faults.upTo(300))
+	}
+	if faults.chance(25) {
+		if err := faults.restartProxy(); err != nil {
+			return err
+		}
+	}
+	// Shorter than the timeout, about as long, or much longer.
+	time.Sleep(faults.upTo(3 * int(faults.RequestTimeout.Milliseconds())))
+	for _, heal := range hurt {
+		if err := heal(); err != nil {
+			return err
+		}
+		time.Sleep(faults.upTo(200))
+	}
+	if faults.chance(25) {
+		time.Sleep(faults.upTo(1000))
+		if err := faults.restartProxy(); err != nil {
+			return err
+		}
+	}
+	return faults.waitUntilFull()
+}
+
+func (faults *Faults) restartProxy() error {
+	if faults.KeepProxy {
+		return nil
+	}
+	if err := faults.Proxy.Ended(); err != nil {
+		return err
+	}
+	if faults.Terminate && faults.chance(40) {
+		faults.count("proxy terminated")
+		if err := faults.Proxy.Terminate(); err != nil {
+			return err
+		}
+	} else {
+		faults.count("proxy killed")
+		faults.Proxy.Kill()
+	}
+	time.Sleep(faults.upTo(200))
+	return faults.Proxy.Start()
+}
+
+// Whether a server's memory has the view: one that was started empty gets it
+// when it is filled.
+func hasView(name string) bool {
+	link, err := net.DialTimeout("tcp", name, time.Second)
+	if err != nil {
+		return false
+	}
+	defer link.Close()
+	link.SetDeadline(time.Now().Add(5 * time.Second))
+	fmt.Fprint(link, "mg ers!view\r\n")
+	answer, err := bufio.NewReader(link).ReadString('\n')
+	return err == nil && strings.HasPrefix(answer, "HD")
+}
+
+// Waits until all servers are full, with the memory that they have now. A moment later it must still be so: that a frozen server is
+// missed may show only once it goes on.
+func (faults *Faults) waitUntilFull() error {
+	deadline := time.Now().Add(recoveryDeadline)
+	var steady time.Time
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		select {
+		case <-faults.Stop:
+			return errors.New("interrupted")
+		default:
+		}
+		if err := faults.Proxy.Ended(); err != nil {
+			return err
+		}
+		states, err := faults.Proxy.States()
+		full := err == nil && len(states) == len(faults.Servers.Names)
+		for name, state := range states {
+			full = full && state == "full" && hasView(name)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the servers are not full after %v: %v %v",
+				recoveryDeadline, states, err)
+		}
+		if !full {
+			steady = time.Time{}
+			continue
+		}
+		if steady.IsZero() {
+			steady = time.Now()
+		}
+		if time.Since(steady) >= faults.RequestTimeout {
+			faults.Proxy.Note("fault: all are full")
+			return nil
+		}
+	}
+}
+
+var (
+	loses = regexp.MustCompile(`fault: (\S+) loses its memory`)
+	down  = regexp.MustCompile(`view \d+: (\S+) is down`)
+	full  = regexp.MustCompile(`view \d+: (\S+) is full again`)
+)
+
+// BeyondM tells the servers that were out together at some time though there
+// were more than m, by what the proxy and the faults have logged: on a busy
+// machine one may be taken for dead just when another is killed. Nothing is
+// promised then. nil if it never was so.
+func BeyondM(log string, m int) []string {
+	out := map[string]bool{}
+	for _, line := range strings.Split(log, "\n") {
+		if found := loses.FindStringSubmatch(line); found != nil {
+			out[found[1]] = true
+		} else if found := down.FindStringSubmatch(line); found != nil {
+			out[found[1]] = true
+		} else if found := full.FindStringSubmatch(line); found != nil {
+			delete(out, found[1])
+		} else if strings.HasSuffix(line, "fault: all are full") {
+			// A proxy that is killed may not have come to say so.
+			out = map[string]bool{}
+		}
+		if len(out) > m {
+			names := []string{}
+			for name := range out {
+				names = append(names, name)
+			}
+			sort.Strings(names)
+			return names
+		}
+	}
+	return nil
+}
+
+// Summary says how often each fault struck.
+func (faults *Faults) Summary() string {
+	kinds := []string{}
+	for kind, count := range faults.Counts {
+		kinds = append(kinds, fmt.Sprintf("%s %d", kind, count))
+	}
+	sort.Strings(kinds)
+	return strings.Join(kinds, ", ")
+}
+
+// StopOnSignal is closed at the first SIGINT or SIGTERM; the second one ends
+// the program at once.
+func StopOnSignal() <-chan struct{} {
+	told, stop := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-told
+		signal.Stop(told)
+		close(stop)
+	}()
+	return stop
+}

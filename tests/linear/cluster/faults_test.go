@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMoreThanMOut(t *testing.T) {
+	for _, story := range []struct {
+		log    string
+		m      int
+		beyond string
+	}{
+		{"", 1, ""},
+		{"fault: a loses its memory\nview 2: a is down (x)", 1, ""},
+		{"fault: a loses its memory\nview 2: b is down (x)", 1, "a b"},
+		{"fault: a loses its memory\nview 2: b is down (x)", 2, ""},
+		{"view 2: b is down (x)\nview 3: b is back and is filled\n" +
+			"fault: a loses its memory", 1, "a b"},
+		{"view 2: b is down (x)\nview 3: b is full again\n" +
+			"fault: a loses its memory", 1, ""},
+		{"view 2: b is down (x)\nfault: all are full\n" +
+			"fault: a loses its memory", 1, ""},
+	} {
+		if got := strings.Join(BeyondM(story.log, story.m), " "); got != story.beyond {
+			t.Errorf("%q with M=%d: %q in place of %q", story.log, story.m, got,
+				story.beyond)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+// Plants the bug that ERS_PLANTED_BUG names as soon as the process is there.
+// Only the ersproxy of the tests in this folder has it.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "store/planted_bug.h"
+
+namespace ers::store {
+namespace {
+
+struct Named {
+  std::string_view name;
+  PlantedBug bug;
+};
+
+// Those that break what clients are promised, as store_sim calls them.
+constexpr Named kBugs[] = {
+    {"no-barrier", PlantedBug::kNoBarrier},
+    {"ignore-epoch", PlantedBug::kIgnoreEpoch},
+    {"settle-skips-equal", PlantedBug::kSettleSkipsEqual},
+    {"settle-first-to-last", PlantedBug::kSettleFirstToLast},
+    {"commit-by-set", PlantedBug::kCommitBySet},
+    {"skip-checksum", PlantedBug::kSkipChecksum},
+    {"ack-before-judge", PlantedBug::kAckBeforeJudge},
+    {"drop-before-flip", PlantedBug::kDropBeforeFlip},
+    {"generation-twice", PlantedBug::kGenerationTwice},
+    {"drop-after-unknown", PlantedBug::kDropAfterUnknown},
+    {"miss-by-judge-alone", PlantedBug::kMissByJudgeAlone},
+    {"full-at-once", PlantedBug::kFullAtOnce},
+    {"fill-manifests-only", PlantedBug::kFillManifestsOnly},
+    {"same-incarnation", PlantedBug::kSameIncarnation},
+};
+
+PlantedBug FromEnvironment() {
+  const char* name = std::getenv("ERS_PLANTED_BUG");
+  if (name == nullptr) return PlantedBug::kNone;
+  for (const Named& each : kBugs) {
+    if (each.name == name) return each.bug;
+  }
+  std::fprintf(stderr, "ERS_PLANTED_BUG: there is no bug '%s'\n", name);
+  std::_Exit(2);
+}
+
+// Before main, and so before there are threads.
+[[maybe_unused]] const bool planted =
+    (planted_bug = FromEnvironment()) != PlantedBug::kNone;
+
+}  // namespace
+}  // namespace ers::store
