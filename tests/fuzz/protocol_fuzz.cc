@@ -5,23 +5,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.h"
 #include "protocol/reply.h"
 #include "protocol/request_reader.h"
 
 namespace ers::proxy {
 namespace {
 
-void Require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
+using fuzz::Require;
 
 void CheckRequest(const Request& request) {
   Require(request.key.size() <= kMaxKeyBytes, "a key has its limit");
@@ -141,7 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     pieces.Feed(piece);
     at += piece.size();
   }
-  ers::proxy::Require(whole.heard() == pieces.heard(),
-                      "where the bytes are cut makes no difference");
+  ers::fuzz::Require(whole.heard() == pieces.heard(),
+                     "where the bytes are cut makes no difference");
   return 0;
 }

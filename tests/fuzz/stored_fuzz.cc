@@ -1,0 +1,117 @@
+// Any bytes as what servers keep: manifests, blocks and view records. What is
+// read is written again as it was; what is not exactly a block is none.
+//
+// The first byte of an input says what the others are. A checksum stands
+// between a fuzzer and all that is behind it: some kinds get the right one.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/crc32c.h"
+#include "base/wire.h"
+#include "fuzz/require.h"
+#include "store/block_header.h"
+#include "store/manifest.h"
+#include "store/view.h"
+
+namespace ers::store {
+namespace {
+
+using fuzz::Require;
+using nlohmann::json;
+
+void CheckManifest(std::string_view bytes) {
+  const Result<Manifest> read = DecodeManifest(bytes);
+  if (!read) return;
+  Require(EncodeManifest(*read) == bytes,
+          "a manifest is written again as it was read");
+  Require(read->Remembers(read->id), "a manifest remembers its own change");
+}
+
+void CheckSealedManifest(std::string_view body) {
+  std::string bytes(body);
+  WireWriter(bytes).Put(Crc32c(bytes));
+  CheckManifest(bytes);
+}
+
+// A header, then the payload.
+void CheckBlock(std::string_view bytes) {
+  if (bytes.size() < kBlockHeaderBytes) return;
+  BlockHeaderBytes header;
+  std::memcpy(header.data(), bytes.data(), header.size());
+  WireReader wire(bytes.substr(8));
+  BlockHeader said;
+  said.generation.time_us = wire.Get<std::uint64_t>();
+  said.generation.nonce = wire.Get<std::uint64_t>();
+  said.number = wire.Get<std::uint64_t>();
+  const std::string_view payload = bytes.substr(kBlockHeaderBytes);
+  const auto* data = reinterpret_cast<const std::byte*>(payload.data());
+  const BlockHeaderBytes right = EncodeBlockHeader(said, data, payload.size());
+  Require(VerifyBlock(said, right, data, payload.size()),
+          "a block is known by what was written before it");
+  Require(VerifyBlock(said, header, data, payload.size()) == (header == right),
+          "no other header passes for it");
+  BlockHeader other = said;
+  ++other.number;
+  Require(!VerifyBlock(other, right, data, payload.size()),
+          "no block passes for another");
+  if (payload.empty()) return;
+  std::string damaged(payload);
+  const std::size_t at = said.number % damaged.size();
+  damaged[at] = static_cast<char>(damaged[at] ^ (1 << (said.number % 8)));
+  Require(!VerifyBlock(said, right,
+                       reinterpret_cast<const std::byte*>(damaged.data()),
+                       damaged.size()),
+          "a bit that flips is seen");
+}
+
+void CheckView(std::string_view text) {
+  const Result<View> read = DecodeView(text);
+  if (!read) return;
+  const std::string written = EncodeView(*read);
+  const Result<View> again = DecodeView(written);
+  Require(again.has_value(), "a view is read again");
+  Require(EncodeView(*again) == written,
+          "a view is written again as it was read");
+  Require(again->epoch == read->epoch &&
+              again->members.size() == read->members.size() &&
+              again->NotFull() == read->NotFull(),
+          "a view is read again as it was");
+}
+
+void CheckSealedView(std::string_view text) {
+  constexpr int kDeep = 40;
+  bool deep = false;
+  json root = json::parse(
+      text,
+      [&deep](int depth, json::parse_event_t, json&) {
+        deep = deep || depth > kDeep;
+        return !deep;
+      },
+      /*allow_exceptions=*/false);
+  if (deep || !root.is_object()) return;
+  root.erase("crc32c");
+  root["crc32c"] = Crc32c(root.dump());
+  CheckView(root.dump());
+}
+
+}  // namespace
+}  // namespace ers::store
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using Check = void (*)(std::string_view);
+  constexpr std::array<Check, 5> kChecks = {
+      ers::store::CheckManifest, ers::store::CheckSealedManifest,
+      ers::store::CheckBlock, ers::store::CheckView,
+      ers::store::CheckSealedView};
+  if (size == 0) return 0;
+  kChecks[data[0] % kChecks.size()](
+      {reinterpret_cast<const char*>(data + 1), size - 1});
+  return 0;
+}
