@@ -72,7 +72,7 @@ class Race {
         block[i] = static_cast<std::uint8_t>(random());
       }
     }
-    for (const int cell : code::VandermondeMatrix(k, m)->cells) {
+    for (const int cell : code::CodingMatrix(k, m)->cells) {
       coefficients_.push_back(static_cast<std::uint8_t>(cell));
     }
     tables_.resize(coefficients_.size() * kTableBytes);

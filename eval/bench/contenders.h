@@ -20,6 +20,11 @@ Result<std::unique_ptr<Contender>> MakeLibraryContender(std::string name,
 // ers::Client moving between rs:K,M and rs:KP,M: everything is read and
 // written anew, by the same executor and under the same commit.
 Result<std::unique_ptr<Contender>> MakeReencodeContender(const Field& field);
+// Two that go from field.scheme, elastic, to `to` parity blocks (forward) and
+// back: `libers` adds and drops parity, `reencode` writes everything anew, as
+// it comes from, and goes to, another placement.
+Result<std::vector<std::unique_ptr<Contender>>> MakeParityContenders(
+    const Field& field, int to);
 
 // `copies` whole values by libmemcached, one acknowledged set after another;
 // reads the first.

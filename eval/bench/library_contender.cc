@@ -100,29 +100,42 @@ class LibraryContender : public Contender {
   std::optional<Value> value_ = Value();
 };
 
-class ReencodeContender final : public LibraryContender {
+// From one scheme to another and back, by the path that is measured.
+class SchemeContender final : public LibraryContender {
  public:
-  ReencodeContender(const Scheme& narrow, const Scheme& wide,
-                    std::unique_ptr<Client> client)
-      : LibraryContender("reencode", narrow, GetMemory::kFresh,
+  SchemeContender(std::string name, const Scheme& from, const Scheme& to,
+                  TransitionPath path, std::unique_ptr<Client> client)
+      : LibraryContender(std::move(name), from, GetMemory::kFresh,
                          std::move(client)),
-        narrow_(narrow),
-        wide_(wide) {}
+        from_(from),
+        to_(to),
+        path_(path) {}
 
   bool Measures(Case c) const override {
     return c == Case::kForward || c == Case::kBackward;
   }
 
   Status Transition(const Key& key, Width to) override {
-    return Move(key,
-                {.width = {}, .scheme = to == Width::kWide ? wide_ : narrow_},
-                TransitionPath::kReencode);
+    return Move(key, {.width = {}, .scheme = to == Width::kWide ? to_ : from_},
+                path_);
   }
 
  private:
-  Scheme narrow_;
-  Scheme wide_;
+  Scheme from_;
+  Scheme to_;
+  TransitionPath path_;
 };
+
+Result<std::unique_ptr<Contender>> MakeSchemeContender(std::string name,
+                                                       const Field& field,
+                                                       const Scheme& from,
+                                                       const Scheme& to,
+                                                       TransitionPath path) {
+  auto client = OpenClient(field, from);
+  if (!client.has_value()) return Fail(client.error());
+  return std::make_unique<SchemeContender>(std::move(name), from, to, path,
+                                           std::move(*client));
+}
 
 }  // namespace
 
@@ -138,11 +151,30 @@ Result<std::unique_ptr<Contender>> MakeLibraryContender(std::string name,
 
 Result<std::unique_ptr<Contender>> MakeReencodeContender(const Field& field) {
   const Scheme& s = field.scheme;
-  const Scheme narrow{SchemeKind::kRs, s.k, s.m, s.k};
-  const Scheme wide{SchemeKind::kRs, s.kp, s.m, s.kp};
-  auto client = OpenClient(field, narrow);
-  if (!client.has_value()) return Fail(client.error());
-  return std::make_unique<ReencodeContender>(narrow, wide, std::move(*client));
+  return MakeSchemeContender(
+      "reencode", field, {SchemeKind::kRs, s.k, s.m, s.k},
+      {SchemeKind::kRs, s.kp, s.m, s.kp}, TransitionPath::kReencode);
+}
+
+Result<std::vector<std::unique_ptr<Contender>>> MakeParityContenders(
+    const Field& field, int to) {
+  const Scheme& from = field.scheme;
+  Scheme more = from;
+  more.m = to;
+  // The other placement of the same blocks: as many are written anew.
+  Scheme other = from;
+  other.kind =
+      from.kind == SchemeKind::kErs1 ? SchemeKind::kErs2 : SchemeKind::kErs1;
+  std::vector<std::unique_ptr<Contender>> contenders;
+  auto libers =
+      MakeSchemeContender("libers", field, from, more, TransitionPath::kParity);
+  if (!libers.has_value()) return Fail(libers.error());
+  contenders.push_back(std::move(*libers));
+  auto reencode = MakeSchemeContender("reencode", field, other, more,
+                                      TransitionPath::kReencode);
+  if (!reencode.has_value()) return Fail(reencode.error());
+  contenders.push_back(std::move(*reencode));
+  return contenders;
 }
 
 }  // namespace ers::bench

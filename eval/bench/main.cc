@@ -50,6 +50,7 @@ struct Arguments {
   std::vector<std::string> cases;
   int update_bytes = 4096;
   int keys = 4;
+  int to = 2;
   ers::bench::StoreOptions store;
   ers::bench::CodeOptions code;
   ers::bench::CheckOptions check;
@@ -99,6 +100,20 @@ int Store(Arguments& arguments) {
   return Print(ers::bench::RenderStore(*rows, arguments.format));
 }
 
+int Parity(Arguments& arguments) {
+  const auto scheme = ers::ParseScheme(arguments.scheme);
+  if (!scheme.has_value()) return Report(scheme.error());
+  ers::bench::StoreOptions& store = arguments.store;
+  store.scheme = *scheme;
+  store.keys = static_cast<std::size_t>(arguments.keys);
+  store.seed = arguments.seed;
+  store.stopped = StopAsked;
+  PrintSeed(arguments, store.repetitions);
+  const auto rows = ers::bench::RunParity(store, arguments.to);
+  if (!rows.has_value()) return Report(rows.error());
+  return Print(ers::bench::RenderStore(*rows, arguments.format));
+}
+
 int Code(Arguments& arguments) {
   arguments.code.seed = arguments.seed;
   arguments.code.stopped = StopAsked;
@@ -129,23 +144,46 @@ void AddCommon(CLI::App* command, Arguments* arguments) {
                       "Of contents and of the order of turns (random)");
 }
 
-void AddStore(CLI::App* app, Arguments* arguments) {
+// What all that time an object have.
+void AddObject(CLI::App* command, Arguments* arguments) {
   ers::bench::StoreOptions& store = arguments->store;
-  CLI::App* command = app->add_subcommand(
-      "store", "Time put, get, update, forward and backward transitions");
   command->add_option("--scheme", arguments->scheme, "Scheme to measure")
       ->capture_default_str();
   command->add_option("--size", store.bytes, "Bytes of each value")
       ->required()
       ->check(CLI::Range(std::size_t{1}, std::size_t{256} << 20));
-  command->add_option("--servers", store.servers,
-                      "host:port,...; without it, memcached processes of its "
-                      "own on this machine");
   command->add_option("--memcached", store.memcached, "Program to start")
       ->capture_default_str();
   command->add_option("--reps", store.repetitions, "Counted repetitions")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--keys", arguments->keys,
+                   "Keys that the repetitions go round")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  AddCommon(command, arguments);
+}
+
+void AddParity(CLI::App* app, Arguments* arguments) {
+  CLI::App* command = app->add_subcommand(
+      "parity",
+      "Time adding parity (forward) and dropping it (backward), beside writing "
+      "the object anew");
+  command->add_option("--to", arguments->to, "Parity blocks afterwards")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 253));
+  AddObject(command, arguments);
+}
+
+void AddStore(CLI::App* app, Arguments* arguments) {
+  ers::bench::StoreOptions& store = arguments->store;
+  CLI::App* command = app->add_subcommand(
+      "store", "Time put, get, update, forward and backward transitions");
+  AddObject(command, arguments);
+  command->add_option("--servers", store.servers,
+                      "host:port,...; without it, memcached processes of its "
+                      "own on this machine");
   std::vector<std::string> case_names;
   for (const Case c : ers::bench::kAllCases) {
     case_names.emplace_back(ers::bench::CaseName(c));
@@ -161,16 +199,10 @@ void AddStore(CLI::App* app, Arguments* arguments) {
       ->check(CLI::IsMember(store.names))
       ->option_text(fmt::format("{}", fmt::join(store.names, ",")));
   command
-      ->add_option("--keys", arguments->keys,
-                   "Keys that the repetitions go round")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  command
       ->add_option("--update-bytes", arguments->update_bytes,
                    "Bytes that an update overwrites")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 28));
-  AddCommon(command, arguments);
 }
 
 void AddCode(CLI::App* app, Arguments* arguments) {
@@ -221,6 +253,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   Arguments arguments;
   AddStore(&app, &arguments);
+  AddParity(&app, &arguments);
   AddCode(&app, &arguments);
   AddCheck(&app, &arguments);
   try {
@@ -230,6 +263,7 @@ int main(int argc, char** argv) {
   }
   HandleSignals();
   if (app.got_subcommand("store")) return Store(arguments);
+  if (app.got_subcommand("parity")) return Parity(arguments);
   if (app.got_subcommand("code")) return Code(arguments);
   return Check(arguments);
 }

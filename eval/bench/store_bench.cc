@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "bench/contenders.h"
 #include "bench/local_cluster.h"
 
 namespace ers::bench {
@@ -251,6 +252,28 @@ Result<std::vector<StoreRow>> RunStore(const StoreOptions& options) {
   }
   auto contenders = MakeContenders(options, field);
   if (!contenders.has_value()) return Fail(contenders.error());
+  return RunTurns(options, std::move(*contenders));
+}
+
+Result<std::vector<StoreRow>> RunParity(StoreOptions options, int to) {
+  Scheme more = options.scheme;
+  more.m = to;
+  for (const Scheme& scheme : {options.scheme, more}) {
+    Status valid = ValidateStoredScheme(scheme);
+    if (!valid.ok()) return Fail(std::move(valid));
+  }
+  if (!more.elastic() || to == options.scheme.m) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("{} to {}: name an elastic scheme and another m",
+                            FormatScheme(options.scheme), FormatScheme(more)));
+  }
+  const int most = std::max(to, options.scheme.m);
+  auto cluster = LocalCluster::Start(options.memcached, more.kp + most);
+  if (!cluster.has_value()) return Fail(cluster.error());
+  auto contenders =
+      MakeParityContenders({cluster->servers(), options.scheme, most}, to);
+  if (!contenders.has_value()) return Fail(contenders.error());
+  options.cases = {Case::kForward, Case::kBackward};
   return RunTurns(options, std::move(*contenders));
 }
 

@@ -43,6 +43,11 @@ struct StoreRow {
 // them by RunTurns.
 Result<std::vector<StoreRow>> RunStore(const StoreOptions& options);
 
+// Forward and backward alone, of the contenders of MakeParityContenders, always
+// on servers of its own. Cases and names are not looked at. kInvalidArgument:
+// the scheme is not elastic, or has `to` parity blocks.
+Result<std::vector<StoreRow>> RunParity(StoreOptions options, int to);
+
 // One row per case and contender that measures it, cases first. Each
 // repetition takes one key, goes through the cases in order and, in each, lets
 // the contenders run in an order shuffled from the seed. Two repetitions

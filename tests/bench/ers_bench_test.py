@@ -86,6 +86,18 @@ class Store(unittest.TestCase):
             "one-by-one": "ers2:2,1,3", "srs": "srs:2,1,3",
             "reencode": "rs:2,1"})
 
+    def test_parity_is_added_and_dropped_beside_writing_anew(self):
+        text = output_of("parity", "--scheme", "ers2:2,1,3", "--to", "3",
+                         "--size", "50000", "--reps", "3", "--format", "csv")
+        self.assertEqual(text.splitlines()[0], STORE_HEADER)
+        self.assertEqual(
+            [(row["case"], row["impl"], row["scheme"])
+             for row in rows_of(text)],
+            [("forward", "libers", "ers2:2,1,3"),
+             ("forward", "reencode", "ers1:2,1,3"),
+             ("backward", "libers", "ers2:2,1,3"),
+             ("backward", "reencode", "ers1:2,1,3")])
+
     def test_the_choice_of_cases_and_implementations_is_kept(self):
         text = output_of("store", "--size", "1000", "--reps", "1", "--cases",
                          "get,put", "--impls", "plain", "--format", "json",
@@ -106,6 +118,8 @@ class Store(unittest.TestCase):
                   "forward"), "elastic"),
                 (("store", "--size", "9", "--servers", "nowhere", "--impls",
                   "plain"), "nowhere"),
+                (("parity", "--size", "9", "--to", "1"), "another m"),
+                (("parity", "--size", "9", "--scheme", "rs:4,1"), "elastic"),
                 (("check", "--reps", "5"), "--reps"),
                 (("code", "--k-min", "0"), "--k-min"), ((), "subcommand")):
             with self.subTest(arguments):
