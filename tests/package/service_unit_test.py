@@ -1,7 +1,9 @@
 """The systemd unit: systemd understands every line of it, and finds little
 that it leaves open.
 
-  service_unit_test.py UNIT.in BIN_FOLDER"""
+  service_unit_test.py UNIT.in BIN_FOLDER
+
+Exits with 77 where systemd is not installed."""
 
 import os
 import shutil
@@ -12,16 +14,13 @@ import unittest
 
 TEMPLATE, BIN = sys.argv[1:3]
 # As systemd-analyze rates it, of 100; a unit without any of this has 96.
-EXPOSURE = 15
+EXPOSURE = 12
 DEADLINE_S = 60
 
 
 class UnitTest(unittest.TestCase):
 
     def setUp(self):
-        if not shutil.which("systemd-analyze"):
-            print("not run: there is no systemd-analyze")
-            self.skipTest("no systemd-analyze")
         folder = tempfile.mkdtemp(prefix="ersproxy-unit-")
         self.addCleanup(shutil.rmtree, folder)
         with open(TEMPLATE, encoding="utf-8") as file:
@@ -53,4 +52,8 @@ class UnitTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if not shutil.which("systemd-analyze"):
+        print("skipped: there is no systemd-analyze, which is in Debian's "
+              "package systemd")
+        sys.exit(77)
     unittest.main(argv=sys.argv[:1])
