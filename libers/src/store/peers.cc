@@ -11,8 +11,10 @@
 #include "store/batch.h"
 #include "store/keys.h"
 #include "store/planted_bug.h"
+#include "store/record.h"
 #include "store/stranded_write.h"
 #include "store/view_changer.h"
+#include "store/view_checks.h"
 #include "store/view_links.h"
 #include "store/wakeup.h"
 
@@ -36,6 +38,7 @@ struct Beat {
   // A member has another view of the same epoch: the cluster was set up anew.
   bool split = false;
   std::vector<int> silent;  // members of the view that did not take it
+  Status newer_format;      // of a record that a member has
 };
 
 // Claims the right to give signs of life; the claim ends with this.
@@ -69,6 +72,7 @@ using Edit = std::function<std::vector<Peer>(std::vector<Peer>)>;
 
 struct Written {
   bool done = false;
+  Status newer_format;       // of the record, which stays
   net::TimePoint sent;       // when the record left
   std::vector<Peer> before;  // what was there
 };
@@ -89,6 +93,10 @@ Task<Written> WritePeers(Session& session, net::ServerLink& link, SendStep step,
       break;
     }
     Result<std::vector<Peer>> there = DecodePeers(read.value);
+    if (IsNewerFormat(there)) {
+      written.newer_format = NewerFormat(link, there.error());
+      break;
+    }
     written.before = there ? std::move(*there) : std::vector<Peer>();
     const std::string text = EncodePeers(edit(written.before));
     const iovec body{const_cast<char*>(text.data()), text.size()};
@@ -138,10 +146,14 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
   const Written written = co_await WritePeers(
       session, link, SendStep::kWritePeers, edit, joins ? &look : nullptr);
   MergePeers(written.before, beat.peers);
+  if (!written.newer_format.ok()) beat.newer_format = written.newer_format;
   bool held = written.done;
   if (joins && held) {
     held = net::Answered(look.outcome);
     const Result<View> there = DecodeView(look.value);
+    if (IsNewerFormat(there)) {
+      beat.newer_format = NewerFormat(link, there.error());
+    }
     if (there) beat.epoch = std::max(beat.epoch, there->epoch);
     const bool same = there && there->epoch == view.epoch;
     beat.split |= same && look.value != EncodeView(view);
@@ -243,6 +255,7 @@ Task<Status> Join(Session& session) {
     const net::TimePoint now = session.runtime().Now();
     const std::vector<Peer> behind = lease.Behind(beat.peers, view->epoch, now);
     const bool current = beat.epoch <= view->epoch && !beat.split;
+    if (!beat.newer_format.ok()) co_return beat.newer_format;
     if (current && behind.empty()) lease.Confirm(*view);
     claim.reset();
     if (beat.peers.size() > kMaxPeers) co_return TooMany();
@@ -304,6 +317,7 @@ Task<Status> AwaitPeers(Session& session, const View& next) {
     std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
     const Beat beat = co_await BeatAll(session, links, next, Purpose::kChange);
     claim.reset();
+    if (!beat.newer_format.ok()) co_return beat.newer_format;
     // One that is filled has not seen what others told before.
     if (beat.full < next.Quorum()) {
       std::string silent;

@@ -24,6 +24,13 @@ Status OpenRecord(std::string_view text, std::string_view what,
                   const std::function<Status(const nlohmann::json&)>& read,
                   std::uint64_t newest = 1);
 
+// Was it opened in vain because its format is above what this library knows?
+// Nobody may write over such a record, nor act as if it were not there.
+template <typename Record>
+bool IsNewerFormat(const Result<Record>& record) {
+  return !record && record.error().code() == StatusCode::kUnsupportedFormat;
+}
+
 // A member of `object`. Throws what the JSON library does where there is none,
 // or one of another kind, which must not even be converted.
 std::uint64_t UnsignedOf(const nlohmann::json& object, const char* name);

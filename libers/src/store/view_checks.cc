@@ -52,6 +52,11 @@ Status CheckDistinct(const View& view) {
   return {};
 }
 
+Status NewerFormat(const net::ServerLink& link, const Status& why) {
+  return {why.code(),
+          fmt::format("{}: {}", link.endpoint().name(), why.message())};
+}
+
 Task<void> AwaitChange(Session& session) {
   std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
   if (session.cluster().keeper.AtRest(wakeup->Callback())) co_return;

@@ -8,6 +8,7 @@
 
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/record.h"
 #include "store/view_checks.h"
 #include "store/view_links.h"
 #include "store/wakeup.h"
@@ -55,10 +56,8 @@ void Note(Session& session, int member, const net::Request& request,
     if (request.value == reading.text && IsFull(*best, member)) {
       ++reading.records.holders;
     }
-  } else if (view.error().code() == StatusCode::kUnsupportedFormat) {
-    reading.failure =
-        Status(view.error().code(),
-               session.member_name(member) + ": " + view.error().message());
+  } else if (IsNewerFormat(view)) {
+    reading.failure = NewerFormat(session.link(member), view.error());
   } else {
     // An empty stub or a broken record is as good as none.
     ++reading.records.answered;
@@ -83,6 +82,7 @@ Task<void> ReadOne(Session& session, int member,
 struct Held {
   int count = 0;
   std::string silent;
+  Status newer_format;  // of a record, which stays
 
   void Miss(const Session& session, const net::ServerLink& link) {
     if (!silent.empty()) silent += "; ";
@@ -109,6 +109,10 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
       break;
     }
     Result<View> there = DecodeView(read.value);
+    if (IsNewerFormat(there)) {
+      held.newer_format = NewerFormat(link, there.error());
+      co_return;
+    }
     // Another process is taking it over at the same time.
     if (there && there->epoch == epoch && read.value == text) {
       ++held.count;
@@ -200,6 +204,11 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   Held held;
   co_await StoreOnAll(session, links, view, MemberState::kFull, text, held,
                       newer);
+  if (!held.newer_format.ok()) {
+    // Whatever others hold cannot be built upon without this one.
+    newer.reset();
+    co_return held.newer_format;
+  }
   if (newer) {
     co_return Status(StatusCode::kUnavailable,
                      "another process changed the view at the same time");
@@ -216,6 +225,7 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   std::optional<View> left;
   co_await StoreOnAll(session, links, view, MemberState::kFilling, text, held,
                       left);
+  if (!held.newer_format.ok()) co_return held.newer_format;
   if (left) {
     newer = view;
     newer->epoch = left->epoch;

@@ -29,7 +29,8 @@ net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
 // Puts `view` on every member that it does not call down, by compare and swap
 // against the record that is there. OK when n - M members that are full under
 // it hold it; `newer` is set, and nothing promised, when one held another view
-// of the same epoch, or a later one.
+// of the same epoch, or a later one. kUnsupportedFormat as above: that record
+// stays.
 net::Task<Status> StoreViewRecord(Session& session, const View& view,
                                   std::optional<View>& newer);
 
