@@ -119,8 +119,12 @@ def unprivileged_user():
                        "neither memcache nor nobody exists: run as a user")
 
 
+def host_of(settings):
+    return settings.get("host", LOOPBACK)
+
+
 def command_line(settings, port):
-    command = [find_memcached(), "-l", LOOPBACK, "-p", str(port), "-U", "0",
+    command = [find_memcached(), "-l", host_of(settings), "-p", str(port), "-U", "0",
                "-m", str(settings["memory_mb"]),
                "-I", f"{settings['item_max_mb']}m",
                "-t", str(settings["threads"])]
@@ -145,10 +149,10 @@ def candidate_ports():
         range(lowest, highest), min(PORT_ATTEMPTS, highest - lowest))
 
 
-def answering_pid(port, timeout_s=1.0):
+def answering_pid(port, host=LOOPBACK, timeout_s=1.0):
     """The pid that the memcached at the port names, or None."""
     try:
-        with socket.create_connection((LOOPBACK, port), timeout_s) as link:
+        with socket.create_connection((host, port), timeout_s) as link:
             link.settimeout(timeout_s)
             link.sendall(b"stats\r\nquit\r\n")
             reply = b""
@@ -171,6 +175,7 @@ def start_process(settings, port, log_path, wait_s):
     Returns (pid, start_ticks), or None if the port is taken. Raises
     ClusterError for any other failure; nothing is left running then.
     """
+    host = host_of(settings)
     with open(log_path, "wb") as log:
         process = subprocess.Popen(
             command_line(settings, port), stdin=subprocess.DEVNULL, stdout=log,
@@ -178,7 +183,7 @@ def start_process(settings, port, log_path, wait_s):
     deadline = time.monotonic() + wait_s
     try:
         while process.poll() is None:
-            if answering_pid(port) == process.pid:
+            if answering_pid(port, host) == process.pid:
                 stat = read_stat(process.pid)
                 if stat is not None:
                     # It outlives this command, on purpose.
@@ -186,7 +191,7 @@ def start_process(settings, port, log_path, wait_s):
                     return process.pid, stat[1]
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"memcached at {LOOPBACK}:{port} did not answer within "
+                    f"memcached at {host}:{port} did not answer within "
                     f"{wait_s:g} s")
             # Nothing tells when a server begins to answer: ask again soon.
             time.sleep(0.005)
@@ -198,7 +203,7 @@ def start_process(settings, port, log_path, wait_s):
         said = log.read().strip()
     if "Address already in use" in said:
         return None
-    raise ClusterError(f"memcached at {LOOPBACK}:{port} ended with exit code "
+    raise ClusterError(f"memcached at {host}:{port} ended with exit code "
                        f"{process.returncode}: {said or 'no message'}")
 
 
@@ -208,5 +213,5 @@ def start_anywhere(settings, log_path, wait_s):
         started = start_process(settings, port, log_path, wait_s)
         if started is not None:
             return port, *started
-    raise ClusterError(f"no free port on {LOOPBACK} among {PORT_ATTEMPTS} "
+    raise ClusterError(f"no free port on {host_of(settings)} among {PORT_ATTEMPTS} "
                        "tried: stop what listens there")

@@ -95,6 +95,15 @@ class ClusterToolTest(unittest.TestCase):
                      b"STAT inter 127.0.0.1"):
             self.assertIn(line + b"\r\n", settings)
 
+    def test_servers_listen_where_they_are_told(self):
+        self.done("up", "-n", "2", "--host", "127.0.0.2")
+        self.done("kill", "2")
+        self.done("start", "2")
+        for member in self.members():
+            self.assertEqual(member["server"].split(":")[0], "127.0.0.2")
+            self.assertIn(b"STAT inter 127.0.0.2\r\n",
+                          ask(member["server"], b"stats settings\r\n"))
+
     def test_eviction_is_on_unless_refused(self):
         self.done("up", "-n", "1")
         self.assertIn(b"STAT evictions on\r\n",
