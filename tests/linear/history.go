@@ -41,18 +41,24 @@ var setups = []Setup{
 const (
 	requestTimeout = 500 * time.Millisecond
 	clientTimeout  = 10 * time.Second
+	// Of these each is asked for about once between two faults.
+	coldKeys  = 24
+	coldOneOf = 150
 )
 
 // Options of one history.
 type Options struct {
 	Top     string // of the source tree
 	Program string // ersproxy
-	Bug     string // planted in it, or empty
+	Ctl     string // ersctl
+	Bug     string // planted in ersproxy, or empty
 	Folder  string // empty
 	Seed    int64
 	Seconds float64
 	Faults  int // at least
 	Clients int
+	Freezes int             // of 100 servers that are hurt; the others are killed
+	Shape   int             // which of the setups; -1: by the seed
 	Stop    <-chan struct{} // closed where it is to end
 }
 
@@ -68,6 +74,9 @@ type History struct {
 	BeyondM []string
 	// Silent are keys that could not be read in the end, when all was well.
 	Silent []string
+	// Remains of it on the servers, and what is wrong with them.
+	Remains cluster.Remains
+	Left    error
 }
 
 func configuration(setup Setup, servers []string, folder string, threads int) string {
@@ -93,7 +102,11 @@ timeouts: {connect_ms: 250, request_ms: %d, operation_ms: 5000}
 // Record runs one history.
 func Record(options Options) (*History, error) {
 	random := rand.New(rand.NewSource(options.Seed))
-	setup := setups[random.Intn(len(setups))]
+	shape := random.Intn(len(setups))
+	if options.Shape >= 0 {
+		shape = options.Shape
+	}
+	setup := setups[shape]
 	history := &History{Options: options, Setup: setup,
 		Threads: 2 + random.Intn(3), Keys: map[string][]Event{},
 		Counts: map[string]int{}, Refused: map[string]int{}}
@@ -126,7 +139,9 @@ func Record(options Options) (*History, error) {
 		return nil, err
 	}
 	faults := &cluster.Faults{Servers: servers, Proxy: proxy, M: setup.M,
-		RequestTimeout: requestTimeout, Random: random, Stop: options.Stop}
+		RequestTimeout: requestTimeout, Random: random, Stop: options.Stop,
+		Damages: true, Freezes: options.Freezes}
+	faults.Between = func() error { return collect(proxy, faults) }
 	var clients sync.WaitGroup
 	for i := 0; i < options.Clients; i++ {
 		clients.Add(1)
@@ -135,8 +150,8 @@ func Record(options Options) (*History, error) {
 			load.client(rand.New(rand.NewSource(seed)))
 		}(random.Int63())
 	}
-	struck := faults.Run(time.Now().Add(
-		time.Duration(options.Seconds*float64(time.Second))), options.Faults)
+	struck := faults.Run(cluster.Until(time.Now().Add(
+		time.Duration(options.Seconds*float64(time.Second)))), options.Faults)
 	load.stop.Store(true)
 	if struck != nil {
 		proxy.Stop()
@@ -159,7 +174,29 @@ func Record(options Options) (*History, error) {
 		return nil, err
 	}
 	history.BeyondM = cluster.BeyondM(log, setup.M)
-	return history, nil
+	if options.Bug != "" || history.BeyondM != nil {
+		return history, nil
+	}
+	ending := &cluster.Ending{Faults: faults, Ctl: options.Ctl,
+		Delete: load.deleteAll}
+	history.Remains, history.Left = ending.Check()
+	// Also where a server was taken for dead meanwhile.
+	log, err = proxy.Log()
+	history.BeyondM = cluster.BeyondM(log, setup.M)
+	return history, err
+}
+
+// Collects garbage while clients make changes, at times. All is too young.
+func collect(proxy *cluster.Proxy, faults *cluster.Faults) error {
+	if faults.Random.Intn(3) > 0 {
+		return nil
+	}
+	code, answer, err := proxy.Ask("POST", "/v1/garbage", map[string]any{})
+	// 409: the proxy is at it by itself.
+	if err != nil || code != 200 && code != 409 {
+		return fmt.Errorf("garbage: %d %s %v", code, answer, err)
+	}
+	return nil
 }
 
 func (history *History) take(load *load) {
@@ -206,7 +243,7 @@ func newLoad(proxy *cluster.Proxy, setup Setup, random *rand.Rand) *load {
 	for i := 0; i < 2+random.Intn(3); i++ {
 		load.keys = append(load.keys, fmt.Sprintf("key%d", i))
 	}
-	for i := 0; i < 12; i++ {
+	for i := 0; i < coldKeys; i++ {
 		load.cold = append(load.cold, fmt.Sprintf("cold%d", i))
 	}
 	return load
@@ -256,7 +293,7 @@ func (load *load) one(conn *memcache.Conn, name int, known map[string]uint64,
 	if key == "long" && random.Intn(2) == 0 {
 		key = load.keys[1]
 	}
-	if random.Intn(25) == 0 {
+	if random.Intn(coldOneOf) == 0 {
 		key = load.cold[random.Intn(len(load.cold))]
 	}
 	call := Call{}
@@ -374,4 +411,20 @@ func (load *load) readAll() ([]string, error) {
 		}
 	}
 	return silent, nil
+}
+
+// Deletes every key, when all servers are full.
+func (load *load) deleteAll() error {
+	address, _ := load.proxy.Address()
+	conn, err := memcache.Dial(address, clientTimeout)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, key := range append(load.cold, load.keys...) {
+		if err := conn.MustDelete(key); err != nil {
+			return err
+		}
+	}
+	return nil
 }

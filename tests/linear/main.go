@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -21,21 +22,26 @@ func main() {
 }
 
 func run() int {
-	options := Options{}
+	options := Options{Shape: -1}
 	flag.StringVar(&options.Top, "top", ".", "the source tree")
 	flag.StringVar(&options.Program, "ersproxy", "", "the program")
+	flag.StringVar(&options.Ctl, "ersctl", "", "the program")
 	flag.StringVar(&options.Bug, "bug", "",
-		"planted in the program, which must have been built with them; "+
-			"ends at the first history that shows it, and fails if none does")
+		"planted in the program, which must have been built with them; ends at "+
+			"the first history that shows it, and fails if none does; or all "+
+			"that can show")
 	flag.Int64Var(&options.Seed, "seed", 1, "of the first history")
 	flag.Float64Var(&options.Seconds, "seconds", 8, "of each history, at least")
 	flag.IntVar(&options.Faults, "faults", 4, "in each history, at least")
 	flag.IntVar(&options.Clients, "clients", 12, "at a time")
+	flag.IntVar(&options.Freezes, "freezes", 30,
+		"of 100 servers that are hurt are frozen; the others are killed")
 	histories := flag.Int("histories", 1, "how many, each with its own seed")
 	folder := flag.String("keep", "",
 		"where what is not linearizable is kept (default: a new folder)")
 	flag.Parse()
-	if flag.NArg() > 0 || options.Program == "" || *histories < 1 {
+	if flag.NArg() > 0 || options.Program == "" || *histories < 1 ||
+		options.Ctl == "" {
 		flag.Usage()
 		return 2
 	}
@@ -49,7 +55,23 @@ func run() int {
 		*folder = work + "-kept"
 	}
 	options.Stop = cluster.StopOnSignal()
-	return runAll(options, *histories, work, *folder)
+	runs := &runs{options: options, histories: *histories, work: work,
+		kept: *folder, given: map[string]bool{}}
+	flag.Visit(func(each *flag.Flag) { runs.given[each.Name] = true })
+	if options.Bug != "" {
+		return runs.catch(options.Bug)
+	}
+	return runs.all()
+}
+
+// Some histories, one after the other.
+type runs struct {
+	options   Options
+	histories int
+	work      string
+	kept      string
+	given     map[string]bool // flags
+	total     sum
 }
 
 // Sum of all histories.
@@ -57,37 +79,52 @@ type sum struct {
 	linear, beyond, wrong, undecided int
 }
 
-func runAll(options Options, histories int, work, kept string) int {
-	total := sum{}
-	first := options.Seed
-	for i := 0; i < histories; i++ {
-		options.Seed = first + int64(i)
-		options.Folder = filepath.Join(work, fmt.Sprint(options.Seed))
+func (total sum) judged() int { return total.linear + total.wrong + total.undecided }
+
+var errTooBusy = errors.New("this machine is too busy: servers that nobody " +
+	"hurt are taken for dead")
+
+// Records and judges the next history; the seeds are counted up. One that
+// was beyond M is replaced by the next.
+func (runs *runs) next() (wrong bool, err error) {
+	for judged := runs.total.judged(); judged == runs.total.judged(); {
+		if runs.total.beyond > 3+2*runs.histories {
+			return false, errTooBusy
+		}
+		options := runs.options
+		runs.options.Seed++
+		options.Folder = filepath.Join(runs.work,
+			fmt.Sprintf("%s%d", options.Bug, options.Seed))
 		if err := os.Mkdir(options.Folder, 0o700); err != nil {
-			fmt.Fprintln(os.Stderr, "linear:", err)
-			return 3
+			return false, err
 		}
 		history, err := Record(options)
 		if err != nil {
-			fmt.Printf("seed %d: %v\n", options.Seed, err)
-			keep(options, kept)
-			return 1
+			if options.Bug == "" {
+				keep(options, runs.kept)
+			}
+			return false, fmt.Errorf("seed %d: %w", options.Seed, err)
 		}
-		wrong := judge(history, kept, &total)
-		if options.Bug != "" && wrong {
-			fmt.Printf("%s: caught by history %d\n", options.Bug, i+1)
-			return 0
-		}
+		wrong = judge(history, runs.kept, &runs.total)
 		os.RemoveAll(options.Folder)
 	}
-	fmt.Printf("%d histories linearizable, %d not, %d undecided, "+
-		"%d beyond M and not judged\n", total.linear, total.wrong,
-		total.undecided, total.beyond)
-	if options.Bug != "" {
-		fmt.Printf("%s: not caught in %d histories\n", options.Bug, histories)
-		return 1
+	return wrong, nil
+}
+
+func (runs *runs) all() int {
+	for runs.total.judged() < runs.histories {
+		if _, err := runs.next(); err != nil {
+			fmt.Println(err)
+			if errors.Is(err, errTooBusy) {
+				return 3
+			}
+			return 1
+		}
 	}
-	if total.wrong+total.undecided > 0 || total.linear*2 < histories {
+	fmt.Printf("%d histories linearizable, %d not, %d undecided; %d beyond M "+
+		"were replaced\n", runs.total.linear, runs.total.wrong,
+		runs.total.undecided, runs.total.beyond)
+	if runs.total.linear < runs.histories {
 		return 1
 	}
 	return 0
@@ -99,7 +136,10 @@ const (
 	cutTimeout = 5 * time.Second
 )
 
-// Prints what is to be known of a history; true if it is not linearizable.
+const linearizable = "linearizable"
+
+// Prints what is to be known of a history; true if it is not linearizable, or
+// left the servers as they should not be.
 func judge(history *History, kept string, total *sum) bool {
 	began := time.Now()
 	events, unknown, bad, late := 0, 0, []string{}, []string{}
@@ -121,19 +161,22 @@ func judge(history *History, kept string, total *sum) bool {
 		bad = append(bad, fmt.Sprintf("cannot be read though all servers are "+
 			"full: %v", history.Silent))
 	}
+	if history.Left != nil {
+		bad = append(bad, history.Left.Error())
+	}
 	for what, count := range history.Counts {
 		if strings.HasSuffix(what, "unknown") {
 			unknown += count
 		}
 	}
 	setup := history.Setup
-	result := "linearizable"
+	result := linearizable
 	switch {
 	case history.BeyondM != nil:
 		result = fmt.Sprintf("not judged: out together were %v", history.BeyondM)
 		total.beyond++
 	case len(bad) > 0:
-		result = "NOT LINEARIZABLE: " + strings.Join(bad, "; ")
+		result = "WRONG: " + strings.Join(bad, "; ")
 		total.wrong++
 	case len(late) > 0:
 		result = fmt.Sprintf("undecided: %v took too long", late)
@@ -146,6 +189,9 @@ func judge(history *History, kept string, total *sum) bool {
 		history.Options.Seed, setup.Scheme, setup.Servers, setup.M,
 		history.Threads, len(history.Keys), events, unknown, history.Faults,
 		time.Since(began).Seconds(), result)
+	if result == linearizable && history.Options.Bug == "" {
+		fmt.Printf("  in the end: %v\n", history.Remains)
+	}
 	if len(history.Refused) > 0 {
 		fmt.Printf("  refused: %s\n", mostOf(history.Refused))
 	}

@@ -32,6 +32,10 @@ type Faults struct {
 	Terminate bool
 	// KeepProxy leaves the proxy alone; Run may not be under way when it changes.
 	KeepProxy bool
+	// Damages: at times a server's blocks are damaged before it is killed.
+	Damages bool
+	// Freezes is how many of 100 servers that are hurt are frozen, not killed.
+	Freezes int
 	// Between, if set, is called before each incident, by the same goroutine.
 	Between func() error
 	// Stop is closed where Run is to end as soon as it can.
@@ -57,14 +61,18 @@ func (faults *Faults) count(kind string) {
 	faults.Counts[kind]++
 }
 
-// Run strikes until the time has come, at least so often, and ends when all are
-// full.
-func (faults *Faults) Run(until time.Time, least int) error {
+// Until tells when the time has come.
+func Until(when time.Time) func() bool {
+	return func() bool { return !time.Now().Before(when) }
+}
+
+// Run strikes until it is over, at least so often, and ends when all are full.
+func (faults *Faults) Run(over func() bool, least int) error {
 	for done := 0; ; done++ {
 		if err := faults.waitUntilFull(); err != nil {
 			return err
 		}
-		if done >= least && !time.Now().Before(until) {
+		if done >= least && over() {
 			return nil
 		}
 		time.Sleep(faults.upTo(400))
@@ -88,10 +96,9 @@ func (faults *Faults) incident() error {
 	for i := 0; i < faults.M && (i == 0 || faults.chance(60)); i++ {
 		number := victims[i] + 1
 		name := faults.Servers.Names[victims[i]]
-		if faults.chance(70) {
+		if !faults.chance(faults.Freezes) {
 			faults.Proxy.Note("fault: %s loses its memory", name)
-			faults.count("kill")
-			if err := faults.Servers.Kill(number); err != nil {
+			if err := faults.lose(number); err != nil {
 				return err
 			}
 			hurt = append(hurt, func() error { return faults.Servers.Start(number) })
@@ -124,6 +131,20 @@ func (faults *Faults) incident() error {
 		}
 	}
 	return faults.waitUntilFull()
+}
+
+// Kills a server, at times some while after its blocks were damaged: clients
+// may have met them.
+func (faults *Faults) lose(number int) error {
+	if faults.Damages && faults.chance(40) {
+		if _, err := Damage(faults.Servers.Names[number-1]); err != nil {
+			return err
+		}
+		faults.count("damage")
+		time.Sleep(faults.upTo(500))
+	}
+	faults.count("kill")
+	return faults.Servers.Kill(number)
 }
 
 func (faults *Faults) restartProxy() error {
@@ -160,8 +181,9 @@ func hasView(name string) bool {
 	return err == nil && strings.HasPrefix(answer, "HD")
 }
 
-// Waits until all servers are full, with the memory that they have now. A moment later it must still be so: that a frozen server is
-// missed may show only once it goes on.
+// Waits until all servers are full, with the memory that they have now. A
+// moment later it must still be so: that a frozen server is missed may show only
+// once it goes on.
 func (faults *Faults) waitUntilFull() error {
 	deadline := time.Now().Add(recoveryDeadline)
 	var steady time.Time

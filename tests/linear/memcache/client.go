@@ -191,6 +191,29 @@ func (conn *Conn) Delete(key string) Reply {
 	return conn.Command("delete "+key, nil)
 }
 
+// How often a delete is tried that must succeed, and how long lies between.
+const (
+	deleteTries = 20
+	deletePause = 500 * time.Millisecond
+)
+
+// MustDelete removes the key, also where a busy machine has the server refuse
+// at first.
+func (conn *Conn) MustDelete(key string) error {
+	reply := Reply{}
+	for tries := 0; tries < deleteTries; tries++ {
+		reply = conn.Delete(key)
+		if reply.Kind == Done || reply.Kind == Absent || conn.Broken() {
+			break
+		}
+		time.Sleep(deletePause)
+	}
+	if reply.Kind != Done && reply.Kind != Absent {
+		return fmt.Errorf("%s cannot be deleted in the end: %s", key, reply.Text)
+	}
+	return nil
+}
+
 // Transition changes width or scheme.
 func (conn *Conn) Transition(key, to string) Reply {
 	answer, failed := conn.ask(

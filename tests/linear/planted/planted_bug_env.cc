@@ -14,7 +14,7 @@ struct Named {
   PlantedBug bug;
 };
 
-// Those that break what clients are promised, as store_sim calls them.
+// All of them, as store_sim calls them.
 constexpr Named kBugs[] = {
     {"no-barrier", PlantedBug::kNoBarrier},
     {"ignore-epoch", PlantedBug::kIgnoreEpoch},
@@ -27,9 +27,16 @@ constexpr Named kBugs[] = {
     {"generation-twice", PlantedBug::kGenerationTwice},
     {"drop-after-unknown", PlantedBug::kDropAfterUnknown},
     {"miss-by-judge-alone", PlantedBug::kMissByJudgeAlone},
+    {"export-old-value", PlantedBug::kExportOldValue},
     {"full-at-once", PlantedBug::kFullAtOnce},
     {"fill-manifests-only", PlantedBug::kFillManifestsOnly},
     {"same-incarnation", PlantedBug::kSameIncarnation},
+    {"no-peers", PlantedBug::kNoPeers},
+    {"endless-lease", PlantedBug::kEndlessLease},
+    {"gc-drops-young", PlantedBug::kDropsYoung},
+    {"gc-no-restamp", PlantedBug::kNoRestamp},
+    {"old-change-commits", PlantedBug::kOldChangeCommits},
+    {"gc-silent-lists-nothing", PlantedBug::kSilentListsNothing},
 };
 
 PlantedBug FromEnvironment() {

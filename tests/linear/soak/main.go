@@ -19,17 +19,32 @@ import (
 	"linear/cluster"
 )
 
-const (
-	serverCount    = 6
-	mostOut        = 1 // M
-	requestTimeout = time.Second
-)
+const requestTimeout = time.Second
+
+// A shape of a cluster: what depends on M. Every scheme has as much parity.
+type shape struct {
+	m       int
+	servers int
+	scheme  string
+	copies  string
+	plain   string
+	targets []string // of transitions
+}
+
+var shapes = map[int]shape{
+	1: {1, 6, "ers2:4,1,5", "rep:2", "rs:4,1",
+		[]string{"wide", "narrow", "ers2:4,1,5", "srs:4,1,5", "ers1:2,1,3"}},
+	2: {2, 7, "ers2:4,2,5", "rep:3", "rs:4,2",
+		[]string{"wide", "narrow", "ers2:4,2,5", "srs:4,2,5", "ers1:2,2,3"}},
+}
 
 type soak struct {
-	proxy *cluster.Proxy
-	keys  int // long ones of each worker
-	stop  atomic.Bool
-	warm  cluster.Use // of the proxy after its warm-up
+	proxy   *cluster.Proxy
+	shape   shape
+	keys    int // long ones of each worker
+	stop    atomic.Bool
+	changes atomic.Int64 // that were acknowledged
+	warm    cluster.Use  // of the proxy after its warm-up
 
 	mutex   sync.Mutex
 	problem error
@@ -58,14 +73,19 @@ func main() {
 func run() int {
 	top := flag.String("top", ".", "the source tree")
 	program := flag.String("ersproxy", "", "the program")
+	ctl := flag.String("ersctl", "", "the program")
+	m := flag.Int("m", 1, "how many servers may be out at once: 1 or 2")
+	changes := flag.Int64("changes", 0, "that must be acknowledged, at least")
 	minutes := flag.Float64("minutes", 1, "how long servers are hurt, at least")
 	seed := flag.Int64("seed", 1, "of clients and faults")
 	clients := flag.Int("clients", 8, "at a time")
 	keys := flag.Int("keys", 30, "of long values, for each client")
 	short := flag.Bool("short", false,
-		"do not wait for what takes minutes to tell: memory and garbage")
+		"do not look at memory, which takes minutes to tell")
 	flag.Parse()
-	if flag.NArg() > 0 || *program == "" || *minutes <= 0 {
+	shape, known := shapes[*m]
+	if flag.NArg() > 0 || *program == "" || *ctl == "" || *minutes <= 0 ||
+		*changes < 0 || !known {
 		flag.Usage()
 		return 2
 	}
@@ -75,7 +95,7 @@ func run() int {
 		return 3
 	}
 	servers, err := cluster.StartServers(*top, filepath.Join(folder, "servers"),
-		serverCount, "--memory", "1024")
+		shape.servers, "--memory", "1024")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		return 3
@@ -87,16 +107,18 @@ func run() int {
 		return 3
 	}
 	defer proxy.Kill()
-	s := &soak{proxy: proxy, keys: *keys}
+	s := &soak{proxy: proxy, shape: shape, keys: *keys}
 	random := rand.New(rand.NewSource(*seed))
 	steer := &steer{proxy: proxy, random: random, servers: servers.Names,
-		folder: folder, threads: 2}
-	faults := &cluster.Faults{Servers: servers, Proxy: proxy, M: mostOut,
+		shape: shape, folder: folder, threads: 2}
+	faults := &cluster.Faults{Servers: servers, Proxy: proxy, M: shape.m,
 		RequestTimeout: requestTimeout, Random: random, Terminate: true,
-		Between: steer.between, Stop: cluster.StopOnSignal()}
-	err = s.all(steer, faults, *clients, *minutes, !*short)
+		Freezes: 30, Damages: true, Between: steer.between,
+		Stop: cluster.StopOnSignal()}
+	err = s.all(steer, faults, *ctl, *clients,
+		goal{*minutes, *changes, !*short})
 	log, _ := proxy.Log()
-	if beyond := cluster.BeyondM(log, mostOut); beyond != nil {
+	if beyond := cluster.BeyondM(log, shape.m); beyond != nil {
 		fmt.Printf("nothing is promised: out together were %v\n", beyond)
 		fmt.Printf("kept in %s\n", folder)
 		return 4
@@ -109,8 +131,15 @@ func run() int {
 	return 0
 }
 
-func (s *soak) all(steer *steer, faults *cluster.Faults, clients int,
-	minutes float64, long bool) error {
+// When it is over, and whether the proxy's memory is looked at.
+type goal struct {
+	minutes float64
+	changes int64
+	memory  bool
+}
+
+func (s *soak) all(steer *steer, faults *cluster.Faults, ctl string,
+	clients int, goal goal) error {
 	if err := s.proxy.Configure(steer.configuration()); err != nil {
 		return err
 	}
@@ -124,13 +153,13 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, clients int,
 		under.Add(1)
 		go workers[i].run(&under)
 	}
-	hurtErr := s.hurt(faults, minutes, long)
+	hurtErr := s.hurt(faults, goal)
 	s.stop.Store(true)
 	if hurtErr != nil {
 		s.proxy.Stop()
 	}
 	under.Wait()
-	report(workers, steer, faults)
+	s.report(workers, steer, faults)
 	if err := s.found(); err != nil {
 		return err
 	}
@@ -152,23 +181,44 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, clients int,
 	}
 	fmt.Printf("read back: %d values, all right, of %d keys\n", there,
 		clients*len(workers[0].all()))
-	if !long {
-		return nil
+	ending := &cluster.Ending{Faults: faults, Ctl: ctl,
+		Delete: func() error { return deleteAll(workers) }}
+	remains, err := ending.Check()
+	if err == nil {
+		fmt.Printf("in the end: %v\n", remains)
 	}
-	return s.garbage(workers, faults.Servers.Names)
+	return err
+}
+
+func deleteAll(workers []*worker) error {
+	for _, worker := range workers {
+		for _, object := range worker.all() {
+			if !worker.connect() {
+				return fmt.Errorf("there is no proxy")
+			}
+			if err := worker.conn.MustDelete(object.key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Two thirds with all faults, then one third that leaves the proxy alone, in
 // which it must not grow.
-func (s *soak) hurt(faults *cluster.Faults, minutes float64, long bool) error {
+func (s *soak) hurt(faults *cluster.Faults, goal goal) error {
 	began := time.Now()
-	part := func(of float64) time.Time {
-		return began.Add(time.Duration(minutes * of * float64(time.Minute)))
+	part := func(of float64) func() bool {
+		whole := time.Duration(goal.minutes * float64(time.Minute))
+		late := cluster.Until(began.Add(time.Duration(of * float64(whole))))
+		return func() bool {
+			return late() && float64(s.changes.Load()) >= of*float64(goal.changes)
+		}
 	}
 	// The first third of the last part is warm-up.
-	for i, until := range []time.Time{part(2. / 3), part(7. / 9), part(1)} {
+	for i, over := range []func() bool{part(2. / 3), part(7. / 9), part(1)} {
 		faults.KeepProxy = i > 0
-		if err := s.hurtUntil(faults, until); err != nil {
+		if err := s.hurtUntil(faults, over); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -181,7 +231,7 @@ func (s *soak) hurt(faults *cluster.Faults, minutes float64, long bool) error {
 		fmt.Printf("the proxy after %.0f s: %v\n", time.Since(began).Seconds(), use)
 		if i == 1 {
 			s.warm = use
-		} else if long {
+		} else if goal.memory {
 			return use.Above(s.warm)
 		}
 	}
@@ -189,7 +239,7 @@ func (s *soak) hurt(faults *cluster.Faults, minutes float64, long bool) error {
 }
 
 // Run ends early where a worker has found something wrong.
-func (s *soak) hurtUntil(faults *cluster.Faults, until time.Time) error {
+func (s *soak) hurtUntil(faults *cluster.Faults, over func() bool) error {
 	between := faults.Between
 	defer func() { faults.Between = between }()
 	faults.Between = func() error {
@@ -198,10 +248,10 @@ func (s *soak) hurtUntil(faults *cluster.Faults, until time.Time) error {
 		}
 		return between()
 	}
-	return faults.Run(until, 1)
+	return faults.Run(over, 1)
 }
 
-func report(workers []*worker, steer *steer, faults *cluster.Faults) {
+func (s *soak) report(workers []*worker, steer *steer, faults *cluster.Faults) {
 	answers, errors := map[string]int{}, map[string]int{}
 	total := 0
 	for _, worker := range workers {
@@ -213,6 +263,7 @@ func report(workers []*worker, steer *steer, faults *cluster.Faults) {
 			errors[what] += count
 		}
 	}
+	fmt.Printf("%d changes were acknowledged\n", s.changes.Load())
 	fmt.Printf("%d answers: %s\n", total, list(answers))
 	fmt.Printf("faults: %s; %d reloads, %d jobs\n", faults.Summary(),
 		steer.reloads, steer.started)

@@ -17,6 +17,8 @@ type steer struct {
 	proxy   *cluster.Proxy
 	random  *rand.Rand
 	servers []string
+	shape   shape
+	quiet   bool // no policies any more
 	folder  string
 	threads int
 	reloads int
@@ -30,7 +32,7 @@ func (steer *steer) configuration() string {
 		quoted = append(quoted, fmt.Sprintf("%q", server))
 	}
 	policies := ""
-	if steer.random.Intn(4) > 0 {
+	if !steer.quiet && steer.random.Intn(4) > 0 {
 		policies = fmt.Sprintf(`policies:
   widen: {idle_s: %d, every_s: 2, prefix: "long:policy", parallel: %d}
   narrow: {hits: 2, within_s: 2, prefix: "long:policy"}
@@ -41,17 +43,18 @@ func (steer *steer) configuration() string {
 admin: "127.0.0.1:0"
 servers: [%s]
 max_parity: %d
-scheme: ers2:4,1,5
+scheme: %s
 rules:
-  - {glob: "*:rep:*", scheme: "rep:2", inline_below: %d}
-  - {glob: "*:rs:*", min_value_bytes: %d, scheme: "rs:4,1"}
+  - {glob: "*:rep:*", scheme: "%s", inline_below: %d}
+  - {glob: "*:rs:*", min_value_bytes: %d, scheme: "%s"}
 state_file: %s
 state_dir: %s
 threads: %d
 timeouts: {connect_ms: 250, request_ms: %d, operation_ms: 5000}
 limits: {memory_in_flight_bytes: %d}
-%s`, strings.Join(quoted, ", "), mostOut, steer.random.Intn(10_000),
-		steer.random.Intn(100_000), filepath.Join(steer.folder, "view"),
+%s`, strings.Join(quoted, ", "), steer.shape.m, steer.shape.scheme,
+		steer.shape.copies, steer.random.Intn(10_000),
+		steer.random.Intn(100_000), steer.shape.plain, filepath.Join(steer.folder, "view"),
 		filepath.Join(steer.folder, "state"), steer.threads,
 		requestTimeout.Milliseconds(), (192+steer.random.Intn(300))<<20,
 		policies)
@@ -83,7 +86,7 @@ func (steer *steer) work() error {
 		}
 	}
 	if len(under) < 4 {
-		to := []string{"wide", "narrow", "ers2:4,1,5", "srs:4,1,5"}
+		to := steer.shape.targets
 		code, answer, err := steer.proxy.Ask("POST", "/v1/jobs", map[string]any{
 			"to": to[steer.random.Intn(len(to))], "parallel": 1 + steer.random.Intn(4),
 			"select": map[string]any{
@@ -130,9 +133,16 @@ func (steer *steer) jobs() ([]job, error) {
 	return told.Jobs, json.Unmarshal(answer, &told)
 }
 
-// finish lets all jobs end, and tells how many objects they changed and could
-// not change.
+// finish ends the policies and lets all jobs end, and tells how many objects
+// they changed and could not change.
 func (steer *steer) finish() (map[string]int, error) {
+	steer.quiet = true
+	if err := steer.proxy.Configure(steer.configuration()); err != nil {
+		return nil, err
+	}
+	if err := steer.proxy.Reload(); err != nil {
+		return nil, err
+	}
 	deadline := time.Now().Add(3 * time.Minute)
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		jobs, err := steer.jobs()

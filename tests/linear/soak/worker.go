@@ -86,8 +86,15 @@ func (w *worker) connect() bool {
 	return true
 }
 
+// Changes that are counted: by the plainest commands.
+var changes = map[string]bool{"set": true, "cas": true, "update": true,
+	"append": true, "delete": true, "transition": true}
+
 func (w *worker) count(verb string, reply memcache.Reply) {
 	w.counts[verb+" "+reply.Kind.String()]++
+	if changes[verb] && reply.Kind == memcache.Done {
+		w.soak.changes.Add(1)
+	}
 	if strings.HasPrefix(reply.Text, "SERVER_ERROR") {
 		w.errors[verb+": "+reply.Text]++
 	}
@@ -312,14 +319,13 @@ func (w *worker) long(object *object) error {
 	case kind == 12:
 		return w.touch(object)
 	case kind < 15:
-		to := []string{"wide", "narrow", "ers2:4,1,5", "srs:4,1,5",
-			"ers1:2,1,3"}[w.random.Intn(5)]
-		reply := w.conn.Transition(object.key, to)
+		to := w.soak.shape.targets
+		reply := w.conn.Transition(object.key, to[w.random.Intn(len(to))])
+		verb := "transition"
 		if reply.Kind == memcache.AlreadyThere {
-			reply.Kind = memcache.Done
+			verb, reply.Kind = "transition to what it is", memcache.Done
 		}
-		return w.change(object, "transition", ifThere(memcache.Absent, same),
-			reply)
+		return w.change(object, verb, ifThere(memcache.Absent, same), reply)
 	default:
 		_, err := w.read(object, w.verb(), true)
 		return err
