@@ -141,7 +141,6 @@ func Record(options Options) (*History, error) {
 	faults := &cluster.Faults{Servers: servers, Proxy: proxy, M: setup.M,
 		RequestTimeout: requestTimeout, Random: random, Stop: options.Stop,
 		Damages: true, Freezes: options.Freezes}
-	faults.Between = func() error { return collect(proxy, faults) }
 	var clients sync.WaitGroup
 	for i := 0; i < options.Clients; i++ {
 		clients.Add(1)
@@ -150,6 +149,11 @@ func Record(options Options) (*History, error) {
 			load.client(rand.New(rand.NewSource(seed)))
 		}(random.Int63())
 	}
+	clients.Add(1)
+	go func(seed int64) {
+		defer clients.Done()
+		load.collect(rand.New(rand.NewSource(seed)))
+	}(random.Int63())
 	struck := faults.Run(cluster.Until(time.Now().Add(
 		time.Duration(options.Seconds*float64(time.Second)))), options.Faults)
 	load.stop.Store(true)
@@ -167,7 +171,8 @@ func Record(options Options) (*History, error) {
 	if err := proxy.Ended(); err != nil {
 		return nil, err
 	}
-	history.Faults = faults.Summary()
+	history.Faults = fmt.Sprintf("%s, %d collections", faults.Summary(),
+		load.collections.Load())
 	history.take(load)
 	log, err := proxy.Log()
 	if err != nil {
@@ -178,6 +183,7 @@ func Record(options Options) (*History, error) {
 		return history, nil
 	}
 	ending := &cluster.Ending{Faults: faults, Ctl: options.Ctl,
+		Settle: func() error { return history.settle(load) },
 		Delete: load.deleteAll}
 	history.Remains, history.Left = ending.Check()
 	// Also where a server was taken for dead meanwhile.
@@ -186,17 +192,16 @@ func Record(options Options) (*History, error) {
 	return history, err
 }
 
-// Collects garbage while clients make changes, at times. All is too young.
-func collect(proxy *cluster.Proxy, faults *cluster.Faults) error {
-	if faults.Random.Intn(3) > 0 {
-		return nil
+// collect has garbage collected again and again, while clients make changes: all
+// of it is too young. It fails while the proxy, or too much else, is down.
+func (load *load) collect(random *rand.Rand) {
+	for !load.stop.Load() {
+		code, _, err := load.proxy.Ask("POST", "/v1/garbage", map[string]any{})
+		if err == nil && code == 200 {
+			load.collections.Add(1)
+		}
+		time.Sleep(time.Duration(random.Intn(200)) * time.Millisecond)
 	}
-	code, answer, err := proxy.Ask("POST", "/v1/garbage", map[string]any{})
-	// 409: the proxy is at it by itself.
-	if err != nil || code != 200 && code != 409 {
-		return fmt.Errorf("garbage: %d %s %v", code, answer, err)
-	}
-	return nil
 }
 
 func (history *History) take(load *load) {
@@ -232,6 +237,8 @@ type load struct {
 	stop    atomic.Bool
 	tags    atomic.Uint64
 	clients atomic.Int64
+	// Collections of garbage that looked at all there is.
+	collections atomic.Int64
 
 	mutex  sync.Mutex
 	events map[string][]Event
@@ -413,8 +420,26 @@ func (load *load) readAll() ([]string, error) {
 	return silent, nil
 }
 
-// Deletes every key, when all servers are full.
+// Has what was cut off half way settled, which would be left to the next change.
+func (history *History) settle(load *load) error {
+	ask := func(conn *memcache.Conn, key string) memcache.Reply {
+		for _, event := range history.Keys[key] {
+			if event.Answer.Kind == memcache.Unknown {
+				return conn.Touch(key, 0)
+			}
+		}
+		return memcache.Reply{Kind: memcache.Done}
+	}
+	return load.insist("touch", ask)
+}
+
 func (load *load) deleteAll() error {
+	return load.insist("delete", (*memcache.Conn).Delete)
+}
+
+// Asks for something of every key that must succeed.
+func (load *load) insist(what string,
+	ask func(*memcache.Conn, string) memcache.Reply) error {
 	address, _ := load.proxy.Address()
 	conn, err := memcache.Dial(address, clientTimeout)
 	if err != nil {
@@ -422,7 +447,9 @@ func (load *load) deleteAll() error {
 	}
 	defer conn.Close()
 	for _, key := range append(load.cold, load.keys...) {
-		if err := conn.MustDelete(key); err != nil {
+		err := conn.Insist(what+" "+key,
+			func() memcache.Reply { return ask(conn, key) })
+		if err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type Ending struct {
 	Faults *Faults
 	Ctl    string       // ersctl
+	Settle func() error // what was cut off half way
 	Delete func() error // every object
 }
 
@@ -31,12 +32,19 @@ func (remains Remains) String() string {
 const (
 	epochTries    = 10
 	dropsDeadline = 20 * time.Second
+	mostNamed     = 100
 )
 
 // Check wants every object whole; after one collection of garbage no block
 // that no object has; and once all objects are deleted, and garbage is
 // collected again, nothing that lasts but the cluster's own records.
 func (ending *Ending) Check() (Remains, error) {
+	if err := ending.Faults.waitUntilFull(); err != nil {
+		return Remains{}, err
+	}
+	if err := ending.Settle(); err != nil {
+		return Remains{}, err
+	}
 	remains, err := ending.collect()
 	if err != nil {
 		return remains, err
@@ -142,11 +150,12 @@ func (ending *Ending) holds(what string, kind func(Item) bool, wanted int) error
 			return nil
 		}
 		if time.Now().After(end) {
-			if len(found) > 100 {
-				found = append(found[:100], "...")
+			count := len(found)
+			if count > mostNamed {
+				found = append(found[:mostNamed], "...")
 			}
 			return fmt.Errorf("the servers should hold %s, and hold %d: %v", what,
-				len(found), found)
+				count, found)
 		}
 	}
 }

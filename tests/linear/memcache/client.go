@@ -191,27 +191,32 @@ func (conn *Conn) Delete(key string) Reply {
 	return conn.Command("delete "+key, nil)
 }
 
-// How often a delete is tried that must succeed, and how long lies between.
+// Touch gives the key an expiry; as every change does, it settles what another
+// has left half done.
+func (conn *Conn) Touch(key string, seconds int) Reply {
+	return conn.Command(fmt.Sprintf("touch %s %d", key, seconds), nil)
+}
+
 const (
-	deleteTries = 20
-	deletePause = 500 * time.Millisecond
+	insistTries = 20
+	insistPause = 500 * time.Millisecond
 )
 
-// MustDelete removes the key, also where a busy machine has the server refuse
-// at first.
-func (conn *Conn) MustDelete(key string) error {
+// Insist asks until it is done or nothing is there: on a busy machine it may be
+// refused at first.
+func (conn *Conn) Insist(what string, ask func() Reply) error {
 	reply := Reply{}
-	for tries := 0; tries < deleteTries; tries++ {
-		reply = conn.Delete(key)
-		if reply.Kind == Done || reply.Kind == Absent || conn.Broken() {
+	for tries := 0; tries < insistTries; tries++ {
+		reply = ask()
+		if reply.Kind == Done || reply.Kind == Absent {
+			return nil
+		}
+		if conn.Broken() {
 			break
 		}
-		time.Sleep(deletePause)
+		time.Sleep(insistPause)
 	}
-	if reply.Kind != Done && reply.Kind != Absent {
-		return fmt.Errorf("%s cannot be deleted in the end: %s", key, reply.Text)
-	}
-	return nil
+	return fmt.Errorf("%s fails in the end: %s", what, reply.Text)
 }
 
 // Transition changes width or scheme.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"linear/cluster"
+	"linear/memcache"
 )
 
 const requestTimeout = time.Second
@@ -182,7 +183,8 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, ctl string,
 	fmt.Printf("read back: %d values, all right, of %d keys\n", there,
 		clients*len(workers[0].all()))
 	ending := &cluster.Ending{Faults: faults, Ctl: ctl,
-		Delete: func() error { return deleteAll(workers) }}
+		Settle: func() error { return insist(workers, "touch", settle) },
+		Delete: func() error { return insist(workers, "delete", clear) }}
 	remains, err := ending.Check()
 	if err == nil {
 		fmt.Printf("in the end: %v\n", remains)
@@ -190,18 +192,34 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, ctl string,
 	return err
 }
 
-func deleteAll(workers []*worker) error {
+// Asks for something of every key that must succeed.
+func insist(workers []*worker, what string,
+	ask func(*worker, *object) memcache.Reply) error {
 	for _, worker := range workers {
 		for _, object := range worker.all() {
 			if !worker.connect() {
 				return fmt.Errorf("there is no proxy")
 			}
-			if err := worker.conn.MustDelete(object.key); err != nil {
+			err := worker.conn.Insist(what+" "+object.key,
+				func() memcache.Reply { return ask(worker, object) })
+			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// What was cut off half way would be left to the next change.
+func settle(worker *worker, object *object) memcache.Reply {
+	if !object.cut {
+		return memcache.Reply{Kind: memcache.Done}
+	}
+	return worker.conn.Touch(object.key, 86400)
+}
+
+func clear(worker *worker, object *object) memcache.Reply {
+	return worker.conn.Delete(object.key)
 }
 
 // Two thirds with all faults, then one third that leaves the proxy alone, in

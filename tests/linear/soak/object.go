@@ -36,6 +36,7 @@ type object struct {
 	key    string
 	worlds map[world]bool
 	lates  []late
+	cut    bool // the outcome of a change was not told
 }
 
 func newObject(key string) *object {

@@ -115,6 +115,7 @@ func (w *worker) one() error {
 func (w *worker) change(object *object, verb string, effect change,
 	reply memcache.Reply) error {
 	w.count(verb, reply)
+	object.cut = object.cut || reply.Kind == memcache.Unknown
 	if reply.Kind == memcache.Unknown && (verb == "transition" || verb == "touch") {
 		return nil // the value is the same either way
 	}
@@ -162,8 +163,8 @@ func (w *worker) delete(object *object) error {
 }
 
 func (w *worker) touch(object *object) error {
-	reply := w.conn.Command("touch "+object.key+" 86400", nil)
-	return w.change(object, "touch", ifThere(memcache.Absent, same), reply)
+	return w.change(object, "touch", ifThere(memcache.Absent, same),
+		w.conn.Touch(object.key, 86400))
 }
 
 // Reads a key, and checks that its value is one that it may have.
