@@ -2,13 +2,8 @@
 
 from catalogue import OPERATIONS
 from faults import FAULTS, OtherDies
-from operations import show, value_of
+from operations import BYSTANDERS, show, store_bystanders, value_of
 from world import Broken, SERVERS, Started, until
-
-# In every cluster, and never changed: {key: bytes of its value}. The second
-# has a hashed name on the servers.
-BYSTANDERS = {"bystander": 5000, "ers!bystander": 50}
-
 
 PREPARES = 3
 
@@ -33,10 +28,7 @@ class Runner:
 
     def __init__(self, world):
         self.world = world
-        for key, size in BYSTANDERS.items():
-            said = world.link.set(key, value_of(key, "", size))
-            if said != b"STORED":
-                raise Broken(f"nothing can be stored: {said}")
+        store_bystanders(world.link)
         self.bystanders = world.blocks()
 
     def begin(self, name, run):
@@ -53,6 +45,7 @@ class Runner:
                     raise
                 self.world.kill_proxy()
                 self.world.heal()
+                self.world.link.ask(f"delete {operation.key}".encode())
         return None
 
     def _wanted(self, operation):
@@ -76,7 +69,7 @@ class Runner:
     def _start(self, operation, point):
         """Starts it, up to its last interlude; then `point` is set."""
         witness, wanted = self.world.witness, self._wanted(operation)
-        link = self.world.new_link()
+        link = self.world.new_link() if operation.by == "proxy" else None
         change = None
         for step, nth, action in operation.interludes:
             before = witness.stop_at(step, nth, wanted)
@@ -157,6 +150,7 @@ class Runner:
         if not (lossy and seen is None):
             judge(operation, said, acknowledged, refused, seen)
         after()
+        operation.recover(acknowledged)
         if not degraded:
             world.heal()
         again = operation.look(world.link)
@@ -179,6 +173,7 @@ class Runner:
         for full in (False, True):
             if full:
                 self.world.heal()
+                operation.restore()
             seen = show(self.world.link, operation.key)
             if seen != third:
                 raise Broken(f"the next change does not show: {brief(seen)}"

@@ -91,12 +91,13 @@ class OtherDies(Fault):
             self.name += f" {number}"
 
     def strike(self, world, operation, point):
-        names = [server.name for server in world.servers]
+        servers = world.everyone()
+        names = [server.name for server in servers]
         if self.number is None:
             # Every one, from run to run.
             self.number = 1 + operation.run % (len(names) - 1)
         at = names.index(point.message[2])
-        world.servers[(at + self.number) % len(names)].kill()
+        servers[(at + self.number) % len(names)].kill()
         point.let_go()
 
 

@@ -17,10 +17,12 @@ import traceback
 from case import Runner, every_server
 from catalogue import OPERATIONS
 from faults import FAULTS, ProxyDies
+from table import BROKEN, Table
 from world import SANITIZED, TOP, World
 
 SUBMITS = re.compile(r"(\.|->)Submit\(")
-COMMITS = ("commit-home", "commit-judge", "export-home", "export-judge")
+COMMITS = ("commit-home", "commit-judge", "export-home", "export-judge",
+           "write-view")
 # What a daemon sends by its clock, and who sends it surely.
 BACKGROUND = {"look-round": ("fill", "complete"),
               "read-peers": ("ersctl append", "export", "servers"),
@@ -32,23 +34,31 @@ TRIES = 6  # messages, where one of them is not sent each time
 
 
 def work(folder, tasks, results):
-    """A worker: its own cluster, task after task."""
+    """A worker: a cluster of its own, task after task."""
     world = runner = None
+
+    def make_ready():
+        nonlocal world, runner
+        if world and world.worn:
+            world.close()
+            world = None
+        if not world:
+            world = World(tempfile.mkdtemp(dir=folder))
+            runner = Runner(world)
+
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         while (task := tasks.get()) is not None:
             began, at = time.monotonic(), ""
             try:
-                if world is None:
-                    home = tempfile.mkdtemp(dir=folder)
-                    world = World(home)
-                    runner = Runner(world)
+                make_ready()
                 if task[0] == "trace":
                     result = {"steps": runner.trace(task[1]),
                               "names": world.witness.names}
                 else:
                     for name, nth in task[1]:
                         at = f"{nth} of {name}"
+                        make_ready()
                         result = runner.strike(name, nth, *task[2:])
                         if result["outcome"]:
                             break
@@ -133,12 +143,12 @@ def choose(traces, full, names):
         faults = [f for f in faults if f != "another dies before"] \
             + every_server()
     rng = random.Random(1)
+    struck = collections.Counter()  # by (operation, fault) and by operation
     for number, step in enumerate(names):
         rng.shuffle(messages[step])
         for i, fault in enumerate(faults):
             if SANITIZED and not full and (i + number) % SANITIZED_PART:
                 continue
-            i %= max(1, len(messages[step]))
             here = messages[step]
             if full:
                 tasks = [[message] * 2 for message in here]
@@ -147,10 +157,26 @@ def choose(traces, full, names):
                 tasks = [[(name, nth)] * 2
                          for name, nth in sorted(dict(sorted(here)).items())]
             else:
-                tasks = [(here[i:] + here[:i])[:TRIES]] if here else []
+                i %= max(1, len(here))
+                tasks = [fewest_first(here[i:] + here[:i], fault,
+                                      struck)[:TRIES]] if here else []
             for task in tasks:
+                struck[task[0][0], fault] += 1
+                struck[task[0][0]] += 1
                 chosen.append(("strike", task, step, fault, len(chosen)))
     return chosen
+
+
+def fewest_first(messages, fault, struck):
+    """Those of operations that have met the fault least; of each one, then of
+    each a second."""
+    of_operation, order = collections.Counter(), []
+    for operation, _ in messages:
+        order.append((of_operation[operation], struck[operation, fault],
+                      struck[operation]))
+        of_operation[operation] += 1
+    return [message for _, message in sorted(
+        zip(order, messages), key=lambda pair: pair[0])]
 
 
 def run(arguments):
@@ -174,18 +200,19 @@ def run_all(arguments, workers):
     tasks = [task for task in choose(traces, arguments.full, names)
              if arguments.step in (None, task[2])
              and arguments.fault in (None, task[3])]
-    table = collections.defaultdict(collections.Counter)
+    table = Table()
     for task, result in workers.run(tasks):
         step, fault = task[2:4]
         if "failure" in result:
             failures.append((f"{step} {result['at']}, {fault}", result))
-            table[step, fault]["BROKEN"] += 1
+            table.add(step, fault, operation_at(result["at"]), BROKEN)
         elif result["outcome"]:
-            table[step, fault][result["outcome"]] += 1
+            table.add(step, fault, operation_at(result["at"]),
+                      result["outcome"])
         if arguments.verbose:
             print(f"{result['seconds']:6.2f} s  {step} {result['at']}, "
                   f"{fault}: {result.get('outcome', 'BROKEN')}", flush=True)
-    print_table(names, table)
+    table.show(names, list(traces))
     for what, result in failures:
         print(f"\nBROKEN: {what}\n{result['failure']}\n"
               f"{result.get('log', '')}")
@@ -193,10 +220,10 @@ def run_all(arguments, workers):
     for line in stray:
         print("SENT WITHOUT A NAME", line)
     some = arguments.only or arguments.step or arguments.fault
-    empty = [] if some else without_run(names, tasks, table)
+    empty = [] if some else without_run(names, tasks, table.runs)
     for step, fault in empty:
         print(f"NO RUN of {step} with {fault}")
-    print(f"{sum(sum(cell.values()) for cell in table.values())} runs, "
+    print(f"{len(table.runs)} runs, "
           f"{len(failures)} broken, {len(empty)} steps and faults without a "
           f"run; "
           f"{time.monotonic() - began:.0f} s"
@@ -222,17 +249,13 @@ def trace_all(arguments, workers):
     return traces, names, failures
 
 
-def without_run(names, tasks, table):
+def operation_at(place):
+    """Of "3 of grow"."""
+    return place.partition(" of ")[2]
+
+
+def without_run(names, tasks, runs):
     """[(step, fault)]"""
-    met = {task[2] for task in tasks}
-    return [(step, "anything") for step in names if step not in met] + [
-        (task[2], task[3]) for task in tasks if not table[task[2], task[3]]]
-
-
-def print_table(names, table):
-    for step in names:
-        for (of, fault), outcomes in table.items():
-            if of == step:
-                print(f"{step:<16}{fault:<22}" + ", ".join(
-                    f"{count} x {outcome}"
-                    for outcome, count in sorted(outcomes.items())))
+    chosen, met = {task[2] for task in tasks}, {run[:2] for run in runs}
+    return [(step, "anything") for step in names if step not in chosen] + [
+        task[2:4] for task in tasks if task[2:4] not in met]

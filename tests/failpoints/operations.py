@@ -1,10 +1,8 @@
 """What is done while a fault strikes: each operation with the states before and
 after it that are right."""
 
-import json
-
-from world import (Broken, KIB, MIB, OTHER_SCHEME, SCHEME, lines_of,
-                   random_bytes)
+from world import (Broken, KIB, LESS_PARITY, MIB, OTHER_SCHEME, SCHEME,
+                   lines_of, random_bytes)
 
 SMALL, CODED, GROUPS = 100, 5 * KIB + 1, 9 * MIB
 OLD_FLAGS, NEW_FLAGS = 7, 8
@@ -28,6 +26,18 @@ def show(link, key):
     if link.read(7) != b"\r\nEND\r\n":
         raise ConnectionError("the value was cut off")
     return value, int(flags)
+
+
+# In every cluster, and changed by none but flush_all: {key: bytes of its
+# value}. The second has a hashed name on the servers.
+BYSTANDERS = {"bystander": 5000, "ers!bystander": 50}
+
+
+def store_bystanders(link):
+    for key, size in BYSTANDERS.items():
+        said = link.set(key, value_of(key, "", size))
+        if said != b"STORED":
+            raise Broken(f"nothing can be stored: {said}")
 
 
 class Operation:
@@ -84,6 +94,12 @@ class Operation:
     def kept(self):
         """Those that are right once it was acknowledged."""
         return [self.new]
+
+    def recover(self, acknowledged):
+        """What has to be done before all servers can be full."""
+
+    def restore(self):
+        """Puts back what others need. All servers are full."""
 
     # (step, nth, what is done there): what has to come before.
     interludes = ()
@@ -164,12 +180,13 @@ class Append(Operation):
 class Command(Operation):
     """By ersctl."""
     by = "ctl"
-    words = ()
     data = b""
 
+    def words(self):
+        raise NotImplementedError
+
     def act(self, _):
-        self.process = self.world.start_ctl(*self.words, self.key,
-                                            data=self.data)
+        self.process = self.world.start_ctl(*self.words(), data=self.data)
         out, err = self.process.communicate()
         return self.process.returncode, out, err
 
@@ -181,21 +198,21 @@ class Command(Operation):
 
 
 class AppendByCtl(Command):
-    name, words = "ersctl append", ("append",)
+    name = "ersctl append"
+
+    def words(self):
+        return "append", self.key, "-"
 
     def plan(self):
         self.data = value_of(self.key, "part", CODED)
         self.new = self.old[0] + self.data, OLD_FLAGS
 
-    def act(self, _):
-        self.process = self.world.start_ctl("append", self.key, "-",
-                                            data=self.data)
-        out, err = self.process.communicate()
-        return self.process.returncode, out, err
-
 
 class Export(Command):
-    name, words, plain = "export", ("export",), True
+    name, plain = "export", True
+
+    def words(self):
+        return "export", self.key
 
     def plan(self):
         self.new = self.old
@@ -203,6 +220,39 @@ class Export(Command):
 
 class ExportSmall(Export):
     name, size = "export small", SMALL
+
+
+class Adopt(Put):
+    """An item of a plain client becomes an object."""
+    name, plain = "adopt", True
+
+    def plan(self):
+        super().plan()
+        self.world.ctl("export", self.key)
+
+
+class Count(Operation):
+    """A repeated one would show."""
+    size, verb = None, None
+
+    def prepare(self):
+        self.old = b"41", OLD_FLAGS
+        self.store(self.old)
+        self.new = b"%d" % (41 + self.by_one), OLD_FLAGS
+
+    def act(self, link):
+        return link.ask(f"{self.name} {self.key} 1".encode())
+
+    def done(self, said):
+        return said == self.new[0]
+
+
+class Increment(Count):
+    name, by_one = "incr", 1
+
+
+class Decrement(Count):
+    name, by_one = "decr", -1
 
 
 class Delete(Operation):
@@ -255,6 +305,17 @@ class Reencode(Transition):
     name, to = "reencode", OTHER_SCHEME
 
 
+class AddParity(Transition):
+    name, to = "add parity", SCHEME
+
+    def first(self, link):
+        lines_of(link, f"ers transition {self.key} {LESS_PARITY}".encode())
+
+
+class DropParity(Transition):
+    name, to = "drop parity", LESS_PARITY
+
+
 class Touch(Operation):
     """Longer: the blocks are told first."""
     name = "touch"
@@ -276,6 +337,27 @@ class Touch(Operation):
         left = int(said.split(b"t")[1])
         return show(link, self.key), min(self.ttls,
                                          key=lambda ttl: abs(ttl - left))
+
+
+class Invalidate(Operation):
+    """The item stays, and is stale."""
+    name = "invalidate"
+
+    def plan(self):
+        self.token = self.world.link.get_many(self.key,
+                                              verb="gets")[self.key][2]
+        self.old, self.new = (self.old, False), (self.old, True)
+
+    def act(self, link):
+        return link.ask(f"md {self.key} I".encode())
+
+    def done(self, said):
+        return said == b"HD"
+
+    def look(self, link):
+        """With: is its CAS another? "mg" would tell more, and win it."""
+        found = link.get_many(self.key, verb="gets").get(self.key)
+        return found and (found[:2], found[2] != self.token)
 
 
 class Cas(Put):
@@ -326,48 +408,6 @@ class Read(Operation):
         return True
 
 
-class Repair(Read):
-    """A block is gone, and put back."""
-    name = "repair"
-
-    def prepare(self):
-        super().prepare()
-        self.lose_block()
-
-    def lose_block(self):
-        before = {s.name: set(s.blocks()) for s in self.world.servers}
-        # A new generation in place of the old: those blocks are its own.
-        self.store(self.old)
-        blocks = json.loads(self.world.ctl("stat", self.key, "--json"))
-        data = next(block for block in blocks["blocks"]
-                    if block["kind"] == "data")
-        server = self.world.server(data["server"])
-        with server.link() as link:
-            for key in set(server.blocks()) - before[server.name]:
-                link.ask(b"md " + key)
-
-
-class LateRepair(Repair):
-    """It is overwritten while the block is put back."""
-    name = "late repair"
-
-    def plan(self):
-        self.new = value_of(self.key, "new", CODED), 0
-
-    def overwrite(self, point):
-        self.world.ctl("put", self.key, "-", "--scheme", SCHEME,
-                       data=self.new[0])
-        point.let_go()
-
-    interludes = (("restore", 1, overwrite),)
-
-    def done(self, said):
-        return said in (self.old, self.new)
-
-    def states(self):
-        return [self.new]
-
-
 class Listing(Operation):
     name, by = "list", "proxy"
 
@@ -378,7 +418,8 @@ class Listing(Operation):
         return lines_of(link, b"ers list narrow")
 
     def done(self, said):
-        return isinstance(said, list) and any(line.split()[1:2] == [self.key.encode()] for line in said)
+        return isinstance(said, list) and any(
+            line.split()[1:2] == [self.key.encode()] for line in said)
 
 
 class Stat(Listing):
@@ -394,13 +435,11 @@ class Stat(Listing):
 class Servers(Command):
     name = "servers"
 
+    def words(self):
+        return ("servers",)
+
     def plan(self):
         self.new = self.old
-
-    def act(self, _):
-        self.process = self.world.start_ctl("servers")
-        out, err = self.process.communicate()
-        return self.process.returncode, out, err
 
 
 class ReadPlain(Operation):

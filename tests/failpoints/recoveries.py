@@ -1,9 +1,12 @@
 """Operations in which others come to an end first: a change that was cut off, a
-server that dies, one that comes back."""
+server that dies, one that comes back, a block that is lost; and those on the
+whole cluster."""
 
-from operations import (CODED, Command, Operation, Overwrite, Put, show,
-                        value_of)
-from world import Broken, Started, until
+import json
+
+from operations import (BYSTANDERS, CODED, Command, Operation, Overwrite, Put,
+                        Read, show, store_bystanders, value_of)
+from world import Broken, SCHEME, Started, until
 
 
 class Settle(Put):
@@ -65,10 +68,8 @@ class CollectGarbage(Command):
             cut_off(self.world, lambda link: link.set(
                 self.key, self.new[0], flags=self.new[1]), step)
 
-    def act(self, _):
-        self.process = self.world.start_ctl("gc", "--grace", "0")
-        out, err = self.process.communicate()
-        return self.process.returncode, out, err
+    def words(self):
+        return "gc", "--grace", "0"
 
     kept = Operation.states
 
@@ -141,3 +142,153 @@ class Complete(Fill):
 
     def meanwhile(self):
         self.store(self.old)
+
+
+class Rebuild(Command):
+    """What was written without a server is completed, and there is no proxy."""
+    name = "rebuild"
+
+    def prepare(self):
+        super().prepare()
+        self.new = self.old
+        servers = self.world.servers
+        servers[1].kill()
+        self.store(self.old)
+        self.world.end_proxy()
+        servers[1].start()
+        self.alive = {server: server.pid for server in servers}
+
+    def words(self):
+        return ("rebuild",)
+
+    def act(self, link):
+        said = super().act(link)
+        same = all(server.alive and server.pid == pid
+                   for server, pid in self.alive.items())
+        if said[0] == 0 and same and not self.world.full():
+            raise Broken("not all are full, as it says")
+        return said
+
+
+class Repair(Read):
+    """A block is gone, and put back."""
+    name = "repair"
+
+    def prepare(self):
+        super().prepare()
+        lose_block(self, "data")
+
+
+def lose_block(operation, kind):
+    """One of the object's, and what else of it is on the same server."""
+    world = operation.world
+    before = {s.name: set(s.blocks()) for s in world.servers}
+    # A new generation in place of the old: those blocks are its own.
+    operation.store(operation.old)
+    blocks = json.loads(world.ctl("stat", operation.key, "--json"))
+    lost = next(block for block in blocks["blocks"] if block["kind"] == kind)
+    server = world.server(lost["server"])
+    with server.link() as link:
+        for key in set(server.blocks()) - before[server.name]:
+            link.ask(b"md " + key)
+
+
+class LateRepair(Repair):
+    """It is overwritten while the block is put back."""
+    name = "late repair"
+
+    def plan(self):
+        self.new = value_of(self.key, "new", CODED), 0
+
+    def overwrite(self, point):
+        self.world.ctl("put", self.key, "-", "--scheme", SCHEME,
+                       data=self.new[0])
+        point.let_go()
+
+    interludes = (("restore", 1, overwrite),)
+
+    def done(self, said):
+        return said in (self.old, self.new)
+
+    def states(self):
+        return [self.new]
+
+
+class RepairByCtl(Command):
+    """No read would miss that block."""
+    name = "verify --repair"
+
+    def prepare(self):
+        super().prepare()
+        self.new = self.old
+        lose_block(self, "parity")
+
+    def words(self):
+        return "verify", "--repair", self.key
+
+    def recover(self, acknowledged):
+        self.world.heal()
+        if not acknowledged:
+            self.world.ctl(*self.words())
+        facts = self.world.facts(self.key)
+        if facts["blocks"] != facts["blocks_present"]:
+            raise Broken(f"it is not repaired: {facts}")
+
+
+class Replace(Command):
+    """A dead server's place goes to another one."""
+    name = "replace"
+
+    def prepare(self):
+        super().prepare()
+        self.new = self.old
+        servers = self.world.servers
+        self.leaving = servers[self.run % len(servers)]
+        self.leave()
+        self.coming = self.world.add_spare()
+
+    def leave(self):
+        self.leaving.kill()
+        self.look(self.world.link)
+
+    def words(self):
+        return "replace", self.leaving.name, self.coming.name
+
+    def recover(self, acknowledged):
+        """What was cut off goes on when it is said once more."""
+        places = self.leaving, self.coming
+        for server in self.world.everyone():
+            if not server.alive and server is not self.leaving:
+                server.start()
+        if not acknowledged:
+            until(lambda: self.world.full(but=places), "the others are full")
+            self.world.ctl(*self.words())
+        self.world.give_place(*places)
+
+
+class ReplaceAlive(Replace):
+    name = "replace alive"
+
+    def leave(self):
+        pass
+
+
+class FlushAll(Operation):
+    """Of all objects, or of none."""
+    name = "flush_all"
+
+    def plan(self):
+        self.old = self.look(self.world.link)
+        self.new = [None] * len(self.old)
+
+    def act(self, link):
+        return link.ask(b"flush_all")
+
+    def done(self, said):
+        return said == b"OK"
+
+    def look(self, link):
+        return [show(link, key) for key in (self.key, *BYSTANDERS)]
+
+    def restore(self):
+        store_bystanders(self.world.link)

@@ -25,6 +25,7 @@ SERVERS = 5
 # Two blocks of a value, and two servers, may be out: one that an operation is
 # about, and one that a fault takes.
 SCHEME, OTHER_SCHEME, MAX_PARITY = "ers2:2,2,3", "rs:3,2", 2
+LESS_PARITY = "ers2:2,1,3"
 # A server that is silent for so long is out. Sanitized programs are slow.
 REQUEST_MS = 5000 if SANITIZED else 1500
 SETTINGS = {"memory_mb": 128, "item_max_mb": 8, "threads": 1, "evict": False}
@@ -140,6 +141,10 @@ class World:
         self._count = 0
         self.witness = Witness(os.path.join(folder, "witness"))
         self.servers = []
+        self.spare = None  # an empty one, that is to have another's place
+        self._gone = []
+        # Plain clients would look for items elsewhere than the ring has them.
+        self.worn = False
         self.proxy = None
         self._link = None
         try:
@@ -162,7 +167,7 @@ class World:
             self._link.socket.close()
         if self.proxy:
             self.proxy.kill()
-        for server in self.servers:
+        for server in self.everyone() + self._gone:
             server.kill()
             server.relay.close()
         self.witness.close()
@@ -172,7 +177,25 @@ class World:
         return ",".join(server.name for server in self.servers)
 
     def server(self, name):
-        return next(s for s in self.servers if s.name == name)
+        return next(s for s in self.everyone() if s.name == name)
+
+    def everyone(self):
+        return self.servers + [self.spare] * bool(self.spare)
+
+    def add_spare(self):
+        if self.spare:  # of one that was prepared in vain
+            self.spare.kill()
+            self._gone.append(self.spare)
+        self._count += 1
+        self.spare = Server(os.path.join(self.folder, f"m{self._count}"))
+        return self.spare
+
+    def give_place(self, old, new):
+        """In the list of servers."""
+        self.servers[self.servers.index(old)] = new
+        self.spare, self.worn = None, True
+        old.kill()
+        self._gone.append(old)
 
     # --- The programs -------------------------------------------------------
 
@@ -186,6 +209,11 @@ class World:
 
     def kill_proxy(self):
         self.proxy.kill()
+
+    def end_proxy(self):
+        """Nobody waits for one that has said so."""
+        self.proxy.terminate()
+        self.await_proxy()
 
     def await_proxy(self):
         """It was killed."""
@@ -255,13 +283,15 @@ class World:
                     newest = view
         return newest
 
-    def full(self):
+    def full(self, but=()):
         """All servers are, with the memory that they have now."""
+        def is_full(member):
+            server = self.server(member.get("address", member["name"]))
+            return server in but or (
+                member["state"] == "full"
+                and member["boot_mark"].startswith(f"{server.pid}/"))
         view = self.view()
-        return view and all(
-            member["state"] == "full" and member["boot_mark"].startswith(
-                f"{self.server(member['name']).pid}/")
-            for member in view["members"])
+        return view and all(map(is_full, view["members"]))
 
     def heal(self):
         """All processes are there again, and all servers full."""
@@ -292,11 +322,11 @@ class World:
             raise Broken("the message never came")
 
     def blocks(self):
-        """{hash of the key: {server: number of blocks}}"""
+        """{hash of the key: {place of the server: number of blocks}}"""
         found = {}
-        for server in self.servers:
+        for place, server in enumerate(self.servers):
             if server.alive:
                 for key in server.blocks():
                     of = found.setdefault(key.split(b".")[0], {})
-                    of[server.name] = of.get(server.name, 0) + 1
+                    of[place] = of.get(place, 0) + 1
         return found
