@@ -10,7 +10,7 @@ import time
 import unittest
 
 from ctl_case import (CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL, CtlCase,
-                      random_bytes)
+                      block_keys, random_bytes)
 
 
 class OneServerDeadTest(CtlCase):
@@ -127,12 +127,20 @@ class OutOfMemoryTest(CtlCase):
         self.assertTrue(any(s in message for s in self.servers.split(",")),
                         message)
         self.assertTrue(stored, "nothing could be stored at all")
+        self.nothing_is_left(stored)
         for key, data in stored.items():
             self.check(key, data)
         # A put that replaces: the old value is still there.
         self.refused(CLUSTER_ERROR, "", "put", "fill-0", "-", *self.scheme,
                      data=random_bytes(16 << 20, seed=200))
         self.check("fill-0", stored["fill-0"])
+        self.nothing_is_left(stored)
+
+    def nothing_is_left(self, stored):
+        """The servers have the blocks of these objects, and no other."""
+        self.assertEqual(
+            sum(len(block_keys(s)) for s in self.servers.split(",")),
+            sum(len(self.ctl_json("stat", key)["blocks"]) for key in stored))
 
 
 class OutOfChunksTest(OutOfMemoryTest):

@@ -1,6 +1,7 @@
 """/metrics of what is done on the memcached servers, and the same in `stats`:
 every count moves by what was done, and by nothing else."""
 
+import json
 import socket
 import threading
 import time
@@ -280,7 +281,36 @@ class CensusTest(MetricsCase):
 
 class KilledTest(MetricsCase):
 
+    def since(self):
+        """{server: Unix seconds}, as all tell alike."""
+        metrics = self.metrics()
+        since = {server: metrics.get(SERVER + "state_since_seconds",
+                                     server=server)
+                 for server in self.servers.split(",")}
+        told = json.loads(self.fetch("/status"))["servers"]
+        self.assertEqual({one["name"]: one["since_s"] for one in told}, since)
+        told = self.ctl_json("servers")["servers"]
+        self.assertEqual({one["name"]: one["since"] for one in told}, since)
+        return since
+
+    def check_since(self, changed, before):
+        """The state of that server alone is another since then."""
+        now = self.since()
+        self.assertGreater(now[changed], before[changed])
+        self.assertLessEqual(now[changed], time.time())
+        self.assertEqual({**now, changed: 0}, {**before, changed: 0})
+        # They are whole seconds.
+        self.until(lambda: time.time() >= now[changed] + 1, "the next one")
+        return now
+
+    def state(self, server):
+        metrics = self.metrics()
+        return next(state for state in ("full", "filling", "down", "unknown")
+                    if metrics.get(SERVER + "state", server=server,
+                                   state=state))
+
     def test_states_and_degraded_reads(self):
+        began = int(time.time())
         daemon = self.serve(config="inline_below: 0\n")
         client = daemon.client()
         value = b"7" * 200_000
@@ -289,6 +319,10 @@ class KilledTest(MetricsCase):
             self.ask(client, put(b"set", key, value))
         before = self.metrics()
         names = self.servers.split(",")
+        since = self.since()
+        self.assertGreaterEqual(min(since.values()), began)
+        self.until(lambda: time.time() >= max(since.values()) + 1,
+                   "the next second")
         for server in names:
             self.assertEqual(before.get(SERVER + "reachable", server=server),
                              1)
@@ -318,6 +352,10 @@ class KilledTest(MetricsCase):
                 self.assertEqual(
                     after.get(SERVER + "state", server=server, state=state),
                     state == ("full" if lives else "down"), (server, state))
+        since = self.check_since(dead, since)
+        self.tool("start", "3")
+        self.until(lambda: self.state(dead) == "full", "it is filled")
+        self.check_since(dead, since)
 
 
 class DegradedTest(MetricsCase):
