@@ -51,7 +51,10 @@ std::shared_ptr<const View> Session::view() const {
     std::shared_ptr<const View> shared = cluster_->keeper.Current();
     const View* view = shared.get();
     if (view != nullptr) Seat(*view);
-    if (view_ && view != nullptr) RetryReturned(*view_, *view);
+    if (view_ && view != nullptr) {
+      RetryReturned(*view_, *view);
+      LeaveMissed(*view_, *view);
+    }
     view_ = std::shared_ptr<const View>(
         view, [shared = std::move(shared)](const View*) {});
     view_version_ = version;
@@ -77,6 +80,19 @@ void Session::RetryReturned(const View& before, const View& now) const {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (now.members[i].incarnation != before.members[i].incarnation) {
       links_[i]->Retry();
+    }
+  }
+}
+
+// A loop that shares the cluster found that they do not answer: what is under
+// way to them ends now, and nobody waits for them again, until a new connection
+// shows that they do.
+void Session::LeaveMissed(const View& before, const View& now) const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const bool leaves = now.members[i].state == MemberState::kDown &&
+                        before.members[i].state != MemberState::kDown;
+    if (leaves && links_[i]->state() == net::ServerLink::State::kUp) {
+      links_[i]->Abort("it left the view");
     }
   }
 }

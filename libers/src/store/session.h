@@ -86,6 +86,7 @@ class Session final : private net::BootGuard {
                                             net::Duration request_timeout,
                                             net::BootGuard* guard);
   void RetryReturned(const View& before, const View& now) const;
+  void LeaveMissed(const View& before, const View& now) const;
   net::Task<void> Count(net::Task<void> task);
 
   net::Runtime& runtime_;
