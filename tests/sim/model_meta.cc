@@ -47,7 +47,7 @@ void EchoKeyAndOpaque(std::string& out, std::string_view key,
 void ModelServer::MetaGet(Session& session, const Tokens& tokens,
                           std::string& out) {
   const std::string_view key = tokens.at[1];
-  std::string_view error = CheckFlags(tokens, 2, "vcftskqONTu");
+  std::string_view error = CheckFlags(tokens, 2, "vcftskqONTuhl");
   bool quiet = false;
   bool with_value = false;
   bool vivify = false;
@@ -85,10 +85,10 @@ void ModelServer::MetaGet(Session& session, const Tokens& tokens,
     out += "\r\n";
     return;
   }
+  MetaHit(tokens, *item, created, with_value, out);
   // The first access shows as "fetch" alone.
   if (counts && item->fetched) item->accessed = items_->Now();
   item->fetched |= counts;
-  MetaHit(tokens, *item, created, with_value, out);
   session.has_token = false;
   if (created) Tell(session, "vivify", key, {}, true, "W");
   if (touches) Tell(session, "touch", key, {}, true, "HD");
@@ -127,6 +127,12 @@ void ModelServer::MetaHit(const Tokens& tokens, ModelItem& item, bool created,
         break;
       case 'f':
         out += " f" + std::to_string(item.flags);
+        break;
+      case 'h':
+        out += item.fetched ? " h1" : " h0";
+        break;
+      case 'l':
+        out += " l" + std::to_string(items_->Now() - item.accessed);
         break;
       default:
         EchoKeyAndOpaque(out, tokens.at[1], flag);

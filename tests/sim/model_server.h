@@ -1,11 +1,12 @@
 // ModelServer: memcached 1.6.18 at the level of bytes, as far as this project
 // talks to it. model_differential_test.cc holds it against the real one.
 //
-// Known: mg (v c f t s k q O N T), ms (T F C M[SER] c k q O), md (C T I k q O),
-// mn; get gets set add replace cas delete touch, version, verbosity,
-// flush_all without a delay, stats, stats settings (only the lines that are
-// read here), lru_crawler metadump hash|all (la, cls and fetch are constant).
-// Anything else is answered with ERROR or "CLIENT_ERROR invalid flag".
+// Known: mg (v c f t s h l k q O N T u), ms (T F C M[SER] c k q O), md (C T I k
+// q O), mn; get gets set add replace cas delete touch, version, verbosity,
+// flush_all without a delay, stats, stats settings|items (only the lines that
+// are read here), lru_crawler metadump hash|all (la, cls and fetch are
+// constant). Anything else is answered with ERROR or "CLIENT_ERROR invalid
+// flag".
 #ifndef ERS_TESTS_SIM_MODEL_SERVER_H_
 #define ERS_TESTS_SIM_MODEL_SERVER_H_
 
@@ -23,6 +24,8 @@ namespace ers::sim {
 struct ModelServerOptions {
   std::uint64_t item_size_max = 1 << 20;
   bool evictions = true;
+  // What it says of what it evicted, whatever that was: 0: nothing.
+  int evicted_after_s = 0;
   std::string version = "1.6.18";
 };
 
