@@ -11,6 +11,7 @@
 #include "ers/status.h"
 #include "net/endpoint.h"
 #include "net/ring.h"
+#include "store/eviction_watch.h"
 #include "store/lease.h"
 #include "store/orphaned_writes.h"
 #include "store/seats.h"
@@ -18,8 +19,8 @@
 
 namespace ers::store {
 
-// Constant after construction, but for keeper, lease, orphans and seats, which
-// lock. Any thread.
+// Constant after construction, but for keeper, lease, orphans, evictions and
+// seats, which see to that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -29,6 +30,7 @@ struct ClusterState {
   ViewKeeper keeper;
   Lease lease;
   OrphanedWrites orphans;
+  EvictionWatch evictions;
 
   ClusterState(ClusterOptions cluster_options,
                std::vector<net::Endpoint> sorted_endpoints,

@@ -11,6 +11,7 @@
 #include "store/object_reader.h"
 #include "store/store.h"
 #include "store/view_changer.h"
+#include "store/warmth.h"
 
 namespace ers::store {
 namespace {
@@ -130,7 +131,8 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session, key, steps);
   if (terms.uncounted) chain.ReadUncounted();
-  if (terms.before != nullptr) chain.TellAccess();
+  const bool keep_warm = !terms.uncounted && MayKeepWarm(session);
+  if (keep_warm || terms.before != nullptr) chain.TellAccess();
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
   ChangeId seen;  // the change that an earlier attempt found
@@ -151,6 +153,9 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       co_return Fail(GetMiss(key));
     }
     session.manifests().Insert(current);
+    if (keep_warm && current->id != seen) {
+      KeepWarm(session, current, before.fetched);
+    }
     seen = current->id;
     if (current->is_inline) {
       Result<GetInfo> info = FromInline(*current, asked, value);
@@ -168,6 +173,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
     // A change may have come between the judge's answer and the blocks'. Blocks
     // that were short before the judge showed this very change again are.
     if (attempt->trusted && short_before == current->id) {
+      DropUnreadable(session, current, attempt->read.status);
       co_return Fail(attempt->read.status);
     }
     if (attempt->trusted) short_before = current->id;

@@ -16,6 +16,7 @@
 #include "store/cluster_state.h"
 #include "store/manifest_cache.h"
 #include "store/session_counters.h"
+#include "store/touch_times.h"
 
 namespace ers::store {
 
@@ -38,6 +39,7 @@ class Session final : private net::BootGuard {
   ChangeIdSource& change_ids() { return change_ids_; }
   ManifestCache& manifests() { return manifests_; }
   BufferPool& buffers() { return buffers_; }
+  TouchTimes& touch_times() { return touch_times_; }
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
@@ -95,6 +97,7 @@ class Session final : private net::BootGuard {
   ChangeIdSource change_ids_;
   ManifestCache manifests_;
   BufferPool buffers_;
+  TouchTimes touch_times_;
   // As Seat has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;

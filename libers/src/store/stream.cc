@@ -12,6 +12,7 @@
 #include "store/object_reader.h"
 #include "store/store.h"
 #include "store/view_changer.h"
+#include "store/warmth.h"
 
 namespace ers::store {
 namespace {
@@ -209,6 +210,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   HomeChain chain(session_, key, steps_);
+  const bool keep_warm = !window.uncounted && MayKeepWarm(session_);
   if (window.uncounted) chain.ReadUncounted();
   ManifestPtr believed = session_.manifests().Find(key);
   ChangeId failed_before;
@@ -230,6 +232,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       co_return Fail(GetMiss(key));
     }
     session_.manifests().Insert(*current);
+    if (i == 0 && keep_warm) KeepWarm(session_, *current, true);
     chain.ReadUncounted();  // one access, however often it asks
     const Manifest& manifest = **current;
     if (manifest.is_inline) {
@@ -245,11 +248,16 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       co_return GetInfoOf(manifest, streamed.read);
     }
     if (streamed.sink_failed) co_return Fail(streamed.read.status);
-    if (manifest.id == failed_before) co_return Fail(streamed.read.status);
+    if (manifest.id == failed_before) {
+      DropUnreadable(session_, believed, streamed.read.status);
+      co_return Fail(streamed.read.status);
+    }
     // The manifest gets a second look: blocks of an object that changed
     // meanwhile are gone by right.
     if (streamed.started) {
-      co_return Fail(co_await WhyBroken(chain, manifest, streamed.read.status));
+      Status why = co_await WhyBroken(chain, manifest, streamed.read.status);
+      DropUnreadable(session_, believed, why);
+      co_return Fail(std::move(why));
     }
     failed_before = manifest.id;
   }

@@ -153,6 +153,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     const std::chrono::milliseconds unit(far ? 80 : 1);
     scenario.grace = OneOf(random, std::array{3, 10}) * unit;
   }
+  // Drawn aside: the rest of the run is the same with it.
+  SeededRandom aside = random;
+  scenario.keeps_warm = aside.Below(2) == 0;
   return scenario;
 }
 
@@ -172,12 +175,13 @@ std::string Describe(const Scenario& scenario) {
       "{}{} servers, M={},{}; {} processes of {} clients on {} sessions, {} "
       "keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}{}{}; {}, victims{}{}",
+      "of {} bytes, inline below {}, item limit {}{}{}{}; {}, victims{}{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
       schemes, scenario.processes, scenario.clients, scenario.sessions,
       scenario.keys.size(), scenario.max_cells, scenario.cell_bytes,
       scenario.inline_below, scenario.item_size_max,
       scenario.exports ? ", exports" : "",
+      scenario.keeps_warm ? ", kept warm" : "",
       scenario.grace.count() > 0
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),

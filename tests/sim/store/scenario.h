@@ -47,6 +47,8 @@ struct Scenario {
   std::uint64_t item_size_max = 1 << 20;
   // Values become plain items now and then, which have no redundancy.
   bool exports = false;
+  // Reads touch what they do not read, and end what cannot be read any more.
+  bool keeps_warm = false;
   FaultScope scope = FaultScope::kWithin;
   std::vector<int> victims;  // kWithin: where anything may happen
   // Members that are out are filled as soon as they answer again.

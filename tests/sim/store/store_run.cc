@@ -38,6 +38,7 @@ class Driver {
     world_.network().latency_max = scenario_.latency;
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
+    options.evicted_after_s = scenario_.keeps_warm ? 1 : 0;
     for (int i = 0; i < scenario_.servers; ++i) {
       world_.AddServer(fmt::format("10.0.0.{}:11211", kFirstAddress + i),
                        options);

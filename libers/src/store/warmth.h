@@ -1,0 +1,33 @@
+// Warmth: servers that evict let go first what nobody reads. A GET reads data
+// and the judge's manifest alone, so parity and the other manifests would go
+// long before them (docs/operations.md).
+#ifndef ERS_STORE_WARMTH_H_
+#define ERS_STORE_WARMTH_H_
+
+#include <memory>
+
+#include "ers/status.h"
+#include "store/manifest.h"
+#include "store/session.h"
+
+namespace ers::store {
+
+// Is what this session reads to be kept warm: do servers evict? Asks them now
+// and then, in the background.
+bool MayKeepWarm(Session& session);
+
+// `current` was read. In the background, where it is time: an access to its
+// parity and to the homes that are not its judge. `again`: it was read before,
+// too.
+void KeepWarm(Session& session, std::shared_ptr<const Manifest> current,
+              bool again);
+
+// A read failed with `why`, by `current` alone. In the background, where
+// servers evict and too many blocks are gone: the object ends, so that what is
+// left of it makes room for others.
+void DropUnreadable(Session& session, std::shared_ptr<const Manifest> current,
+                    const Status& why);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_WARMTH_H_

@@ -1,0 +1,179 @@
+// Servers that evict: a read keeps all of its object warm, and what cannot be
+// read any more makes room.
+#include <array>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/block_name.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kServers = 5;
+constexpr int kMaxParity = 1;
+constexpr int kAge = 64;  // touched every two seconds
+constexpr std::size_t kInlineBelow = 100;
+const std::string kKey = "key";
+
+std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
+  ClusterOptions options;
+  options.servers = servers;
+  options.max_parity = kMaxParity;
+  return store::OpenClusterState(options).value();
+}
+
+struct Place {
+  SimServer* server;
+  std::string item;
+};
+
+struct Fixture {
+  explicit Fixture(int evicted_after_s)
+      : servers(
+            world.AddServers(kServers, {.evicted_after_s = evicted_after_s})),
+        process(world.AddProcess("client")),
+        session(process, Open(servers), 16),
+        store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3},
+                        .inline_below = kInlineBelow}) {}
+
+  void Put(std::size_t bytes) {
+    const std::vector<std::byte> value(bytes);
+    const PutOptions options;
+    REQUIRE(net::SyncWait(process, store.Put(kKey, value, options)));
+    Settle();
+  }
+  StatusCode Get() {
+    Value value;
+    const Result<GetInfo> got = net::SyncWait(process, store.Get(kKey, value));
+    Settle();
+    return got ? StatusCode::kOk : got.error().code();
+  }
+  StatusCode Stream() {
+    const store::StreamBegin begin = [](const GetInfo&) {};
+    const Sink sink = [](std::span<const std::byte>) { return Status(); };
+    const Result<GetInfo> got =
+        net::SyncWait(process, store.GetTo(kKey, begin, sink));
+    Settle();
+    return got ? StatusCode::kOk : got.error().code();
+  }
+  // What is done in the background ends.
+  void Settle(Duration time = seconds(1)) {
+    world.RunUntil([] { return false; }, time);
+  }
+  // The object's items: blocks, and manifests.
+  std::vector<Place> Items() {
+    std::vector<Place> places;
+    for (const auto& server : world.servers()) {
+      for (const std::string& item : server->items().LiveKeys()) {
+        if (item == kKey || store::ParseBlockKey(item)) {
+          places.push_back({server.get(), item});
+        }
+      }
+    }
+    return places;
+  }
+  int Fetched() {
+    int count = 0;
+    for (const Place& place : Items()) {
+      count += place.server->items().Find(place.item)->fetched ? 1 : 0;
+    }
+    return count;
+  }
+
+  World world{1};
+  const std::string servers;
+  SimRuntime& process;
+  store::Session session;
+  store::Store store;
+};
+
+TEST_CASE("a read touches parity and every manifest where servers evict") {
+  for (const bool streamed : {false, true}) {
+    CAPTURE(streamed);
+    for (const int age : {0, kAge}) {
+      CAPTURE(age);
+      Fixture f(age);
+      f.Put(3000);
+      const int items = static_cast<int>(f.Items().size());
+      REQUIRE(f.Fetched() == 0);
+      // The first read learns that servers evict.
+      for (int i = 0; i < 2; ++i) {
+        REQUIRE((streamed ? f.Stream() : f.Get()) == StatusCode::kOk);
+      }
+      if (age == 0) {
+        CHECK(f.Fetched() < items);
+      } else {
+        CHECK(f.Fetched() == items);
+      }
+    }
+  }
+}
+
+TEST_CASE("a small value's other manifests are touched, too") {
+  Fixture f(kAge);
+  f.Put(10);
+  REQUIRE(f.Items().size() == 2);
+  for (int i = 0; i < 2; ++i) REQUIRE(f.Get() == StatusCode::kOk);
+  CHECK(f.Fetched() == 2);
+}
+
+TEST_CASE("what cannot be read any more is dropped where servers evict") {
+  for (const bool streamed : {false, true}) {
+    CAPTURE(streamed);
+    for (const int age : {0, kAge}) {
+      CAPTURE(age);
+      Fixture f(age);
+      f.Put(3000);
+      REQUIRE(f.Get() == StatusCode::kOk);
+      std::set<const SimServer*> emptied;
+      for (const Place& place : f.Items()) {
+        if (place.item == kKey) continue;
+        if (emptied.size() <= kMaxParity) emptied.insert(place.server);
+        if (emptied.contains(place.server)) {
+          REQUIRE(place.server->Evict(place.item));
+        }
+      }
+      CHECK((streamed ? f.Stream() : f.Get()) == StatusCode::kNotFound);
+      int blocks = 0;
+      for (const Place& place : f.Items()) blocks += place.item != kKey;
+      CHECK((blocks == 0) == (age != 0));
+      CHECK(f.Get() == StatusCode::kNotFound);
+      // A value that comes later is another one.
+      f.Put(3000);
+      CHECK(f.Get() == StatusCode::kOk);
+    }
+  }
+}
+
+TEST_CASE("an object whose servers are out is not dropped") {
+  Fixture f(kAge);
+  f.Put(3000);
+  REQUIRE(f.Get() == StatusCode::kOk);
+  for (int i = 0; i <= kMaxParity; ++i) {
+    f.world.servers()[static_cast<std::size_t>(i)]->Stall();
+  }
+  for (int i = 0; i < 5; ++i) (void)f.Get();
+  for (int i = 0; i <= kMaxParity; ++i) {
+    f.world.servers()[static_cast<std::size_t>(i)]->Continue();
+  }
+  f.Settle(seconds(30));
+  CHECK(f.Get() == StatusCode::kOk);
+}
+
+}  // namespace
+}  // namespace ers::sim

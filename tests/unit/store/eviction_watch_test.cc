@@ -1,0 +1,66 @@
+#include "store/eviction_watch.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+
+#include "store/touch_times.h"
+
+namespace ers::store {
+namespace {
+
+using std::chrono::seconds;
+
+bool HasAge(const char* stats) { return EvictionAge(stats).has_value(); }
+
+const net::TimePoint kStart = net::TimePoint() + std::chrono::hours(1);
+
+TEST_CASE("the age at eviction is the shortest of the classes that evicted") {
+  CHECK(EvictionAge("STAT items:5:number 7\n"
+                    "STAT items:5:evicted 3\n"
+                    "STAT items:5:evicted_time 93\n"
+                    "STAT items:9:evicted_time 0\n"
+                    "STAT items:12:evicted_time 61\n"
+                    "STAT items:12:outofmemory 0\n") == seconds(61));
+}
+
+TEST_CASE("there is no age where nothing was evicted") {
+  CHECK_FALSE(HasAge("STAT items:5:evicted_time 0\n"));
+  CHECK_FALSE(HasAge(""));
+  CHECK_FALSE(HasAge("STAT items:5:evicted_time \n"));
+}
+
+TEST_CASE("one caller asks in each while") {
+  EvictionWatch watch;
+  CHECK(watch.TakeTurn(kStart));
+  CHECK_FALSE(watch.TakeTurn(kStart));
+  CHECK_FALSE(watch.TakeTurn(kStart + seconds(4)));
+  CHECK(watch.TakeTurn(kStart + seconds(5)));
+  CHECK_FALSE(watch.TakeTurn(kStart + seconds(6)));
+}
+
+TEST_CASE("touches follow the age at eviction") {
+  EvictionWatch watch;
+  CHECK_FALSE(watch.touch_period().has_value());
+  watch.Set(seconds(64));
+  CHECK(watch.touch_period() == seconds(2));
+  watch.Set(std::chrono::hours(24));
+  CHECK(watch.touch_period() == seconds(60));
+  watch.Set(std::nullopt);
+  CHECK_FALSE(watch.touch_period().has_value());
+}
+
+TEST_CASE("touches are due once per period, and once more when read again") {
+  TouchTimes times;
+  const net::Duration period = seconds(2);
+  CHECK(times.Due("key", false, kStart, period) == 1);
+  CHECK(times.Due("key", false, kStart + seconds(1), period) == 0);
+  CHECK(times.Due("other", false, kStart + seconds(1), period) == 1);
+  // Now the server knows it as read twice, and keeps it for longer.
+  CHECK(times.Due("key", true, kStart + seconds(1), period) == 2);
+  CHECK(times.Due("key", true, kStart + seconds(2), period) == 0);
+  CHECK(times.Due("key", false, kStart + seconds(2), period) == 0);
+  CHECK(times.Due("key", true, kStart + seconds(3), period) == 2);
+}
+
+}  // namespace
+}  // namespace ers::store
