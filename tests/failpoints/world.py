@@ -211,7 +211,7 @@ class World:
         self.proxy.kill()
 
     def end_proxy(self):
-        """Nobody waits for one that has said so."""
+        """In order, by SIGTERM."""
         self.proxy.terminate()
         self.await_proxy()
 
