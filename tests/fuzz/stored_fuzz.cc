@@ -1,5 +1,6 @@
-// Any bytes as what servers keep: manifests, blocks and view records. What is
-// read is written again as it was; what is not exactly a block is none.
+// Any bytes as what servers keep: manifests, blocks, view records and records
+// of peers. What is read is written again as it was; what is not exactly a
+// block is none.
 //
 // The first byte of an input says what the others are. A checksum stands
 // between a fuzzer and all that is behind it: some kinds get the right one.
@@ -11,12 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/crc32c.h"
 #include "base/wire.h"
 #include "fuzz/require.h"
 #include "store/block_header.h"
 #include "store/manifest.h"
+#include "store/peer.h"
 #include "store/view.h"
 
 namespace ers::store {
@@ -84,7 +87,21 @@ void CheckView(std::string_view text) {
           "a view is read again as it was");
 }
 
-void CheckSealedView(std::string_view text) {
+void CheckPeers(std::string_view text) {
+  const Result<std::vector<Peer>> read = DecodePeers(text);
+  if (!read) return;
+  const std::string written = EncodePeers(*read);
+  const Result<std::vector<Peer>> again = DecodePeers(written);
+  Require(again.has_value(), "a record of peers is read again");
+  Require(EncodePeers(*again) == written,
+          "a record of peers is written again as it was read");
+  std::vector<Peer> merged = *read;
+  MergePeers(*again, merged);
+  Require(merged.size() == read->size(), "who is known already is not added");
+}
+
+// `check` gets the record with the right checksum.
+void CheckSealed(std::string_view text, void (*check)(std::string_view)) {
   constexpr int kDeep = 40;
   bool deep = false;
   json root = json::parse(
@@ -97,8 +114,12 @@ void CheckSealedView(std::string_view text) {
   if (deep || !root.is_object()) return;
   root.erase("crc32c");
   root["crc32c"] = Crc32c(root.dump());
-  CheckView(root.dump());
+  check(root.dump());
 }
+
+void CheckSealedView(std::string_view text) { CheckSealed(text, CheckView); }
+
+void CheckSealedPeers(std::string_view text) { CheckSealed(text, CheckPeers); }
 
 }  // namespace
 }  // namespace ers::store
@@ -106,10 +127,11 @@ void CheckSealedView(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using Check = void (*)(std::string_view);
-  constexpr std::array<Check, 5> kChecks = {
-      ers::store::CheckManifest, ers::store::CheckSealedManifest,
-      ers::store::CheckBlock, ers::store::CheckView,
-      ers::store::CheckSealedView};
+  constexpr std::array<Check, 7> kChecks = {
+      ers::store::CheckManifest,   ers::store::CheckSealedManifest,
+      ers::store::CheckBlock,      ers::store::CheckView,
+      ers::store::CheckSealedView, ers::store::CheckPeers,
+      ers::store::CheckSealedPeers};
   if (size == 0) return 0;
   kChecks[data[0] % kChecks.size()](
       {reinterpret_cast<const char*>(data + 1), size - 1});
