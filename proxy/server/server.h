@@ -31,12 +31,12 @@ class Server {
   void Stop();
   // Until all workers have ended.
   void Join();
+  // Are these the servers that it has, though some were replaced since its
+  // start? Any thread.
+  [[nodiscard]] bool HasServers(const std::string& list) const;
   // Takes the rules and limits of `fresh` while clients stay connected: what
   // they ask for goes by them when this returns. CheckReload was OK. The
   // thread that calls Start and Stop, between them.
-  // Are these the servers that it has, though some were replaced since its
-  // start?
-  [[nodiscard]] bool HasServers(const std::string& list) const;
   void Reload(const ServerOptions& fresh);
   // As bound; the admin port's last.
   [[nodiscard]] std::vector<std::string> listener_names() const;

@@ -59,6 +59,8 @@ class UsageTest(ReplaceCase):
         self.refused(BAD_USAGE, "the port is missing", "replace", old, "x")
         self.refused(CLUSTER_ERROR, "127.0.0.1:1", "replace", old,
                      "127.0.0.1:1")
+        self.refused(CLUSTER_ERROR, "by `ersctl replace OLD NEW`", "servers",
+                     servers=self.servers.replace(old, new))
         # The servers are those that they were.
         self.all_right(self.servers)
 

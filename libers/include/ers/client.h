@@ -149,8 +149,8 @@ class ERS_API Client {
   // Gives the place of a server to another one, which is empty: no other block
   // moves. What the old one held is lost with it, and is put on the new one by
   // Rebuild, or a daemon; until then it counts as out. OK as well where that
-  // was done before. Other processes follow, whichever of the two they are
-  // given; a third replacement they are to be told. kInvalidArgument: the old
+  // was done before. Other processes follow, and may be given either of the
+  // two until the place changes hands once more. kInvalidArgument: the old
   // one is no server of the cluster, the new one is, or holds items;
   // kUnavailable: the new one does not answer, or too few others are full;
   // kConflict: another process has given the place to a third one; kNotFound:

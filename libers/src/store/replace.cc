@@ -126,9 +126,11 @@ Task<Result<std::string>> MarkOfEmpty(Session& session, int member,
   batch.Send(SendStep::kAskMark, *link, list);
   co_await batch;
   if (list.outcome != net::Outcome::kOk) {
+    const std::string_view why =
+        list.value.empty() ? link->last_error() : list.value;
     co_return Fail(StatusCode::kUnavailable,
                    fmt::format("{} cannot list its keys: {}: try again", name,
-                               list.value));
+                               why.empty() ? "no answer" : why));
   }
   // The mark is one.
   if (items > 1) {

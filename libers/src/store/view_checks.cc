@@ -25,7 +25,8 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
     }
     return {StatusCode::kIncompatible,
             fmt::format("the servers of this cluster are {}: give exactly "
-                        "these (order is free)",
+                        "these (order is free); one at another address comes "
+                        "in by `ersctl replace OLD NEW`",
                         names)};
   }
   const int wanted = cluster.options.max_parity;
