@@ -350,5 +350,64 @@ TEST_CASE("a death that nobody has noticed yet counts when one is replaced") {
   f.AllRight(f.one);
 }
 
+// Waits until somebody of the process changes the view.
+void AwaitClaim(Fixture& f, Client& client) {
+  store::ViewKeeper& keeper = client.session().cluster().keeper;
+  REQUIRE(f.world.RunUntil([&] { return !keeper.AtRest([] {}); }, seconds(9)));
+}
+
+bool IsFilled(Client& client, const std::string& server) {
+  const auto view = client.session().view();
+  const store::Member& seat = view->members[kOldServer];
+  return seat.server() == server && seat.state == MemberState::kFilling;
+}
+
+TEST_CASE("who finds the old server dead too late leaves the new one in") {
+  const std::size_t session = GENERATE(0, 1);  // that which replaces, another
+  Fixture f;
+  f.old->Crash();
+  int ended = 0;
+  const auto replace = [](Client& client, std::string before, std::string after,
+                          int& count) -> net::Task<void> {
+    (void)co_await store::ReplaceServer(client.session(), std::move(before),
+                                        std::move(after));
+    ++count;
+  };
+  const auto mark = [](store::Session& here, int& count) -> net::Task<void> {
+    (void)co_await store::MarkDown(here, kOldServer, "a test");
+    ++count;
+  };
+  net::Spawn(replace(f.one, f.old->name(), f.fresh->name(), ended));
+  AwaitClaim(f, f.one);
+  net::Spawn(mark(*f.one.sessions[session], ended));
+  REQUIRE(f.world.RunUntil([&] { return ended == 2; }, seconds(60)));
+  CHECK(IsFilled(f.one, f.fresh->name()));
+}
+
+TEST_CASE("who did not hear of a replacement leaves the new server in") {
+  Fixture f;
+  REQUIRE(f.two.Replace(f.old->name(), f.fresh->name()).ok());
+  REQUIRE(f.one.session().view()->members[kOldServer].address.empty());
+  REQUIRE(net::SyncWait(f.one.process,
+                        store::MarkDown(f.one.session(), kOldServer, "a test"))
+              .ok());
+  CHECK(IsFilled(f.one, f.fresh->name()));
+  f.AllRight(f.one);
+  f.AllRight(f.two);
+}
+
+TEST_CASE("a write that is stranded on the old server leaves with it") {
+  Fixture f;
+  f.old->Crash();
+  (void)f.one.Read("k3");
+  store::ViewKeeper& keeper = f.one.session().cluster().keeper;
+  const std::uint64_t epoch = f.one.session().view()->epoch;
+  REQUIRE(keeper.BeginWrite(epoch, kOldServer));
+  REQUIRE(keeper.StrandWrite(epoch, kOldServer));
+  REQUIRE(f.one.Replace(f.old->name(), f.fresh->name()).ok());
+  CHECK(IsFilled(f.one, f.fresh->name()));
+  CHECK(keeper.Stranded().empty());
+}
+
 }  // namespace
 }  // namespace ers::sim

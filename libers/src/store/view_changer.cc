@@ -79,12 +79,25 @@ Task<Status> Install(Session& session, const Edit& edit) {
 
 }  // namespace
 
+namespace {
+
+// In `next`, does the member leave for what was done under the view in force?
+// Not if it is out, or came back, or was replaced: then all that is of before,
+// and void.
+bool IsWhoItWas(Session& session, const View& next, int member) {
+  const Member& is = next.members[member];
+  return is.state != MemberState::kDown &&
+         is.incarnation == session.view()->members[member].incarnation;
+}
+
+}  // namespace
+
 Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   ++next.epoch;
   const std::vector<int> stranded = session.cluster().keeper.Stranded();
   leaving.insert(leaving.end(), stranded.begin(), stranded.end());
   for (const int i : leaving) {
-    if (next.members[i].state == MemberState::kDown) continue;
+    if (!IsWhoItWas(session, next, i)) continue;
     next.members[i].state = MemberState::kDown;
     next.members[i].since = session.runtime().WallMicros() / kMicrosPerSecond;
   }
@@ -121,15 +134,14 @@ Result<View> WithFilling(Session& session, View next, int member,
 
 namespace {
 
-// Is it out already, or was its memory refused under an earlier view, and is
-// welcome in the one that is in force now?
+// Is it out already, or did it fail under an earlier view, and is another one,
+// or welcome, in the one that is in force now?
 bool IsDone(Session& session, int member) {
-  constexpr auto kRefused = net::ServerLink::State::kRefused;
   const net::ServerLink& link = session.link(member);
-  const bool refused = link.state() == kRefused;
+  const net::ServerLink::State before = link.state();
   const std::shared_ptr<const View> view = session.view();
   return view->members[member].state == MemberState::kDown ||
-         (refused && link.state() != kRefused);
+         link.state() != before;
 }
 
 // What is under way to a member that leaves ends now.
@@ -145,9 +157,11 @@ void Abort(net::ServerLink& link, const std::string& reason) {
 
 Task<Status> MarkDown(Session& session, int member, std::string reason) {
   if (IsDone(session, member)) co_return Status();
+  const std::uint64_t incarnation = session.view()->members[member].incarnation;
   co_await ClaimChange(session);
   ViewKeeper& keeper = session.cluster().keeper;
-  if (IsDone(session, member)) {
+  if (IsDone(session, member) ||
+      session.view()->members[member].incarnation != incarnation) {
     keeper.EndChange(nullptr);
     co_return Status();
   }
@@ -291,15 +305,12 @@ Task<Status> FollowView(Session& session) {
     if (!status.ok()) co_return status;
   }
   // As it is, unless a write of this process is stranded on a member of it.
-  const Edit edit = [&session, &best, &old](View view) -> Result<View> {
+  const Edit edit = [&session, &best](View view) -> Result<View> {
     if (view.epoch <= best.epoch) view = best;
     const std::vector<int> stranded = session.cluster().keeper.Stranded();
-    const bool settled =
-        std::all_of(stranded.begin(), stranded.end(), [&](int member) {
-          const Member& is = view.members[member];
-          return is.state == MemberState::kDown ||
-                 is.incarnation != old->members[member].incarnation;
-        });
+    const bool settled = std::none_of(
+        stranded.begin(), stranded.end(),
+        [&](int member) { return IsWhoItWas(session, view, member); });
     if (settled) return view;
     return Without(session, std::move(view), {});
   };

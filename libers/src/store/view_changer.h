@@ -24,8 +24,8 @@ net::Task<Status> EnsureView(Session& session, int max_parity);
 // kNotFound names it.
 net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
 
-// OK once `member` is out of the view. kUnavailable where that would leave
-// more than M members not full, or fewer than n - M members could be told.
+// OK once `member` is out of the view, or is another incarnation. kUnavailable
+// where over M members would be not full, or fewer than n - M could be told.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 
 // OK once `member`, which was down, is filling: with a new incarnation, so that

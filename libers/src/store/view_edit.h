@@ -15,8 +15,8 @@ namespace ers::store {
 // leaves the view as it is.
 using Edit = std::function<Result<View>(View)>;
 
-// The view after `next`, without `leaving` and all whose writes are stranded.
-// kUnavailable: more than M are out.
+// The view after `next`, without those of `leaving`, and with stranded writes,
+// that are who they were in the view in force. kUnavailable: over M are out.
 Result<View> Without(Session& session, View next, std::vector<int> leaving);
 
 // The view after `next` in which `member` is filled: with the memory of
