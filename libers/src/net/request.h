@@ -22,12 +22,12 @@ enum class Verb : std::uint8_t {
   kCas,       // text "cas": never deletes the old item when memory is short
   kDelete,    // md KEY
   kStats,     // stats [argument in key, may be empty]: lines into `value`
-  kMetadump,  // lru_crawler metadump hash: lines to `on_line`, or into
-              // `value`. Alone on its link until it ends (the caller's duty):
-              // the server refuses it behind other commands, and looks at none
-              // behind it
-  kVersion,   // version: what it answers into `value`
-  kFence,     // mn: the link's own, behind quiet requests
+  kMetadump,  // lru_crawler metadump [what in key; empty: hash]: lines to
+              // `on_line`, or into `value`. Alone on its link until it ends
+              // (the caller's duty): the server refuses it behind other
+              // commands, and looks at none behind it
+  kVersion,  // version: what it answers into `value`
+  kFence,    // mn: the link's own, behind quiet requests
 };
 
 enum class Outcome : std::uint8_t {
@@ -60,7 +60,7 @@ inline bool Answered(Outcome outcome) {
 struct Request {
   Verb verb = Verb::kGet;
   // 1..250 bytes without spaces or control characters (the caller's duty,
-  // asserted). Not used by kMetadump and kVersion.
+  // asserted). Not used by kVersion.
   std::string_view key;
   std::uint32_t client_flags = 0;  // kSet, kCas
   // memcached's exptime: 0 never, up to 30 days relative, above absolute

@@ -96,7 +96,8 @@ bool RequestEncoder::Append(const Request& request) {
       Text(request.key);
       break;
     case Verb::kMetadump:
-      Text("lru_crawler metadump hash");
+      Text("lru_crawler metadump ");
+      Text(request.key.empty() ? "hash" : request.key);
       break;
     case Verb::kVersion:
       Text("version");

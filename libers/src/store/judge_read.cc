@@ -87,6 +87,10 @@ Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
         return copy.kind == HomeCopy::Kind::kAbsent;
       });
   if (nothing) co_return Found();
+  if (Planted(PlantedBug::kNoWriteBack)) {
+    const Found& first = read->copies.front().manifest;
+    co_return first&& Alive(*first) ? first : Found();
+  }
   if (!read->Agreed()) {
     read = co_await Settle();
     if (!read) co_return Fail(read.error());

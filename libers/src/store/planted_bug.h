@@ -24,6 +24,9 @@ enum class PlantedBug {
   kGenerationTwice,     // a change stages under its predecessor's generation
   kDropAfterUnknown,    // staged blocks go though the change may have happened
   kMissByJudgeAlone,    // no manifest at the judge is taken for a miss
+  kNoWriteBack,         // a read tells what one home shows and settles nothing
+  kAnyIncarnation,      // manifests of a member's former memory count
+  kMetadumpAll,         // keys are listed by "all", which may miss some
   kExportOldValue,      // an export writes what it read, whatever is there now
   kFullAtOnce,          // a member that is back counts as full without filling
   kFillManifestsOnly,   // filling puts no block back
