@@ -104,6 +104,7 @@ void Lease::Renewed(int member, net::TimePoint sent) {
 void Lease::Confirm(const View& view) {
   const std::lock_guard lock(mutex_);
   if (own_.epoch > view.epoch) return;
+  confirmed_ = std::max(confirmed_, view.epoch);
   std::vector<net::TimePoint> times;
   int down = 0;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
@@ -120,6 +121,11 @@ void Lease::Confirm(const View& view) {
   std::nth_element(times.begin(), times.begin() + may_leave, times.end(),
                    std::greater<>());
   until_.store(Ticks(times[static_cast<std::size_t>(may_leave)] + kLeaseFor));
+}
+
+bool Lease::WasConfirmed(std::uint64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  return confirmed_ >= epoch;
 }
 
 bool Lease::IsGoneLocked(const Peer& peer, net::TimePoint now) const {

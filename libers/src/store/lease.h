@@ -74,8 +74,11 @@ class Lease {
   // A member has taken the line that was sent at `sent`.
   void Renewed(int member, net::TimePoint sent);
   // Begins, or goes on, under `view`, as far as members have taken the line:
-  // so many that whoever changes the view meets one of them.
+  // so many that whoever changes the view meets one of them. Nobody else acts
+  // under an earlier view.
   void Confirm(const View& view);
+  // Was it ever confirmed under that view, or a later one?
+  [[nodiscard]] bool WasConfirmed(std::uint64_t epoch) const;
   // Others of `peers` that are there, and may still write under a view before
   // `epoch`.
   [[nodiscard]] std::vector<Peer> Behind(const std::vector<Peer>& peers,
@@ -102,6 +105,7 @@ class Lease {
   Peer own_;
   std::map<std::uint64_t, Seen> seen_;  // others, by id
   std::map<int, net::TimePoint> renewed_;
+  std::uint64_t confirmed_ = 0;  // the newest epoch
   bool beating_ = false;
   std::vector<std::function<void()>> waiters_;
   int sessions_ = 0;

@@ -256,7 +256,11 @@ Task<Status> Join(Session& session) {
     const std::vector<Peer> behind = lease.Behind(beat.peers, view->epoch, now);
     const bool current = beat.epoch <= view->epoch && !beat.split;
     if (!beat.newer_format.ok()) co_return beat.newer_format;
-    if (current && behind.empty()) lease.Confirm(*view);
+    // Who made the view may have died before all others had left the earlier
+    // one: then this is the end of that change, and asks as many members.
+    const bool asked =
+        lease.WasConfirmed(view->epoch) || beat.full >= view->Quorum();
+    if (current && asked && behind.empty()) lease.Confirm(*view);
     claim.reset();
     if (beat.peers.size() > kMaxPeers) co_return TooMany();
     if (lease.Holds(now)) co_return Status();

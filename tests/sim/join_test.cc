@@ -1,0 +1,135 @@
+// Processes that come while a change of the view was cut off half way.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/task.h"
+#include "sim/sim_connection.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/keys.h"
+#include "store/session.h"
+#include "store/store.h"
+#include "store/view_changer.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kServers = 6;
+constexpr std::size_t kMeeting = 2;  // the server that the newcomer reaches
+constexpr std::size_t kLeaving = 5;
+
+struct Client {
+  Client(World& world, const std::string& servers, const std::string& name)
+      : process(world.AddProcess(name)),
+        cluster(Open(servers, name)),
+        session(process, cluster, 16),
+        store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}}) {}
+
+  static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
+                                                   const std::string& name) {
+    ClusterOptions options;
+    options.servers = servers;
+    options.max_parity = 1;
+    return store::OpenClusterState(options, name).value();
+  }
+  Status Put() {
+    const std::string_view value = "value";
+    const auto put = net::SyncWait(
+        process, store.Put("key", std::as_bytes(std::span(value)), {}));
+    return put ? Status() : put.error();
+  }
+  Status Begin() {
+    return net::SyncWait(process, store::EnsureView(session, 0));
+  }
+  bool HoldsLease() { return cluster->lease.Holds(process.Now()); }
+
+  SimRuntime& process;
+  std::shared_ptr<store::ClusterState> cluster;
+  store::Session session;
+  store::Store store;
+};
+
+// What whoever was killed had stored, and had told nobody of.
+void LeaveCutOff(World& world, store::View view) {
+  ++view.epoch;
+  view.members[kLeaving].state = MemberState::kDown;
+  for (std::size_t i = 0; i < kServers; ++i) {
+    if (i == kLeaving) continue;
+    ModelItem item;
+    item.value = store::EncodeView(view);
+    world.servers()[i]->items().Put(store::kViewKey, std::move(item));
+  }
+}
+
+TEST_CASE("who ends another one's change asks as many members as it would") {
+  World world(5);
+  const std::string servers = world.AddServers(kServers);
+  {
+    Client first(world, servers, "first");
+    REQUIRE(first.Put().ok());
+  }
+  // It has its line on all members but one.
+  Client old(world, servers, "old");
+  world.servers()[kMeeting]->SetReachableFrom(old.process, false);
+  REQUIRE(old.Begin().ok());
+  LeaveCutOff(world, *old.session.view());
+  // The newcomer reads the view everywhere, and reaches that one alone then.
+  Client newcomer(world, servers, "newcomer");
+  const auto reach = [&](bool all) {
+    for (std::size_t i = 0; i < kServers; ++i) {
+      world.servers()[i]->SetReachableFrom(newcomer.process,
+                                           all || i == kMeeting);
+    }
+  };
+  bool cut = false;
+  for (const auto& server : world.servers()) {
+    server->on_applied = [&](const SimConnection& connection,
+                             const AppliedCommand& command) {
+      const bool joins = &connection.process() == &newcomer.process &&
+                         command.key == store::kPeersKey;
+      if (joins && !cut) world.After({}, [&reach] { reach(false); });
+      cut |= joins;
+    };
+  }
+  bool ended = false;
+  const auto begin = [](Client& client, bool& done) -> net::Task<void> {
+    (void)co_await store::EnsureView(client.session, 0);
+    done = true;
+  };
+  net::Spawn(begin(newcomer, ended));
+  // The other one's signs of life go on, and reach nobody who knows better.
+  bool both = false;
+  for (int i = 0; i < 40 && !ended; ++i) {
+    world.RunUntil([&] { return ended; }, std::chrono::milliseconds(250));
+    const Status alive = old.Begin();
+    const auto epoch = old.session.view()->epoch;
+    both |= alive.ok() && old.HoldsLease() && newcomer.HoldsLease() &&
+            epoch != newcomer.session.view()->epoch;
+  }
+  CHECK(cut);
+  CHECK_FALSE(both);
+  CHECK_FALSE(newcomer.HoldsLease());
+  // Once it reaches them all it begins, and the other one has followed.
+  for (const auto& server : world.servers()) server->on_applied = nullptr;
+  reach(true);
+  world.servers()[kMeeting]->SetReachableFrom(old.process, true);
+  REQUIRE(world.RunUntil([&] { return ended; }, seconds(60)));
+  world.RunUntil([] { return false; }, seconds(6));
+  REQUIRE(newcomer.Put().ok());
+  REQUIRE(old.Put().ok());
+  CHECK(old.session.view()->epoch == newcomer.session.view()->epoch);
+}
+
+}  // namespace
+}  // namespace ers::sim
