@@ -232,6 +232,9 @@ Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
                                               const ChangeId& id,
                                               net::Request& request) {
   CasResult result;
+  // Where servers take their time, the lease would run out between two homes;
+  // without it nothing is admitted.
+  (void)co_await EnsureLease(session_);
   ViewKeeper& keeper = session_.cluster().keeper;
   const Lease& lease = session_.cluster().lease;
   bool admitted = keeper.BeginWrite(view.epoch, home.member);

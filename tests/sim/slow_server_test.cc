@@ -1,0 +1,128 @@
+// What tells a server that is slow from one that is dead: request_timeout.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kSlow = 1;
+constexpr int kKeys = 12;
+constexpr std::string_view kValue = "a value that is cut into blocks";
+
+// One thread of a process: what it does, call by call.
+struct Thread {
+  Thread(SimRuntime& its_process, std::shared_ptr<store::ClusterState> cluster,
+         std::string its_name)
+      : process(its_process),
+        name(std::move(its_name)),
+        session(process, std::move(cluster), 16),
+        store(session,
+              {.scheme = {SchemeKind::kErs2, 2, 1, 3}, .inline_below = 0}) {}
+
+  // Puts and reads every key.
+  net::Task<void> Run() {
+    for (int i = 0; i < kKeys; ++i) {
+      const std::string key = fmt::format("{}{}", name, i);
+      const TimePoint begun = process.Now();
+      const auto put =
+          co_await store.Put(key, std::as_bytes(std::span(kValue)), options);
+      const TimePoint stored = process.Now();
+      Value value;
+      const auto got = co_await store.Get(key, value);
+      if (!put || !got || value.text() != kValue) ++failures;
+      for (const Duration took : {stored - begun, process.Now() - stored}) {
+        if (took >= milliseconds(900)) ++waits;
+      }
+    }
+    ended = true;
+  }
+
+  SimRuntime& process;
+  const std::string name;
+  store::Session session;
+  store::Store store;
+  const PutOptions options;
+  int failures = 0;
+  int waits = 0;  // calls that took as long as a timeout
+  bool ended = false;
+};
+
+struct Fixture {
+  std::shared_ptr<store::ClusterState> Open() {
+    ClusterOptions options;
+    options.servers = servers;
+    options.max_parity = 1;
+    options.request_timeout = seconds(1);
+    return store::OpenClusterState(options, "client").value();
+  }
+  void RunBoth() {
+    for (Thread* thread : {&one, &two}) {
+      thread->waits = 0;
+      thread->ended = false;
+      net::Spawn(thread->Run());
+    }
+    REQUIRE(
+        world.RunUntil([this] { return one.ended && two.ended; }, seconds(90)));
+    CHECK(one.failures + two.failures == 0);
+  }
+  store::View View() { return *one.session.view(); }
+  SimServer& server() { return *world.servers()[kSlow]; }
+
+  World world{3};
+  const std::string servers = world.AddServers(5);
+  SimRuntime& process = world.AddProcess("client");
+  const std::shared_ptr<store::ClusterState> cluster = Open();
+  Thread one{process, cluster, "one"};
+  Thread two{process, cluster, "two"};
+};
+
+TEST_CASE("a server that answers late, but in time, stays in the view") {
+  Fixture f;
+  f.RunBoth();
+  const std::uint64_t epoch = f.View().epoch;
+  f.server().faults().slow_min = milliseconds(600);
+  f.server().faults().slow_max = milliseconds(800);
+  f.RunBoth();
+  CHECK(f.View().epoch == epoch);
+  CHECK(f.View().NotFull() == 0);
+}
+
+TEST_CASE("a frozen server is put down once, and waited for once") {
+  Fixture f;
+  f.RunBoth();
+  const std::uint64_t epoch = f.View().epoch;
+  f.server().Stall();
+  f.RunBoth();
+  CHECK(f.View().epoch == epoch + 1);
+  CHECK(f.View().members[kSlow].state == MemberState::kDown);
+  CHECK(f.View().NotFull() == 1);
+  // Each thread has its own connection, and finds out by it at most.
+  CHECK(f.one.waits + f.two.waits >= 1);
+  CHECK(f.one.waits <= 1);
+  CHECK(f.two.waits <= 1);
+  f.RunBoth();
+  CHECK(f.one.waits + f.two.waits == 0);
+  CHECK(f.View().epoch == epoch + 1);
+}
+
+}  // namespace
+}  // namespace ers::sim
