@@ -1,6 +1,6 @@
 // Planted bugs: what tests/sim breaks on purpose, to prove that its checks see
-// it, and what it listens to. Only tests/sim compiles the store with
-// ERS_PLANTED_BUGS; in the library Planted() is a constant false.
+// it, and what it listens to. Only what tests/sim runs, and builds with
+// sanitizers, have ERS_PLANTED_BUGS; elsewhere Planted() is a constant false.
 #ifndef ERS_STORE_PLANTED_BUG_H_
 #define ERS_STORE_PLANTED_BUG_H_
 
