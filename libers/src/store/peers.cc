@@ -241,6 +241,14 @@ Task<bool> DropSilent(Session& session, std::vector<int> silent) {
   co_return dropped;
 }
 
+bool AllDead(Session& session, const std::vector<int>& members) {
+  return std::all_of(members.begin(), members.end(), [&session](int member) {
+    const net::ServerLink::State state = session.link(member).state();
+    return state == net::ServerLink::State::kFailed ||
+           state == net::ServerLink::State::kRefused;
+  });
+}
+
 // The lease has run out, or never began.
 Task<Status> Join(Session& session) {
   Lease& lease = session.cluster().lease;
@@ -276,7 +284,9 @@ Task<Status> Join(Session& session) {
       const bool dropped = co_await DropSilent(session, beat.silent);
       if (dropped) continue;
     }
-    if (late || beat.held == 0) {
+    // No more than those will take the line before somebody brings one back.
+    const bool in_vain = !asked && AllDead(session, beat.silent);
+    if (late || beat.held == 0 || in_vain) {
       std::string silent;
       for (const int member : beat.silent) {
         silent += (silent.empty() ? "" : "; ") + session.Describe(member);
