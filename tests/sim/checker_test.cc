@@ -233,6 +233,16 @@ TEST_CASE("invariant 2: a read that goes back is found") {
   }
 }
 
+TEST_CASE("an update shows that an append before it took effect") {
+  Tale tale;
+  const auto a = tale.Put(1, 2);
+  tale.Append(3, 4, 1, Ending::kUnknown);
+  tale.Get(5, 6, {a, a, a});
+  tale.Update(7, 8, 3, 1);
+  tale.Put(9, 10);
+  tale.IsGood();
+}
+
 TEST_CASE("invariant 6: a deleted life that shows is found") {
   Tale tale;
   const auto a = tale.Put(1, 2);

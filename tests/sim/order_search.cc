@@ -70,12 +70,13 @@ class Search {
                       const std::vector<const Operation*>& all) {
     if (operation.ending == Ending::kFailed) return false;
     if (Told(&operation)) return true;
-    // One of unknown outcome that nobody saw explains nothing.
-    if (operation.kind == OperationKind::kUpdate ||
-        operation.kind == OperationKind::kAppend) {
+    // Of unknown outcome: an update that nobody saw explains nothing. An append
+    // may have made room for a later update.
+    if (operation.kind == OperationKind::kUpdate) {
       return Seen(operation, all);
     }
     return operation.kind == OperationKind::kPut ||
+           operation.kind == OperationKind::kAppend ||
            operation.kind == OperationKind::kDelete;
   }
 
