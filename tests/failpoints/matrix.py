@@ -30,7 +30,7 @@ BACKGROUND = {"look-round": ("fill", "complete"),
 MOST = 60  # messages of a step and an operation; those beyond are repeats
 # Sanitized programs are slow: of the faults each step meets every third.
 SANITIZED_PART = 3
-TRIES = 6  # messages, where one of them is not sent each time
+TRIES = 24  # messages, where one of them is not sent each time
 
 
 def work(folder, tasks, results):

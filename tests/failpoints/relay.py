@@ -97,6 +97,10 @@ class Relay:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
+    def lead_to(self, server):
+        """New connections, to another (host, port)."""
+        self._server = server
+
     def strike(self, strike):
         """At the next such message; None: not any more."""
         self._strike = strike
