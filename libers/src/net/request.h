@@ -26,8 +26,8 @@ enum class Verb : std::uint8_t {
               // `on_line`, or into `value`. Alone on its link until it ends
               // (the caller's duty): the server refuses it behind other
               // commands, and looks at none behind it
-  kVersion,  // version: what it answers into `value`
-  kFence,    // mn: the link's own, behind quiet requests
+  kVersion,   // version: what it answers into `value`
+  kFence,     // mn: the link's own, behind quiet requests
 };
 
 enum class Outcome : std::uint8_t {
