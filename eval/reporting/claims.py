@@ -1,0 +1,267 @@
+"""The claims that rows are held against: each as data and one function.
+
+A claim's function takes what was measured and the analyser, and answers with a
+Verdict. `why` is said where it holds, `why_not` where it does not: what rows
+cannot tell.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from reporting import paper
+from reporting.samples import CODED, KIB, MIB, reduction
+from reporting.verdict import Tally
+
+ERS = ("ers1", "ers2-paper", "ers2-optimal")
+PAPER_ERS = ("ers1", "ers2-paper")
+TRANSITIONS = ("forward", "backward")
+# How far apart medians of equal work may lie.
+EQUAL = 0.05
+SHAPED = ("namespaces",)
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    name: str
+    source: str
+    text: str
+    check: Callable
+    why: str
+    why_not: str
+
+
+def _shaped(most_mbit):
+    return lambda mbit: mbit is not None and mbit <= most_mbit
+
+
+def _ladders(measured, scheme, **wanted):
+    """Samples of one scheme that differ in the object's size alone, from the
+    smallest to the largest."""
+    ladders = {}
+    for setting, sample in measured.find(scheme, **wanted):
+        key = dataclasses.replace(setting, object_bytes=0)
+        ladders.setdefault(key, []).append((setting, sample))
+    return [steps for steps in ladders.values() if len(steps) > 1]
+
+
+def grows_with_size(measured, _analyser):
+    tally = Tally()
+    for scheme in ("rep", "srs", *PAPER_ERS):
+        for steps in _ladders(measured, scheme, experiment="exp1",
+                              operation=("put", "get")):
+            for (_, less), (setting, more) in zip(steps, steps[1:]):
+                ratio = more.median / less.median
+                tally.add(f"{scheme}, {setting}", ratio >= 1 - EQUAL, ratio,
+                          f"{ratio:.2f} of the time of the size before")
+    return tally.verdict("from one size to the next {least:.2f} to {most:.2f} "
+                         "of the time")
+
+
+def codes_write_alike(measured, _analyser):
+    tally = Tally()
+    for setting, *samples in measured.find(
+            "srs", *PAPER_ERS, experiment="exp1", operation="put"):
+        medians = [sample.median for sample in samples]
+        spread = max(medians) / min(medians) - 1
+        tally.add(setting, spread <= 0.1, 100 * spread,
+                  f"{100 * spread:.0f} % apart")
+    return tally.verdict("slowest over fastest {least:.0f} to {most:.0f} %")
+
+
+def _against_copies(measured, tally, schemes, limit, **wanted):
+    """Adds each coded scheme's time over that of copies; `limit` tells whether
+    a ratio is as claimed."""
+    for scheme in schemes:
+        for setting, sample in measured.find(scheme, **wanted):
+            copies = measured.copies(setting)
+            if copies is None:
+                continue
+            ratio = sample.median / copies.median
+            tally.add(f"{scheme}, {setting}", limit(ratio), ratio,
+                      f"{ratio:.2f} of copies")
+    return tally.verdict("coding takes {least:.2f} to {most:.2f} of the time "
+                         "of copies")
+
+
+def copies_write_faster(measured, _analyser):
+    return _against_copies(measured, Tally(), ("srs", *PAPER_ERS),
+                           lambda ratio: ratio > 1, experiment="exp1",
+                           operation="put")
+
+
+def copies_read_faster(measured, _analyser):
+    return _against_copies(measured, Tally(), ("srs", *PAPER_ERS),
+                           lambda ratio: ratio > 1, experiment="exp1",
+                           operation="get", object_bytes=lambda b: b >= MIB)
+
+
+def coding_writes_faster(measured, _analyser):
+    return _against_copies(
+        measured, Tally(), CODED, lambda ratio: ratio < 1, operation="put",
+        bed=SHAPED, link_mbit=_shaped(1000),
+        object_bytes=lambda b: b >= 64 * KIB)
+
+
+def coding_reads_as_fast(measured, _analyser):
+    return _against_copies(
+        measured, Tally(), CODED, lambda ratio: ratio <= 1.1, operation="get",
+        bed=SHAPED, link_mbit=_shaped(1000),
+        object_bytes=lambda b: b >= 64 * KIB)
+
+
+def ers_beats_srs(experiment):
+    def check(measured, _analyser):
+        tally = Tally()
+        for scheme in PAPER_ERS:
+            for setting, srs, sample in measured.find(
+                    "srs", scheme, experiment=experiment,
+                    operation=TRANSITIONS):
+                saved = reduction(srs, sample)
+                tally.add(f"{scheme}, {setting}", saved > 0, saved,
+                          f"{saved:.1f} %")
+        return tally.verdict("{least:.1f} to {most:.1f} % less than SRS")
+    return check
+
+
+def ers2_beats_ers1(measured, _analyser):
+    tally = Tally()
+    for setting, first, second in measured.find(
+            *PAPER_ERS, experiment=("exp2", "exp3"), operation=TRANSITIONS):
+        saved = reduction(first, second)
+        tally.add(setting, saved > -100 * EQUAL, saved, f"{saved:.1f} %")
+    return tally.verdict("{least:.1f} to {most:.1f} % less than ERS-1")
+
+
+def gains_grow_with_size(measured, _analyser):
+    tally = Tally()
+    for scheme in PAPER_ERS:
+        for steps in _ladders(measured, scheme, experiment=("exp2", "exp3"),
+                              operation=TRANSITIONS):
+            gains = [(setting, reduction(measured.settings[setting]["srs"],
+                                         sample))
+                     for setting, sample in steps
+                     if "srs" in measured.settings[setting]]
+            if len(gains) > 1:
+                change = gains[-1][1] - gains[0][1]
+                tally.add(f"{scheme}, {gains[-1][0]}", change > 0, change,
+                          f"{change:+.1f} points over the smallest object")
+    return tally.verdict("{least:+.1f} to {most:+.1f} points from the smallest "
+                         "object to the largest")
+
+
+def as_far_as(direction, most):
+    def check(measured, _analyser):
+        saved = [(reduction(srs, sample), setting)
+                 for setting, srs, sample in measured.find(
+                     "srs", "ers2-paper", experiment="exp3",
+                     operation=direction)]
+        tally = Tally()
+        if saved:
+            best, where = max(saved, key=lambda pair: pair[0])
+            tally.add(where, best >= most, best, f"{best:.1f} %")
+        return tally.verdict("at most {most:.1f} %")
+    return check
+
+
+def gains_near_theory(measured, analyser):
+    tally = Tally()
+    for scheme in PAPER_ERS:
+        for setting, srs, sample in measured.find(
+                "srs", scheme, experiment="exp3", operation="forward",
+                object_bytes=4 * MIB):
+            gap = reduction(srs, sample) - analyser.reduction(setting, scheme)
+            tally.add(f"{scheme}, {setting}", abs(gap) <= 10, gap,
+                      f"{gap:+.1f} points")
+    return tally.verdict("{least:+.1f} to {most:+.1f} points beside the blocks "
+                         "read")
+
+
+def gains_grow_on_slow_links(measured, _analyser):
+    chains = {}
+    for scheme in PAPER_ERS:
+        for setting, srs, sample in measured.find(
+                "srs", scheme, experiment="exp4", operation=TRANSITIONS):
+            key = (scheme, dataclasses.replace(setting, link_mbit=None))
+            chains.setdefault(key, []).append((setting, reduction(srs, sample)))
+    tally = Tally()
+    for (scheme, _), chain in chains.items():
+        for (_, slow), (setting, fast) in zip(chain, chain[1:]):
+            tally.add(f"{scheme}, {setting}", slow >= fast, slow - fast,
+                      f"{fast - slow:+.1f} points over the slower link")
+    return tally.verdict("from each link to the next faster one the gain falls "
+                         "by {least:.1f} to {most:.1f} points")
+
+
+def order_selection_saves(measured, _analyser):
+    tally = Tally()
+    for setting, without, selected in measured.find(
+            "ers2-no-order", "ers2-paper", experiment="exp5",
+            operation="backward"):
+        saved = reduction(without, selected)
+        tally.add(setting, saved > 0, saved, f"{saved:.1f} %")
+    return tally.verdict("{least:.1f} to {most:.1f} % less than without")
+
+
+def cloud_gains_more_when_small(measured, _analyser):
+    tally = Tally()
+    for setting, srs, sample in measured.find(
+            "srs", "ers2-paper", experiment="exp7", operation=TRANSITIONS):
+        small = setting.parameters() in paper.SETS[:2]
+        for _, local_srs, local in measured.find(
+                "srs", "ers2-paper", experiment="exp3", k=setting.k,
+                m=setting.m, k_to=setting.k_to, operation=setting.operation,
+                object_bytes=setting.object_bytes):
+            change = reduction(srs, sample) - reduction(local_srs, local)
+            tally.add(setting, (change > 0) == small, change,
+                      f"{change:+.1f} points")
+    return tally.verdict("{least:+.1f} to {most:+.1f} points beside the local "
+                         "ones")
+
+
+def time_follows_blocks(measured, analyser):
+    allowed = {4 * MIB: 5, MIB: 8}
+    tally = Tally()
+    for scheme in ("ers2-paper", "ers2-optimal"):
+        for setting, srs, sample in measured.find(
+                "srs", scheme, bed=SHAPED, operation=TRANSITIONS,
+                link_mbit=(200, 500), object_bytes=tuple(allowed)):
+            saved = reduction(srs, sample)
+            blocks = analyser.reduction(setting, scheme)
+            spare = saved - blocks + allowed[setting.object_bytes]
+            tally.add(f"{scheme}, {setting}", spare >= 0, saved - blocks,
+                      f"time {saved:.1f} %, blocks {blocks:.1f} %")
+    return tally.verdict("{least:+.1f} to {most:+.1f} points beside the blocks "
+                         "read")
+
+
+def order_of_schemes(measured, _analyser):
+    order = ("reencode", "srs", "ers1", "ers2-paper", "ers2-optimal")
+    tally = Tally()
+    for slow, fast in zip(order, order[1:]):
+        for setting, slower, faster in measured.find(
+                slow, fast, bed=SHAPED, operation=TRANSITIONS, link_mbit=200):
+            ratio = faster.median / slower.median
+            # Equal work takes equal time, less work takes less.
+            equal = slower.blocks() == faster.blocks()
+            holds = abs(ratio - 1) <= EQUAL if equal else ratio < 1
+            tally.add(f"{fast} over {slow}, {setting}", holds, ratio,
+                      f"{ratio:.2f}" + (", as many blocks" if equal else ""))
+    return tally.verdict("each takes {least:.2f} to {most:.2f} of the time of "
+                         "the one before it")
+
+
+def bytes_as_counted(measured, _analyser):
+    tally = Tally()
+    for setting, samples in sorted(measured.settings.items(),
+                                   key=lambda item: item[0].sort_key()):
+        if setting.operation not in TRANSITIONS:
+            continue
+        for scheme, sample in samples.items():
+            for way in ("in", "out"):
+                moved = sample.middle(f"payload_{way}")
+                expected = sample.middle(f"expected_{way}")
+                if moved is not None and expected:
+                    over = 100 * (moved / expected - 1)
+                    tally.add(f"{scheme}, {setting}, {way}", abs(over) <= 1,
+                              over, f"{over:+.2f} %")
+    return tally.verdict("{least:+.2f} to {most:+.2f} % beside the count")

@@ -1,0 +1,215 @@
+"""Writes docs/evaluation.md: all of it from rows, claims and the analyser."""
+
+import statistics
+
+from reporting import catalogue, paper
+from reporting.samples import BED_NAMES, NAMES, label, link, reduction, size
+from reporting.verdict import FAILS, HOLDS, NOT_MEASURED
+
+# Of cells that miss a claim, so many are named.
+MISSES = 6
+TITLES = {
+    "exp1": "Experiment 1: writing and reading, by size",
+    "exp2": "Experiment 2: transitions, by size",
+    "exp3": "Experiment 3: transitions, by parameters",
+    "exp4": "Experiment 4: transitions, by bandwidth",
+    "exp5": "Experiment 5: order selection",
+    "exp6": "Experiment 6: transitions in a cloud, by size",
+    "exp7": "Experiment 7: transitions in a cloud, by parameters",
+}
+HEAD = """# The ERS paper's experiments, and what they gave here
+
+`eval/report` made this page from the rows of [eval/rows](../eval/rows) and the block counts of `ers-analyze`; it is not
+edited by hand. `eval/run` makes rows. The paper is cited in [analysis.md](analysis.md).
+
+"""
+SINGLE = (
+    "Times are medians of all repetitions of a setting's newest revision; bars of error are the least and the most, "
+    "as in the paper, and on reductions the middle 95 % of resampled medians. Schemes are compared within one setting "
+    "alone. Where the paper prints a figure it is drawn hollow beside ours; its times in milliseconds are lost with its "
+    "pictures.\n\n")
+
+
+def table(columns, lines):
+    if not lines:
+        return ""
+    text = [columns, ["---"] * len(columns), *lines]
+    return "".join(
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line)
+        + " |\n" for line in text) + "\n"
+
+
+def per_cent(value):
+    return "" if value is None else f"{value:.1f}"
+
+
+def setting_part(measured):
+    """Where the rows come from."""
+    text = "## What was run\n\n"
+    if not measured.rows:
+        return text + "No rows yet.\n\n"
+    text += SINGLE
+    groups = {}
+    for row in measured.rows:
+        groups.setdefault((row.experiment, row.bed, row.link_mbit),
+                          []).append(row)
+    lines = []
+    for (experiment, bed, mbit), rows in sorted(
+            groups.items(), key=lambda item: (
+                item[0][0], item[0][1], item[0][2] or float("inf"))):
+        rates = [r.measured_mbit for r in rows if r.measured_mbit is not None]
+        limited = {r.cpu_limited for r in rows} & {"yes"}
+        times = sorted(r.time for r in rows)
+        lines.append([
+            experiment, BED_NAMES[bed], link(mbit),
+            f"{statistics.median(rates):.0f}" if rates else "",
+            "processors" if limited else "", len(rows),
+            _spread([len(sample.rows) for setting, samples in
+                     measured.settings.items()
+                     if (setting.experiment, setting.bed, setting.link_mbit)
+                     == (experiment, bed, mbit)
+                     for sample in samples.values()]),
+            ", ".join(sorted({r.revision[:12] for r in rows})),
+            times[0][:10]])
+    text += table(["experiment", "bed", "links", "measured, Mbit/s",
+                   "limited by", "rows", "repetitions", "revision", "day"],
+                  lines)
+    hosts = sorted({row.host for row in measured.rows})
+    text += "Hosts: " + "; ".join(hosts) + ".\n\n"
+    return text
+
+
+def _spread(counts):
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def claims_part(measured, analyser):
+    judged = [(claim, claim.check(measured, analyser))
+              for claim in catalogue.ALL]
+    count = {state: sum(v.state == state for _, v in judged)
+             for state in (HOLDS, FAILS, NOT_MEASURED)}
+    text = (f"## Claims\n\nOf {len(judged)} claims: " + ", ".join(
+        f"{state}: {number}"
+        for state, number in count.items()) +
+        f". The last {len(catalogue.ASKED)} are not the "
+        "paper's but were asked of libers.\n\n")
+    lines = []
+    for claim, verdict in judged:
+        reason = {HOLDS: claim.why, FAILS: claim.why_not,
+                  NOT_MEASURED: ""}[verdict.state]
+        state = verdict.state
+        lines.append([claim.source, claim.text, verdict.measured,
+                      f"**{state}**" if state == FAILS else state, reason])
+    text += table(["from", "claim", "measured here", "", "why"], lines)
+    missed = [(c, v) for c, v in judged if v.misses]
+    if missed:
+        text += "### Where claims do not hold\n\n"
+    for claim, verdict in missed:
+        shown = "; ".join(f"{where}: {found}"
+                          for where, found in verdict.misses[:MISSES])
+        more = len(verdict.misses) - MISSES
+        if more > 0:
+            shown += f"; and {more} more"
+        text += f"- {claim.text} Not so: {shown}.\n"
+    return text + ("\n" if missed else "")
+
+
+def reductions_table(measured, analyser, experiment):
+    """Ours beside the paper's, for each setting with SRS in it."""
+    schemes = ("ers1", "ers2-paper", "ers2-optimal")
+    columns = ["", "set", "object", "links", "SRS, ms"]
+    for scheme in schemes:
+        columns.append(f"{NAMES[scheme]}, %")
+        if scheme != "ers2-optimal":
+            columns.append("the paper, %")
+        columns.append("blocks, %")
+    lines = []
+    for setting, srs in measured.find("srs", experiment=experiment,
+                                      operation=("forward", "backward")):
+        samples = measured.settings[setting]
+        if not any(scheme in samples for scheme in schemes):
+            continue
+        line = [setting.operation, label(setting.parameters()),
+                size(setting.object_bytes), link(setting.link_mbit),
+                f"{1000 * srs.median:.2f}"]
+        for scheme in schemes:
+            there = scheme in samples
+            line.append(per_cent(reduction(srs, samples[scheme])
+                                 if there else None))
+            if scheme != "ers2-optimal":
+                line.append(per_cent(paper.reduction(setting, scheme)))
+            line.append(per_cent(analyser.reduction(setting, scheme)))
+        lines.append(line)
+    return table(columns, lines)
+
+
+def times_table(measured):
+    """Experiment 1: what copies take, and coding beside it."""
+    schemes = ("libmemcached-copies", "srs", "ers1", "ers2-paper",
+               "ers2-optimal", "rs")
+    lines = []
+    for setting, in measured.find(experiment="exp1",
+                                  operation=("put", "get")):
+        copies = measured.copies(setting)
+        samples = measured.settings[setting]
+        if copies is None or not any(s in samples for s in schemes[1:]):
+            continue
+        lines.append([
+            setting.operation, label(setting.parameters()),
+            size(setting.object_bytes), link(setting.link_mbit),
+            size(setting.threshold_bytes), f"{1000 * copies.median:.2f}",
+            *(f"{samples[s].median / copies.median:.2f}" if s in samples
+              else "" for s in schemes[1:])])
+    text = table(["", "set", "object", "links", "coded from", "copies, ms",
+                  *(NAMES[s] for s in schemes[1:])], lines)
+    return text and ("Times of coded objects are given as parts of that of "
+                     "copies (m + 1 of them, by libers).\n\n" + text)
+
+
+def order_table(measured):
+    lines = []
+    for setting, without, selected in measured.find(
+            "ers2-no-order", "ers2-paper", experiment="exp5",
+            operation="backward"):
+        lines.append([label(setting.parameters()), size(setting.object_bytes),
+                      link(setting.link_mbit), f"{1000 * without.median:.2f}",
+                      f"{1000 * selected.median:.2f}",
+                      per_cent(reduction(without, selected)),
+                      per_cent(paper.order_selection(setting))])
+    return table(["set", "object", "links", "without, ms", "with, ms",
+                  "less, %", "the paper, %"], lines)
+
+
+def ranges_table(experiment):
+    lines = [[direction, *(f"{least} to {most}" for least, most in ranges)]
+             for (name, direction), ranges in paper.RANGES.items()
+             if name == experiment]
+    return lines and ("The paper gives ranges over all sizes:\n\n" + table(
+        ["", "ERS-1, %", "ERS-2, %"], lines))
+
+
+def experiment_part(measured, analyser, experiment, figures, folder):
+    text = f"## {TITLES[experiment]}\n\n"
+    if not measured.find(experiment=experiment):
+        return text + "Not measured.\n\n"
+    for name in figures.get(experiment, []):
+        text += (f"![{name}]({folder}/{name}.png)\n\n"
+                 f"[As SVG]({folder}/{name}.svg).\n\n")
+    if experiment == "exp1":
+        return text + times_table(measured)
+    if experiment == "exp5":
+        return text + order_table(measured)
+    if experiment in ("exp2", "exp6"):
+        text += ranges_table(experiment)
+    return text + reductions_table(measured, analyser, experiment)
+
+
+def render(measured, analyser, figures, folder):
+    """The page. `figures` is {experiment: [names]}, in `folder` as seen from
+    the page."""
+    text = HEAD + setting_part(measured) + claims_part(measured, analyser)
+    for experiment in TITLES:
+        text += experiment_part(measured, analyser, experiment, figures,
+                                folder)
+    return text.rstrip("\n") + "\n"

@@ -1,0 +1,173 @@
+"""Figures and verdicts come from the rows: where a claim holds, where it does
+not, and where nothing was measured."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+from synthetic import (GOOD, MIB, TOP, FixedAnalyser, everything, row, rows,
+                       sample, transitions)
+
+from reporting import catalogue, claims
+from reporting.samples import Measured, Setting, reduction
+from reporting.verdict import FAILS, HOLDS, NOT_MEASURED
+
+REPORT = os.path.join(TOP, "eval", "report")
+DEADLINE_S = 120
+
+
+def judge(check, found):
+    return check(Measured(found), FixedAnalyser())
+
+
+class ClaimsTest(unittest.TestCase):
+
+    def test_nothing_is_said_without_rows(self):
+        for claim in catalogue.ALL:
+            with self.subTest(claim=claim.name):
+                self.assertEqual(judge(claim.check, []).state, NOT_MEASURED)
+
+    def test_rows_of_all_experiments_leave_no_claim_unmeasured(self):
+        for claim in catalogue.ALL:
+            if claim.name in ("cloud-over-srs",):
+                continue
+            with self.subTest(claim=claim.name):
+                self.assertNotEqual(judge(claim.check, everything()).state,
+                                    NOT_MEASURED)
+
+    def test_time_may_fall_8_points_behind_blocks_at_1_mib_and_5_at_4(self):
+        # Blocks read fall by 60 %.
+        for size, seconds, state in ((MIB, 0.0479, HOLDS), (MIB, 0.0481, FAILS),
+                                     (4 * MIB, 0.0449, HOLDS),
+                                     (4 * MIB, 0.0451, FAILS)):
+            with self.subTest(size=size, seconds=seconds):
+                found = transitions({"srs": 0.1, "ers2-paper": seconds},
+                                    object_bytes=size)
+                verdict = judge(claims.time_follows_blocks, found)
+                self.assertEqual(verdict.state, state)
+                self.assertEqual(len(verdict.misses),
+                                 2 if state == FAILS else 0)
+
+    def test_fast_links_do_not_count_where_slow_ones_are_claimed(self):
+        found = transitions(GOOD, link_mbit=10000.0)
+        for check in (claims.time_follows_blocks, claims.order_of_schemes):
+            self.assertEqual(judge(check, found).state, NOT_MEASURED)
+
+    def test_schemes_with_equal_blocks_may_differ_by_5_per_cent(self):
+        for last, state in ((0.0418, HOLDS), (0.0383, HOLDS), (0.0425, FAILS),
+                            (0.037, FAILS)):
+            with self.subTest(last=last):
+                found = transitions({**GOOD, "ers2-optimal": last})
+                self.assertEqual(judge(claims.order_of_schemes, found).state,
+                                 state)
+
+    def test_schemes_with_fewer_blocks_must_be_faster(self):
+        found = transitions({**GOOD, "ers1": 0.101})
+        verdict = judge(claims.order_of_schemes, found)
+        self.assertEqual(verdict.state, FAILS)
+        self.assertIn("ers1 over srs", verdict.misses[0][0])
+
+    def test_copies_are_those_that_survive_as_many_failures(self):
+        found = sample(0.1, operation="put", scheme="rep", m=1, k=1, k_to=1)
+        found += sample(0.2, operation="put", scheme="rep", m=2, k=1, k_to=1)
+        found += sample(0.15, operation="put", scheme="rs", m=2)
+        verdict = judge(claims.coding_writes_faster, found)
+        self.assertEqual(verdict.state, HOLDS)
+        self.assertIn("0.75 to 0.75", verdict.measured)
+
+    def test_reading_may_take_a_tenth_more_than_of_copies(self):
+        for seconds, state in ((0.109, HOLDS), (0.111, FAILS)):
+            found = sample(0.1, operation="get", scheme="rep")
+            found += sample(seconds, operation="get", scheme="rs")
+            self.assertEqual(judge(claims.coding_reads_as_fast, found).state,
+                             state)
+
+    def test_bytes_beside_the_count_are_told(self):
+        for moved, state in ((1005, HOLDS), (1020, FAILS)):
+            found = transitions(GOOD, payload_in=moved)
+            self.assertEqual(judge(claims.bytes_as_counted, found).state,
+                             state)
+
+
+class MeasuredTest(unittest.TestCase):
+
+    def test_the_newest_revision_alone_counts(self):
+        old = sample(0.1, revision="old", time="2026-01-01T00:00:00Z")
+        new = sample(0.3, revision="new", time="2026-01-02T00:00:00Z")
+        measured = Measured(new + old)
+        (_, found), = measured.find("srs")
+        self.assertAlmostEqual(found.median, 0.3)
+        self.assertEqual({r.revision for r in measured.rows}, {"new"})
+
+    def test_a_reduction_is_of_medians(self):
+        measured = Measured(transitions({"srs": 0.1, "ers1": 0.05}))
+        for _, srs, ers1 in measured.find("srs", "ers1"):
+            self.assertAlmostEqual(reduction(srs, ers1), 50)
+
+    def test_a_setting_tells_what_it_is(self):
+        (setting,) = Measured([row()]).settings
+        self.assertIsInstance(setting, Setting)
+        self.assertEqual(str(setting),
+                         "forward, 1 MiB, (4,1,5), 200 Mbit/s")
+
+
+class ReportTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, *names):
+        return os.path.join(self.folder.name, *names)
+
+    def report(self, *words):
+        return subprocess.run(
+            [REPORT, *words, "--page", self.path("page.md")], check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=DEADLINE_S)
+
+    def page(self):
+        with open(self.path("page.md"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_page_shows_every_figure_that_was_drawn(self):
+        # One experiment of each kind of figure.
+        rows.append(self.path("rows.csv"),
+                    [r for r in everything()
+                     if r.experiment in ("exp1", "exp4", "exp5")])
+        done = self.report(self.path("rows.csv"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        page = self.page()
+        drawn = os.listdir(self.path("figures", "evaluation"))
+        self.assertIn("exp4-reductions.png", drawn)
+        for name in drawn:
+            self.assertIn(f"figures/evaluation/{name}", page)
+        # The paper's value of (4,1,5) at 200 Mbit/s, beside ours.
+        self.assertRegex(page, r"forward \| \(4,1,5\) \| 1 MiB \| 200 Mbit/s "
+                         r"\| 100.00 \| 50.0 \| 43.0 \| 55.0 \| 60.0 \| 47.0")
+        self.assertIn("## Experiment 6: transitions in a cloud, by size\n\n"
+                      "Not measured.", page)
+
+    def test_the_page_names_the_cells_that_miss_a_claim(self):
+        rows.append(self.path("rows.csv"),
+                    transitions({**GOOD, "ers2-optimal": 0.08}))
+        done = self.report(self.path("rows.csv"), "--no-figures")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("**does not hold**", self.page())
+        self.assertIn("ers2-optimal over ers2-paper, forward, 1 MiB, (4,1,5), "
+                      "200 Mbit/s: 2.00, as many blocks", self.page())
+        self.assertFalse(os.path.exists(self.path("figures")))
+
+    def test_what_is_no_file_of_rows_is_refused_in_one_sentence(self):
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("a,b\n1,2\n")
+        for path in (self.path("rows.csv"), self.path("none.csv")):
+            done = self.report(path, "--no-figures")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"\Aeval/report: .*\n\Z")
+            self.assertFalse(os.path.exists(self.path("page.md")))
+
+
+if __name__ == "__main__":
+    unittest.main()
