@@ -126,10 +126,30 @@ enum class Purpose {
   kChange,  // a change of the view
 };
 
+// What a member's view record says to who joins under `view`, whose record is
+// `text`: nearly always the same.
+void CompareViews(net::ServerLink& link, const View& view,
+                  const std::string& text, const std::string& record,
+                  Beat& beat) {
+  if (record == text) {
+    beat.epoch = std::max(beat.epoch, view.epoch);
+    return;
+  }
+  const Result<View> there = DecodeView(record);
+  if (IsNewerFormat(there)) {
+    beat.newer_format = NewerFormat(link, there.error());
+  }
+  if (!there) return;
+  beat.epoch = std::max(beat.epoch, there->epoch);
+  beat.split |= there->epoch == view.epoch;
+}
+
 // Gives one member of `view` a sign of life. Who joins looks at the member's
 // view record behind it: whoever stores a view after that finds the line.
+// `text`: the view's own record, of use to who joins.
 Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
-                  Purpose purpose, Beat& beat, net::Latch& latch) {
+                  const std::string& text, Purpose purpose, Beat& beat,
+                  net::Latch& latch) {
   const int member = link.member();
   const bool joins = purpose == Purpose::kJoin;
   Lease& lease = session.cluster().lease;
@@ -150,13 +170,7 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
   bool held = written.done;
   if (joins && held) {
     held = net::Answered(look.outcome);
-    const Result<View> there = DecodeView(look.value);
-    if (IsNewerFormat(there)) {
-      beat.newer_format = NewerFormat(link, there.error());
-    }
-    if (there) beat.epoch = std::max(beat.epoch, there->epoch);
-    const bool same = there && there->epoch == view.epoch;
-    beat.split |= same && look.value != EncodeView(view);
+    CompareViews(link, view, text, look.value, beat);
   }
   if (held) {
     ++beat.held;
@@ -186,11 +200,13 @@ Task<void> LeaveOn(Session& session, int member, net::Latch& latch) {
 Task<Beat> BeatAll(Session& session, ViewLinks& links, const View& view,
                    Purpose purpose) {
   Beat beat;
+  std::string text;
+  if (purpose == Purpose::kJoin) text = EncodeView(view);
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view.members[i].state == MemberState::kDown) continue;
     latch.Add();
-    net::Spawn(BeatOn(session, links.At(i), view, purpose, beat, latch));
+    net::Spawn(BeatOn(session, links.At(i), view, text, purpose, beat, latch));
   }
   co_await latch;
   for (const Peer& peer : beat.peers) {
