@@ -3,6 +3,7 @@
 import statistics
 
 from reporting import catalogue, paper
+from reporting.markdown import table
 from reporting.samples import BED_NAMES, NAMES, label, link, reduction, size
 from reporting.verdict import FAILS, HOLDS, NOT_MEASURED
 
@@ -28,15 +29,6 @@ SINGLE = (
     "as in the paper, and on reductions the middle 95 % of resampled medians. Schemes are compared within one setting "
     "alone. Where the paper prints a figure it is drawn hollow beside ours; its times in milliseconds are lost with its "
     "pictures.\n\n")
-
-
-def table(columns, lines):
-    if not lines:
-        return ""
-    text = [columns, ["---"] * len(columns), *lines]
-    return "".join(
-        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line)
-        + " |\n" for line in text) + "\n"
 
 
 def per_cent(value):

@@ -27,7 +27,8 @@ class PackagesTest(unittest.TestCase):
         self.assertIn("python3-matplotlib", ci)
         self.assertEqual(set(listed()), run)
         self.assertEqual(set(listed("run", "figures")),
-                         run | {"python3-matplotlib", "iproute2"})
+                         run | {"python3-matplotlib", "python3-yaml",
+                                "iproute2"})
 
     def test_names_are_bare(self):
         for name in listed("ci"):

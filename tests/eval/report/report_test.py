@@ -3,9 +3,14 @@ not, and where nothing was measured."""
 
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import needs  # noqa: E402, after the path
 from synthetic import (GOOD, MIB, TOP, FixedAnalyser, everything, row, rows,
                        sample, transitions)
 
@@ -131,6 +136,7 @@ class ReportTest(unittest.TestCase):
         with open(self.path("page.md"), encoding="utf-8") as file:
             return file.read()
 
+    @needs.module("matplotlib", "python3-matplotlib")
     def test_the_page_shows_every_figure_that_was_drawn(self):
         # One experiment of each kind of figure.
         rows.append(self.path("rows.csv"),
