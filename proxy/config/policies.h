@@ -44,7 +44,7 @@ struct GarbageSettings {
 
 // How servers that come back are filled. A plain value.
 struct FillLimits {
-  int parallel = 8;                    // objects at a time
+  int parallel = 32;                   // objects at a time
   std::uint64_t slice_keys = 1 << 19;  // in memory at a time
   std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
 };

@@ -170,7 +170,8 @@ void AddOptions(CLI::App* command, Command& chosen,
       ->type_name("BYTES");
   command
       ->add_option("--parallel", options.parallel,
-                   "Objects at a time, each with a group's blocks in memory")
+                   "Objects at a time, each with a group's blocks in memory, "
+                   "all with 64 MiB at most")
       ->check(CLI::Range(1, 64))
       ->capture_default_str()
       ->type_name("N");

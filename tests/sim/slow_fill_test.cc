@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -115,6 +116,7 @@ struct Fixture {
 // From the middle of the first walk on it waits.
 void FillHalf(Fixture& f) {
   f.terms.pace = &f.pace;
+  f.terms.parallel = 8;  // the others wait
   f.terms.progress = [&f](const store::FillProgress& progress) {
     if (progress.walk != 1 || progress.objects != kObjects / 2) return;
     f.pace.SetRate(1);
@@ -145,6 +147,23 @@ TEST_CASE("a server that comes back anew in the midst of a walk is filled") {
   CHECK((*f.filled)->members == std::vector<int>{0, 1});
 }
 
+Duration TimeToFill(std::uint64_t block_bytes) {
+  Fixture f;
+  f.Restart({0});
+  f.terms.block_bytes = block_bytes;
+  const TimePoint begun = f.world.now();
+  net::Spawn(f.Fill());
+  REQUIRE(f.Until([&f] { return f.filled.has_value(); }));
+  REQUIRE(f.filled->has_value());
+  CHECK((*f.filled)->blocks > 0);
+  return f.world.now() - begun;
+}
+
+TEST_CASE("groups that there is no memory for wait for each other") {
+  // No group has so little, so each is mended alone.
+  CHECK(TimeToFill(1) > 3 * TimeToFill(store::kFillBlockBytes));
+}
+
 // Longer than a change may take.
 TEST_CASE("an object that is mended for hours is mended") {
   Fixture f;
@@ -164,6 +183,7 @@ TEST_CASE("an object that is mended for hours is mended") {
 
 const proxy::FillLimits kSlow = [] {
   proxy::FillLimits limits;
+  limits.parallel = 8;
   limits.bytes_per_second = 1;
   return limits;
 }();

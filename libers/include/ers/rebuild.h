@@ -35,8 +35,9 @@ struct RebuildReport {
 
 struct RebuildOptions {
   std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
-  // Objects at a time: of each one group is in memory.
-  int parallel = 8;
+  // Objects at a time: of each one group is in memory, of all no more than
+  // 64 MiB, or one group.
+  int parallel = 32;
   // Keys of which no more are in memory at a time, with about 200 bytes each:
   // where there are more the servers list theirs again for each such slice.
   std::size_t slice_keys = std::size_t{1} << 19;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/batch.h"
+#include "store/bounded_memory.h"
 #include "store/fill_members.h"
 #include "store/key_walk.h"
 #include "store/keys.h"
@@ -50,9 +51,12 @@ class Pass {
  public:
   Pass(Session& session, const std::vector<int>& members,
        const FillMembersTerms& terms, std::uint64_t walk)
-      : session_(session), terms_(terms) {
+      : session_(session),
+        terms_(terms),
+        memory_(session.runtime(), terms.block_bytes) {
     mend_.find = LackingOn(session, members);
     mend_.pace = terms.pace;
+    mend_.memory = &memory_;
     mend_.stop = terms.stop;
     mend_.steps = terms.steps;
     progress_.walk = walk;
@@ -127,6 +131,7 @@ class Pass {
 
   Session& session_;
   const FillMembersTerms& terms_;
+  BoundedMemory memory_;
   MendTerms mend_;
   FillProgress progress_;
   FilledMembers report_;

@@ -15,7 +15,7 @@ struct Mended {
 };
 
 struct FillTerms {
-  int parallel = 8;             // objects at a time
+  int parallel = 32;            // objects at a time
   ListingStop* stop = nullptr;  // ends it early; null: nobody does
 };
 

@@ -17,6 +17,10 @@
 
 namespace ers::store {
 
+// Of the blocks that one fill has under way: some fifty objects of 1 MiB, or
+// six groups of 8 MiB.
+inline constexpr std::uint64_t kFillBlockBytes = std::uint64_t{64} << 20;
+
 // What fills have done since its making. One loop writes; any thread reads,
 // each number by itself.
 struct FillCounters {
@@ -41,9 +45,11 @@ struct FillProgress {
 
 struct FillMembersTerms : FillTerms {
   std::size_t slice_keys = kKeysAtOnce;  // in memory at a time
-  Pace* pace = nullptr;                  // waited for; null: no limit
-  StepTimer* steps = nullptr;            // null: nobody wants to know
-  FillCounters* counters = nullptr;      // likewise
+  // Of blocks under way; a group that has more is mended alone.
+  std::uint64_t block_bytes = kFillBlockBytes;
+  Pace* pace = nullptr;              // waited for; null: no limit
+  StepTimer* steps = nullptr;        // null: nobody wants to know
+  FillCounters* counters = nullptr;  // likewise
   // Told after each object, and with walk 0 at the end; empty: nobody.
   std::function<void(const FillProgress&)> progress;
 };

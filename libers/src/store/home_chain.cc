@@ -73,6 +73,12 @@ bool HomeChain::Expired() const {
   return session_.runtime().Now() >= deadline_;
 }
 
+Status HomeChain::ChangedWithoutEnd() const {
+  return {StatusCode::kUnavailable,
+          fmt::format("key '{}' is changed by others without end: try again",
+                      key_)};
+}
+
 Result<Homes> HomeChain::CurrentHomes(const View& view) const {
   Homes homes = HomesOf(view, session_.ring(), key_);
   if (!homes.judge_is_full) {
@@ -150,28 +156,37 @@ Task<Result<HomesRead>> HomeChain::Prepare() {
   co_return co_await Settle();
 }
 
-Task<Result<HomesRead>> HomeChain::ReadSettled() {
+Task<Result<HomeChain::Found>> HomeChain::ReadSettled() {
   Result<HomesRead> read = co_await Collect(SendStep::kReadHomes);
-  if (!read || read->Agreed()) co_return read;
-  settled_ = true;
-  co_return co_await Settle();
+  while (read && !read->Agreed()) {
+    settled_ = true;
+    read = co_await Collect(SendStep::kSettleRead);
+    if (!read || read->Agreed()) break;
+    // Where it was written everywhere nobody asks for the tokens that it has
+    // now: to read it again would be a round trip for nothing.
+    Result<std::optional<Found>> written = co_await SettleOnce(*read);
+    if (!written) co_return Fail(written.error());
+    if (*written) co_return std::move(**written);
+    if (Expired()) co_return Fail(ChangedWithoutEnd());
+  }
+  if (!read) co_return Fail(read.error());
+  co_return read->judge().manifest;
 }
 
 Task<Result<HomesRead>> HomeChain::Settle() {
   while (!Expired()) {
     Result<HomesRead> read = co_await Collect(SendStep::kSettleRead);
     if (!read || read->Agreed()) co_return read;
-    Result<bool> written = co_await SettleOnce(*read);
+    const Result<std::optional<Found>> written = co_await SettleOnce(*read);
     if (!written) co_return Fail(written.error());
   }
-  co_return Fail(StatusCode::kUnavailable,
-                 fmt::format("key '{}' is changed by others without end: try "
-                             "again",
-                             key_));
+  co_return Fail(ChangedWithoutEnd());
 }
 
-// One pass of writes; false where one of them met a rival or a new view.
-Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
+// One pass of writes: what every home shows now. Nothing where one of them met
+// a rival or a new view.
+Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
+    const HomesRead& read) {
   Result<Settlement> settlement =
       ChooseSettlement(read, key_, session_.runtime().WallMicros());
   if (!settlement) co_return Fail(settlement.error());
@@ -202,9 +217,9 @@ Task<Result<bool>> HomeChain::SettleOnce(const HomesRead& read) {
       Status status = co_await HomeFailed(home.member);
       if (!status.ok()) co_return Fail(std::move(status));
     }
-    co_return false;
+    co_return std::nullopt;
   }
-  co_return true;
+  co_return std::optional<Found>(std::move(settlement->manifest));
 }
 
 // One manifest write.
@@ -365,7 +380,7 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
   // happened: the item gets another token.
   while (settled && MayLand(home, failed, *settled)) {
     if (Expired()) co_return unknown("a server did not answer in time");
-    const Result<bool> written = co_await SettleOnce(*settled);
+    const Result<std::optional<Found>> written = co_await SettleOnce(*settled);
     if (!written) co_return unknown(written.error().message());
     settled = co_await Settle();
   }

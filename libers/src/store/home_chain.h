@@ -100,8 +100,8 @@ class HomeChain {
   // end of a change's prepare.
   net::Task<Result<HomesRead>> Prepare();
   // Reads all homes and settles them if they differ; leaves no stubs where they
-  // all show nothing.
-  net::Task<Result<HomesRead>> ReadSettled();
+  // all show nothing. What they show then; null: nothing.
+  net::Task<Result<std::shared_ptr<const Manifest>>> ReadSettled();
   // The same, with a new token for whatever is there, stubs where there is
   // nothing, and plain items as they are: what was sent under an older token,
   // by anybody, does nothing from then on. Where a plain item is among them,
@@ -179,7 +179,7 @@ class HomeChain {
   net::Task<Result<HomesRead>> CollectPlain(const PlainForm& form,
                                             SendStep step);
   net::Task<Result<HomesRead>> Settle();
-  net::Task<Result<bool>> SettleOnce(const HomesRead& read);
+  net::Task<Result<std::optional<Found>>> SettleOnce(const HomesRead& read);
   net::Task<Result<HomesRead>> ReadToRestamp();
   net::Task<CasResult> WriteBack(const View& view, const HomeCopy& home);
   net::Task<CasResult> Cas(SendStep step, const View& view,
@@ -195,6 +195,7 @@ class HomeChain {
                                   const HomeCopy& home,
                                   const CasResult& failed);
   bool Expired() const;
+  Status ChangedWithoutEnd() const;
 
   Session& session_;
   StepTimer* const steps_;

@@ -71,10 +71,7 @@ Task<Result<HomesRead>> HomeChain::Restamp() {
     }
     if (all) co_return read;
   }
-  co_return Fail(StatusCode::kUnavailable,
-                 fmt::format("key '{}' is changed by others without end: try "
-                             "again",
-                             key_));
+  co_return Fail(ChangedWithoutEnd());
 }
 
 }  // namespace ers::store

@@ -62,10 +62,10 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
   MendedObject mended;
   for (int tries = 0; tries < kMendTries;) {
     chain.RestartDeadline();
-    const Result<HomesRead> homes = co_await chain.ReadSettled();
-    if (!homes) co_return Fail(homes.error());
+    const Result<ManifestPtr> settled = co_await chain.ReadSettled();
+    if (!settled) co_return Fail(settled.error());
     mended.settled = chain.settled();
-    const ManifestPtr base = homes->judge().manifest;
+    const ManifestPtr& base = *settled;
     const bool has_blocks = base && chain.Alive(*base) && !base->is_inline;
     if (!has_blocks || Planted(PlantedBug::kFillManifestsOnly)) {
       co_return mended;

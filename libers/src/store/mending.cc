@@ -1,5 +1,6 @@
 #include "store/mending.h"
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <utility>
@@ -47,6 +48,12 @@ Task<void> Ask(Session& session, std::deque<Probe>& probes) {
     if (!sent) co_return;
     co_await batch;
   }
+}
+
+// At most, of the blocks that are read and of those that are made of them.
+std::uint64_t BytesOf(const ObjectMap& map, int group) {
+  return map.geometry().StoredBlocks(map.width()).size() *
+         map.BlockBytes(group);
 }
 
 }  // namespace
@@ -104,6 +111,9 @@ Task<Status> Mending::Run() {
     if (terms_.pace != nullptr) {
       (void)co_await terms_.pace->Await(terms_.stop, commit_by_);
     }
+    // Not before it, which may take hours: others could wait as long.
+    BoundedMemory::Share memory(terms_.memory);
+    co_await memory.Take(BytesOf(map_, group));
     if (terms_.stop != nullptr && terms_.stop->stopped()) {
       co_return Status(StatusCode::kUnavailable, "the mending was stopped");
     }

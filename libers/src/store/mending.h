@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "net/task.h"
+#include "store/bounded_memory.h"
 #include "store/group_run.h"
 #include "store/object_map.h"
 #include "store/pace.h"
@@ -33,7 +34,10 @@ using FindLacking =
 
 struct MendTerms {
   FindLacking find;
-  Pace* pace = nullptr;         // waited for at each group; null: for nobody
+  Pace* pace = nullptr;  // waited for at each group; null: for nobody
+  // Of which each group takes what its blocks may come to; null: nobody
+  // counts.
+  BoundedMemory* memory = nullptr;
   ListingStop* stop = nullptr;  // ends it early; null: nobody does
   StepTimer* steps = nullptr;   // null: nobody wants to know
 };
