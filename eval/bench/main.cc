@@ -13,6 +13,7 @@
 #include "bench/check.h"
 #include "bench/code_bench.h"
 #include "bench/contender.h"
+#include "bench/samples_command.h"
 #include "bench/store_bench.h"
 
 namespace {
@@ -54,6 +55,7 @@ struct Arguments {
   ers::bench::StoreOptions store;
   ers::bench::CodeOptions code;
   ers::bench::CheckOptions check;
+  ers::bench::SamplesArguments samples;
   std::uint64_t seed = std::random_device{}();
 };
 
@@ -136,6 +138,12 @@ int Check(Arguments& arguments) {
       std::all_of(verdicts->begin(), verdicts->end(),
                   [](const auto& verdict) { return verdict.passed(); });
   return passed ? 0 : kExitMissed;
+}
+
+int Samples(Arguments& arguments) {
+  arguments.samples.options.stopped = StopAsked;
+  const auto rows = ers::bench::RunSamples(arguments.samples);
+  return rows.has_value() ? Print(*rows) : Report(rows.error());
 }
 
 void AddCommon(CLI::App* command, Arguments* arguments) {
@@ -256,6 +264,7 @@ int main(int argc, char** argv) {
   AddParity(&app, &arguments);
   AddCode(&app, &arguments);
   AddCheck(&app, &arguments);
+  ers::bench::AddSamplesCommand(&app, &arguments.samples);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -264,6 +273,7 @@ int main(int argc, char** argv) {
   HandleSignals();
   if (app.got_subcommand("store")) return Store(arguments);
   if (app.got_subcommand("parity")) return Parity(arguments);
+  if (app.got_subcommand("samples")) return Samples(arguments);
   if (app.got_subcommand("code")) return Code(arguments);
   return Check(arguments);
 }

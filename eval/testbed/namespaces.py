@@ -7,20 +7,21 @@ them, as nothing of it has a name outside.
 """
 
 import contextlib
+import shutil
 import subprocess
+
+from testbed import bed, links
+from testbed.bed import BedError
 
 # Of its own namespaces alone.
 SUBNET = "10.0.0"
-# What a link holds back before it drops; a switch's buffer.
-LATENCY = "50ms"
-
-
-class LinkError(Exception):
-    """What went wrong and what to do, as one sentence for the user."""
+UPLINK = "uplink"
 
 
 class Namespace:
     """What runs on one machine of the network."""
+
+    address = None  # until it has joined a network
 
     def __init__(self):
         # 'cat' ends with the pipe; the kernel then ends all others that are in
@@ -32,12 +33,12 @@ class Namespace:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, start_new_session=True)
         except FileNotFoundError as error:
-            raise LinkError(f"{error}: install util-linux") from None
+            raise BedError(f"{error}: install util-linux") from None
         self.path = f"/proc/{self.holder.pid}/ns"
         if self.holder.stdout.readline() != "made\n":
             said = self.holder.stderr.read().strip()
             self.end()
-            raise LinkError("shaped links need network namespaces, and so "
+            raise BedError("shaped links need network namespaces, and so "
                             f"root: run it as root, or without ({said})")
 
     def command(self, *words):
@@ -52,7 +53,7 @@ class Namespace:
                            check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True)
         except subprocess.CalledProcessError as error:
-            raise LinkError(f"'{' '.join(words)}' failed: "
+            raise BedError(f"'{' '.join(words)}' failed: "
                             f"{error.stdout.strip()}: is iproute2 installed, "
                             "and has the kernel veth, bridge and tbf?"
                             ) from None
@@ -66,8 +67,8 @@ class Namespace:
 
 class Network:
 
-    def __init__(self, mbit):
-        self.mbit = mbit
+    def __init__(self, link):
+        self.link = link
         self.ends = contextlib.ExitStack()
         self.count = 0
         self.switch = self.namespace()
@@ -84,26 +85,74 @@ class Network:
         return made
 
     def shape(self, where, device):
-        """What leaves by this device. A burst is what the kernel sends at
-        once, at least: a packet of 64 KiB that it cuts late."""
-        where.configure("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate",
-                  f"{self.mbit}mbit", "burst", "128kb", "latency", LATENCY)
+        """What leaves by this device. What the kernel cuts into packets late is
+        kept well below a burst: tbf would cut it before, and interfaces count
+        the headers of each."""
+        where.configure("ip", "link", "set", "dev", device, "gso_max_size",
+                        str(min(self.link.burst_bytes // 2, 65536)))
+        where.configure("tc", "qdisc", "add", "dev", device, "root", "tbf",
+                        "rate", f"{self.link.mbit}mbit",
+                        "burst", str(self.link.burst_bytes),
+                        "limit", str(self.link.queue_bytes))
 
     def join(self):
-        """A namespace with a link, and its address."""
+        """A namespace with a link."""
         node = self.namespace()
         self.count += 1
         port = f"port{self.count}"
-        address = f"{SUBNET}.{self.count}"
+        node.address = f"{SUBNET}.{self.count}"
         self.switch.configure("ip", "link", "add", port, "type", "veth", "peer",
-                        "name", "uplink", "netns", str(node.holder.pid))
+                        "name", UPLINK, "netns", str(node.holder.pid))
         self.switch.configure("ip", "link", "set", "dev", port, "master", "switch", "up")
-        node.configure("ip", "address", "add", f"{address}/24", "dev", "uplink")
-        for device in ("lo", "uplink"):
+        node.configure("ip", "address", "add", f"{node.address}/24", "dev", UPLINK)
+        for device in ("lo", UPLINK):
             node.configure("ip", "link", "set", "dev", device, "up")
         self.shape(self.switch, port)
-        self.shape(node, "uplink")
-        return node, address
+        self.shape(node, UPLINK)
+        return node
 
     def end(self):
         self.ends.close()
+
+
+class NamespaceBed(bed.Bed):
+    """A client and servers, each behind a link of its own."""
+
+    name = "namespaces"
+    interface = UPLINK
+
+    def __init__(self, servers, mbit):
+        self.link = bed.link_of(mbit)
+        self.network = Network(self.link)
+        try:
+            self.client = self.network.join()
+            self.nodes = [self.network.join() for _ in range(servers)]
+        except BaseException:
+            self.network.end()
+            raise
+
+    def check(self):
+        measured = links.measure(links.ring([self.client, *self.nodes]),
+                                 self.link.mbit)
+        self.measured_mbit, self.cpu_limited = links.hold(measured,
+                                                          self.link.mbit)
+
+    def end(self):
+        self.network.end()
+
+
+def refusal():
+    """Why there can be no such bed here; None: there can."""
+    for program, package in (("ip", "iproute2"), ("tc", "iproute2"),
+                             ("unshare", "util-linux")):
+        if shutil.which(program) is None:
+            return f"{program} is missing: install {package}"
+    try:
+        network = Network(bed.link_of(100))
+        try:
+            network.join()
+        finally:
+            network.end()
+    except BedError as error:
+        return str(error)
+    return None

@@ -1,0 +1,1 @@
+"""Where experiments run: nodes, the links between them, and their servers."""

@@ -1,0 +1,117 @@
+"""Holds links to what they should carry, by a transfer over each."""
+
+import dataclasses
+import os
+
+from testbed import bed
+
+TRANSFER = os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                        "transfer.py")
+TOLERANCE = 0.1
+# From here on processors may be what is too slow: rows say so.
+FAST_MBIT = 10_000
+# What one machine can carry over all of its links at once, to be on the safe
+# side: transfers beyond it go one after the other.
+TOGETHER_MBIT = 1000
+BUSY = 0.8
+# A transfer that others on the machine disturb says nothing of the link: the
+# best of so many counts.
+TRIES = 4
+QUEUED_S = 0.05  # of a link's rate, at the sender
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    mbit: list  # of each link
+    busy: float  # share of the processors' time
+
+
+def words_of(node, *words):
+    with open(TRANSFER, encoding="utf-8") as file:
+        return node.command("python3", "-c", file.read(), *words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """From node to node, by an address and port that lead there."""
+
+    source: object
+    to: object
+    address: str
+    port: int | None = None  # None: the receiver's own
+    own_port: int = 0  # that the receiver listens on; 0: any
+
+
+def transfer(ways, seconds, mbit):
+    """Mbit/s of each, all at once."""
+    buffer = min(max(int(mbit * 1e6 / 8 * QUEUED_S), 32 << 10), 4 << 20)
+    running = []
+    try:
+        receivers = []
+        for way in ways:
+            receivers.append(bed.Ending(words_of(
+                way.to, "receive", way.to.address, str(way.own_port))))
+            running.append(receivers[-1])
+        for way, receiver in zip(ways, receivers):
+            own = receiver.line()
+            running.append(bed.Ending(words_of(
+                way.source, "send", way.address, str(way.port or own),
+                str(seconds), str(buffer))))
+        rates = []
+        for receiver in receivers:
+            count, taken = receiver.line().split()
+            if float(taken) <= 0:
+                raise bed.BedError("a link carried nothing")
+            rates.append(int(count) * 8 / 1e6 / float(taken))
+        return rates
+    finally:
+        for process in running:
+            process.end()
+
+
+def ring(nodes):
+    """Each node sends to the next one, so that each link carries something each
+    way."""
+    return [Way(node, to, to.address)
+            for node, to in zip(nodes, nodes[1:] + nodes[:1])]
+
+
+def measure(ways, mbit):
+    together = max(1, int(TOGETHER_MBIT / mbit))
+    # Long enough for more than a burst, and to be no more than a moment.
+    seconds = 0.4 if mbit >= 100 else 1 if mbit >= 10 else 4
+    all_before, idle_before = bed.cpu_times()
+    best = [0.0] * len(ways)
+    for _ in range(TRIES):
+        slow = [i for i, rate in enumerate(best)
+                if rate < mbit * (1 - TOLERANCE)]
+        for begin in range(0, len(slow), together):
+            some = slow[begin:begin + together]
+            rates = transfer([ways[i] for i in some], seconds, mbit)
+            for i, rate in zip(some, rates):
+                best[i] = max(best[i], rate)
+    total, idle = bed.cpu_times()
+    spent = max(total - all_before, 1)
+    return Measured(best, 1 - (idle - idle_before) / spent)
+
+
+def hold(measured, mbit):
+    """(Mbit/s of the link that is farthest off below, yes/no/None: limited by
+    processors). A BedError names what is off."""
+    slowest, fastest = min(measured.mbit), max(measured.mbit)
+    if fastest > mbit * (1 + TOLERANCE):
+        raise bed.BedError(f"a link of {mbit:g} Mbit/s carries {fastest:.4g}: "
+                           "it is not shaped, so nothing was measured")
+    short = slowest < mbit * (1 - TOLERANCE)
+    if mbit >= FAST_MBIT:
+        if short and measured.busy < BUSY:
+            raise bed.BedError(
+                f"a link of {mbit:g} Mbit/s carries {slowest:.4g}, though "
+                f"processors are idle for {1 - measured.busy:.0%}")
+        return slowest, "yes" if short else "no"
+    if short:
+        raise bed.BedError(
+            f"a link of {mbit:g} Mbit/s carries {slowest:.4g} (processors busy "
+            f"for {measured.busy:.0%}): too little to measure on; try again when "
+            "the machine has less to do")
+    return slowest, None
