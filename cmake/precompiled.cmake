@@ -25,10 +25,9 @@ function(ers_precompile folder)
       set(headers ${ERS_COMMON_HEADERS})
       if(sources MATCHES "_test\\.cc")
         list(APPEND headers catch2/catch.hpp)
-        # Asks for Catch's own code before it includes the header.
-        set_source_files_properties(
-          ${PROJECT_SOURCE_DIR}/tests/unit/main.cc TARGET_DIRECTORY ${target}
-          PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+      endif()
+      if(sources MATCHES "_command\\.cc")
+        list(APPEND headers CLI/CLI.hpp nlohmann/json.hpp)
       endif()
       list(TRANSFORM headers REPLACE "(.+)"
            "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
