@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
 
+#include "bench/aligned_blocks.h"
 #include "code/kernel.h"
 #include "code/matrix.h"
 #include "plan/plan_cache.h"
@@ -18,38 +18,8 @@ namespace ers::bench {
 namespace {
 
 constexpr std::size_t kTableBytes = 32;  // ISA-L's, per coefficient
-constexpr std::size_t kAlignment = 4096;
 // A sample encodes this much data, so that the clock's steps do not show.
 constexpr std::size_t kSampleBytes = std::size_t{16} << 20;
-
-struct Free {
-  void operator()(std::uint8_t* memory) const { std::free(memory); }
-};
-using Block = std::unique_ptr<std::uint8_t, Free>;
-
-// Blocks start on pages, but each some lines further than the last: were all
-// at the same place of a page, they would fight for the same cache sets.
-class Blocks {
- public:
-  Blocks(int count, std::size_t bytes) {
-    for (int i = 0; i < count; ++i) {
-      const std::size_t shift = static_cast<std::size_t>(i % 32) * 128;
-      const std::size_t size =
-          (bytes + shift + kAlignment - 1) / kAlignment * kAlignment;
-      memory_.emplace_back(
-          static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, size)));
-      if (memory_.back() == nullptr) std::abort();
-      pointers_.push_back(memory_.back().get() + shift);
-    }
-  }
-  [[nodiscard]] const std::vector<std::uint8_t*>& pointers() const {
-    return pointers_;
-  }
-
- private:
-  std::vector<Block> memory_;
-  std::vector<std::uint8_t*> pointers_;
-};
 
 struct Way {
   std::string name;
@@ -173,8 +143,8 @@ class Race {
   int k_;
   int m_;
   std::size_t bytes_;
-  Blocks data_;
-  Blocks parity_;
+  AlignedBlocks data_;
+  AlignedBlocks parity_;
   std::vector<const std::uint8_t*> inputs_;
   std::vector<std::uint8_t> coefficients_;
   std::vector<std::uint8_t> tables_;

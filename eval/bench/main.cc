@@ -12,6 +12,7 @@
 #include "analysis/format_option.h"
 #include "bench/check.h"
 #include "bench/code_bench.h"
+#include "bench/codes_bench.h"
 #include "bench/contender.h"
 #include "bench/samples_command.h"
 #include "bench/store_bench.h"
@@ -54,6 +55,7 @@ struct Arguments {
   int to = 2;
   ers::bench::StoreOptions store;
   ers::bench::CodeOptions code;
+  ers::bench::CodesOptions codes;
   ers::bench::CheckOptions check;
   ers::bench::SamplesArguments samples;
   std::uint64_t seed = std::random_device{}();
@@ -123,6 +125,15 @@ int Code(Arguments& arguments) {
   const auto rows = ers::bench::RunCode(arguments.code);
   if (!rows.has_value()) return Report(rows.error());
   return Print(ers::bench::RenderCode(*rows, arguments.format));
+}
+
+int Codes(Arguments& arguments) {
+  arguments.codes.seed = arguments.seed;
+  arguments.codes.stopped = StopAsked;
+  PrintSeed(arguments, arguments.codes.repetitions);
+  const auto rows = ers::bench::RunCodes(arguments.codes);
+  if (!rows.has_value()) return Report(rows.error());
+  return Print(ers::bench::RenderCodes(*rows, arguments.format));
 }
 
 int Check(Arguments& arguments) {
@@ -238,6 +249,25 @@ void AddCode(CLI::App* app, Arguments* arguments) {
   AddCommon(command, arguments);
 }
 
+void AddCodes(CLI::App* app, Arguments* arguments) {
+  ers::bench::CodesOptions& codes = arguments->codes;
+  CLI::App* command = app->add_subcommand(
+      "codes",
+      "Time of an object's parity by Reed-Solomon (ISA-L, Jerasure), Cauchy "
+      "Reed-Solomon and Liberation codes");
+  command->add_option("--k", codes.k, "Data blocks")->capture_default_str();
+  command->add_option("--m", codes.m, "Parity blocks; Liberation has 2 alone")
+      ->capture_default_str();
+  command->add_option("--sizes", codes.object_bytes, "Bytes of objects")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{256} << 20));
+  command->add_option("--reps", codes.repetitions, "Counted repetitions")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  AddCommon(command, arguments);
+}
+
 void AddCheck(CLI::App* app, Arguments* arguments) {
   CLI::App* command = app->add_subcommand(
       "check", "Hold the promised speeds; exit code 1 where one is missed");
@@ -263,6 +293,7 @@ int main(int argc, char** argv) {
   AddStore(&app, &arguments);
   AddParity(&app, &arguments);
   AddCode(&app, &arguments);
+  AddCodes(&app, &arguments);
   AddCheck(&app, &arguments);
   ers::bench::AddSamplesCommand(&app, &arguments.samples);
   try {
@@ -275,5 +306,6 @@ int main(int argc, char** argv) {
   if (app.got_subcommand("parity")) return Parity(arguments);
   if (app.got_subcommand("samples")) return Samples(arguments);
   if (app.got_subcommand("code")) return Code(arguments);
+  if (app.got_subcommand("codes")) return Codes(arguments);
   return Check(arguments);
 }

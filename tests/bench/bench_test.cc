@@ -2,9 +2,12 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "bench/check.h"
 #include "bench/code_bench.h"
+#include "bench/codes_bench.h"
 #include "bench/samples.h"
 #include "bench/store_bench.h"
 
@@ -227,6 +230,47 @@ TEST_CASE("The code benchmark measures every way and checks their bytes") {
     CHECK(ways.count("raw") == 1);
     CHECK(ways.count("gf-complete") == 1);
     CHECK(ways.count("put") == 1);
+  }
+}
+
+TEST_CASE("Each foreign code gives back lost data, padded as it asks for") {
+  CodesOptions options;
+  options.repetitions = 1;
+  options.object_bytes = {1, 5000};
+  // k, m, the word of Liberation codes: the least prime that is not below k.
+  for (const auto& [k, m, w] : {std::tuple{4, 2, 5},
+                                {2, 2, 3},
+                                {7, 2, 7},
+                                {12, 2, 13},
+                                {4, 3, 0},
+                                {2, 4, 0}}) {
+    CAPTURE(k, m);
+    options.k = k;
+    options.m = m;
+    const auto rows = RunCodes(options);
+    REQUIRE(rows.has_value());
+    std::map<std::string, int> words;
+    for (const CodesRow& row : *rows) {
+      words[row.code] = row.w;
+      CHECK(row.block_bytes * static_cast<std::size_t>(k) >= row.object_bytes);
+      if (row.w != 0) CHECK(row.microseconds.median > 0);
+    }
+    std::map<std::string, int> expected = {
+        {"none", 0}, {"isal", 8}, {"rs", 8}, {"cauchy-rs", 4}};
+    if (m == 2) expected["liberation"] = w;
+    CHECK(words == expected);
+    CHECK(rows->size() == 2 * expected.size());
+  }
+}
+
+TEST_CASE("A stripe that no code has is refused") {
+  CodesOptions options;
+  for (const auto& [k, m] : {std::pair{1, 1}, {4, 0}, {250, 6}}) {
+    options.k = k;
+    options.m = m;
+    const auto rows = RunCodes(options);
+    REQUIRE(!rows.has_value());
+    CHECK(rows.error().code() == StatusCode::kInvalidArgument);
   }
 }
 

@@ -150,6 +150,24 @@ class Code(unittest.TestCase):
                              {row["impl"] for row in rows_of(text)})
 
 
+class Codes(unittest.TestCase):
+    def test_rows(self):
+        text = output_of("codes", "--reps", "1", "--sizes", "4096,65536",
+                         "--format", "csv")
+        self.assertEqual(text.splitlines()[0],
+                         "code,k,m,w,object_bytes,block_bytes,us,min_us,"
+                         "max_us,gb_per_s")
+        self.assertEqual(
+            [(row["code"], row["object_bytes"]) for row in rows_of(text)],
+            [(code, size) for size in ("4096", "65536") for code in (
+                "none", "isal", "rs", "cauchy-rs", "liberation")])
+
+    def test_a_stripe_that_no_code_has(self):
+        done = run("codes", "--k", "1")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no code has k=1", done.stderr)
+
+
 class Children(unittest.TestCase):
     """However it ends, its servers end with it."""
 
