@@ -21,7 +21,8 @@ TITLES = {
 HEAD = """# The ERS paper's experiments, and what they gave here
 
 `eval/report` made this page from the rows of [eval/rows](../eval/rows) and the block counts of `ers-analyze`; it is not
-edited by hand. `eval/run` makes rows. The paper is cited in [analysis.md](analysis.md).
+edited by hand. `eval/run` makes rows ([evaluation-experiments.md](evaluation-experiments.md) says how, on which schemes). The paper is cited in
+[analysis.md](analysis.md).
 
 """
 SINGLE = (
@@ -138,23 +139,22 @@ def reductions_table(measured, analyser, experiment):
 
 def times_table(measured):
     """Experiment 1: what copies take, and coding beside it."""
-    schemes = ("libmemcached-copies", "srs", "ers1", "ers2-paper",
-               "ers2-optimal", "rs")
+    schemes = ("srs", "ers1", "ers2-optimal")
     lines = []
     for setting, in measured.find(experiment="exp1",
                                   operation=("put", "get")):
         copies = measured.copies(setting)
         samples = measured.settings[setting]
-        if copies is None or not any(s in samples for s in schemes[1:]):
+        if copies is None or not any(s in samples for s in schemes):
             continue
         lines.append([
             setting.operation, label(setting.parameters()),
             size(setting.object_bytes), link(setting.link_mbit),
             size(setting.threshold_bytes), f"{1000 * copies.median:.2f}",
             *(f"{samples[s].median / copies.median:.2f}" if s in samples
-              else "" for s in schemes[1:])])
+              else "" for s in schemes)])
     text = table(["", "set", "object", "links", "coded from", "copies, ms",
-                  *(NAMES[s] for s in schemes[1:])], lines)
+                  *(NAMES[s] for s in schemes)], lines)
     return text and ("Times of coded objects are given as parts of that of "
                      "copies (m + 1 of them, by libers).\n\n" + text)
 

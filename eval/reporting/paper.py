@@ -9,6 +9,7 @@ from reporting.samples import MIB
 
 SETS = ((4, 1, 5), (5, 1, 6), (8, 2, 10), (9, 2, 10), (10, 3, 12), (12, 3, 14))
 LINKS = (200, 500, 1000, 10000)
+MBIT = 10000  # of all experiments but the fourth and those in a cloud
 
 # {(experiment, direction, bytes): [(ERS-1, ERS-2) for each of SETS]}, at 10
 # Gbit/s (exp3) and in a cloud (exp7).
@@ -78,7 +79,8 @@ def reduction(setting, scheme):
     if setting.experiment == "exp4" and setting.object_bytes == MIB:
         pairs = dict(zip(LINKS, BY_LINK.get((setting.operation, parameters),
                                             ()))).get(setting.link_mbit)
-    elif setting.experiment in ("exp3", "exp7"):
+    elif setting.experiment == "exp7" or (setting.experiment == "exp3" and
+                                          setting.link_mbit == MBIT):
         pairs = dict(zip(SETS, BY_SET.get(
             (setting.experiment, setting.operation, setting.object_bytes),
             ()))).get(parameters)
@@ -86,5 +88,7 @@ def reduction(setting, scheme):
 
 
 def order_selection(setting):
+    if setting.link_mbit != MBIT:
+        return None
     return dict(zip(SETS, ORDER_SELECTION.get(setting.object_bytes, ()))).get(
         setting.parameters())

@@ -5,14 +5,17 @@ repetitions on times, as in the paper, and 95 % of resampled medians on
 reductions. The paper's own values are drawn hollow.
 """
 
+import dataclasses
 import os
 import random
 import statistics
+from collections.abc import Callable
 
 import matplotlib
 
 from reporting import paper
-from reporting.samples import NAMES, label, link, reduction, size
+from reporting.samples import (MIB, NAMES, Setting, label, link, reduction,
+                               size)
 
 matplotlib.use("Agg")
 # Ids in the SVG are random otherwise.
@@ -132,53 +135,53 @@ def _range(samples):
             [1000 * (s.most - s.median) for s in samples]]
 
 
-def bars(measured, experiment, directory, group, group_label, split,
-         split_label):
-    """Times of transitions as bars, one group for each value of `group`, one
-    column of panels for each value of `split`."""
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Where a setting is drawn: which row and column of panels, and where on
+    their axis, each by a key that sorts and its text."""
+    row: Callable
+    row_label: Callable
+    column: Callable
+    column_label: Callable
+    place: Callable
+    place_label: Callable
+
+
+def bars(measured, experiment, directory, layout):
+    """Times of transitions."""
     found = measured.find(experiment=experiment,
                           operation=("forward", "backward"))
     if not found:
         return None
-    settings = [s for s, in found]
-    rows = [o for o in ("forward", "backward")
-            if any(s.operation == o for s in settings)]
-    columns = parts(split(s) for s in settings)
-    figure, grid = panels(rows, columns, width=6)
-    for row, operation in enumerate(rows):
-        for column, wanted in enumerate(columns):
-            axes = grid[row][column]
-            here = sorted((s for s in settings if s.operation == operation
-                           and split(s) == wanted), key=group)
-            schemes = [n for n in NAMES
-                       if any(n in measured.settings[s] for s in here)]
-            width = 0.8 / max(1, len(schemes))
-            for number, scheme in enumerate(schemes):
-                places, samples = zip(*(
-                    (i, measured.settings[s][scheme])
-                    for i, s in enumerate(here)
-                    if scheme in measured.settings[s]))
-                axes.bar([i + (number - (len(schemes) - 1) / 2) * width
-                          for i in places],
-                         [1000 * s.median for s in samples], width,
-                         color=COLOURS[scheme], label=NAMES[scheme],
-                         error_kw={"elinewidth": 0.8}, capsize=1.5,
-                         yerr=_range(samples))
-            axes.set_xticks(range(len(here)), [group_label(s) for s in here],
-                            rotation=25, ha="right", rotation_mode="anchor")
-            axes.set_title(f"{operation}, {split_label(wanted)}", fontsize=10,
-                           loc="left")
-            axes.set_ylabel("ms")
-            quiet(axes)
-            if len({s.link_mbit for s in here}) > 1:
-                # Over bandwidths, the slowest would flatten all others.
-                axes.set_yscale("log")
+    figure, grid, cells = layout_panels([s for s, in found], layout)
+    for axes, here in cells:
+        schemes = [n for n in NAMES
+                   if any(n in measured.settings[s] for s in here)]
+        width = 0.8 / max(1, len(schemes))
+        for number, scheme in enumerate(schemes):
+            places, samples = zip(*(
+                (i, measured.settings[s][scheme])
+                for i, s in enumerate(here)
+                if scheme in measured.settings[s]))
+            axes.bar([i + (number - (len(schemes) - 1) / 2) * width
+                      for i in places],
+                     [1000 * s.median for s in samples], width,
+                     color=COLOURS[scheme], label=NAMES[scheme],
+                     error_kw={"elinewidth": 0.8}, capsize=1.5,
+                     yerr=_range(samples))
+        axes.set_xticks(range(len(here)),
+                        [layout.place_label(s) for s in here], rotation=25,
+                        ha="right", rotation_mode="anchor")
+        axes.set_ylabel("ms")
+        quiet(axes)
+        if len({s.link_mbit for s in here}) > 1:
+            # Over bandwidths, the slowest would flatten all others.
+            axes.set_yscale("log")
     legend(figure, grid)
     return finish(figure, directory, f"{experiment}-times")
 
 
-def reductions(measured, analyser, experiment, directory, group, group_label,
-               split, split_label):
+def reductions(measured, analyser, experiment, directory, layout):
     """By how much each scheme reduces SRS's time: ours, the paper's, and what
     the blocks read come to."""
     schemes = ("ers1", "ers2-paper", "ers2-optimal")
@@ -187,30 +190,22 @@ def reductions(measured, analyser, experiment, directory, group, group_label,
                 if any(n in measured.settings[s] for n in schemes)]
     if not settings:
         return None
-    rows = [o for o in ("forward", "backward")
-            if any(s.operation == o for s in settings)]
-    columns = parts(split(s) for s in settings)
-    figure, grid = panels(rows, columns, width=6)
-    for row, operation in enumerate(rows):
-        for column, wanted in enumerate(columns):
-            axes = grid[row][column]
-            here = sorted((s for s in settings if s.operation == operation
-                           and split(s) == wanted), key=group)
-            for number, scheme in enumerate(schemes):
-                for i, setting in enumerate(here):
-                    samples = measured.settings[setting]
-                    if scheme not in samples:
-                        continue
-                    _reduction(axes, i + (number - 1) * 0.25, setting, scheme,
-                               samples, analyser)
-            axes.set_xticks(range(len(here)), [group_label(s) for s in here],
-                            rotation=25, ha="right", rotation_mode="anchor")
-            axes.set_xlim(-0.5, len(here) - 0.5)
-            axes.set_title(f"{operation}, {split_label(wanted)}", fontsize=10,
-                           loc="left")
-            axes.set_ylabel("% less than SRS")
-            axes.axhline(0, color="black", linewidth=0.7)
-            quiet(axes)
+    figure, grid, cells = layout_panels(settings, layout)
+    for axes, here in cells:
+        for number, scheme in enumerate(schemes):
+            for i, setting in enumerate(here):
+                samples = measured.settings[setting]
+                if scheme not in samples:
+                    continue
+                _reduction(axes, i + (number - 1) * 0.25, setting, scheme,
+                           samples, analyser)
+        axes.set_xticks(range(len(here)),
+                        [layout.place_label(s) for s in here], rotation=25,
+                        ha="right", rotation_mode="anchor")
+        axes.set_xlim(-0.5, len(here) - 0.5)
+        axes.set_ylabel("% less than SRS")
+        axes.axhline(0, color="black", linewidth=0.7)
+        quiet(axes)
     legend(figure, grid)
     return finish(figure, directory, f"{experiment}-reductions")
 
@@ -265,21 +260,42 @@ def order_selection(measured, directory):
     return finish(figure, directory, "exp5-order-selection")
 
 
-def _by_set(setting):
-    return setting.parameters()
+def layout_panels(settings, layout):
+    """(figure, its panels, [(panel, its settings in order)]), with titles."""
+    rows = sorted({layout.row(s) for s in settings}, reverse=True)
+    columns = sorted({layout.column(s) for s in settings})
+    figure, grid = panels(rows, columns, width=5.4)
+    cells = []
+    for row, line in zip(rows, grid):
+        for column, axes in zip(columns, line):
+            here = sorted((s for s in settings if layout.row(s) == row
+                           and layout.column(s) == column), key=layout.place)
+            if not here:
+                axes.set_axis_off()
+                continue
+            axes.set_title(f"{layout.row_label(here[0])}, "
+                           f"{layout.column_label(here[0])}", fontsize=10,
+                           loc="left")
+            cells.append((axes, here))
+    return figure, grid, cells
 
 
-def _set_label(setting):
-    return label(setting.parameters())
+def _rate(setting):
+    return setting.link_mbit or float("inf")
 
 
-def _size_and_link(setting):
-    return (setting.object_bytes, setting.link_mbit or float("inf"))
-
-
-def _size_and_link_label(pair):
-    mbit = None if pair[1] == float("inf") else pair[1]
-    return f"{size(pair[0])}, {link(mbit)}"
+# Forward comes above backward, and small objects above large ones.
+BY_SET = Layout(
+    lambda s: (s.operation, -s.object_bytes),
+    lambda s: f"{s.operation}, {size(s.object_bytes)}",
+    lambda s: (s.bed, _rate(s)), lambda s: link(s.link_mbit),
+    Setting.parameters, lambda s: label(s.parameters()))
+BY_LINK = Layout(
+    lambda s: s.operation, lambda s: s.operation,
+    Setting.parameters, lambda s: label(s.parameters()),
+    lambda s: (_rate(s), s.object_bytes),
+    lambda s: link(s.link_mbit) + (
+        "" if s.object_bytes == MIB else f", {size(s.object_bytes)}"))
 
 
 def draw_all(measured, analyser, directory):
@@ -288,17 +304,11 @@ def draw_all(measured, analyser, directory):
     drawn = {}
     for experiment in ("exp1", "exp2", "exp6"):
         drawn[experiment] = [lines_by_size(measured, experiment, directory)]
-    for experiment in ("exp3", "exp7"):
-        how = (_by_set, _set_label, _size_and_link, _size_and_link_label)
+    for experiment, layout in (("exp3", BY_SET), ("exp4", BY_LINK),
+                               ("exp7", BY_SET)):
         drawn[experiment] = [
-            bars(measured, experiment, directory, *how),
-            reductions(measured, analyser, experiment, directory, *how)]
-    how = (lambda s: s.link_mbit or float("inf"),
-           lambda s: link(s.link_mbit),
-           lambda s: (s.parameters(), s.object_bytes),
-           lambda pair: f"{label(pair[0])}, {size(pair[1])}")
-    drawn["exp4"] = [bars(measured, "exp4", directory, *how),
-                     reductions(measured, analyser, "exp4", directory, *how)]
+            bars(measured, experiment, directory, layout),
+            reductions(measured, analyser, experiment, directory, layout)]
     drawn["exp5"] = [order_selection(measured, directory)]
     return {experiment: [name for name in names if name]
             for experiment, names in drawn.items()}

@@ -37,9 +37,9 @@ class Setting:
         return (self.k, self.m, self.k_to)
 
     def sort_key(self):
-        return (self.experiment, self.bed, self.link_mbit or float("inf"),
-                (self.k or 0, self.m, self.k_to or 0), self.operation,
-                self.object_bytes, self.threshold_bytes)
+        return (self.experiment, self.bed, self.operation,
+                (self.k or 0, self.m, self.k_to or 0), self.object_bytes,
+                self.link_mbit or float("inf"), self.threshold_bytes)
 
     def __str__(self):
         words = [self.operation, size(self.object_bytes)]

@@ -79,7 +79,7 @@ def everything():
     for size in (MIB // 16, MIB):
         for operation in ("put", "get"):
             for scheme, factor in (("rep", 2), ("srs", 1.3), ("ers1", 1.3),
-                                   ("ers2-paper", 1.3), ("rs", 1.3)):
+                                   ("ers2-optimal", 1.3)):
                 found += sample(factor * size / 1e8, experiment="exp1",
                                 operation=operation, scheme=scheme,
                                 object_bytes=size)
