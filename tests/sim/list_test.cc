@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/cluster_state.h"
+#include "store/key_dump.h"
 #include "store/session.h"
 #include "store/store.h"
 
@@ -152,6 +154,30 @@ TEST_CASE("a server that forgot everything is refused by the listing") {
   CHECK(f.status.code() == StatusCode::kUnavailable);
   CHECK(f.status.message().find("10.0.0.1:11211: it was restarted") !=
         std::string::npos);
+}
+
+// A dump's connection tries again while others are dumped.
+TEST_CASE("why a dump failed is told as it was then") {
+  Fixture f;
+  for (const auto& server : f.world.servers()) {
+    server->faults().dump_time = seconds(5);
+  }
+  f.world.servers()[1]->items().Flush();
+  std::optional<store::KeyDump> dump;
+  net::Spawn([](Fixture& fixture,
+                std::optional<store::KeyDump>& told) -> net::Task<void> {
+    const auto visit = [](const store::DumpedItem&) {};
+    told = co_await store::DumpKeys(fixture.session, fixture.session.view(),
+                                    kServers, nullptr, visit);
+  }(f, dump));
+  f.world.RunUntil([] { return false; }, seconds(1));
+  REQUIRE_FALSE(dump.has_value());
+  f.world.servers()[1]->SetReachable(false);
+  REQUIRE(f.world.RunUntil([&] { return dump.has_value(); }, seconds(20)));
+  CHECK(dump->refused == std::vector<int>{1});
+  CHECK(dump->silent == 1);
+  REQUIRE(dump->why.size() == 1);
+  CHECK(dump->why.front().find("10.0.0.1:11211: it was restarted") == 0);
 }
 
 struct Seen {

@@ -53,6 +53,9 @@ struct MemberDump {
   std::unique_ptr<net::ServerLink> link;
   net::Request request;
   const Visit* visit = nullptr;
+  // Where it failed, as it was then: its link tries again while others dump.
+  std::string why;
+  bool refused = false;
 };
 
 // "key=<escaped> exp=... la=... cas=... fetch=... cls=... size=..."
@@ -71,6 +74,16 @@ void TakeLine(net::Request& request, std::string_view line) {
   TakeField(words, " la=", item.last_access);
   TakeField(words, " size=", item.bytes);
   (*dump.visit)(item);
+}
+
+// The server's words, or the connection's.
+void NoteFailure(const Session& session, MemberDump& dump) {
+  const net::ServerLink& link = *dump.link;
+  dump.why = dump.request.value.empty()
+                 ? session.Describe(link)
+                 : fmt::format("{}: {}", session.member_name(link.member()),
+                               dump.request.value);
+  dump.refused = link.state() == net::ServerLink::State::kRefused;
 }
 
 bool IsBusy(const net::Request& dump) {
@@ -108,21 +121,12 @@ Task<void> DumpMember(Session& session, Dumps& dumps, MemberDump& dump,
     co_await nap->Wait(kBusyNap);
     dump.request = net::Request();
   }
-  if (dump.request.outcome == net::Outcome::kOk) ++dumps.done;
-  latch.CountDown();
-}
-
-// What a dump that failed came to: the server's words, or the connection's.
-std::string Failure(const Session& session, const MemberDump& dump) {
-  if (dump.request.value.empty()) return session.Describe(*dump.link);
-  return fmt::format("{}: {}", session.member_name(dump.link->member()),
-                     dump.request.value);
-}
-
-void NoteRefused(const net::ServerLink& link, KeyDump& result) {
-  if (link.state() == net::ServerLink::State::kRefused) {
-    result.refused.push_back(link.member());
+  if (dump.request.outcome == net::Outcome::kOk) {
+    ++dumps.done;
+  } else {
+    NoteFailure(session, dump);
   }
+  latch.CountDown();
 }
 
 }  // namespace
@@ -141,7 +145,9 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
     if (!session.Readable(i)) {  // nobody waits for a dead server twice
       ++result.silent;
       result.why.push_back(session.Describe(i));
-      NoteRefused(session.link(i), result);
+      if (session.link(i).state() == net::ServerLink::State::kRefused) {
+        result.refused.push_back(i);
+      }
       continue;
     }
     MemberDump& dump = dumps.members.emplace_back();
@@ -158,11 +164,11 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   }
   co_await latch;
   if (stop != nullptr) stop->Watch({});
-  for (const MemberDump& dump : dumps.members) {
+  for (MemberDump& dump : dumps.members) {
     if (dump.request.outcome == net::Outcome::kOk) continue;
     ++result.silent;
-    result.why.push_back(Failure(session, dump));
-    NoteRefused(*dump.link, result);
+    result.why.push_back(std::move(dump.why));
+    if (dump.refused) result.refused.push_back(dump.link->member());
   }
   co_return result;
 }
