@@ -37,13 +37,21 @@ class NoRoomCase(DaemonCase):
             self.assertRegex(said, b"^SERVER_ERROR ")
             refused.append(said)
         self.assertIn(file.encode(), b"".join(refused))
+        self.assertGreater(len(refused), 1)  # each was a try
         self.assertNotIn("is down", daemon.log())
+        cannot = f"the state file {file} cannot be written"
+        again = f"the state file {file} is written again"
+        self.assertEqual(daemon.log().count(cannot), 1, daemon.log())
+        self.assertNotIn(again, daemon.log())
         give()
         for key in values:
             values[key] = random_bytes(5000, seed=key)
             self.until(lambda k=key: client.set(k, values[k]) == b"STORED",
                        "it is tried again")
         self.serves(client, values)
+        self.assertIn("is down", daemon.log())
+        self.assertEqual(daemon.log().count(again), 1, daemon.log())
+        self.assertEqual(daemon.log().count(cannot), 1, daemon.log())
 
     def serves(self, client, values):
         for key, value in values.items():

@@ -27,6 +27,21 @@ ClusterState::ClusterState(ClusterOptions cluster_options,
       keeper(options.state_file),
       lease(std::move(process_label)) {}
 
+Status ClusterState::KeepOnDisk(const View& view) {
+  Status status = keeper.WriteStateFile(view);
+  const bool failed_before = off_disk_.exchange(!status.ok());
+  if (!status.ok() && !failed_before) {
+    Log(LogLevel::kError,
+        fmt::format("{}; until it can be, no server leaves the view or comes "
+                    "back",
+                    status.message()));
+  } else if (status.ok() && failed_before) {
+    Log(LogLevel::kInfo,
+        fmt::format("the state file {} is written again", options.state_file));
+  }
+  return status;
+}
+
 Result<std::shared_ptr<ClusterState>> OpenClusterState(
     ClusterOptions options, std::string process_label) {
   Result<std::vector<net::Endpoint>> endpoints =

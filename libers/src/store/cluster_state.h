@@ -2,6 +2,7 @@
 #ifndef ERS_STORE_CLUSTER_STATE_H_
 #define ERS_STORE_CLUSTER_STATE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,8 +20,8 @@
 
 namespace ers::store {
 
-// Constant after construction, but for keeper, lease, orphans, evictions and
-// seats, which see to that themselves. Any thread.
+// Constant after construction, but for keeper, lease, orphans, evictions, seats
+// and what KeepOnDisk remembers, which see to that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -39,6 +40,13 @@ struct ClusterState {
   void Log(LogLevel level, std::string_view line) const {
     if (options.log) options.log(level, line);
   }
+
+  // Writes the state file. What stands in the way of that is logged once, not
+  // at each try, and so is its end.
+  [[nodiscard]] Status KeepOnDisk(const View& view);
+
+ private:
+  std::atomic<bool> off_disk_ = false;  // the last try failed
 };
 
 // Parses and checks the options. kInvalidArgument names the one at fault.

@@ -65,7 +65,7 @@ Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
 Task<Status> Install(Session& session, const Edit& edit) {
   ViewKeeper& keeper = session.cluster().keeper;
   Result<View> next = co_await StoreNext(session, edit);
-  Status status = next ? keeper.WriteStateFile(*next) : next.error();
+  Status status = next ? session.cluster().KeepOnDisk(*next) : next.error();
   if (status.ok()) status = co_await AwaitPeers(session, *next);
   if (!status.ok()) {
     keeper.EndChange(nullptr);

@@ -209,7 +209,7 @@ Task<Status> EnsureView(Session& session, int max_parity) {
   }
   Result<View> view = co_await Decide(session, *records, max_parity);
   if (view) view = co_await Complete(session, *records, std::move(*view));
-  Status status = view ? keeper.WriteStateFile(*view) : view.error();
+  Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
   if (!status.ok()) {
     keeper.EndChange(nullptr);
     co_return status;
