@@ -134,11 +134,11 @@ class CellBench {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::string tag =
         fmt::format("cell-{:x}-{:x}", options_.seed, now.count());
-    for (int i = -options_.warm_ups; i < options_.repetitions; ++i) {
+    std::size_t number = 0;
+    for (int i = -options_.warm_ups; i < options_.repetitions; ++i, ++number) {
       std::vector<Turn*> order;
       for (Turn& turn : turns_) order.push_back(&turn);
       std::shuffle(order.begin(), order.end(), random_);
-      const auto number = static_cast<std::size_t>(i + options_.warm_ups);
       const Key key{number, fmt::format("{}-{}", tag, number)};
       for (Turn* turn : order) {
         if (turn->seconds > options_.cell_seconds) continue;

@@ -12,7 +12,7 @@ TOLERANCE = 0.1
 FAST_MBIT = 10_000
 # What one machine can carry over all of its links at once, to be on the safe
 # side: transfers beyond it go one after the other.
-TOGETHER_MBIT = 1000
+TOGETHER_MBIT = 2000
 BUSY = 0.8
 # A transfer that others on the machine disturb says nothing of the link: the
 # best of so many counts.
