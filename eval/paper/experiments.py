@@ -104,7 +104,7 @@ def quick():
                       MOVES)
     groups += _groups("exp3", (500,), SETS, (large,), TRANSITIONS, MOVES)
     groups += _groups("exp4", (200,), SETS[:1], (large,), TRANSITIONS, MOVES)
-    groups += _groups("exp5", (500,), SETS, (large,),
+    groups += _groups("exp5", (500,), SETS[:2], (large,),
                       ("ers2-no-order", "ers2-paper", "ers2-optimal"),
                       ("backward",))
     groups += _groups("exp6", (None,), SETS[:1], (64 * KIB,), TRANSITIONS,
