@@ -102,8 +102,6 @@ class CellBench {
     cluster_options.connect_timeout = kPatience;
     cluster_options.request_timeout = kPatience;
     cluster_options.operation_timeout = kPatience;
-    auto cluster = store::OpenClusterState(cluster_options);
-    if (!cluster.has_value()) return cluster.error();
     for (std::size_t i = 0; i < options_.cells.size(); ++i) {
       Turn& turn = turns_.emplace_back();
       turn.cell = i;
@@ -122,7 +120,7 @@ class CellBench {
         Status valid = ValidateStoredScheme(scheme);
         if (!valid.ok()) return valid;
       }
-      auto made = MakeTappedContender(cell.way, *cluster, *way,
+      auto made = MakeTappedContender(cell.way, cluster_options, *way,
                                       cell.threshold_bytes, *turn.traffic);
       if (!made.has_value()) return made.error();
       turn.contender = std::move(*made);

@@ -6,6 +6,7 @@
 
 #include "net/event_loop.h"
 #include "net/task.h"
+#include "store/cluster_state.h"
 #include "store/session.h"
 #include "store/store.h"
 
@@ -110,10 +111,14 @@ class TappedContender final : public Contender {
 }  // namespace
 
 Result<std::unique_ptr<Contender>> MakeTappedContender(
-    std::string name, std::shared_ptr<store::ClusterState> cluster,
-    const Way& way, std::size_t inline_below, Traffic& traffic) {
+    std::string name, const ClusterOptions& cluster_options, const Way& way,
+    std::size_t inline_below, Traffic& traffic) {
+  // Of its own: what is under way for all clients of one waits while the loop
+  // of the client that began it does not run.
+  auto cluster = store::OpenClusterState(cluster_options);
+  if (!cluster.has_value()) return Fail(cluster.error());
   auto made = std::make_unique<TappedContender>(
-      std::move(name), std::move(cluster), way, inline_below, traffic);
+      std::move(name), std::move(*cluster), way, inline_below, traffic);
   Status connected = made->Connect();
   if (!connected.ok()) return Fail(std::move(connected));
   return made;

@@ -7,7 +7,7 @@
 
 #include "bench/contender.h"
 #include "bench/wire_tap.h"
-#include "store/cluster_state.h"
+#include "ers/options.h"
 
 namespace ers::bench {
 
@@ -25,8 +25,8 @@ struct Way {
 // are an error where they take another path than `way` says.
 // It has a connection to every server that answers.
 Result<std::unique_ptr<Contender>> MakeTappedContender(
-    std::string name, std::shared_ptr<store::ClusterState> cluster,
-    const Way& way, std::size_t inline_below, Traffic& traffic);
+    std::string name, const ClusterOptions& cluster_options, const Way& way,
+    std::size_t inline_below, Traffic& traffic);
 
 }  // namespace ers::bench
 

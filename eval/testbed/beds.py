@@ -38,7 +38,8 @@ class Beds:
         """None: there can be none here, which was said."""
         on_cloud = group.experiment in ("exp6", "exp7") and self.kind != "hosts"
         if on_cloud and self.no_cloud is None:
-            self.no_cloud = cloud.refusal() or ""
+            self.no_cloud = cloud.refusal(
+                build=not self.arguments.quick) or ""
             if self.no_cloud:
                 print(f"\nno links as in a cloud: {self.no_cloud}",
                       file=sys.stderr)

@@ -1,5 +1,197 @@
-"""Links as in a cloud."""
+"""Links as in a cloud: no two alike, some slow, all with latency.
+
+Each server is behind a proxy of its own, toxiproxy, which holds back what goes
+through it: the kernel need not be able to, and nobody has to be root. The client
+is on this machine, too.
+"""
+
+import dataclasses
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from testbed import bed, links
+from testbed.bed import BedError
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+VERSION = "v2.5.0"  # that Debian 12's Go compiles
+MODULE = f"github.com/Shopify/toxiproxy/v2/cmd/server@{VERSION}"
+FOLDER = os.path.join(TOP, "build", "eval", f"toxiproxy-{VERSION}")
+PROGRAM = os.path.join(FOLDER, "server")
+BUILD_S = 600
+START_S = 10
+TRIES = 3
+
+# Round trips to three zones, in ms, and what a server's link carries.
+ZONES_MS = (1, 2, 3)
+LEAST_MBIT, MOST_MBIT = 150, 500
+# Every so many servers one straggles: it has a fraction of the others' link,
+# and its answers come late, some more than others.
+STRAGGLER_EACH = 8
+STRAGGLER_SHARE = 4
+STRAGGLER_MS, STRAGGLER_JITTER_MS = 5, 5
 
 
-def refusal():
-    return "there is no such bed in this version"
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """Of one server's link."""
+
+    mbit: float
+    latency_ms: int
+    jitter_ms: int
+
+    def toxics(self):
+        # Kilobytes of 1000 bytes.
+        rate = {"rate": int(self.mbit * 1000 / 8)}
+        return [("bandwidth", "upstream", rate),
+                ("bandwidth", "downstream", rate),
+                ("latency", "downstream", {"latency": self.latency_ms,
+                                           "jitter": self.jitter_ms})]
+
+
+def profiles(count, seed):
+    """The same for the same seed; a straggler is the first, as also the
+    smallest cluster has one."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(count):
+        mbit = chance.randrange(LEAST_MBIT, MOST_MBIT + 1)
+        zone = ZONES_MS[number % len(ZONES_MS)]
+        if number % STRAGGLER_EACH == 0:
+            made.append(Profile(mbit / STRAGGLER_SHARE, zone + STRAGGLER_MS,
+                                STRAGGLER_JITTER_MS))
+        else:
+            made.append(Profile(mbit, zone, 0))
+    return made
+
+
+def refusal(build):
+    """Why there can be no such bed here; None: there can. `build` allows to
+    fetch and compile the proxy."""
+    if os.path.exists(PROGRAM):
+        return None
+    if not build:
+        return "toxiproxy is not built; 'eval/run exp6' does so"
+    if shutil.which("go") is None:
+        return "go is missing, to build toxiproxy: install golang-go"
+    try:
+        done = subprocess.run(
+            ["go", "install", MODULE], check=False, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=BUILD_S, env={**os.environ, "GOBIN": FOLDER})
+    except subprocess.TimeoutExpired:
+        return f"toxiproxy is not built after {BUILD_S} s"
+    if done.returncode != 0:
+        return f"toxiproxy cannot be built: {done.stdout.strip()}"
+    return None
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+# It ends with its standard input, whatever it starts.
+HOLD = '"$@" </dev/null >/dev/null 2>&1 & held=$!; trap "kill $held" EXIT; cat'
+
+
+class Proxies:
+    """One toxiproxy, and the proxies in it."""
+
+    def __init__(self, seed):
+        self.count = 0
+        for left in reversed(range(TRIES)):
+            # Somebody may take the port before it does.
+            port = free_port()
+            self.url = f"http://127.0.0.1:{port}"
+            self.process = bed.Ending(
+                ["sh", "-c", HOLD, "sh", PROGRAM, "-host", "127.0.0.1",
+                 "-port", str(port), "-seed", str(seed)])
+            if self.answers():
+                return
+            self.process.end()
+            if not left:
+                raise BedError(f"{PROGRAM} does not answer")
+
+    def answers(self):
+        end = time.monotonic() + START_S
+        while time.monotonic() < end:
+            try:
+                self.ask("version", None)
+                return True
+            except (OSError, urllib.error.URLError):
+                # Nothing tells of a port that is listened on.
+                time.sleep(0.01)
+        return False
+
+    def ask(self, path, what):
+        data = None if what is None else json.dumps(what).encode()
+        request = urllib.request.Request(
+            f"{self.url}/{path}", data,
+            {"Content-Type": "application/json", "User-Agent": "eval"})
+        with urllib.request.urlopen(request, timeout=START_S) as answer:
+            return answer.read().decode()
+
+    def add(self, port, profile):
+        """The port of a proxy to that port of this machine."""
+        self.count += 1
+        name = f"link{self.count}"
+        made = json.loads(self.ask("proxies", {
+            "name": name, "listen": "127.0.0.1:0",
+            "upstream": f"127.0.0.1:{port}"}))
+        for kind, stream, attributes in profile.toxics():
+            self.ask(f"proxies/{name}/toxics",
+                     {"name": f"{kind}-{stream}", "type": kind,
+                      "stream": stream, "attributes": attributes})
+        return int(made["listen"].rpartition(":")[2])
+
+    def end(self):
+        self.process.end()
+
+
+class ProxiedServers(bed.Servers):
+
+    def __init__(self, nodes, proxies, links_of):
+        super().__init__(nodes)
+        try:
+            self.names = ",".join(
+                f"127.0.0.1:{proxies.add(port, profile)}"
+                for port, profile in zip(self.ports, links_of))
+        except BaseException:
+            self.end()
+            raise
+
+
+class CloudBed(bed.Bed):
+
+    name = "cloud"
+
+    def __init__(self, servers, seed):
+        super().__init__(servers)
+        self.profiles = profiles(servers, seed)
+        self.proxies = Proxies(seed)
+
+    def check(self):
+        """Each link by itself, both ways: they are not alike."""
+        measured = []
+        for profile, node in zip(self.profiles, self.nodes):
+            def lead(port, profile=profile):
+                return "127.0.0.1", self.proxies.add(port, profile)
+            ways = [links.Way(self.client, node, lead),
+                    links.Way(node, self.client, lead, source_listens=True)]
+            held, _ = links.hold(links.measure(ways, profile.mbit),
+                                 profile.mbit)
+            measured.append(held)
+        self.measured_mbit = min(measured)
+
+    def servers(self, count):
+        return ProxiedServers(self.nodes[:count], self.proxies, self.profiles)
+
+    def end(self):
+        self.proxies.end()

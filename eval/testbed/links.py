@@ -33,30 +33,36 @@ def words_of(node, *words):
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """From node to node, by an address and port that lead there."""
+    """Where bytes go from and to. One of the two listens; `lead` says by which
+    address and port the other one reaches it, from its own port."""
 
     source: object
     to: object
-    address: str
-    port: int | None = None  # None: the receiver's own
-    own_port: int = 0  # that the receiver listens on; 0: any
+    lead: object = None  # None: its address and that port
+    source_listens: bool = False
 
 
 def transfer(ways, seconds, mbit):
     """Mbit/s of each, all at once."""
-    buffer = min(max(int(mbit * 1e6 / 8 * QUEUED_S), 32 << 10), 4 << 20)
-    running = []
+    last = [str(seconds),
+            str(min(max(int(mbit * 1e6 / 8 * QUEUED_S), 32 << 10), 4 << 20))]
+    running, receivers = [], []
     try:
-        receivers = []
         for way in ways:
-            receivers.append(bed.Ending(words_of(
-                way.to, "receive", way.to.address, str(way.own_port))))
-            running.append(receivers[-1])
-        for way, receiver in zip(ways, receivers):
-            own = receiver.line()
-            running.append(bed.Ending(words_of(
-                way.source, "send", way.address, str(way.port or own),
-                str(seconds), str(buffer))))
+            node, what = ((way.source, "send") if way.source_listens
+                          else (way.to, "receive"))
+            running.append(bed.Ending(words_of(node, "listen", what,
+                                               node.address, *last)))
+        for way, listening in zip(ways, list(running)):
+            node, far, what = ((way.to, way.source, "receive")
+                               if way.source_listens
+                               else (way.source, way.to, "send"))
+            port = listening.line()
+            address, port = (far.address, port) if way.lead is None else (
+                way.lead(port))
+            running.append(bed.Ending(words_of(node, "connect", what, address,
+                                               str(port), *last)))
+            receivers.append(running[-1] if way.source_listens else listening)
         rates = []
         for receiver in receivers:
             count, taken = receiver.line().split()
@@ -72,7 +78,7 @@ def transfer(ways, seconds, mbit):
 def ring(nodes):
     """Each node sends to the next one, so that each link carries something each
     way."""
-    return [Way(node, to, to.address)
+    return [Way(node, to)
             for node, to in zip(nodes, nodes[1:] + nodes[:1])]
 
 

@@ -1,8 +1,12 @@
 """What a link carries, by sending bytes over it.
 
-Run as a program, it is one end: `receive ADDRESS PORT` (0: any) prints its port, then bytes and
-seconds; `send ADDRESS PORT SECONDS BUFFER` sends. That text is also what remote
-machines run, so it needs nothing but Python.
+Run as a program, it is one end of a connection:
+
+    listen send|receive ADDRESS SECONDS BUFFER        prints its port first
+    connect send|receive ADDRESS PORT SECONDS BUFFER
+
+Who receives prints bytes and seconds. This very text is what remote machines
+run, so it needs nothing but Python.
 """
 
 import socket
@@ -12,38 +16,43 @@ import time
 CHUNK = 1 << 18
 
 
-def receive(address, port):
-    with socket.create_server((address, port)) as listening:
-        print(listening.getsockname()[1], flush=True)
-        peer, _ = listening.accept()
+def receive(peer):
     buffer = bytearray(CHUNK)
     got = 0
-    with peer:
-        first = last = None
-        while count := peer.recv_into(buffer):
-            last = time.monotonic()
-            if first is None:
-                # What had come by then took its time before.
-                first = last
-            else:
-                got += count
+    first = last = None
+    while count := peer.recv_into(buffer):
+        last = time.monotonic()
+        if first is None:
+            # What had come by then took its time before.
+            first = last
+        else:
+            got += count
     print(got, last - first if got else 0, flush=True)
 
 
-def send(address, port, seconds, buffer):
+def send(peer, seconds, buffer):
     """No more than the buffer is on its way when the time is over."""
     chunk = bytes(CHUNK)
-    with socket.socket() as peer:
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
-        peer.connect((address, port))
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            peer.send(chunk)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        peer.send(chunk)
+
+
+def main(how, what, address, *numbers):
+    *port, seconds, buffer = numbers
+    if how == "listen":
+        with socket.create_server((address, 0)) as listening:
+            print(listening.getsockname()[1], flush=True)
+            peer, _ = listening.accept()
+    else:
+        peer = socket.create_connection((address, int(port[0])))
+    with peer:
+        if what == "send":
+            send(peer, float(seconds), int(buffer))
+        else:
+            receive(peer)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "receive":
-        receive(sys.argv[2], int(sys.argv[3]))
-    else:
-        send(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]),
-             int(sys.argv[5]))
+    main(*sys.argv[1:])

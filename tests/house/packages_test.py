@@ -28,7 +28,7 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(set(listed()), run)
         self.assertEqual(set(listed("run", "figures")),
                          run | {"python3-matplotlib", "python3-yaml",
-                                "iproute2"})
+                                "iproute2", "golang-go"})
 
     def test_names_are_bare(self):
         for name in listed("ci"):
