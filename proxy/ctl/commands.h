@@ -28,6 +28,7 @@ void AddGarbage(CLI::App& app, Command& chosen);  // gc
 void AddRebuild(CLI::App& app, Command& chosen);  // and replace
 void AddVerify(CLI::App& app, Command& chosen);
 void AddCluster(CLI::App& app, Command& chosen);  // ls, servers
+void AddAdvise(CLI::App& app, Command& chosen);
 
 }  // namespace ers::ctl
 

@@ -29,6 +29,7 @@ Examples:
   ersctl --proxy cache1:11211 transition photo --to narrow
   ersctl --proxy localhost:11280 job start --to wide --idle 86400 --watch
   tar c src | ersctl put backup -
+  ersctl advise --object-size 1048576 --mbit 1000
 
 Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
 report could not be written; 5 and 6: see verify and rebuild --help.
@@ -153,6 +154,7 @@ int Main(int argc, char** argv) {
   AddJobs(app, command);
   AddCluster(app, command);
   AddGarbage(app, command);
+  AddAdvise(app, command);
 
   int exit_code = kDone;
   if (!Parse(app, argc, argv, exit_code)) return exit_code;

@@ -136,6 +136,11 @@ class PackageTest(unittest.TestCase):
             self.assertIn(f"ExecStart={self.work}/staged/bin/ersproxy "
                           "--config /etc/ersproxy.yaml\n", file.read())
 
+    def test_advice_comes_with_its_figures(self):
+        said = output(os.path.join(self.prefix, "bin", "ersctl"), "advise",
+                      "--object-size", "1048576", "--mbit", "200")
+        self.assertIn("rep:2", said)
+
     def test_installed_programs_find_the_library_and_tell_the_version(self):
         programs = os.path.join(self.prefix, "bin")
         self.assertTrue(os.listdir(programs))

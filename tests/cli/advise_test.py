@@ -1,0 +1,163 @@
+"""ersctl advise: which scheme suits objects, by measured figures; no cluster is
+asked."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+ERSCTL = os.environ["ERSCTL"]
+DEADLINE_S = 60
+MIB = 1 << 20
+
+
+def times(fixed=0.0, link=0.0, byte=0.0, server=0.0, block=0.0):
+    return {"fixed": fixed, "link": link, "byte": byte, "server": server,
+            "block": block, "error": 0.05}
+
+
+def model(**changed):
+    """Figures with which answers can be reckoned by hand: the link alone
+    takes time, and each block of a coded object a millisecond."""
+    seconds = {"copies": {"put": times(link=1), "get": times(link=1)},
+               "coded": {"put": times(link=1, block=1e-3),
+                         "get": times(link=1, block=1e-3)}}
+    return {"version": 1, "inline_below": 4096, "widths": [[4, 5], [8, 10]],
+            "seconds": seconds, "storage_share_of_cost": [0.2, 0.5],
+            "measured": {"source": "nothing", "mbit": [1, 10000],
+                         "object_bytes": [1024, 4 * MIB]}, **changed}
+
+
+def run(*words):
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("ERS_")}
+    return subprocess.run([ERSCTL, "advise", *words], check=False, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          env=environment, timeout=DEADLINE_S)
+
+
+class AdviseTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "advice.json")
+        self.write(json.dumps(model()))
+
+    def write(self, text):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def ask(self, *words):
+        done = run(*words, "--model", self.path, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_each_scheme_has_the_figures_of_the_model(self):
+        told = self.ask("--object-size", str(MIB), "--mbit", "8",
+                        "--reads-per-write", "3")
+        rows = {row["scheme"]: row for row in told["candidates"]}
+        self.assertEqual(list(rows), ["rep:2", "ers2:4,1,5", "ers2:8,1,10"])
+        second = MIB / 1e6  # over a link of a million bytes a second
+        copies, coded = rows["rep:2"], rows["ers2:4,1,5"]
+        self.assertAlmostEqual(copies["put_seconds"], 2 * second)
+        self.assertAlmostEqual(copies["get_seconds"], second)
+        self.assertAlmostEqual(copies["mean_seconds"], 5 / 4 * second)
+        # 20 data blocks and 5 of parity.
+        self.assertAlmostEqual(coded["put_seconds"], 1.25 * second + 0.025)
+        self.assertAlmostEqual(coded["get_seconds"], second + 0.020)
+        self.assertEqual(coded["stored_per_byte"], 1.25)
+        self.assertEqual(coded["moved_per_byte_written"], 4.25)
+        self.assertEqual((copies["servers"], coded["servers"]), (2, 6))
+        self.assertEqual(coded["servers_that_may_be_off"], 1)
+
+    def test_slow_links_take_codes_and_fast_ones_copies(self):
+        for mbit, scheme in (("8", "ers2:8,1,10"), ("100000", "rep:2")):
+            with self.subTest(mbit=mbit):
+                told = self.ask("--object-size", str(MIB), "--mbit", mbit)
+                self.assertEqual(told["scheme"], scheme)
+                self.assertTrue(told["reasons"])
+
+    def test_what_stores_least_is_taken_of_those_about_as_fast(self):
+        # All reads: copies are the fastest by the blocks' 20 and 40 ms.
+        words = ("--object-size", str(MIB), "--reads-per-write", "1000000")
+        for mbit, scheme in (("8", "ers2:8,1,10"), ("20", "ers2:8,1,10"),
+                             ("28", "ers2:4,1,5"), ("100", "rep:2")):
+            with self.subTest(mbit=mbit):
+                told = self.ask(*words, "--mbit", mbit)
+                self.assertEqual(told["scheme"], scheme)
+
+    def test_more_failures_take_more_parity_and_copies(self):
+        told = self.ask("--object-size", str(MIB), "--mbit", "8",
+                        "--failures", "3")
+        self.assertEqual([row["scheme"] for row in told["candidates"]],
+                         ["rep:4", "ers2:4,3,5", "ers2:8,3,10"])
+
+    def test_what_needs_more_servers_than_there_are_is_left_out(self):
+        words = ("--object-size", str(MIB), "--mbit", "8", "--servers")
+        for count, schemes in ((11, 3), (10, 2), (6, 2), (5, 1), (2, 1)):
+            names = ",".join(f"a{i}:1" for i in range(count))
+            with self.subTest(count=count):
+                told = self.ask(*words, names)
+                self.assertEqual(len(told["candidates"]), schemes)
+        self.refused(run(*words, "a:1", "--model", self.path))
+
+    def test_short_values_are_kept_whole_whatever_the_scheme(self):
+        told = self.ask("--object-size", "4095", "--mbit", "1")
+        self.assertEqual((told["scheme"], told["inline"]), ("rep:2", True))
+        self.assertIn("kept whole on 2 servers", told["reasons"][0])
+        told = self.ask("--object-size", "4096", "--mbit", "1")
+        self.assertFalse(told["inline"])
+
+    def test_beyond_what_was_measured_is_said(self):
+        for size, mbit, beyond in ((MIB, "1000", False), (MIB, "0.5", True),
+                                   (16 * MIB, "1000", True)):
+            told = self.ask("--object-size", str(size), "--mbit", mbit)
+            self.assertEqual(told["beyond_measurements"], beyond)
+
+    def test_text_has_the_scheme_first_then_reasons_and_figures(self):
+        done = run("--object-size", str(MIB), "--mbit", "8", "--model",
+                   self.path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0], "ers2:8,1,10")
+        self.assertIn("stores 1.12 bytes for one, copies 2.00: 44 % less, "
+                      "which is 8.8 to 21.9 % of a system's cost",
+                      done.stdout)
+        self.assertRegex(done.stdout, r"\nrep:2 +2097\.152 +1048\.576 ")
+
+    def test_the_installed_figures_answer(self):
+        done = run("--object-size", str(MIB), "--mbit", "200", "--failures",
+                   "2", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        told = json.loads(done.stdout)
+        # Three times the bytes over a link that is the limit.
+        self.assertRegex(told["scheme"], "^ers2:")
+        self.assertFalse(told["beyond_measurements"])
+
+    def test_bad_usage_and_bad_files_are_refused_in_one_sentence(self):
+        good = ("--object-size", str(MIB), "--mbit", "8")
+        for words in (("--mbit", "8"), ("--object-size", str(MIB)),
+                      ("--object-size", "0", "--mbit", "8"),
+                      ("--object-size", "1.5", "--mbit", "8"),
+                      ("--object-size", "9", "--mbit", "nan"),
+                      (*good, "--failures", "0"),
+                      (*good, "--reads-per-write", "-1"),
+                      (*good, "--model", self.path + ".none")):
+            with self.subTest(words=words):
+                self.refused(run(*words))
+        for text in ("", "{}", "[1]", json.dumps(model(version=2)),
+                     json.dumps(model(widths=[["4", 5]])),
+                     json.dumps(model(seconds={}))):
+            with self.subTest(text=text):
+                self.write(text)
+                self.refused(run(*good, "--model", self.path))
+
+    def refused(self, done):
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
