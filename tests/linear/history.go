@@ -1,16 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"linear/cluster"
-	"linear/content"
 	"linear/memcache"
 )
 
@@ -57,6 +57,7 @@ type Options struct {
 	Seconds float64
 	Faults  int // at least
 	Clients int
+	Proxies int
 	Freezes int             // of 100 servers that are hurt; the others are killed
 	Shape   int             // which of the setups; -1: by the seed
 	Stop    <-chan struct{} // closed where it is to end
@@ -121,33 +122,34 @@ func Record(options Options) (*History, error) {
 	if options.Bug != "" {
 		env = append(env, "ERS_PLANTED_BUG="+options.Bug)
 	}
-	proxy, err := cluster.NewProxy(options.Program, options.Folder, env...)
+	log, err := cluster.NewLog(options.Folder)
 	if err != nil {
 		return nil, err
 	}
-	err = proxy.Configure(configuration(setup, servers.Names, options.Folder,
-		history.Threads))
-	if err != nil {
-		return nil, err
+	defer log.Close()
+	proxies := []*cluster.Proxy{}
+	for len(proxies) < options.Proxies {
+		proxy, err := history.startProxy(servers.Names, log, 1+len(proxies), env)
+		if err != nil {
+			return nil, err
+		}
+		defer proxy.Kill()
+		proxies = append(proxies, proxy)
 	}
-	if err := proxy.Start(); err != nil {
-		return nil, err
-	}
-	defer proxy.Kill()
-	load := newLoad(proxy, setup, random)
+	load := newLoad(proxies, setup, random)
 	if err := load.fillCold(random); err != nil {
 		return nil, err
 	}
-	faults := &cluster.Faults{Servers: servers, Proxy: proxy, M: setup.M,
-		RequestTimeout: requestTimeout, Random: random, Stop: options.Stop,
-		Damages: true, Freezes: options.Freezes}
+	faults := &cluster.Faults{Servers: servers, Log: log, Proxies: proxies,
+		M: setup.M, RequestTimeout: requestTimeout, Random: random,
+		Stop: options.Stop, Damages: true, Freezes: options.Freezes}
 	var clients sync.WaitGroup
 	for i := 0; i < options.Clients; i++ {
 		clients.Add(1)
-		go func(seed int64) {
+		go func(number int, seed int64) {
 			defer clients.Done()
-			load.client(rand.New(rand.NewSource(seed)))
-		}(random.Int63())
+			load.client(number, rand.New(rand.NewSource(seed)))
+		}(i, random.Int63())
 	}
 	clients.Add(1)
 	go func(seed int64) {
@@ -158,27 +160,36 @@ func Record(options Options) (*History, error) {
 		time.Duration(options.Seconds*float64(time.Second)))), options.Faults)
 	load.stop.Store(true)
 	if struck != nil {
-		proxy.Stop()
+		for _, proxy := range proxies {
+			proxy.Stop()
+		}
 	}
 	clients.Wait()
 	if struck != nil {
-		return nil, struck
+		if errors.Is(struck, cluster.ErrNotFull) {
+			history.BeyondM, _ = log.BeyondM(setup.M)
+		}
+		if history.BeyondM == nil {
+			return nil, struck
+		}
+		history.Faults = faults.Summary()
+		history.take(load)
+		return history, nil
 	}
 	history.Silent, err = load.readAll()
 	if err != nil {
 		return nil, err
 	}
-	if err := proxy.Ended(); err != nil {
+	if err := faults.Ended(); err != nil {
 		return nil, err
 	}
 	history.Faults = fmt.Sprintf("%s, %d collections", faults.Summary(),
 		load.collections.Load())
 	history.take(load)
-	log, err := proxy.Log()
+	history.BeyondM, err = log.BeyondM(setup.M)
 	if err != nil {
 		return nil, err
 	}
-	history.BeyondM = cluster.BeyondM(log, setup.M)
 	if options.Bug != "" || history.BeyondM != nil {
 		return history, nil
 	}
@@ -187,21 +198,28 @@ func Record(options Options) (*History, error) {
 		Delete: load.deleteAll}
 	history.Remains, history.Left = ending.Check()
 	// Also where a server was taken for dead meanwhile.
-	log, err = proxy.Log()
-	history.BeyondM = cluster.BeyondM(log, setup.M)
+	history.BeyondM, err = log.BeyondM(setup.M)
 	return history, err
 }
 
-// collect has garbage collected again and again, while clients make changes: all
-// of it is too young. It fails while the proxy, or too much else, is down.
-func (load *load) collect(random *rand.Rand) {
-	for !load.stop.Load() {
-		code, _, err := load.proxy.Ask("POST", "/v1/garbage", map[string]any{})
-		if err == nil && code == 200 {
-			load.collections.Add(1)
-		}
-		time.Sleep(time.Duration(random.Intn(200)) * time.Millisecond)
+// Starts one of the proxies, numbered from 1. All have the same log.
+func (history *History) startProxy(servers []string, log *cluster.Log, number int,
+	env []string) (*cluster.Proxy, error) {
+	options := history.Options
+	folder := filepath.Join(options.Folder, fmt.Sprintf("proxy%d", number))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
 	}
+	proxy, err := cluster.NewProxy(options.Program, folder, log, env...)
+	if err != nil {
+		return nil, err
+	}
+	err = proxy.Configure(configuration(history.Setup, servers, folder,
+		history.Threads))
+	if err != nil {
+		return nil, err
+	}
+	return proxy, proxy.Start()
 }
 
 func (history *History) take(load *load) {
@@ -227,199 +245,6 @@ func beyondEnd(event Event) bool {
 		strings.Contains(event.Answer.Text, "reach beyond the value's end")
 }
 
-// Clients on a few keys.
-type load struct {
-	proxy   *cluster.Proxy
-	setup   Setup
-	began   time.Time
-	keys    []string // that clients are busy on
-	cold    []string // that they seldom touch, so that faults outlast changes
-	stop    atomic.Bool
-	tags    atomic.Uint64
-	clients atomic.Int64
-	// Collections of garbage that looked at all there is.
-	collections atomic.Int64
-
-	mutex  sync.Mutex
-	events map[string][]Event
-}
-
-func newLoad(proxy *cluster.Proxy, setup Setup, random *rand.Rand) *load {
-	load := &load{proxy: proxy, setup: setup, began: time.Now(),
-		events: map[string][]Event{}, keys: []string{"long"}}
-	for i := 0; i < 2+random.Intn(3); i++ {
-		load.keys = append(load.keys, fmt.Sprintf("key%d", i))
-	}
-	for i := 0; i < coldKeys; i++ {
-		load.cold = append(load.cold, fmt.Sprintf("cold%d", i))
-	}
-	return load
-}
-
-// Each client has one connection at a time, and a new name after each, since
-// what it last asked may still be under way.
-func (load *load) client(random *rand.Rand) {
-	for !load.stop.Load() {
-		address, _ := load.proxy.Address()
-		if address == "" {
-			return
-		}
-		conn, err := memcache.Dial(address, clientTimeout)
-		if err != nil {
-			// It was killed a moment ago, and Address does not know yet.
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		name := int(load.clients.Add(1))
-		var known map[string]uint64 // CAS values, by key
-		for !load.stop.Load() && !conn.Broken() {
-			known = load.one(conn, name, known, random)
-			time.Sleep(time.Duration(random.Intn(4000)) * time.Microsecond)
-		}
-		conn.Close()
-	}
-}
-
-func (load *load) size(key string, random *rand.Rand) int {
-	kind := random.Intn(100)
-	switch {
-	case key == "long" && kind < 25:
-		return 1<<20 + random.Intn(load.setup.LongBytes-1<<20)
-	case kind < 55:
-		return 16 + random.Intn(4080) // mostly kept in the manifest
-	case kind < 85:
-		return 4096 + random.Intn(60_000)
-	default:
-		return 65536 + random.Intn(300_000)
-	}
-}
-
-func (load *load) one(conn *memcache.Conn, name int, known map[string]uint64,
-	random *rand.Rand) map[string]uint64 {
-	key := load.keys[random.Intn(len(load.keys))]
-	if key == "long" && random.Intn(2) == 0 {
-		key = load.keys[1]
-	}
-	if random.Intn(coldOneOf) == 0 {
-		key = load.cold[random.Intn(len(load.cold))]
-	}
-	call := Call{}
-	switch kind := random.Intn(100); {
-	case kind < 40:
-		call.Verb = get
-	case kind < 58:
-		call.Verb = set
-	case kind < 73 && known[key] != 0:
-		call.Verb, call.Token = cas, known[key]
-	case kind < 83:
-		call.Verb = update
-		call.Cells = 1 + random.Intn(40)
-		call.First = random.Intn(200)
-		if random.Intn(3) == 0 {
-			call.First *= 1 + random.Intn(100)
-			call.Cells *= 1 + random.Intn(40)
-		}
-	case kind < 88:
-		call.Verb = remove
-	default:
-		call.Verb = transition
-	}
-	if call.Verb == set || call.Verb == cas || call.Verb == update {
-		call.Tag = load.tags.Add(1)
-		call.Size = load.size(key, random)
-	}
-	to := load.setup.Targets[random.Intn(len(load.setup.Targets))]
-	event := load.send(conn, name, key, call, to)
-	if event.Answer.Token != 0 {
-		if known == nil {
-			known = map[string]uint64{}
-		}
-		known[key] = event.Answer.Token
-	}
-	return known
-}
-
-func (load *load) send(conn *memcache.Conn, name int, key string, call Call,
-	to string) Event {
-	var value []byte
-	switch call.Verb {
-	case set, cas:
-		value = content.Make(call.Tag, call.Size)
-	case update:
-		call.Size = 0
-		value = content.MakePatch(call.Tag, call.First,
-			call.Cells*content.CellBytes)
-	}
-	event := Event{Client: name, Call: call, Sent: time.Since(load.began)}
-	var reply memcache.Reply
-	switch call.Verb {
-	case get:
-		reply = conn.Get("gets", key)
-	case set:
-		reply = conn.Store("set", key, value, 0)
-	case cas:
-		reply = conn.Store("cas", key, value, call.Token)
-	case update:
-		reply = conn.Update(key, call.First*content.CellBytes, value)
-	case remove:
-		reply = conn.Delete(key)
-	case transition:
-		reply = conn.Transition(key, to)
-	}
-	event.Settled = time.Since(load.began)
-	event.Answer = Answer{Kind: reply.Kind, Text: reply.Text}
-	if call.Verb == get && reply.Kind == memcache.Done {
-		event.Answer.Token = reply.Cas
-		d, err := content.Describe(reply.Value)
-		if err != nil {
-			event.Answer.Torn = err.Error()
-		} else {
-			event.Answer.Value = d.String()
-		}
-	}
-	if reply.Kind != memcache.NotSent {
-		load.mutex.Lock()
-		load.events[key] = append(load.events[key], event)
-		load.mutex.Unlock()
-	}
-	return event
-}
-
-// Gives the cold keys values.
-func (load *load) fillCold(random *rand.Rand) error {
-	address, _ := load.proxy.Address()
-	conn, err := memcache.Dial(address, clientTimeout)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	name := int(load.clients.Add(1))
-	for _, key := range load.cold {
-		load.send(conn, name, key, Call{Verb: set, Tag: load.tags.Add(1),
-			Size: load.size(key, random)}, "")
-	}
-	return nil
-}
-
-// Reads every key, and tells those that gave no value and no miss.
-func (load *load) readAll() ([]string, error) {
-	address, _ := load.proxy.Address()
-	conn, err := memcache.Dial(address, clientTimeout)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	name := int(load.clients.Add(1))
-	silent := []string{}
-	for _, key := range append(load.cold, load.keys...) {
-		answer := load.send(conn, name, key, Call{Verb: get}, "").Answer
-		if answer.Kind != memcache.Done && answer.Kind != memcache.Absent {
-			silent = append(silent, key+" ("+answer.Text+")")
-		}
-	}
-	return silent, nil
-}
-
 // Has what was cut off half way settled, which would be left to the next change.
 func (history *History) settle(load *load) error {
 	ask := func(conn *memcache.Conn, key string) memcache.Reply {
@@ -431,27 +256,4 @@ func (history *History) settle(load *load) error {
 		return memcache.Reply{Kind: memcache.Done}
 	}
 	return load.insist("touch", ask)
-}
-
-func (load *load) deleteAll() error {
-	return load.insist("delete", (*memcache.Conn).Delete)
-}
-
-// Asks for something of every key that must succeed.
-func (load *load) insist(what string,
-	ask func(*memcache.Conn, string) memcache.Reply) error {
-	address, _ := load.proxy.Address()
-	conn, err := memcache.Dial(address, clientTimeout)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	for _, key := range append(load.cold, load.keys...) {
-		err := conn.Insist(what+" "+key,
-			func() memcache.Reply { return ask(conn, key) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -34,6 +34,7 @@ func run() int {
 	flag.Float64Var(&options.Seconds, "seconds", 8, "of each history, at least")
 	flag.IntVar(&options.Faults, "faults", 4, "in each history, at least")
 	flag.IntVar(&options.Clients, "clients", 12, "at a time")
+	flag.IntVar(&options.Proxies, "proxies", 1, "on the same servers")
 	flag.IntVar(&options.Freezes, "freezes", 30,
 		"of 100 servers that are hurt are frozen; the others are killed")
 	histories := flag.Int("histories", 1, "how many, each with its own seed")
@@ -41,7 +42,7 @@ func run() int {
 		"where what is not linearizable is kept (default: a new folder)")
 	flag.Parse()
 	if flag.NArg() > 0 || options.Program == "" || *histories < 1 ||
-		options.Ctl == "" {
+		options.Ctl == "" || options.Proxies < 1 {
 		flag.Usage()
 		return 2
 	}
@@ -184,10 +185,10 @@ func judge(history *History, kept string, total *sum) bool {
 	default:
 		total.linear++
 	}
-	fmt.Printf("seed %d: %s, %d servers, M=%d, %d threads, %d keys: %d "+
+	fmt.Printf("seed %d: %s, %d servers, M=%d, %s of %d threads, %d keys: %d "+
 		"answers, %d of them unknown; %s; checked in %.1f s: %s\n",
 		history.Options.Seed, setup.Scheme, setup.Servers, setup.M,
-		history.Threads, len(history.Keys), events, unknown, history.Faults,
+		number(history.Options.Proxies, "proxy", "proxies"), history.Threads, len(history.Keys), events, unknown, history.Faults,
 		time.Since(began).Seconds(), result)
 	if result == linearizable && history.Options.Bug == "" {
 		fmt.Printf("  in the end: %v\n", history.Remains)
@@ -202,6 +203,13 @@ func judge(history *History, kept string, total *sum) bool {
 	return wrong
 }
 
+func number(count int, one, more string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", count, more)
+}
+
 func mostOf(counts map[string]int) string {
 	words := []string{}
 	for text, count := range counts {
@@ -214,13 +222,13 @@ func mostOf(counts map[string]int) string {
 	return strings.Join(words, "; ")
 }
 
-// Keeps the log of the proxy beside what explain has written.
+// Keeps the log of the proxies beside what explain has written.
 func keep(options Options, kept string) {
 	if err := os.MkdirAll(kept, 0o700); err != nil {
 		fmt.Fprintln(os.Stderr, "linear:", err)
 		return
 	}
-	log, err := os.ReadFile(filepath.Join(options.Folder, "proxy.log"))
+	log, err := os.ReadFile(filepath.Join(options.Folder, cluster.LogName))
 	if err == nil {
 		os.WriteFile(filepath.Join(kept, fmt.Sprintf("%d.log", options.Seed)),
 			log, 0o600)

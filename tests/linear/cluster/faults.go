@@ -1,36 +1,43 @@
 package cluster
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"math/rand"
-	"net"
 	"os"
 	"os/signal"
-	"regexp"
 	"sort"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// recoveryDeadline is how long all servers may take to be full again.
-const recoveryDeadline = 120 * time.Second
+const (
+	// recoveryDeadline is how long all servers may take to be full again.
+	recoveryDeadline = 120 * time.Second
+	// beyondDeadline is how long those are waited for of which more than M are
+	// out, and may be for ever.
+	beyondDeadline = 20 * time.Second
+)
 
-// Faults hurts servers and proxy, one incident after the other: the next waits
+// ErrNotFull: servers were out for too long.
+var ErrNotFull = errors.New("the servers are not full")
+
+// Faults hurts servers and proxies, one incident after the other: the next waits
 // until every server is full again. For one goroutine.
 type Faults struct {
 	Servers *Servers
-	Proxy   *Proxy
+	Log     *Log
+	// Proxies on the same servers, each hurt by itself.
+	Proxies []*Proxy
 	// M is how many servers may be out at once.
 	M int
-	// RequestTimeout is the proxy's: who is frozen for longer leaves the view.
+	// RequestTimeout is the proxies': who is frozen for longer leaves the view.
 	RequestTimeout time.Duration
 	Random         *rand.Rand
-	// Terminate ends the proxy by SIGTERM at times, in place of kill -9.
+	// Terminate ends a proxy by SIGTERM at times, in place of kill -9.
 	Terminate bool
-	// KeepProxy leaves the proxy alone; Run may not be under way when it changes.
+	// KeepProxy leaves the proxies alone; Run may not be under way when it changes.
 	KeepProxy bool
 	// Damages: at times a server's blocks are damaged before it is killed.
 	Damages bool
@@ -97,7 +104,7 @@ func (faults *Faults) incident() error {
 		number := victims[i] + 1
 		name := faults.Servers.Names[victims[i]]
 		if !faults.chance(faults.Freezes) {
-			faults.Proxy.Note("fault: %s loses its memory", name)
+			faults.Log.Note("fault: %s loses its memory", name)
 			if err := faults.lose(number); err != nil {
 				return err
 			}
@@ -151,41 +158,41 @@ func (faults *Faults) restartProxy() error {
 	if faults.KeepProxy {
 		return nil
 	}
-	if err := faults.Proxy.Ended(); err != nil {
+	proxy := faults.Proxies[0]
+	if len(faults.Proxies) > 1 {
+		proxy = faults.Proxies[faults.Random.Intn(len(faults.Proxies))]
+	}
+	if err := proxy.Ended(); err != nil {
 		return err
 	}
 	if faults.Terminate && faults.chance(40) {
 		faults.count("proxy terminated")
-		if err := faults.Proxy.Terminate(); err != nil {
+		if err := proxy.Terminate(); err != nil {
 			return err
 		}
 	} else {
 		faults.count("proxy killed")
-		faults.Proxy.Kill()
+		proxy.Kill()
 	}
 	time.Sleep(faults.upTo(200))
-	return faults.Proxy.Start()
+	return proxy.Start()
 }
 
-// Whether a server's memory has the view: one that was started empty gets it
-// when it is filled.
-func hasView(name string) bool {
-	link, err := net.DialTimeout("tcp", name, time.Second)
-	if err != nil {
-		return false
+// Ended says why a proxy is no more, though nobody ended it.
+func (faults *Faults) Ended() error {
+	for _, proxy := range faults.Proxies {
+		if err := proxy.Ended(); err != nil {
+			return err
+		}
 	}
-	defer link.Close()
-	link.SetDeadline(time.Now().Add(5 * time.Second))
-	fmt.Fprint(link, "mg ers!view\r\n")
-	answer, err := bufio.NewReader(link).ReadString('\n')
-	return err == nil && strings.HasPrefix(answer, "HD")
+	return nil
 }
 
 // Waits until all servers are full, with the memory that they have now. A
 // moment later it must still be so: that a frozen server is missed may show only
 // once it goes on.
 func (faults *Faults) waitUntilFull() error {
-	deadline := time.Now().Add(recoveryDeadline)
+	began, noted := time.Now(), false
 	var steady time.Time
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		select {
@@ -193,17 +200,24 @@ func (faults *Faults) waitUntilFull() error {
 			return errors.New("interrupted")
 		default:
 		}
-		if err := faults.Proxy.Ended(); err != nil {
+		if err := faults.Ended(); err != nil {
 			return err
 		}
-		states, err := faults.Proxy.States()
-		full := err == nil && len(states) == len(faults.Servers.Names)
-		for name, state := range states {
-			full = full && state == "full" && hasView(name)
+		full, seen := allFull(faults.Servers.Names, faults.Proxies)
+		waited := time.Since(began)
+		if !full && waited >= beyondDeadline && !noted {
+			// A proxy that was killed may not have come to say so.
+			noted = true
+			for _, name := range seen.out() {
+				faults.Log.Note("fault: %s is not full", name)
+			}
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the servers are not full after %v: %v %v",
-				recoveryDeadline, states, err)
+		beyond := []string{}
+		if noted {
+			beyond, _ = faults.Log.BeyondM(faults.M)
+		}
+		if !full && (waited >= recoveryDeadline || len(beyond) > 0) {
+			return fmt.Errorf("%w after %v: %v", ErrNotFull, waited, seen)
 		}
 		if !full {
 			steady = time.Time{}
@@ -213,45 +227,10 @@ func (faults *Faults) waitUntilFull() error {
 			steady = time.Now()
 		}
 		if time.Since(steady) >= faults.RequestTimeout {
-			faults.Proxy.Note("fault: all are full")
+			faults.Log.Note("fault: all are full")
 			return nil
 		}
 	}
-}
-
-var (
-	loses = regexp.MustCompile(`fault: (\S+) loses its memory`)
-	down  = regexp.MustCompile(`view \d+: (\S+) is down`)
-	full  = regexp.MustCompile(`view \d+: (\S+) is full again`)
-)
-
-// BeyondM tells the servers that were out together at some time though there
-// were more than m, by what the proxy and the faults have logged: on a busy
-// machine one may be taken for dead just when another is killed. Nothing is
-// promised then. nil if it never was so.
-func BeyondM(log string, m int) []string {
-	out := map[string]bool{}
-	for _, line := range strings.Split(log, "\n") {
-		if found := loses.FindStringSubmatch(line); found != nil {
-			out[found[1]] = true
-		} else if found := down.FindStringSubmatch(line); found != nil {
-			out[found[1]] = true
-		} else if found := full.FindStringSubmatch(line); found != nil {
-			delete(out, found[1])
-		} else if strings.HasSuffix(line, "fault: all are full") {
-			// A proxy that is killed may not have come to say so.
-			out = map[string]bool{}
-		}
-		if len(out) > m {
-			names := []string{}
-			for name := range out {
-				names = append(names, name)
-			}
-			sort.Strings(names)
-			return names
-		}
-	}
-	return nil
 }
 
 // Summary says how often each fault struck.

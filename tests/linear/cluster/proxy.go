@@ -22,12 +22,12 @@ var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 const startDeadline = 60 * time.Second
 
 // Proxy is an ersproxy that is killed and started again with the same
-// configuration, state and log. One goroutine hurts it; any may ask.
+// configuration and state. One goroutine hurts it; any may ask.
 type Proxy struct {
 	program string
 	folder  string
 	env     []string
-	log     *os.File
+	log     *Log
 	notices *net.UnixConn
 	command *exec.Cmd
 	ended   chan error // the running process' end
@@ -40,18 +40,13 @@ type Proxy struct {
 	stopped bool
 }
 
-// NewProxy prepares one; env is added to its environment.
-func NewProxy(program, folder string, env ...string) (*Proxy, error) {
-	log, err := os.OpenFile(filepath.Join(folder, "proxy.log"),
-		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
+// NewProxy prepares one, with a folder of its own; env is added to its
+// environment.
+func NewProxy(program, folder string, log *Log, env ...string) (*Proxy, error) {
 	notify := filepath.Join(folder, "notify")
 	notices, err := net.ListenUnixgram("unixgram",
 		&net.UnixAddr{Name: notify, Net: "unixgram"})
 	if err != nil {
-		log.Close()
 		return nil, err
 	}
 	proxy := &Proxy{program: program, folder: folder, log: log,
@@ -67,20 +62,12 @@ func (proxy *Proxy) Configure(text string) error {
 		[]byte(text), 0o600)
 }
 
-// LogPath is of all its processes, and of what Note has added.
-func (proxy *Proxy) LogPath() string { return proxy.log.Name() }
-
-// Note writes a line between those of the proxy.
-func (proxy *Proxy) Note(format string, values ...any) {
-	fmt.Fprintf(proxy.log, format+"\n", values...)
-}
-
 // Start starts it and waits until it serves.
 func (proxy *Proxy) Start() error {
 	ports := filepath.Join(proxy.folder, "ports")
 	proxy.command = exec.Command(proxy.program, "--config",
 		filepath.Join(proxy.folder, "ersproxy.yaml"), "--port-file", ports)
-	proxy.command.Stdout, proxy.command.Stderr = proxy.log, proxy.log
+	proxy.command.Stdout, proxy.command.Stderr = proxy.log.file, proxy.log.file
 	proxy.command.Env = proxy.env
 	proxy.command.SysProcAttr = ownGroup
 	if err := proxy.command.Start(); err != nil {
@@ -165,7 +152,7 @@ func (proxy *Proxy) expect(notice string) error {
 		case why := <-proxy.ended:
 			proxy.ended <- why
 			return fmt.Errorf("ersproxy has ended (%v): see %s", why,
-				proxy.LogPath())
+				proxy.log.Path())
 		default:
 		}
 		if time.Now().After(deadline) {
@@ -281,10 +268,4 @@ func (proxy *Proxy) States() (map[string]string, error) {
 		states[server.Name] = server.State
 	}
 	return states, nil
-}
-
-// Log is what all its processes have said.
-func (proxy *Proxy) Log() (string, error) {
-	log, err := os.ReadFile(proxy.LogPath())
-	return string(log), err
 }

@@ -102,7 +102,12 @@ func run() int {
 		return 3
 	}
 	defer servers.Down()
-	proxy, err := cluster.NewProxy(*program, folder)
+	log, err := cluster.NewLog(folder)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		return 3
+	}
+	proxy, err := cluster.NewProxy(*program, folder, log)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		return 3
@@ -112,14 +117,14 @@ func run() int {
 	random := rand.New(rand.NewSource(*seed))
 	steer := &steer{proxy: proxy, random: random, servers: servers.Names,
 		shape: shape, folder: folder, threads: 2}
-	faults := &cluster.Faults{Servers: servers, Proxy: proxy, M: shape.m,
+	faults := &cluster.Faults{Servers: servers, Log: log,
+		Proxies: []*cluster.Proxy{proxy}, M: shape.m,
 		RequestTimeout: requestTimeout, Random: random, Terminate: true,
 		Freezes: 30, Damages: true, Between: steer.between,
 		Stop: cluster.StopOnSignal()}
 	err = s.all(steer, faults, *ctl, *clients,
 		goal{*minutes, *changes, !*short})
-	log, _ := proxy.Log()
-	if beyond := cluster.BeyondM(log, shape.m); beyond != nil {
+	if beyond, _ := log.BeyondM(shape.m); beyond != nil {
 		fmt.Printf("nothing is promised: out together were %v\n", beyond)
 		fmt.Printf("kept in %s\n", folder)
 		return 4
