@@ -30,7 +30,9 @@ class Link:
 BURST_S = 0.0005
 LEAST_BURST = 8 << 10
 MOST_BURST_BELOW_GIGABIT = 64 << 10
-LEAST_QUEUE = 256 << 10
+# Whatever servers send at once to one client: what is dropped is sent again
+# 200 ms later, which is seen in place of the bytes that were moved.
+LEAST_QUEUE = 4 << 20
 QUEUE_S = 0.05
 
 
