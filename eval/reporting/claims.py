@@ -17,6 +17,8 @@ TRANSITIONS = ("forward", "backward")
 # How far apart medians of equal work may lie.
 EQUAL = 0.05
 SHAPED = ("namespaces",)
+# With objects of 1 MiB and more; the second takes them small.
+BY_PARAMETERS = ("exp3", "exp4")
 # Experiment 1's ERS-2: both of its plans write alike.
 HELD = ("srs", "ers1", "ers2-optimal")
 
@@ -52,14 +54,15 @@ def grows_with_size(measured, _analyser):
                               operation=("put", "get"), threshold_bytes=0):
             for (_, less), (setting, more) in zip(steps, steps[1:]):
                 ratio = more.median / less.median
-                tally.add(f"{scheme}, {setting}", ratio >= 1 - EQUAL, ratio,
-                          f"{ratio:.2f} of the time of the size before")
+                tally.add(setting, ratio >= 1 - EQUAL, ratio,
+                          f"{ratio:.2f} of the time of the size before",
+                          scheme=scheme)
     return tally.verdict("from one size to the next {least:.2f} to {most:.2f} "
                          "of the time")
 
 
 def codes_write_alike(measured, _analyser):
-    tally = Tally()
+    tally = Tally(low_is_worse=False)
     for setting, *samples in measured.find(
             *HELD, experiment="exp1", operation="put", threshold_bytes=0):
         medians = [sample.median for sample in samples]
@@ -78,8 +81,8 @@ def _against_copies(measured, tally, schemes, limit, **wanted):
             if copies is None:
                 continue
             ratio = sample.median / copies.median
-            tally.add(f"{scheme}, {setting}", limit(ratio), ratio,
-                      f"{ratio:.2f} of copies")
+            tally.add(setting, limit(ratio), ratio,
+                      f"{ratio:.2f} of copies", scheme=scheme)
     return tally.verdict("coding takes {least:.2f} to {most:.2f} of the time "
                          "of copies")
 
@@ -98,15 +101,15 @@ def copies_read_faster(measured, _analyser):
 
 def coding_writes_faster(measured, _analyser):
     return _against_copies(
-        measured, Tally(), CODED, lambda ratio: ratio < 1, operation="put",
-        bed=SHAPED, link_mbit=_shaped(1000),
+        measured, Tally(low_is_worse=False), CODED,
+        lambda ratio: ratio < 1, operation="put", bed=SHAPED, link_mbit=_shaped(1000),
         object_bytes=lambda b: b >= 64 * KIB)
 
 
 def coding_reads_as_fast(measured, _analyser):
     return _against_copies(
-        measured, Tally(), CODED, lambda ratio: ratio <= 1.1, operation="get",
-        bed=SHAPED, link_mbit=_shaped(1000),
+        measured, Tally(low_is_worse=False), CODED,
+        lambda ratio: ratio <= 1.1, operation="get", bed=SHAPED, link_mbit=_shaped(1000),
         object_bytes=lambda b: b >= 64 * KIB)
 
 
@@ -118,8 +121,8 @@ def ers_beats_srs(experiment):
                     "srs", scheme, experiment=experiment,
                     operation=TRANSITIONS):
                 saved = reduction(srs, sample)
-                tally.add(f"{scheme}, {setting}", saved > 0, saved,
-                          f"{saved:.1f} %")
+                tally.add(setting, saved > 0, saved,
+                          f"{saved:.1f} %", scheme=scheme)
         return tally.verdict("{least:.1f} to {most:.1f} % less than SRS")
     return check
 
@@ -144,8 +147,9 @@ def gains_grow_with_size(measured, _analyser):
                      if "srs" in measured.settings[setting]]
             if len(gains) > 1:
                 change = gains[-1][1] - gains[0][1]
-                tally.add(f"{scheme}, {gains[-1][0]}", change > 0, change,
-                          f"{change:+.1f} points over the smallest object")
+                tally.add(gains[-1][0], change > 0, change,
+                          f"{change:+.1f} points over the smallest object",
+                          scheme=scheme)
     return tally.verdict("{least:+.1f} to {most:+.1f} points from the smallest "
                          "object to the largest")
 
@@ -171,8 +175,8 @@ def gains_near_theory(measured, analyser):
                 "srs", scheme, experiment="exp3", operation="forward",
                 object_bytes=4 * MIB):
             gap = reduction(srs, sample) - analyser.reduction(setting, scheme)
-            tally.add(f"{scheme}, {setting}", abs(gap) <= 10, gap,
-                      f"{gap:+.1f} points")
+            tally.add(setting, abs(gap) <= 10, gap,
+                      f"{gap:+.1f} points", scheme=scheme)
     return tally.verdict("{least:+.1f} to {most:+.1f} points beside the blocks "
                          "read")
 
@@ -187,8 +191,9 @@ def gains_grow_on_slow_links(measured, _analyser):
     tally = Tally()
     for (scheme, _), chain in chains.items():
         for (_, slow), (setting, fast) in zip(chain, chain[1:]):
-            tally.add(f"{scheme}, {setting}", slow >= fast, slow - fast,
-                      f"{fast - slow:+.1f} points over the slower link")
+            tally.add(setting, slow >= fast, slow - fast,
+                      f"{fast - slow:+.1f} points over the slower link",
+                      scheme=scheme)
     return tally.verdict("from each link to the next faster one the gain falls "
                          "by {least:.1f} to {most:.1f} points")
 
@@ -211,7 +216,7 @@ def cloud_gains_more_when_small(measured, _analyser):
         for _, local_srs, local in measured.find(
                 "srs", "ers2-paper", experiment="exp3", k=setting.k,
                 m=setting.m, k_to=setting.k_to, operation=setting.operation,
-                object_bytes=setting.object_bytes):
+                object_bytes=setting.object_bytes, link_mbit=paper.MBIT):
             change = reduction(srs, sample) - reduction(local_srs, local)
             tally.add(setting, (change > 0) == small, change,
                       f"{change:+.1f} points")
@@ -229,24 +234,27 @@ def time_follows_blocks(measured, analyser):
             saved = reduction(srs, sample)
             blocks = analyser.reduction(setting, scheme)
             spare = saved - blocks + allowed[setting.object_bytes]
-            tally.add(f"{scheme}, {setting}", spare >= 0, saved - blocks,
-                      f"time {saved:.1f} %, blocks {blocks:.1f} %")
+            tally.add(setting, spare >= 0, saved - blocks,
+                      f"time {saved:.1f} %, blocks {blocks:.1f} %",
+                      scheme=scheme)
     return tally.verdict("{least:+.1f} to {most:+.1f} points beside the blocks "
                          "read")
 
 
 def order_of_schemes(measured, _analyser):
     order = ("reencode", "srs", "ers1", "ers2-paper", "ers2-optimal")
-    tally = Tally()
+    tally = Tally(low_is_worse=False)
     for slow, fast in zip(order, order[1:]):
         for setting, slower, faster in measured.find(
-                slow, fast, bed=SHAPED, operation=TRANSITIONS, link_mbit=200):
+                slow, fast, bed=SHAPED, operation=TRANSITIONS, link_mbit=200,
+                experiment=BY_PARAMETERS):
             ratio = faster.median / slower.median
             # Equal work takes equal time, less work takes less.
             equal = slower.blocks() == faster.blocks()
             holds = abs(ratio - 1) <= EQUAL if equal else ratio < 1
-            tally.add(f"{fast} over {slow}, {setting}", holds, ratio,
-                      f"{ratio:.2f}" + (", as many blocks" if equal else ""))
+            tally.add(setting, holds, ratio, f"{ratio:.2f}" + (
+                ", as many blocks" if equal else ""),
+                scheme=f"{fast} over {slow}")
     return tally.verdict("each takes {least:.2f} to {most:.2f} of the time of "
                          "the one before it")
 
@@ -263,6 +271,6 @@ def bytes_as_counted(measured, _analyser):
                 expected = sample.middle(f"expected_{way}")
                 if moved is not None and expected:
                     over = 100 * (moved / expected - 1)
-                    tally.add(f"{scheme}, {setting}, {way}", abs(over) <= 1,
-                              over, f"{over:+.2f} %")
+                    tally.add(setting, abs(over) <= 1, over,
+                              f"{over:+.2f} % {way}", scheme=scheme)
     return tally.verdict("{least:+.2f} to {most:+.2f} % beside the count")

@@ -4,9 +4,12 @@ import statistics
 
 from reporting import catalogue, paper
 from reporting.markdown import table
-from reporting.samples import BED_NAMES, NAMES, label, link, reduction, size
+from reporting.samples import BED_NAMES, NAMES, label, links, reduction, size
 from reporting.verdict import FAILS, HOLDS, NOT_MEASURED
 
+# TCP waits no shorter before it sends again.
+TIMEOUT_S = 0.2
+STALLED = 1.5
 # Of cells that miss a claim, so many are named.
 MISSES = 6
 TITLES = {
@@ -54,7 +57,7 @@ def setting_part(measured):
         limited = {r.cpu_limited for r in rows} & {"yes"}
         times = sorted(r.time for r in rows)
         lines.append([
-            experiment, BED_NAMES[bed], link(mbit),
+            experiment, BED_NAMES[bed], links(bed, mbit),
             f"{statistics.median(rates):.0f}" if rates else "",
             "processors" if limited else "", len(rows),
             _spread([len(sample.rows) for setting, samples in
@@ -67,9 +70,33 @@ def setting_part(measured):
     text += table(["experiment", "bed", "links", "measured, Mbit/s",
                    "limited by", "rows", "repetitions", "revision", "day"],
                   lines)
-    hosts = sorted({row.host for row in measured.rows})
-    text += "Hosts: " + "; ".join(hosts) + ".\n\n"
-    return text
+    return (text + "Hosts: " + hosts(measured.rows) + ".\n\n" +
+            stalls(measured))
+
+
+def stalls(measured):
+    """Repetitions that waited for TCP to send again what was dropped."""
+    samples = [sample for by_scheme in measured.settings.values()
+               for sample in by_scheme.values()]
+    stalled = [s for s in samples if s.most - s.least >= TIMEOUT_S
+               and s.most >= STALLED * s.least]
+    return (f"In {len(stalled)} of {len(samples)} cells (a scheme and an "
+            f"operation in one setting) the slowest repetition took "
+            f"{TIMEOUT_S:g} s more than the fastest, or longer, and {STALLED:g} "
+            "times as long: as much as TCP waits before it sends again what a "
+            "full queue dropped, where replies of many servers meet on one "
+            "link.\n\n")
+
+
+def hosts(rows):
+    """Each machine once, with the range of its load."""
+    loads = {}
+    for row in rows:
+        machine, _, load = row.host.partition(", load ")
+        loads.setdefault(machine, set()).update([float(load)] if load else [])
+    return "; ".join(
+        machine + (f", load {min(found):g} to {max(found):g}" if found else "")
+        for machine, found in sorted(loads.items()))
 
 
 def _spread(counts):
@@ -124,7 +151,7 @@ def reductions_table(measured, analyser, experiment):
         if not any(scheme in samples for scheme in schemes):
             continue
         line = [setting.operation, label(setting.parameters()),
-                size(setting.object_bytes), link(setting.link_mbit),
+                size(setting.object_bytes), setting.links(),
                 f"{1000 * srs.median:.2f}"]
         for scheme in schemes:
             there = scheme in samples
@@ -149,7 +176,7 @@ def times_table(measured):
             continue
         lines.append([
             setting.operation, label(setting.parameters()),
-            size(setting.object_bytes), link(setting.link_mbit),
+            size(setting.object_bytes), setting.links(),
             size(setting.threshold_bytes), f"{1000 * copies.median:.2f}",
             *(f"{samples[s].median / copies.median:.2f}" if s in samples
               else "" for s in schemes)])
@@ -165,7 +192,7 @@ def order_table(measured):
             "ers2-no-order", "ers2-paper", experiment="exp5",
             operation="backward"):
         lines.append([label(setting.parameters()), size(setting.object_bytes),
-                      link(setting.link_mbit), f"{1000 * without.median:.2f}",
+                      setting.links(), f"{1000 * without.median:.2f}",
                       f"{1000 * selected.median:.2f}",
                       per_cent(reduction(without, selected)),
                       per_cent(paper.order_selection(setting))])

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import matplotlib
 
 from reporting import paper
-from reporting.samples import (MIB, NAMES, Setting, label, link, reduction,
+from reporting.samples import (MIB, NAMES, Setting, label, links, reduction,
                                size)
 
 matplotlib.use("Agg")
@@ -103,7 +103,7 @@ def lines_by_size(measured, experiment, directory):
             _lines(axes, measured,
                    [s for s in found if (s.operation, s.bed, s.link_mbit)
                     == (operation, bed, mbit)])
-            axes.set_title(f"{operation}, {link(mbit)}", fontsize=10,
+            axes.set_title(f"{operation}, {links(bed, mbit)}", fontsize=10,
                            loc="left")
     legend(figure, grid)
     return finish(figure, directory, f"{experiment}-times")
@@ -249,7 +249,7 @@ def order_selection(measured, directory):
                           fillstyle="none", linestyle="none",
                           label="the paper's value")
         axes.set_xticks(range(len(here)),
-                        [f"{label(s.parameters())} {link(s.link_mbit)}"
+                        [f"{label(s.parameters())} {s.links()}"
                          for s, *_ in here], rotation=25, ha="right",
                         rotation_mode="anchor")
         axes.set_title(f"backward, {size(wanted)}", fontsize=10, loc="left")
@@ -288,13 +288,13 @@ def _rate(setting):
 BY_SET = Layout(
     lambda s: (s.operation, -s.object_bytes),
     lambda s: f"{s.operation}, {size(s.object_bytes)}",
-    lambda s: (s.bed, _rate(s)), lambda s: link(s.link_mbit),
+    lambda s: (s.bed, _rate(s)), lambda s: s.links(),
     Setting.parameters, lambda s: label(s.parameters()))
 BY_LINK = Layout(
     lambda s: s.operation, lambda s: s.operation,
     Setting.parameters, lambda s: label(s.parameters()),
     lambda s: (_rate(s), s.object_bytes),
-    lambda s: link(s.link_mbit) + (
+    lambda s: s.links() + (
         "" if s.object_bytes == MIB else f", {size(s.object_bytes)}"))
 
 

@@ -15,7 +15,7 @@ NAMES = {"rep": "copies", "libmemcached-copies": "copies by libmemcached",
          "ers2-optimal": "ERS-2, optimal plan", "reencode": "full re-encode",
          "rs": "plain RS"}
 BED_NAMES = {"namespaces": "links of network namespaces",
-             "unshaped": "loopback, unshaped", "cloud": "cloud-like links",
+             "unshaped": "loopback, unshaped", "cloud": "links as in a cloud",
              "hosts": "separate machines"}
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -45,10 +45,11 @@ class Setting:
         words = [self.operation, size(self.object_bytes)]
         if self.k is not None:
             words.append(label(self.parameters()))
-        words.append(link(self.link_mbit))
-        if self.bed not in ("namespaces", "unshaped"):
-            words.append(BED_NAMES[self.bed])
+        words.append(self.links())
         return ", ".join(words)
+
+    def links(self):
+        return links(self.bed, self.link_mbit)
 
 
 class Sample:
@@ -149,6 +150,12 @@ def link(mbit):
     if mbit >= 1000:
         return f"{mbit / 1000:g} Gbit/s"
     return f"{mbit:g} Mbit/s"
+
+
+def links(bed, mbit):
+    if bed == "cloud":
+        return "as in a cloud"
+    return f"{link(mbit)}, hosts" if bed == "hosts" else link(mbit)
 
 
 def label(parameters):

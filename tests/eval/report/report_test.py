@@ -165,6 +165,22 @@ class ReportTest(unittest.TestCase):
                       "200 Mbit/s: 2.00, as many blocks", self.page())
         self.assertFalse(os.path.exists(self.path("figures")))
 
+    def test_what_waited_for_tcp_is_counted(self):
+        found = transitions(GOOD)
+        found += sample(0.1, scheme="rs", operation="get")
+        found.append(row(scheme="rs", operation="get", seconds=0.31))
+        rows.append(self.path("rows.csv"), found)
+        self.report(self.path("rows.csv"), "--no-figures")
+        self.assertIn("In 1 of 11 cells", self.page())
+
+    def test_the_worst_miss_comes_first_and_links_are_told_apart(self):
+        found = transitions({"srs": 0.1, "ers2-paper": 0.06})
+        found += transitions({"srs": 0.1, "ers2-paper": 0.09}, link_mbit=500.0)
+        verdict = judge(claims.time_follows_blocks, found)
+        self.assertIn("500 Mbit/s", verdict.misses[0][0])
+        self.assertIn("(200 Mbit/s: 0 of 2, 500 Mbit/s: 0 of 2)",
+                      verdict.measured)
+
     def test_what_is_no_file_of_rows_is_refused_in_one_sentence(self):
         with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
             file.write("a,b\n1,2\n")
