@@ -30,7 +30,7 @@ edited by hand. `eval/run` makes rows ([evaluation-experiments.md](evaluation-ex
 """
 SINGLE = (
     "Times are medians of all repetitions of a setting's newest revision; bars of error are the least and the most, "
-    "as in the paper, and on reductions the middle 95 % of resampled medians. Schemes are compared within one setting "
+    "as in the paper, and on reductions the middle 95 % of resampled medians, cut off at -30 %. Schemes are compared within one setting "
     "alone. Where the paper prints a figure it is drawn hollow beside ours; its times in milliseconds are lost with its "
     "pictures.\n\n")
 

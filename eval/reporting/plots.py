@@ -30,6 +30,7 @@ COLOURS = {"rep": "#000000", "libmemcached-copies": "#CC79A7",
 MARKERS = {"rep": "s", "libmemcached-copies": "D", "srs": "v", "ers1": "^",
            "ers2-paper": "o", "ers2-optimal": "P", "reencode": "X", "rs": "*"}
 RESAMPLED = 400
+LEAST_SHOWN = -30  # per cent
 
 
 def interval(baseline, sample):
@@ -48,7 +49,7 @@ def finish(figure, directory, name):
     for ending in ("png", "svg"):
         # No date inside: the same rows give the same file.
         metadata = {"Date": None} if ending == "svg" else None
-        figure.savefig(os.path.join(directory, f"{name}.{ending}"), dpi=110,
+        figure.savefig(os.path.join(directory, f"{name}.{ending}"), dpi=90,
                        metadata=metadata, bbox_inches="tight")
     pyplot.close(figure)
     return name
@@ -203,6 +204,8 @@ def reductions(measured, analyser, experiment, directory, layout):
                         [layout.place_label(s) for s in here], rotation=25,
                         ha="right", rotation_mode="anchor")
         axes.set_xlim(-0.5, len(here) - 0.5)
+        # One that noise decided would flatten all others.
+        axes.set_ylim(bottom=max(axes.get_ylim()[0], LEAST_SHOWN))
         axes.set_ylabel("% less than SRS")
         axes.axhline(0, color="black", linewidth=0.7)
         quiet(axes)
