@@ -37,6 +37,9 @@ struct Planted {
   std::vector<Invariant> breaks;  // any of them must be seen broken
   Profile profile = Profile::kAny;
   bool rare = false;  // takes minutes to show: not one of "all"
+  // A seed at which it showed when this was written: tried before the others,
+  // which may take minutes.
+  std::uint64_t shown_by = 0;
 };
 
 const std::vector<Planted>& AllPlanted() {
@@ -207,21 +210,32 @@ bool CatchHere(const Planted& planted, const Seeds& seeds, std::string* text) {
   return false;
 }
 
-// In children, `jobs` at a time: most bugs show within the first few seeds.
+// Every chunk in a child of its own.
+SeedCounts CatchIn(const Planted& planted, const std::vector<Seeds>& chunks,
+                   int jobs) {
+  return RunChunks(chunks, jobs,
+                   [&planted](const Seeds& seeds, std::string* text) {
+                     SeedCounts counts;
+                     counts.seeds = CatchHere(planted, seeds, text) ? 1 : 0;
+                     return counts;
+                   });
+}
+
+// By the seed that is known to show it, then by all, `jobs` chunks at a time.
 bool Catch(const Planted& planted, const Seeds& seeds, int jobs) {
   const std::vector<Seeds> chunks = InChunks(seeds, kChunk);
   const auto at_once = static_cast<std::size_t>(jobs);
+  std::vector<std::vector<Seeds>> rounds;
+  if (planted.shown_by >= seeds.first && planted.shown_by <= seeds.last) {
+    rounds.push_back({{planted.shown_by, planted.shown_by}});
+  }
   for (std::size_t at = 0; at < chunks.size(); at += at_once) {
     const auto first = chunks.begin() + static_cast<std::ptrdiff_t>(at);
     const std::size_t count = std::min(at_once, chunks.size() - at);
-    const std::vector<Seeds> some(first,
-                                  first + static_cast<std::ptrdiff_t>(count));
-    const SeedCounts caught = RunChunks(
-        some, jobs, [&planted](const Seeds& these, std::string* text) {
-          SeedCounts counts;
-          counts.seeds = CatchHere(planted, these, text) ? 1 : 0;
-          return counts;
-        });
+    rounds.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+  }
+  for (const std::vector<Seeds>& round : rounds) {
+    const SeedCounts caught = CatchIn(planted, round, jobs);
     if (caught.failed > 0) return false;
     if (caught.seeds > 0) return true;
   }
