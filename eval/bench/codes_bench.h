@@ -25,7 +25,7 @@ struct CodesOptions {
 
 struct CodesRow {
   // "none", "isal" (Reed-Solomon by ISA-L, tables made beforehand), or by
-  // Jerasure "rs", "cauchy-rs" and "liberation".
+  // Jerasure "rs", "rs-16" (words of 16 bits), "cauchy-rs" and "liberation".
   std::string code;
   int k = 0;
   int m = 0;

@@ -61,33 +61,36 @@ class NoCode : public ForeignCode {
   std::size_t bytes_;
 };
 
-// Reed-Solomon by Vandermonde matrices, words of 8 bits.
+// Reed-Solomon by Vandermonde matrices; gf-complete multiplies.
 class JerasureRs : public ForeignCode {
  public:
-  JerasureRs(int k, int m, std::size_t bytes)
+  // w: 8 or 16 bits in a word.
+  JerasureRs(int k, int m, int w, std::size_t bytes)
       : k_(k),
         m_(m),
+        w_(w),
         bytes_(RoundedUp(bytes, kPacketStep)),
-        matrix_(reed_sol_vandermonde_coding_matrix(k, m, kWord)) {}
-  [[nodiscard]] std::string name() const override { return "rs"; }
-  [[nodiscard]] int w() const override { return kWord; }
+        matrix_(reed_sol_vandermonde_coding_matrix(k, m, w)) {}
+  [[nodiscard]] std::string name() const override {
+    return w_ == 8 ? "rs" : "rs-16";
+  }
+  [[nodiscard]] int w() const override { return w_; }
   [[nodiscard]] std::size_t block_bytes() const override { return bytes_; }
 
   void Encode(const std::vector<std::uint8_t*>& data,
               const std::vector<std::uint8_t*>& parity) override {
-    jerasure_matrix_encode(k_, m_, kWord, matrix_.get(), Chars(data).data(),
+    jerasure_matrix_encode(k_, m_, w_, matrix_.get(), Chars(data).data(),
                            Chars(parity).data(), static_cast<int>(bytes_));
   }
   bool Decode(const std::vector<std::uint8_t*>& data,
               const std::vector<std::uint8_t*>& parity) override {
-    return jerasure_matrix_decode(k_, m_, kWord, matrix_.get(), 1,
+    return jerasure_matrix_decode(k_, m_, w_, matrix_.get(), 1,
                                   FirstLost(k_, m_).data(), Chars(data).data(),
                                   Chars(parity).data(),
                                   static_cast<int>(bytes_)) == 0;
   }
 
  protected:
-  static constexpr int kWord = 8;
   [[nodiscard]] int k() const { return k_; }
   [[nodiscard]] int m() const { return m_; }
   [[nodiscard]] const int* matrix() const { return matrix_.get(); }
@@ -95,6 +98,7 @@ class JerasureRs : public ForeignCode {
  private:
   int k_;
   int m_;
+  int w_;
   std::size_t bytes_;
   Matrix matrix_;
 };
@@ -102,7 +106,7 @@ class JerasureRs : public ForeignCode {
 // The same code, encoded by ISA-L; Jerasure decodes it, which shows that.
 class IsalRs : public JerasureRs {
  public:
-  IsalRs(int k, int m, std::size_t bytes) : JerasureRs(k, m, bytes) {
+  IsalRs(int k, int m, std::size_t bytes) : JerasureRs(k, m, 8, bytes) {
     std::vector<std::uint8_t> cells;
     for (int i = 0; i < k * m; ++i) {
       cells.push_back(static_cast<std::uint8_t>(matrix()[i]));
@@ -203,7 +207,8 @@ std::vector<std::unique_ptr<ForeignCode>> ForeignCodes(
   std::vector<std::unique_ptr<ForeignCode>> codes;
   codes.push_back(std::make_unique<NoCode>(least_bytes));
   codes.push_back(std::make_unique<IsalRs>(k, m, least_bytes));
-  codes.push_back(std::make_unique<JerasureRs>(k, m, least_bytes));
+  codes.push_back(std::make_unique<JerasureRs>(k, m, 8, least_bytes));
+  codes.push_back(std::make_unique<JerasureRs>(k, m, 16, least_bytes));
   codes.push_back(Cauchy(k, m, least_bytes));
   if (m == 2) codes.push_back(Liberation(k, least_bytes));
   return codes;

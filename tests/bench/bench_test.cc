@@ -256,7 +256,7 @@ TEST_CASE("Each foreign code gives back lost data, padded as it asks for") {
       if (row.w != 0) CHECK(row.microseconds.median > 0);
     }
     std::map<std::string, int> expected = {
-        {"none", 0}, {"isal", 8}, {"rs", 8}, {"cauchy-rs", 4}};
+        {"none", 0}, {"isal", 8}, {"rs", 8}, {"rs-16", 16}, {"cauchy-rs", 4}};
     if (m == 2) expected["liberation"] = w;
     CHECK(words == expected);
     CHECK(rows->size() == 2 * expected.size());

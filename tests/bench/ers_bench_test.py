@@ -160,7 +160,7 @@ class Codes(unittest.TestCase):
         self.assertEqual(
             [(row["code"], row["object_bytes"]) for row in rows_of(text)],
             [(code, size) for size in ("4096", "65536") for code in (
-                "none", "isal", "rs", "cauchy-rs", "liberation")])
+                "none", "isal", "rs", "rs-16", "cauchy-rs", "liberation")])
 
     def test_a_stripe_that_no_code_has(self):
         done = run("codes", "--k", "1")
