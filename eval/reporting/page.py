@@ -24,8 +24,8 @@ TITLES = {
 HEAD = """# The ERS paper's experiments, and what they gave here
 
 `eval/report` made this page from the rows of [eval/rows](../eval/rows) and the block counts of `ers-analyze`; it is not
-edited by hand. `eval/run` makes rows ([evaluation-experiments.md](evaluation-experiments.md) says how, on which schemes). The paper is cited in
-[analysis.md](analysis.md).
+edited by hand. `eval/run` makes rows ([evaluation-experiments.md](evaluation-experiments.md) says how, on which schemes); rows
+of `kv` are those of [coding against copies](evaluation-ec-vs-replication.md). The paper is cited in [analysis.md](analysis.md).
 
 """
 SINGLE = (
@@ -37,6 +37,10 @@ SINGLE = (
 
 def per_cent(value):
     return "" if value is None else f"{value:.1f}"
+
+
+def rate_text(mbit):
+    return f"{mbit:.0f}" if mbit >= 1000 else f"{mbit:.3g}"
 
 
 def setting_part(measured):
@@ -58,7 +62,7 @@ def setting_part(measured):
         times = sorted(r.time for r in rows)
         lines.append([
             experiment, BED_NAMES[bed], links(bed, mbit),
-            f"{statistics.median(rates):.0f}" if rates else "",
+            rate_text(statistics.median(rates)) if rates else "",
             "processors" if limited else "", len(rows),
             _spread([len(sample.rows) for setting, samples in
                      measured.settings.items()

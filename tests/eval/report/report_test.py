@@ -2,6 +2,7 @@
 not, and where nothing was measured."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -180,6 +181,13 @@ class ReportTest(unittest.TestCase):
         self.assertIn("500 Mbit/s", verdict.misses[0][0])
         self.assertIn("(200 Mbit/s: 0 of 2, 500 Mbit/s: 0 of 2)",
                       verdict.measured)
+
+    def test_the_page_is_that_of_the_rows(self):
+        self.assertEqual(self.report("--no-figures").stderr, "")
+        with open(os.path.join(TOP, "docs", "evaluation.md"),
+                  encoding="utf-8") as file:
+            kept = re.sub(r"!\[.*\n\n\[As SVG\].*\n\n", "", file.read())
+        self.assertEqual(self.page(), kept, "run eval/report")
 
     def test_what_is_no_file_of_rows_is_refused_in_one_sentence(self):
         with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
