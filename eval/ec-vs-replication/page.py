@@ -173,8 +173,15 @@ def measured_part(found):
          in sorted(rows.items())])
 
 
+def _predicted(fits, coded, copies, operation, object_bytes, mbit):
+    """Time of the coded object over that of copies, by the model."""
+    return (fits[True, operation].seconds(coded, operation, object_bytes, mbit)
+            / fits[False, operation].seconds(copies, operation, object_bytes,
+                                             mbit))
+
+
 def ink(ratio):
-    """Readable on the colour of about that ratio."""
+    """Readable on the colour of that ratio."""
     return "white" if abs(math.log2(ratio)) > 0.8 else "black"
 
 
@@ -194,10 +201,9 @@ def draw(found, fits, sets, path):
         for axes, (k, m, k_to) in zip(line, sets):
             coded = model.shape("ers2-optimal", k, m, k_to)
             copies = model.shape("rep", None, m, None)
-            ratio = numpy.array([[math.log2(
-                fits[True, operation].seconds(coded, operation, b, r) /
-                fits[False, operation].seconds(copies, operation, b, r))
-                for r in rates] for b in GRID])
+            ratio = numpy.array([[math.log2(_predicted(
+                fits, coded, copies, operation, b, r)) for r in rates]
+                for b in GRID])
             # Blue: coding is faster, as in the paper.
             shown = axes.pcolormesh(rates, GRID, ratio, cmap="RdBu_r",
                                     norm=shades, shading="nearest",
@@ -209,9 +215,12 @@ def draw(found, fits, sets, path):
                         and c.scheme == "ers2-optimal"
                         and c.setting.parameters() == (k, m, k_to)
                         and c.setting.link_mbit is not None):
+                    around = _predicted(fits, coded, copies, operation,
+                                        c.setting.object_bytes,
+                                        c.setting.link_mbit)
                     axes.text(c.setting.link_mbit, c.setting.object_bytes,
                               f"{c.ratio:.2f}", fontsize=7, ha="center",
-                              va="center", color=ink(c.ratio))
+                              va="center", color=ink(around))
             axes.set_xscale("log")
             axes.set_yscale("log", base=2)
             axes.yaxis.set_major_formatter(
