@@ -30,14 +30,14 @@ bool Before(const Operation& a, const Operation& b) {
 }
 
 bool Writes(const Operation& operation) {
-  return PutsWhole(operation.kind) ||
+  return operation.kind == OperationKind::kPut ||
          operation.kind == OperationKind::kUpdate ||
          operation.kind == OperationKind::kAppend;
 }
 
 // Whatever was there; what is appended takes no cell from another change.
 bool Covers(const Operation& writer, std::size_t cell) {
-  return PutsWhole(writer.kind) ||
+  return writer.kind == OperationKind::kPut ||
          (writer.kind == OperationKind::kUpdate && cell >= writer.first_cell &&
           cell < writer.first_cell + writer.cell_count);
 }
@@ -176,13 +176,12 @@ class KeyCheck {
     }
     const Operation& writer = history_.at(id);
     if (writer.ending == Ending::kFailed ||
-        writer.ending == Ending::kNotFound ||
-        writer.ending == Ending::kRefused) {
+        writer.ending == Ending::kNotFound) {
       Report(Invariant::kFailedLeavesWhole,
              Describe(writer) + ", yet " + Describe(read));
       return false;
     }
-    if (PutsWhole(writer.kind)) puts->insert(id);
+    if (writer.kind == OperationKind::kPut) puts->insert(id);
     return true;
   }
 
@@ -300,8 +299,8 @@ class KeyCheck {
     for (const Operation* miss : misses_) {
       const auto put = std::find_if(
           operations_.begin(), operations_.end(), [&](const Operation* op) {
-            return PutsWhole(op->kind) && op->ending == Ending::kAcked &&
-                   Before(*op, *miss);
+            return op->kind == OperationKind::kPut &&
+                   op->ending == Ending::kAcked && Before(*op, *miss);
           });
       if (put == operations_.end()) continue;
       const bool may_be_deleted = std::any_of(
