@@ -30,14 +30,14 @@ bool Before(const Operation& a, const Operation& b) {
 }
 
 bool Writes(const Operation& operation) {
-  return operation.kind == OperationKind::kPut ||
+  return PutsWhole(operation.kind) ||
          operation.kind == OperationKind::kUpdate ||
          operation.kind == OperationKind::kAppend;
 }
 
 // Whatever was there; what is appended takes no cell from another change.
 bool Covers(const Operation& writer, std::size_t cell) {
-  return writer.kind == OperationKind::kPut ||
+  return PutsWhole(writer.kind) ||
          (writer.kind == OperationKind::kUpdate && cell >= writer.first_cell &&
           cell < writer.first_cell + writer.cell_count);
 }
@@ -176,12 +176,13 @@ class KeyCheck {
     }
     const Operation& writer = history_.at(id);
     if (writer.ending == Ending::kFailed ||
-        writer.ending == Ending::kNotFound) {
+        writer.ending == Ending::kNotFound ||
+        writer.ending == Ending::kRefused) {
       Report(Invariant::kFailedLeavesWhole,
              Describe(writer) + ", yet " + Describe(read));
       return false;
     }
-    if (writer.kind == OperationKind::kPut) puts->insert(id);
+    if (PutsWhole(writer.kind)) puts->insert(id);
     return true;
   }
 
@@ -299,8 +300,8 @@ class KeyCheck {
     for (const Operation* miss : misses_) {
       const auto put = std::find_if(
           operations_.begin(), operations_.end(), [&](const Operation* op) {
-            return op->kind == OperationKind::kPut &&
-                   op->ending == Ending::kAcked && Before(*op, *miss);
+            return PutsWhole(op->kind) && op->ending == Ending::kAcked &&
+                   Before(*op, *miss);
           });
       if (put == operations_.end()) continue;
       const bool may_be_deleted = std::any_of(

@@ -36,6 +36,14 @@ class Tale {
     if (ending != Ending::kOpen) history.End(id, ending, At(to));
     return id;
   }
+  std::uint32_t PutIf(OperationKind kind, int from, int to,
+                      Ending ending = Ending::kAcked, Cells expected = {},
+                      std::size_t cells = 1) {
+    const auto id =
+        history.BeginPutIf(1, "k", kind, cells, std::move(expected), At(from));
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+    return id;
+  }
   void Get(int from, int to, Cells cells, std::uint64_t cas = 0,
            std::uint64_t attributes = 0) {
     const auto id = history.Begin(2, "k", OperationKind::kGet, At(from));
@@ -115,6 +123,83 @@ TEST_CASE("good histories of appends and exports pass") {
   const auto d = tale.Put(26, 27, Ending::kAcked, 1);
   tale.Get(28, 29, {d});
   tale.IsGood();
+}
+
+constexpr auto kCas = OperationKind::kCas;
+constexpr auto kAdd = OperationKind::kAdd;
+constexpr auto kReplace = OperationKind::kReplace;
+
+TEST_CASE("good histories of puts under a condition pass") {
+  Tale tale;
+  tale.PutIf(kReplace, 0, 1, Ending::kNotFound);
+  const auto a = tale.PutIf(kAdd, 2, 3);
+  tale.PutIf(kAdd, 4, 5, Ending::kRefused);
+  const auto b = tale.PutIf(kCas, 6, 7, Ending::kAcked, {a});
+  tale.PutIf(kCas, 8, 9, Ending::kRefused, {a});
+  // Of two at the same time one is first; what is unknown may be.
+  const auto lost = tale.PutIf(kCas, 10, 11, Ending::kUnknown, {b});
+  tale.PutIf(kCas, 12, 13, Ending::kRefused, {b});
+  tale.Get(14, 15, {lost});
+  const auto c = tale.PutIf(kReplace, 16, 17);
+  tale.Get(18, 19, {c});
+  tale.Delete(20, 21);
+  tale.PutIf(kCas, 22, 23, Ending::kNotFound, {c});
+  const auto late = tale.PutIf(kAdd, 24, 25, Ending::kUnknown);
+  tale.Miss(26, 27);
+  tale.PutIf(kAdd, 28, 29, Ending::kRefused);
+  tale.Get(30, 31, {late});
+  // Contents without a cell cannot be told apart.
+  tale.Put(32, 33, Ending::kAcked, 0);
+  tale.PutIf(kCas, 34, 35, Ending::kRefused, {});
+  tale.PutIf(kCas, 36, 37, Ending::kAcked, {}, 0);
+  tale.IsGood();
+}
+
+TEST_CASE("a put over what it must not replace is found") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+  SECTION("an add over an object") {
+    const auto b = tale.PutIf(kAdd, 3, 4);
+    tale.Get(5, 6, {b});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("an add that is refused by nothing") {
+    tale.Delete(3, 4);
+    tale.PutIf(kAdd, 5, 6, Ending::kRefused);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("a replace of nothing") {
+    tale.Delete(3, 4);
+    tale.PutIf(kReplace, 5, 6);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("a replace that is told of nothing where there is an object") {
+    tale.PutIf(kReplace, 3, 4, Ending::kNotFound);
+    tale.Breaks(Invariant::kNothingLost);
+  }
+  SECTION("a cas over another content") {
+    const auto b = tale.Put(3, 4, Ending::kAcked, 1);
+    tale.PutIf(kCas, 5, 6, Ending::kAcked, {a});
+    tale.Breaks(Invariant::kOneChain);
+    CheckOptions options;
+    options.cas_may_repeat = true;
+    tale.IsGood(options);
+    CHECK(b > a);
+  }
+  SECTION("a cas that is refused by its own content") {
+    tale.PutIf(kCas, 3, 4, Ending::kRefused, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("two of the same CAS") {
+    tale.PutIf(kCas, 3, 8, Ending::kAcked, {a});
+    tale.PutIf(kCas, 4, 9, Ending::kAcked, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("one that was refused, and shows") {
+    const auto b = tale.PutIf(kAdd, 3, 4, Ending::kRefused);
+    tale.Get(5, 6, {b});
+    tale.Breaks(Invariant::kFailedLeavesWhole);
+  }
 }
 
 TEST_CASE("an append that is lost, done twice or misplaced is found") {
@@ -345,7 +430,12 @@ bool SomeOrderExplains(const std::vector<const Operation*>& operations) {
   std::vector<std::size_t> order(operations.size());
   std::iota(order.begin(), order.end(), 0);
   const auto told = [](const Operation& op) {
-    return op.ending == Ending::kAcked || op.ending == Ending::kNotFound;
+    return op.ending == Ending::kAcked || op.ending == Ending::kNotFound ||
+           op.ending == Ending::kRefused;
+  };
+  const auto fits = [](const Operation& op, const std::optional<Cells>& state) {
+    if (op.kind == kAdd) return !state;
+    return state && (op.kind != kCas || *state == op.expected);
   };
   do {
     // Any subset of the untold ones may be left out.
@@ -369,6 +459,13 @@ bool SomeOrderExplains(const std::vector<const Operation*>& operations) {
         past.push_back(&op);
         if (op.ending == Ending::kNotFound) {
           good = good && !state;
+        } else if (op.ending == Ending::kRefused) {
+          const bool same =
+              op.kind == kCas && !op.expected.empty() && fits(op, state);
+          good = good && state && !same;
+        } else if (op.kind == kCas || op.kind == kAdd || op.kind == kReplace) {
+          good = good && fits(op, state);
+          state = Cells(op.cell_count, op.id);
         } else if (op.kind == OperationKind::kPut) {
           state = Cells(op.cell_count, op.id);
         } else if (op.kind == OperationKind::kUpdate) {
@@ -403,7 +500,10 @@ TEST_CASE("the search agrees with all orders of small histories") {
       constexpr Ending kEndings[] = {Ending::kAcked, Ending::kAcked,
                                      Ending::kUnknown, Ending::kAcked};
       const Ending ending = kEndings[below(4)];
-      switch (below(6)) {
+      const Cells some = {static_cast<std::uint32_t>(1 + below(6))};
+      constexpr OperationKind kPuts[] = {kCas, kAdd, kReplace};
+      const OperationKind kind = kPuts[below(3)];
+      switch (below(8)) {
         case 0:
           // Two values without a cell cannot be told apart.
           tale.Put(from, to, ending, below(3) == 0 ? 0 : 1);
@@ -417,11 +517,16 @@ TEST_CASE("the search agrees with all orders of small histories") {
         case 3:
           tale.Miss(from, to);
           break;
+        case 4:
+          tale.PutIf(kind, from, to, ending, kind == kCas ? some : Cells());
+          break;
+        case 5:
+          tale.PutIf(kind, from, to,
+                     kind == kReplace ? Ending::kNotFound : Ending::kRefused,
+                     kind == kCas ? some : Cells());
+          break;
         default:
-          tale.Get(from, to,
-                   below(4) == 0
-                       ? Cells()
-                       : Cells{static_cast<std::uint32_t>(1 + below(6))});
+          tale.Get(from, to, below(4) == 0 ? Cells() : some);
       }
     }
     std::vector<const Operation*> operations;

@@ -17,20 +17,33 @@ double Milliseconds(TimePoint time) {
 
 std::string_view OperationName(OperationKind kind) {
   constexpr std::array<std::string_view, kOperationKinds> kNames = {
-      "put", "update", "get", "delete", "transition", "append", "export"};
+      "put",    "update", "get", "delete", "transition",
+      "append", "export", "cas", "add",    "replace"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+bool PutsWhole(OperationKind kind) {
+  return kind == OperationKind::kPut || kind == OperationKind::kCas ||
+         kind == OperationKind::kAdd || kind == OperationKind::kReplace;
+}
+
 std::string Describe(const Operation& operation) {
-  constexpr const char* kEndings[] = {"never told", "acked", "not found",
-                                      "did not happen", "outcome unknown"};
+  constexpr std::array<std::string_view, kEndings> kEnded = {
+      "never told",     "acked",           "not found",
+      "did not happen", "outcome unknown", "refused"};
   std::string text = fmt::format(
       "{} {} by client {} [{} ms, {}] {}", OperationName(operation.kind),
       operation.id, operation.client, Milliseconds(operation.invoked),
       operation.ending == Ending::kOpen
           ? "open"
           : fmt::format("{} ms", Milliseconds(operation.returned)),
-      kEndings[static_cast<int>(operation.ending)]);
+      kEnded[static_cast<std::size_t>(operation.ending)]);
+  if (operation.kind == OperationKind::kCas) {
+    text += " over";
+    for (const std::uint32_t cell : operation.expected) {
+      text += fmt::format(" {}", cell);
+    }
+  }
   if (!operation.cells.empty()) {
     text += " reading";
     for (const std::uint32_t cell : operation.cells) {
@@ -62,6 +75,17 @@ std::uint32_t History::BeginPut(int client, std::string key, std::size_t cells,
       Begin(client, std::move(key), OperationKind::kPut, now);
   operations_.back().cell_count = cells;
   operations_.back().attributes_put = attributes;
+  return id;
+}
+
+std::uint32_t History::BeginPutIf(int client, std::string key,
+                                  OperationKind kind, std::size_t cells,
+                                  Cells expected, TimePoint now,
+                                  std::uint64_t attributes) {
+  const std::uint32_t id =
+      BeginPut(client, std::move(key), cells, now, attributes);
+  operations_.back().kind = kind;
+  operations_.back().expected = std::move(expected);
   return id;
 }
 

@@ -2,8 +2,9 @@
 //
 // Values are known by who wrote them. A driver stores values of a fixed number
 // of cells (any bytes; a cell may be a block's worth); a PUT writes its own
-// operation number into every cell, an UPDATE into a range of them, an APPEND
-// into further ones, and a GET hands back the numbers it found. So a mix of two
+// operation number into every cell (so do a CAS, an ADD and a REPLACE, which
+// are puts under a condition), an UPDATE into a range of them, an APPEND into
+// further ones, and a GET hands back the numbers it found. So a mix of two
 // values, a change applied twice and a change out of nowhere all show.
 #ifndef ERS_TESTS_SIM_HISTORY_H_
 #define ERS_TESTS_SIM_HISTORY_H_
@@ -26,12 +27,17 @@ enum class OperationKind : std::uint8_t {
   kUpdate,
   kGet,
   kDelete,
-  kTransition,  // and any change that keeps the content: touch, repair
+  kTransition,  // and any change that keeps the content: repair
   kAppend,
-  kExport,  // keeps the content, too
+  kExport,   // keeps the content, too
+  kCas,      // a put over one content
+  kAdd,      // a put where there is nothing
+  kReplace,  // a put where there is something
 };
-inline constexpr std::size_t kOperationKinds = 7;
+inline constexpr std::size_t kOperationKinds = 10;
 std::string_view OperationName(OperationKind kind);
+// Is it a put, under whatever condition?
+bool PutsWhole(OperationKind kind);
 
 enum class Ending : std::uint8_t {
   kOpen,      // never told: under way, or its process was killed
@@ -39,7 +45,11 @@ enum class Ending : std::uint8_t {
   kNotFound,  // told that there is no object: an observation of a miss
   kFailed,    // told that it did not happen; a kGet that read nothing
   kUnknown,   // told that the outcome is unknown
+  // Told that there is an object, of another content: an observation, too, of
+  // kCas and kAdd.
+  kRefused,
 };
+inline constexpr std::size_t kEndings = 6;
 
 // Number of the operation that wrote each cell; 0 is no operation.
 using Cells = std::vector<std::uint32_t>;
@@ -49,10 +59,11 @@ struct Operation {
   int client = 0;
   std::string key;
   OperationKind kind = OperationKind::kGet;
-  // kPut, kAppend: how many cells. kUpdate: which of them; beyond the end of
+  // Puts, kAppend: how many cells. kUpdate: which of them; beyond the end of
   // the value it cannot be acked.
   std::size_t first_cell = 0;
   std::size_t cell_count = 0;
+  Cells expected;  // kCas: the content whose CAS it names
 
   TimePoint invoked{};
   TimePoint returned = TimePoint::max();
@@ -62,7 +73,7 @@ struct Operation {
   std::uint64_t client_cas = 0;
   std::uint64_t attributes = 0;  // flags and expiry, hashed by the driver
 
-  // For kPut: what a GET must show with it; 0: not looked at.
+  // For puts: what a GET must show with it; 0: not looked at.
   std::uint64_t attributes_put = 0;
 };
 
@@ -75,6 +86,10 @@ class History {
   // Times are the caller's, from one clock. Returns the operation's number.
   std::uint32_t BeginPut(int client, std::string key, std::size_t cells,
                          TimePoint now, std::uint64_t attributes = 0);
+  // kCas, kAdd or kReplace.
+  std::uint32_t BeginPutIf(int client, std::string key, OperationKind kind,
+                           std::size_t cells, Cells expected, TimePoint now,
+                           std::uint64_t attributes = 0);
   std::uint32_t BeginUpdate(int client, std::string key, std::size_t first_cell,
                             std::size_t cell_count, TimePoint now);
   std::uint32_t BeginAppend(int client, std::string key, std::size_t cells,

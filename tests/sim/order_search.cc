@@ -25,8 +25,7 @@ class Search {
       : options_(options) {
     for (const Operation* operation : operations) {
       if (!Matters(*operation, operations)) continue;
-      const bool unseen = !Told(operation) &&
-                          operation->kind == OperationKind::kPut &&
+      const bool unseen = !Told(operation) && PutsWhole(operation->kind) &&
                           !Seen(*operation, operations);
       if (all_untold || !unseen) operations_.push_back(operation);
     }
@@ -49,7 +48,8 @@ class Search {
   // It happened, or was seen not to, before its client went on.
   static bool Told(const Operation* operation) {
     return operation->ending == Ending::kAcked ||
-           operation->ending == Ending::kNotFound;
+           operation->ending == Ending::kNotFound ||
+           operation->ending == Ending::kRefused;
   }
   static bool Seen(const Operation& operation,
                    const std::vector<const Operation*>& all) {
@@ -61,6 +61,7 @@ class Search {
   // It was told something, and no state is another one for it.
   static bool Looks(const Operation& operation) {
     return operation.ending == Ending::kNotFound ||
+           operation.ending == Ending::kRefused ||
            (operation.ending == Ending::kAcked &&
             (operation.kind == OperationKind::kGet ||
              operation.kind == OperationKind::kTransition ||
@@ -75,7 +76,7 @@ class Search {
     if (operation.kind == OperationKind::kUpdate) {
       return Seen(operation, all);
     }
-    return operation.kind == OperationKind::kPut ||
+    return PutsWhole(operation.kind) ||
            operation.kind == OperationKind::kAppend ||
            operation.kind == OperationKind::kDelete;
   }
@@ -94,6 +95,24 @@ class Search {
     return found->second;
   }
 
+  [[nodiscard]] const Cells& ContentOf(State state) const {
+    return *contents_[state - 1];
+  }
+
+  // Is `state` one that fits the condition of a put?
+  bool LetsIn(const Operation& put, State state) const {
+    if (put.kind == OperationKind::kAdd) return state == 0;
+    if (state == 0) return false;
+    return put.kind != OperationKind::kCas || options_.cas_may_repeat ||
+           ContentOf(state) == put.expected;
+  }
+  // And one that does not? Contents without a cell cannot be told apart.
+  bool Refuses(const Operation& put, State state) const {
+    if (state == 0) return false;
+    return put.kind == OperationKind::kAdd || put.expected.empty() ||
+           ContentOf(state) != put.expected;
+  }
+
   // False: it cannot happen in `state`. What is left of a value that vanished
   // may still be updated, moved or deleted; that does not bring it back.
   bool Apply(const Operation& operation, State state, State* after) {
@@ -102,13 +121,23 @@ class Search {
       *after = 0;
       return state == 0 || options_.values_may_vanish;
     }
+    if (operation.ending == Ending::kRefused) {
+      return Refuses(operation, state) || options_.values_may_vanish;
+    }
     switch (operation.kind) {
+      case OperationKind::kCas:
+      case OperationKind::kAdd:
+      case OperationKind::kReplace:
+        if (!LetsIn(operation, state) && !options_.values_may_vanish) {
+          return false;
+        }
+        [[fallthrough]];
       case OperationKind::kPut:
         *after = Number(Cells(operation.cell_count, operation.id));
         return true;
       case OperationKind::kUpdate: {
         if (state == 0) return options_.values_may_vanish;
-        Cells cells = *contents_[state - 1];
+        Cells cells = ContentOf(state);
         const std::size_t end = operation.first_cell + operation.cell_count;
         if (end > cells.size()) return false;
         for (std::size_t i = operation.first_cell; i < end; ++i) {
@@ -119,13 +148,13 @@ class Search {
       }
       case OperationKind::kAppend: {
         if (state == 0) return options_.values_may_vanish;
-        Cells cells = *contents_[state - 1];
+        Cells cells = ContentOf(state);
         cells.insert(cells.end(), operation.cell_count, operation.id);
         *after = Number(std::move(cells));
         return true;
       }
       case OperationKind::kGet:
-        return state != 0 && *contents_[state - 1] == operation.cells;
+        return state != 0 && ContentOf(state) == operation.cells;
       case OperationKind::kDelete:
         *after = 0;
         return state != 0 || options_.values_may_vanish;

@@ -148,10 +148,15 @@ bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
   if (!view || view->NotFull() > 0 || world_.now() < harm_ends_) return false;
   if (IsChanging(*view)) return false;
-  return std::all_of(lost_.begin(), lost_.end(), [&view](const auto& lost) {
-    return view->members[static_cast<std::size_t>(lost.first)].incarnation !=
-           lost.second;
-  });
+  for (std::size_t i = 0; i < world_.servers().size(); ++i) {
+    SimServer& server = *world_.servers()[i];
+    const ModelItem* mark = server.items().Find(store::kBootKey);
+    if (!server.up() || mark == nullptr ||
+        !view->members[i].boot_mark.ends_with("/" + mark->value)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Others are the victims from now on, if those before them are whole again.
@@ -164,18 +169,6 @@ void FaultPlan::Roll() {
               members[i + world_.random().Below(members.size() - i)]);
     victims_[i] = members[i];
   }
-}
-
-void FaultPlan::LoseMemory(SimServer& server) {
-  const auto& servers = world_.servers();
-  const auto at =
-      std::find_if(servers.begin(), servers.end(),
-                   [&server](const auto& one) { return one.get() == &server; });
-  const int member = static_cast<int>(at - servers.begin());
-  const std::shared_ptr<const store::View> view = process_.view();
-  lost_[member] =
-      view ? view->members[static_cast<std::size_t>(member)].incarnation : 0;
-  server.Crash();
 }
 
 SimServer& FaultPlan::Anywhere() {
@@ -202,7 +195,7 @@ void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
       end = TimePoint::max();
       break;
     case FaultKind::kRestart:
-      LoseMemory(server);
+      server.Crash();
       then([&server] { server.Restart(); });
       break;
     case FaultKind::kStall:

@@ -66,7 +66,6 @@ class FaultPlan {
   void Draw(Duration span);
   void Strike(FaultKind kind, SimServer& server, Duration length);
   void Corrupt(SimServer& server);
-  void LoseMemory(SimServer& server);
   [[nodiscard]] bool IsChanging(const store::View& view) const;
   [[nodiscard]] bool AllIsWell() const;
   void Roll();
@@ -78,8 +77,6 @@ class FaultPlan {
   ProcessFaults process_;
   std::vector<int> victims_;
   TimePoint harm_ends_{};  // of what has struck victims
-  // By member: what the view called the memory that it has lost.
-  std::map<int, std::uint64_t> lost_;
   std::vector<FaultWindow> windows_;
   bool healed_ = false;
 };

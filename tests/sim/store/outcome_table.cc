@@ -32,8 +32,8 @@ void OutcomeTable::Add(const OutcomeTable& other) {
   }
 }
 
-// A put asks nothing that could be missing, a get changes nothing that could be
-// unknown; and what fails without a fault felt it before.
+// A put, or an add, asks nothing that could be missing, a get changes nothing
+// that could be unknown; and what fails without a fault felt it before.
 bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
                           std::size_t ending) {
   const auto operation = static_cast<OperationKind>(kind);
@@ -41,7 +41,11 @@ bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
     case Ending::kAcked:
       return true;
     case Ending::kNotFound:
-      return operation != OperationKind::kPut;
+      return operation != OperationKind::kPut &&
+             operation != OperationKind::kAdd;
+    case Ending::kRefused:
+      return operation == OperationKind::kCas ||
+             operation == OperationKind::kAdd;
     case Ending::kUnknown:
       return operation != OperationKind::kGet && fault + 1 != kFaults;
     case Ending::kOpen:
@@ -52,8 +56,9 @@ bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
 }
 
 void OutcomeTable::Print() const {
-  fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "fault", "operation",
-             "open", "acked", "miss", "failed", "unknown");
+  fmt::print("{:<14}{:<11}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "fault",
+             "operation", "open", "acked", "miss", "failed", "unknown",
+             "refused");
   for (std::size_t fault = 0; fault < kFaults; ++fault) {
     const std::string name =
         fault + 1 == kFaults

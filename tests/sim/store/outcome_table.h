@@ -25,7 +25,6 @@ class OutcomeTable {
  private:
   static constexpr std::size_t kFaults =
       static_cast<std::size_t>(FaultKind::kCount) + 1;  // the last: none
-  static constexpr std::size_t kEndings = 5;
   using Row = std::array<std::uint64_t, kEndings>;
   static bool Exists(std::size_t fault, std::size_t kind, std::size_t ending);
 

@@ -207,8 +207,8 @@ void Driver::CollectGarbageAtTheEnd() {
     store::GarbageTerms terms;
     terms.options.grace = {};
     // A server that turns out to have another memory leaves in the first one,
-    // or, where its connection is just being tried again, in the second.
-    for (int i = 0; i < 3; ++i) {
+    // or, where its connection is just being tried again, in a later one.
+    for (int i = 0; i < 8; ++i) {
       told = co_await store::CollectGarbage(session, terms);
       if (told && told->silent == 0) break;
     }

@@ -18,13 +18,21 @@ using net::Task;
 // For an object, then for a plain item.
 constexpr int kLooks = 4;
 constexpr std::uint64_t kMostAppended = 4;  // cells
+// Of each key, what reads showed: a CAS among them is a stale one, most often.
+constexpr std::size_t kSeenKept = 4;
 
 template <typename T>
 Status StatusOf(const Result<T>& result) {
   return result ? Status() : result.error();
 }
 
-Ending EndingOf(const Status& status) {
+// `kind` is refused what it asks of the object that it finds.
+Ending EndingOf(OperationKind kind, const Status& status) {
+  const bool may_refuse =
+      kind == OperationKind::kCas || kind == OperationKind::kAdd;
+  if (may_refuse && status.code() == StatusCode::kConflict) {
+    return Ending::kRefused;
+  }
   switch (status.code()) {
     case StatusCode::kOk:
       return Ending::kAcked;
@@ -70,21 +78,72 @@ Cells Workload::CellsOf(std::uint32_t id, const std::string& key,
 
 void Workload::EndChange(std::uint32_t id, const Status& status) {
   if (trace_ && !status.ok()) fmt::print("    {}: {}\n", id, status.message());
-  history_.End(id, EndingOf(status), world_.now());
+  const OperationKind kind = history_.at(id).kind;
+  history_.End(id, EndingOf(kind, status), world_.now());
 }
 
-Task<void> Workload::Put(store::Store& store, int client,
-                         const std::string& key) {
+PutOptions Workload::DrawPut(std::size_t* cells) {
   SeededRandom& random = world_.random();
-  const std::size_t cells = random.Below(scenario_.max_cells + 1);
+  *cells = random.Below(scenario_.max_cells + 1);
   PutOptions options;
   options.client_flags = static_cast<std::uint32_t>(1 + random.Below(1000));
   options.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
   if (options.scheme->elastic() && random.Below(2) == 0) {
     options.width = Width::kWide;
   }
+  return options;
+}
+
+Task<void> Workload::Put(store::Store& store, int client,
+                         const std::string& key) {
+  std::size_t cells = 0;
+  const PutOptions options = DrawPut(&cells);
   const std::uint32_t id =
       history_.BeginPut(client, key, cells, world_.now(), options.client_flags);
+  const std::vector<std::byte> bytes = Bytes(id, cells);
+  const Result<ObjectInfo> info = co_await store.Put(key, bytes, options);
+  EndChange(id, StatusOf(info));
+}
+
+// kAdd or kReplace.
+Task<void> Workload::PutIf(store::Store& store, int client,
+                           const std::string& key, OperationKind kind) {
+  std::size_t cells = 0;
+  const PutOptions options = DrawPut(&cells);
+  store::PutTerms terms;
+  terms.condition = kind == OperationKind::kAdd ? store::PutCondition::kAbsent
+                                                : store::PutCondition::kPresent;
+  terms.check_first = world_.random().Below(2) == 0;
+  const std::uint32_t id = history_.BeginPutIf(
+      client, key, kind, cells, Cells(), world_.now(), options.client_flags);
+  const std::vector<std::byte> bytes = Bytes(id, cells);
+  store::MemoryContent content(bytes);
+  const Result<ObjectInfo> info =
+      co_await store.PutContent(key, content, options, terms);
+  EndChange(id, StatusOf(info));
+}
+
+// By the CAS of a read of just now, or of one that is longer ago.
+Task<void> Workload::Cas(store::Store& store, int client,
+                         const std::string& key) {
+  SeededRandom& random = world_.random();
+  std::deque<Seen>& seen = seen_[key];
+  const bool looks = seen.empty() || random.Below(2) == 0;
+  if (looks) {
+    ++started_;
+    co_await Get(store, client, key);
+    if (seen.empty()) co_return;
+  }
+  const std::size_t at =
+      looks ? seen.size() - 1
+            : static_cast<std::size_t>(random.Below(seen.size()));
+  const Seen what = seen[at];
+  std::size_t cells = 0;
+  PutOptions options = DrawPut(&cells);
+  options.expected_cas = what.cas;
+  const std::uint32_t id =
+      history_.BeginPutIf(client, key, OperationKind::kCas, cells, what.cells,
+                          world_.now(), options.client_flags);
   const std::vector<std::byte> bytes = Bytes(id, cells);
   const Result<ObjectInfo> info = co_await store.Put(key, bytes, options);
   EndChange(id, StatusOf(info));
@@ -125,7 +184,11 @@ Task<void> Workload::Get(store::Store& store, int client,
   }
   const std::span<const std::byte> bytes =
       stream ? std::span<const std::byte>(streamed) : value.bytes();
-  history_.EndGet(id, CellsOf(id, key, bytes), world_.now(), info->cas,
+  Cells cells = CellsOf(id, key, bytes);
+  std::deque<Seen>& seen = seen_[key];
+  seen.push_back({info->cas, cells});
+  if (seen.size() > kSeenKept) seen.pop_front();
+  history_.EndGet(id, std::move(cells), world_.now(), info->cas,
                   info->client_flags);
 }
 
@@ -209,11 +272,11 @@ Task<void> Workload::One(ClientProcess& process, int client,
   // Rivals on one key write more: they meet half way.
   struct Share {
     // Of 100; the rest transitions, and exports among them.
-    std::uint64_t get, put, update, remove, append;
+    std::uint64_t get, put, update, remove, append, cas, add, replace;
   };
-  Share share{35, 20, 15, 5, 5};
-  if (scenario_.stress) share = {30, 45, 10, 5, 5};
-  if (scenario_.even) share = {15, 25, 18, 10, 12};
+  Share share{33, 10, 14, 5, 5, 6, 5, 4};
+  if (scenario_.stress) share = {26, 25, 10, 5, 5, 8, 8, 6};
+  if (scenario_.even) share = {12, 12, 14, 9, 12, 10, 9, 7};
   std::uint64_t choice = world_.random().Below(100);
   const auto falls_in = [&choice](std::uint64_t part) {
     if (choice < part) return true;
@@ -230,6 +293,12 @@ Task<void> Workload::One(ClientProcess& process, int client,
     co_await Delete(store, client, key);
   } else if (falls_in(share.append)) {
     co_await Append(store, client, key);
+  } else if (falls_in(share.cas)) {
+    co_await Cas(store, client, key);
+  } else if (falls_in(share.add)) {
+    co_await PutIf(store, client, key, OperationKind::kAdd);
+  } else if (falls_in(share.replace)) {
+    co_await PutIf(store, client, key, OperationKind::kReplace);
   } else if (scenario_.exports && world_.random().Below(3) == 0) {
     co_await Export(store, client, key);
   } else {

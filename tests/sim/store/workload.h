@@ -4,6 +4,7 @@
 #define ERS_TESTS_SIM_STORE_WORKLOAD_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,7 +45,12 @@ class Workload {
  private:
   net::Task<void> One(ClientProcess& process, int client,
                       const std::string& key);
+  // The operation's options and its number of cells, drawn.
+  PutOptions DrawPut(std::size_t* cells);
   net::Task<void> Put(store::Store& store, int client, const std::string& key);
+  net::Task<void> PutIf(store::Store& store, int client, const std::string& key,
+                        OperationKind kind);
+  net::Task<void> Cas(store::Store& store, int client, const std::string& key);
   net::Task<void> Get(store::Store& store, int client, const std::string& key);
   net::Task<void> Update(store::Store& store, int client,
                          const std::string& key);
@@ -61,12 +67,19 @@ class Workload {
                 std::span<const std::byte> bytes);
   void EndChange(std::uint32_t id, const Status& status);
 
+  // What a read showed.
+  struct Seen {
+    std::uint64_t cas = 0;
+    Cells cells;
+  };
+
   World& world_;
   const Scenario& scenario_;
   const bool trace_;
   History history_;
   std::vector<Violation> violations_;
-  std::map<const ClientProcess*, int> running_;  // clients
+  std::map<std::string, std::deque<Seen>> seen_;  // of each key, newest last
+  std::map<const ClientProcess*, int> running_;   // clients
   int started_ = 0;
 };
 
