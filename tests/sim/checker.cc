@@ -64,7 +64,8 @@ class KeyCheck {
       if (operation->kind == OperationKind::kGet &&
           operation->ending == Ending::kAcked) {
         reads_.push_back(operation);
-      } else if (operation->ending == Ending::kNotFound) {
+      } else if (operation->ending == Ending::kNotFound &&
+                 operation->kind != OperationKind::kVerify) {
         misses_.push_back(operation);
       }
     }
@@ -306,11 +307,12 @@ class KeyCheck {
       if (put == operations_.end()) continue;
       const bool may_be_deleted = std::any_of(
           operations_.begin(), operations_.end(), [&](const Operation* op) {
-            return op->kind == OperationKind::kDelete &&
-                   (op->ending == Ending::kAcked ||
-                    op->ending == Ending::kUnknown ||
-                    op->ending == Ending::kOpen) &&
-                   !Before(*op, **put) && !Before(*miss, *op);
+            if (op->kind == OperationKind::kFlush) {
+              return MayHappen(*op) && op->flush_at >= (*put)->invoked &&
+                     !Before(*miss, *op);
+            }
+            return MayEnd(*op, *miss) && !Before(*op, **put) &&
+                   !Before(*miss, *op);
           });
       const auto later =
           std::find_if(reads_.begin(), reads_.end(), [&](const Operation* r) {
@@ -322,6 +324,7 @@ class KeyCheck {
                                         Before(writer, *miss);
                                });
           });
+      if (later != reads_.end() && MayRevive(*miss)) continue;
       if (later != reads_.end()) {
         Report(options_.values_may_vanish ? Invariant::kOneChain
                                           : Invariant::kMissOnlyIfAbsent,
@@ -331,6 +334,26 @@ class KeyCheck {
                Describe(**put) + ", yet " + Describe(*miss));
       }
     }
+  }
+
+  static bool MayHappen(const Operation& operation) {
+    return operation.ending == Ending::kAcked ||
+           operation.ending == Ending::kUnknown ||
+           operation.ending == Ending::kOpen;
+  }
+  // Whatever there was, by the time of the miss?
+  static bool MayEnd(const Operation& operation, const Operation& miss) {
+    return MayHappen(operation) && (operation.kind == OperationKind::kDelete ||
+                                    operation.expires <= miss.returned);
+  }
+  // Was a longer life under way when the miss was told? See order_search.cc.
+  [[nodiscard]] bool MayRevive(const Operation& miss) const {
+    return std::any_of(
+        operations_.begin(), operations_.end(), [&miss](const Operation* op) {
+          return op->kind == OperationKind::kTouch && MayHappen(*op) &&
+                 !Before(miss, *op) &&
+                 (op->ending != Ending::kAcked || !Before(*op, miss));
+        });
   }
 
   // Reads against reads, cell by cell: a newer one shows what is older, or
@@ -398,11 +421,14 @@ Violation Breach(Invariant invariant, std::string_view key,
 std::vector<Violation> Check(const History& history,
                              const CheckOptions& options) {
   std::map<std::string_view, Operations> by_key;
+  Operations flushes;
   for (const Operation& operation : history.operations()) {
-    by_key[operation.key].push_back(&operation);
+    const bool flush = operation.kind == OperationKind::kFlush;
+    (flush ? flushes : by_key[operation.key]).push_back(&operation);
   }
   std::vector<Violation> found;
-  for (const auto& [key, operations] : by_key) {
+  for (auto& [key, operations] : by_key) {
+    operations.insert(operations.end(), flushes.begin(), flushes.end());
     KeyCheck(history, operations, options, &found).Run();
   }
   return found;

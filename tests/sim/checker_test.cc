@@ -54,6 +54,23 @@ class Tale {
     const auto id = history.Begin(3, "k", kind, At(from));
     if (ending != Ending::kOpen) history.End(id, ending, At(to));
   }
+  // 0: never.
+  void Expires(std::uint32_t id, int when) {
+    if (when != 0) history.SetExpiry(id, At(when));
+  }
+  void Touch(int from, int to, int when, Ending ending = Ending::kAcked) {
+    const auto id = history.Begin(3, "k", OperationKind::kTouch, At(from));
+    Expires(id, when);
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+  }
+  void Flush(int from, int to, int when, Ending ending = Ending::kAcked) {
+    const auto id = history.BeginFlush(4, At(when), At(from));
+    if (ending != Ending::kOpen) history.End(id, ending, At(to));
+  }
+  void GetUntil(int from, int to, Cells cells, int when) {
+    const auto id = history.Begin(2, "k", OperationKind::kGet, At(from));
+    history.EndGet(id, std::move(cells), At(to), 0, 0, At(when));
+  }
   void Miss(int from, int to) {
     Other(OperationKind::kGet, from, to, Ending::kNotFound);
   }
@@ -202,6 +219,149 @@ TEST_CASE("a put over what it must not replace is found") {
   }
 }
 
+TEST_CASE("good histories of objects that expire pass") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+  tale.Expires(a, 10);
+  tale.Get(9, 12, {a});
+  tale.Miss(9, 12);
+  tale.Other(OperationKind::kTransition, 9, 12);
+  tale.Miss(13, 14);
+  // A longer life, and one that may have come too late.
+  const auto b = tale.Put(15, 16, Ending::kAcked, 1);
+  tale.Expires(b, 30);
+  tale.Touch(17, 18, 40);
+  tale.GetUntil(31, 32, {b}, 40);
+  tale.Touch(33, 34, 60, Ending::kUnknown);
+  tale.GetUntil(41, 42, {b}, 60);
+  tale.Miss(61, 62);
+  tale.Touch(61, 63, 0, Ending::kNotFound);
+  // What began in time may revive what others have missed.
+  const auto c = tale.Put(64, 65, Ending::kAcked, 1);
+  tale.Expires(c, 70);
+  tale.Touch(69, 74, 80);
+  tale.Miss(71, 72);
+  tale.GetUntil(75, 76, {c}, 80);
+  tale.Miss(81, 82);
+  // Nothing is in its way any more.
+  const auto d = tale.PutIf(kAdd, 83, 84);
+  tale.Expires(d, 90);
+  tale.PutIf(kCas, 91, 92, Ending::kNotFound, {d});
+  tale.IsGood();
+}
+
+TEST_CASE("an object that lives on, or ends too early, is found") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+  tale.Expires(a, 10);
+  SECTION("read when it has expired") {
+    tale.Get(11, 12, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("missed before that") {
+    tale.Miss(3, 4);
+    tale.Breaks(Invariant::kNothingLost);
+  }
+  SECTION("missed though it was touched") {
+    tale.Touch(3, 4, 20);
+    tale.Miss(11, 12);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("touched when it has expired") {
+    tale.Touch(11, 12, 20);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("with another expiry than the last one") {
+    tale.Touch(3, 4, 20);
+    tale.GetUntil(5, 6, {a}, 10);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("in the way of an add") {
+    tale.PutIf(kAdd, 11, 12, Ending::kRefused);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("back after a miss") {
+    tale.Miss(11, 12);
+    tale.Touch(13, 14, 20);
+    tale.Get(15, 16, {a});
+    tale.Breaks(Invariant::kMissOnlyIfAbsent);
+  }
+}
+
+TEST_CASE("good histories of flushes pass") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+  tale.Flush(3, 6, 3);
+  tale.Get(4, 5, {a});
+  tale.Miss(4, 5);
+  tale.Miss(7, 8);
+  // Changed meanwhile, in any way: it may be either.
+  const auto b = tale.Put(9, 10, Ending::kAcked, 1);
+  tale.Flush(11, 16, 11);
+  tale.Other(OperationKind::kTransition, 12, 13);
+  tale.Get(17, 18, {b});
+  // What was put behind it stays; what is unknown may come late.
+  tale.Flush(19, 20, 19, Ending::kUnknown);
+  const auto c = tale.Put(21, 22, Ending::kAcked, 1);
+  tale.Get(23, 24, {c});
+  // With a time to come; no other takes it back.
+  tale.Flush(25, 26, 40);
+  tale.Get(30, 31, {c});
+  tale.Miss(41, 42);
+  const auto d = tale.Put(43, 44, Ending::kAcked, 1);
+  tale.Flush(45, 46, 60);
+  tale.Flush(47, 48, 70);
+  tale.Get(49, 50, {d});
+  tale.Miss(61, 62);
+  const auto e = tale.Put(63, 64, Ending::kAcked, 1);
+  tale.Get(65, 66, {e});
+  tale.Miss(71, 72);
+  tale.IsGood();
+}
+
+TEST_CASE("a flush that does too much, too little, or is taken back is found") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+  SECTION("a value that it left") {
+    tale.Flush(3, 4, 3);
+    tale.Get(5, 6, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("a value that comes back") {
+    tale.Flush(3, 6, 3);
+    tale.Miss(4, 5);
+    tale.Get(7, 8, {a});
+    tale.Breaks(Invariant::kMissOnlyIfAbsent);
+  }
+  SECTION("a value that was put behind it") {
+    tale.Flush(3, 6, 3);
+    tale.Put(4, 5, Ending::kAcked, 1);
+    tale.Miss(7, 8);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("before its time") {
+    tale.Flush(3, 4, 10);
+    tale.Miss(5, 6);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("not at its time") {
+    tale.Flush(3, 4, 10);
+    tale.Get(11, 12, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("taken back by one that is to come") {
+    tale.Flush(3, 4, 3);
+    tale.Flush(5, 6, 20);
+    tale.Get(7, 8, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("that was told not to have been") {
+    tale.Flush(3, 4, 3, Ending::kFailed);
+    tale.Miss(5, 6);
+    tale.Breaks(Invariant::kNothingLost);
+  }
+}
+
 TEST_CASE("an append that is lost, done twice or misplaced is found") {
   Tale tale;
   const auto a = tale.Put(1, 2, Ending::kAcked, 2);
@@ -325,6 +485,15 @@ TEST_CASE("an update shows that an append before it took effect") {
   tale.Get(5, 6, {a, a, a});
   tale.Update(7, 8, 3, 1);
   tale.Put(9, 10);
+  tale.IsGood();
+}
+
+TEST_CASE("a refused cas shows that an update before it took effect") {
+  Tale tale;
+  const auto a = tale.Put(1, 2);
+  tale.Update(3, 10, 0, 1, Ending::kUnknown);
+  tale.PutIf(kCas, 4, 5, Ending::kRefused, {a, a, a});
+  tale.Put(11, 12);
   tale.IsGood();
 }
 

@@ -17,8 +17,8 @@ double Milliseconds(TimePoint time) {
 
 std::string_view OperationName(OperationKind kind) {
   constexpr std::array<std::string_view, kOperationKinds> kNames = {
-      "put",    "update", "get", "delete", "transition",
-      "append", "export", "cas", "add",    "replace"};
+      "put", "update", "get",     "delete", "transition", "append", "export",
+      "cas", "add",    "replace", "touch",  "flush",      "verify"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -43,6 +43,12 @@ std::string Describe(const Operation& operation) {
     for (const std::uint32_t cell : operation.expected) {
       text += fmt::format(" {}", cell);
     }
+  }
+  if (operation.kind == OperationKind::kFlush) {
+    text += fmt::format(" of {} ms", Milliseconds(operation.flush_at));
+  }
+  if (operation.expires != TimePoint::max()) {
+    text += fmt::format(" expiring at {} ms", Milliseconds(operation.expires));
   }
   if (!operation.cells.empty()) {
     text += " reading";
@@ -107,6 +113,17 @@ std::uint32_t History::BeginAppend(int client, std::string key,
   return id;
 }
 
+std::uint32_t History::BeginFlush(int client, TimePoint flush_at,
+                                  TimePoint now) {
+  const std::uint32_t id = Begin(client, "", OperationKind::kFlush, now);
+  operations_.back().flush_at = flush_at;
+  return id;
+}
+
+void History::SetExpiry(std::uint32_t id, TimePoint expires) {
+  operations_[id - 1].expires = expires;
+}
+
 void History::End(std::uint32_t id, Ending ending, TimePoint now) {
   Operation& operation = operations_[id - 1];
   assert(operation.ending == Ending::kOpen);
@@ -115,12 +132,14 @@ void History::End(std::uint32_t id, Ending ending, TimePoint now) {
 }
 
 void History::EndGet(std::uint32_t id, Cells cells, TimePoint now,
-                     std::uint64_t client_cas, std::uint64_t attributes) {
+                     std::uint64_t client_cas, std::uint64_t attributes,
+                     std::optional<TimePoint> expiry) {
   End(id, Ending::kAcked, now);
   Operation& operation = operations_[id - 1];
   operation.cells = std::move(cells);
   operation.client_cas = client_cas;
   operation.attributes = attributes;
+  operation.expiry_read = expiry;
 }
 
 }  // namespace ers::sim

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,11 @@ enum class OperationKind : std::uint8_t {
   kCas,      // a put over one content
   kAdd,      // a put where there is nothing
   kReplace,  // a put where there is something
+  kTouch,    // another expiry
+  kFlush,    // of all keys: its own is empty
+  kVerify,   // and mends; keeps the content
 };
-inline constexpr std::size_t kOperationKinds = 10;
+inline constexpr std::size_t kOperationKinds = 13;
 std::string_view OperationName(OperationKind kind);
 // Is it a put, under whatever condition?
 bool PutsWhole(OperationKind kind);
@@ -64,6 +68,11 @@ struct Operation {
   std::size_t first_cell = 0;
   std::size_t cell_count = 0;
   Cells expected;  // kCas: the content whose CAS it names
+  // Puts, kTouch: from then on there is no object.
+  TimePoint expires = TimePoint::max();
+  // kFlush: what was last changed before is absent from then on, or from when
+  // it is done, if that is later.
+  TimePoint flush_at{};
 
   TimePoint invoked{};
   TimePoint returned = TimePoint::max();
@@ -71,7 +80,8 @@ struct Operation {
   // kGet that was acked: what was read. `client_cas` 0: not looked at.
   Cells cells;
   std::uint64_t client_cas = 0;
-  std::uint64_t attributes = 0;  // flags and expiry, hashed by the driver
+  std::uint64_t attributes = 0;  // flags, hashed by the driver
+  std::optional<TimePoint> expiry_read;
 
   // For puts: what a GET must show with it; 0: not looked at.
   std::uint64_t attributes_put = 0;
@@ -94,13 +104,17 @@ class History {
                             std::size_t cell_count, TimePoint now);
   std::uint32_t BeginAppend(int client, std::string key, std::size_t cells,
                             TimePoint now);
-  // kGet, kDelete, kTransition or kExport.
+  // For puts and kTouch.
+  void SetExpiry(std::uint32_t id, TimePoint expires);
+  std::uint32_t BeginFlush(int client, TimePoint flush_at, TimePoint now);
+  // kGet, kDelete, kTransition, kExport, kTouch or kVerify.
   std::uint32_t Begin(int client, std::string key, OperationKind kind,
                       TimePoint now);
   void End(std::uint32_t id, Ending ending, TimePoint now);
   // The end of a GET that found a value.
   void EndGet(std::uint32_t id, Cells cells, TimePoint now,
-              std::uint64_t client_cas = 0, std::uint64_t attributes = 0);
+              std::uint64_t client_cas = 0, std::uint64_t attributes = 0,
+              std::optional<TimePoint> expiry = std::nullopt);
 
   [[nodiscard]] const std::vector<Operation>& operations() const {
     return operations_;

@@ -13,7 +13,6 @@
 namespace ers::sim {
 namespace {
 
-constexpr std::int64_t kWallStartMicros = 1'700'000'000'000'000;
 constexpr std::size_t kSweepConnections = 64;
 
 }  // namespace
@@ -110,7 +109,11 @@ SimServer* World::FindServer(std::string_view name) {
 }
 
 std::int64_t World::WallMicros() const {
-  return kWallStartMicros + now_.time_since_epoch().count() / 1000;
+  return wall_start_us_ + now_.time_since_epoch().count() / 1000;
+}
+
+TimePoint World::AtWall(std::int64_t unix_us) const {
+  return TimePoint(std::chrono::microseconds(unix_us - wall_start_us_));
 }
 
 void World::After(Duration delay, std::function<void()> what) {

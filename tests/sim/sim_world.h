@@ -114,6 +114,10 @@ class World {
 
   [[nodiscard]] TimePoint now() const { return now_; }
   [[nodiscard]] std::int64_t WallMicros() const;
+  // When the wall clock shows so many Unix microseconds.
+  [[nodiscard]] TimePoint AtWall(std::int64_t unix_us) const;
+  // What the wall clock shows at the start. Before there are servers.
+  void StartWallAt(std::int64_t unix_us) { wall_start_us_ = unix_us; }
   // Draws for the world and its driver; processes draw their own.
   SeededRandom& random() { return random_; }
   NetworkOptions& network() { return network_; }
@@ -171,6 +175,7 @@ class World {
   SeededRandom random_;
   SeededRandom ties_;
   TimePoint now_{};
+  std::int64_t wall_start_us_ = 1'700'000'000'000'000;
   std::vector<Entry> queue_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;

@@ -14,7 +14,8 @@ namespace ers {
 
 // What is wrong with a block, or with an object's manifests.
 enum class Fault {
-  kMissing,         // the block is gone from a server that answers
+  kMissing,         // the block is gone from a server that answers, or goes
+                    // before the object does
   kCorrupt,         // its checksum fails, or it is another block
   kParityMismatch,  // sound parity of other data than is stored
   kNeverStored,     // it was not stored, as its server was out

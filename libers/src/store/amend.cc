@@ -1,11 +1,12 @@
-#include <deque>
-#include <string>
+#include <cstddef>
+#include <set>
 #include <utility>
+#include <vector>
 
-#include "store/batch.h"
 #include "store/change.h"
 #include "store/current.h"
 #include "store/expiry.h"
+#include "store/extend.h"
 #include "store/object_map.h"
 #include "store/store.h"
 
@@ -14,39 +15,31 @@ namespace {
 
 using net::Task;
 
-bool LivesLonger(std::int64_t expiry, std::int64_t than) {
-  return than != 0 && (expiry == 0 || expiry > than);
-}
-
-// Before the manifest promises a longer life, the blocks get it. One that is
-// missing is missing as it was: readers decode it.
-Task<void> ExtendBlocks(Session& session, const ObjectMap& map,
-                        std::int64_t expiry, StepTimer* steps) {
-  const InStep step(steps, Step::kDistribute);
-  struct Touch {
-    std::string key;
-    net::Request request;
-  };
-  std::deque<Touch> touches;
-  Batch batch(session.runtime());
-  const std::int64_t exptime =
-      BlockExptime(expiry, session.runtime().WallMicros());
+// Before the manifest promises a longer life, the blocks get it. A member that
+// is silent leaves, as with every change: whoever fills it sees blocks that end
+// too early. kUnavailable: it may not leave.
+Task<Status> ExtendAll(Session& session, const ObjectMap& map,
+                       StepTimer* steps) {
+  std::vector<PlacedBlock> blocks;
   for (int group = 0; group < map.groups(); ++group) {
     for (const layout::BlockId block :
          map.geometry().StoredBlocks(map.width())) {
-      const int member = map.MemberOf(group, block);
-      if (!map.GenerationOf(group, block) || !session.Writable(member)) {
-        continue;
-      }
-      Touch& touch = touches.emplace_back();
-      touch.key = map.KeyOf(group, block);
-      touch.request.verb = net::Verb::kTouch;
-      touch.request.key = touch.key;
-      touch.request.exptime = exptime;
-      batch.Send(SendStep::kExtend, session.link(member), touch.request);
+      blocks.emplace_back(group, block);
     }
   }
-  co_await batch;
+  const std::uint64_t epoch = session.view()->epoch;
+  const std::set<int> silent =
+      co_await ExtendBlocks(session, map, std::move(blocks), steps);
+  co_await MarkFailed(session, epoch, silent);
+  for (const int member : silent) {
+    const Member& is =
+        session.view()->members[static_cast<std::size_t>(member)];
+    if (is.state == MemberState::kDown || is.joined > epoch) continue;
+    co_return Status(StatusCode::kUnavailable,
+                     "blocks of the object could not be given a longer life: " +
+                         session.Describe(member));
+  }
+  co_return Status();
 }
 
 }  // namespace
@@ -77,7 +70,8 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
     next.id = session_.change_ids().Next();
     if (!next.is_inline && LivesLonger(next.expiry, (*base)->expiry)) {
       const ObjectMap map(*base);
-      co_await ExtendBlocks(session_, map, next.expiry, steps_);
+      Status extended = co_await ExtendAll(session_, map, steps_);
+      if (!extended.ok()) co_return Fail(std::move(extended));
     }
     const Check check = PlannedOn((*base)->id);
     const ChangeOutcome outcome = co_await CommitChange(

@@ -43,6 +43,18 @@ Status TooOld() {
                   most.count())};
 }
 
+// Committed, it would be absent at once, and what it replaces be gone: that may
+// have been put behind the flush.
+bool IsFlushed(Session& session, const View& view, const ChangeId& id) {
+  return view.IsFlushed(id.time_us, session.runtime().WallMicros());
+}
+
+Status Flushed() {
+  return {StatusCode::kUnavailable,
+          "a flush came while the change was under way, which was given up: "
+          "try again"};
+}
+
 Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
   status = co_await std::move(stage);
   latch.CountDown();
@@ -97,7 +109,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       prepared = std::move(*read);
     }
     const std::shared_ptr<const Manifest> there = prepared->judge().manifest;
-    const bool alive = there && chain.Alive(*there);
+    const bool alive = there && chain.Alive(*there, prepared->asked_us);
     Result<Verdict> verdict = check(alive ? there.get() : nullptr);
     if (!verdict) {
       counters.aborts_by_check.Add();
@@ -109,10 +121,11 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       DropStaged(session, next);
       co_return ChangeOutcome{Status(), true, nullptr};
     }
-    if (IsTooOld(session, next.id)) {
+    const bool flushed = IsFlushed(session, *prepared->view, next.id);
+    if (flushed || IsTooOld(session, next.id)) {
       counters.aborts_by_failure.Add();
       DropStaged(session, next);
-      co_return ChangeOutcome{TooOld(), false, nullptr};
+      co_return ChangeOutcome{flushed ? Flushed() : TooOld(), false, nullptr};
     }
     StagedCompletion completion =
         co_await CompleteStaged(session, *prepared->view, chain.first_epoch(),
@@ -129,6 +142,11 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       co_return ChangeOutcome{completion.status, false, nullptr};
     }
     if (completion.stored) chain.RestartDeadline();
+    // It has ended since it was read: that is for the check to know.
+    if (alive && !chain.Alive(*there, session.runtime().WallMicros())) {
+      prepared.reset();
+      continue;
+    }
     next.stale = next.stale || *verdict == Verdict::kGoOnAsStale;
     if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
     if (Planted(PlantedBug::kDropBeforeFlip)) {

@@ -35,7 +35,7 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   }
   if (tries_ == 1) {
     Found known = session_.manifests().Find(key_);
-    if (known && chain_->Alive(*known)) {
+    if (known && chain_->Alive(*known, session_.runtime().WallMicros())) {
       remembered_ = true;
       co_return known;
     }

@@ -42,6 +42,16 @@ std::int64_t PlainExptime(std::int64_t expiry, std::int64_t now_us) {
                                 std::numeric_limits<std::int32_t>::max());
 }
 
+bool LivesLonger(std::int64_t expiry, std::int64_t than) {
+  return than != 0 && (expiry == 0 || expiry > than);
+}
+
+bool EndsBefore(std::int64_t item_ttl, std::int64_t expiry,
+                std::int64_t now_us) {
+  if (item_ttl < 0) return false;
+  return LivesLonger(expiry, now_us / kMicrosPerSecond + item_ttl);
+}
+
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us) {
   if (manifest.tombstone) return kTombstoneSeconds;
   return BlockExptime(manifest.expiry, now_us);

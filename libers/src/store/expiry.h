@@ -14,6 +14,12 @@ bool IsExpired(std::int64_t expiry, std::int64_t now_us);
 std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us);
 // Of an item that has only memcached to end it; the object is not expired.
 std::int64_t PlainExptime(std::int64_t expiry, std::int64_t now_us);
+// Does an object with this expiry live on when one with the other has ended?
+bool LivesLonger(std::int64_t expiry, std::int64_t than);
+// Does an item with so many seconds left (-1: it never expires) end before its
+// object does?
+bool EndsBefore(std::int64_t item_ttl, std::int64_t expiry,
+                std::int64_t now_us);
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us);
 
 }  // namespace ers::store

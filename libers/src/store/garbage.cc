@@ -309,12 +309,11 @@ class Collection {
       }
       co_return Status();
     }
-    const std::int64_t now = session_.runtime().WallMicros();
-    const Result<Settlement> settled = ChooseSettlement(**homes, key, now);
+    const Result<Settlement> settled = ChooseSettlement(**homes, key);
     if (!settled) co_return settled.error();
     const ManifestPtr& shown = settled->manifest;
     if (shown && !shown->tombstone &&
-        view_->IsFlushed(shown->id.time_us, now)) {
+        view_->IsFlushed(shown->id.time_us, (*homes)->asked_us)) {
       ++report_.flushed;
       CountFlushed(shown, blocks);
     }

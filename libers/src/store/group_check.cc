@@ -15,6 +15,7 @@
 #include "plan/planners.h"
 #include "store/batch.h"
 #include "store/block_header.h"
+#include "store/expiry.h"
 
 namespace ers::store {
 namespace {
@@ -112,6 +113,11 @@ class GroupChecker {
                     block_bytes_)) {
       as_stored_[block] = true;
       check_.bytes += block_bytes_;
+      if (EndsBefore(read.request.item_ttl, map_.manifest().expiry,
+                     session_.runtime().WallMicros())) {
+        Note(block, Fault::kMissing);
+        check_.lacking.lost.push_back(block);
+      }
       return;
     }
     missing_.blocks.push_back(block);

@@ -65,8 +65,8 @@ void HomeChain::RestartDeadline() {
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
 }
 
-bool HomeChain::Alive(const Manifest& manifest) const {
-  return IsAlive(manifest, *session_.view(), session_.runtime().WallMicros());
+bool HomeChain::Alive(const Manifest& manifest, std::int64_t at_us) const {
+  return IsAlive(manifest, *session_.view(), at_us);
 }
 
 bool HomeChain::Expired() const {
@@ -102,6 +102,7 @@ Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
     if (!leave.ok()) co_return Fail(std::move(leave));
     HomesRead read;
     read.view = session_.view();
+    read.asked_us = session_.runtime().WallMicros();
     Result<Homes> homes = CurrentHomes(*read.view);
     if (!homes) co_return Fail(homes.error());
     std::vector<net::Request> requests(homes->members.size());
@@ -148,8 +149,7 @@ Task<Result<HomesRead>> HomeChain::Prepare() {
   found_corrupted_ = false;
   Result<HomesRead> read = co_await Collect(SendStep::kPrepare);
   if (!read || read->Agreed()) co_return read;
-  if (replaces_corrupted_ &&
-      !ChooseSettlement(*read, key_, session_.runtime().WallMicros())) {
+  if (replaces_corrupted_ && !ChooseSettlement(*read, key_)) {
     found_corrupted_ = true;
     co_return read;
   }
@@ -187,8 +187,7 @@ Task<Result<HomesRead>> HomeChain::Settle() {
 // a rival or a new view.
 Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
     const HomesRead& read) {
-  Result<Settlement> settlement =
-      ChooseSettlement(read, key_, session_.runtime().WallMicros());
+  Result<Settlement> settlement = ChooseSettlement(read, key_);
   if (!settlement) co_return Fail(settlement.error());
   const int count = static_cast<int>(read.copies.size());
   const bool forward =

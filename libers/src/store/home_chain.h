@@ -45,6 +45,7 @@ struct HomeCopy {
 struct HomesRead {
   std::shared_ptr<const View> view;
   std::vector<HomeCopy> copies;
+  std::int64_t asked_us = 0;  // when (Unix): whether there is an object
 
   [[nodiscard]] const HomeCopy& judge() const { return copies.back(); }
   // All show the same change, or all none.
@@ -143,14 +144,18 @@ class HomeChain {
   net::Task<CommitResult> CommitPlain(const HomesRead& base,
                                       const PlainForm& form);
 
-  // Is this manifest a living object now: not a tombstone, expired or flushed?
-  [[nodiscard]] bool Alive(const Manifest& manifest) const;
+  // Is this manifest a living object then (Unix microseconds): not a tombstone,
+  // expired or flushed? Of what was read, the time at which it was asked for
+  // decides: what ends while the answer is under way may have got a longer life
+  // before it ended, which the answer is too old to show.
+  [[nodiscard]] bool Alive(const Manifest& manifest, std::int64_t at_us) const;
 
   // The request for the judge's copy, to be sent together with others; pass it
   // to FinishReadJudge once it is done.
   struct JudgeRequest {
     std::shared_ptr<const View> view;
     int member = -1;
+    std::int64_t asked_us = 0;  // Unix
     net::Request request;
   };
   Status BeginReadJudge(JudgeRequest& judge);

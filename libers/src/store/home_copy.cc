@@ -95,16 +95,16 @@ Replaces ReplacesOf(const View& view, const HomeCopy& judge) {
 }
 
 Result<Settlement> ChooseSettlement(const HomesRead& read,
-                                    const std::string& key,
-                                    std::int64_t now_us) {
+                                    const std::string& key) {
   const HomeCopy& judge = read.judge();
   const HomeCopy& first = read.copies.front();
-  const bool nothing_there =
-      judge.kind != HomeCopy::Kind::kCorrupt &&
-      !(judge.manifest && IsAlive(*judge.manifest, *read.view, now_us));
+  const bool alive =
+      judge.manifest && IsAlive(*judge.manifest, *read.view, read.asked_us);
+  const bool nothing_there = judge.kind != HomeCopy::Kind::kCorrupt && !alive;
+  const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
   const bool wanted =
       first.manifest &&
-      (first.manifest->replaces == ReplacesOf(*read.view, judge) ||
+      ((first.manifest->replaces == ReplacesOf(*read.view, judge) && !ended) ||
        (first.manifest->ends_plain && nothing_there));
   if (wanted) {
     const bool only_one_pending = std::all_of(

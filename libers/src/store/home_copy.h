@@ -38,13 +38,14 @@ struct Settlement {
 };
 
 // The one pending change is finished; any other picture goes back to what the
-// judge shows. Where that is no living object (Unix microseconds) and the first
-// home's change was made over a plain item, there is nothing to go back to:
-// that item may be gone. A judge's copy that fails its checksum is as good as
-// lost: then the other homes stand in, if they agree; else kCorruption.
+// judge shows. So does one over an object that has expired or was flushed: it
+// may have been made before that, and would bring the object back. Where the
+// judge shows no living object and the first home's change was made over a
+// plain item, there is nothing to go back to: that item may be gone. A judge's
+// copy that fails its checksum is as good as lost: then the other homes stand
+// in, if they agree; else kCorruption.
 Result<Settlement> ChooseSettlement(const HomesRead& read,
-                                    const std::string& key,
-                                    std::int64_t now_us);
+                                    const std::string& key);
 
 }  // namespace ers::store
 

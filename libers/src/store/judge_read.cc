@@ -19,6 +19,7 @@ Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
   Result<Homes> homes = CurrentHomes(*judge.view);
   if (!homes) return homes.error();
   judge.member = homes->judge();
+  judge.asked_us = session_.runtime().WallMicros();
   judge.request = net::Request();
   judge.request.verb = net::Verb::kGet;
   judge.request.key = item_key_;
@@ -44,7 +45,7 @@ std::optional<Result<HomeChain::Found>> HomeChain::JudgeAnswer(
   Result<HomeCopy> copy = Interpret(*judge.view, judge.member, judge.request);
   if (!copy) return Fail(copy.error());
   if (!copy->manifest) return std::nullopt;
-  return Alive(*copy->manifest) ? copy->manifest : Found();
+  return Alive(*copy->manifest, judge.asked_us) ? copy->manifest : Found();
 }
 
 Task<Result<HomeChain::Found>> HomeChain::FinishReadJudge(JudgeRequest& judge) {
@@ -89,14 +90,14 @@ Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
   if (nothing) co_return Found();
   if (Planted(PlantedBug::kNoWriteBack)) {
     const Found& first = read->copies.front().manifest;
-    co_return first&& Alive(*first) ? first : Found();
+    co_return first&& Alive(*first, read->asked_us) ? first : Found();
   }
   if (!read->Agreed()) {
     read = co_await Settle();
     if (!read) co_return Fail(read.error());
   }
   const Found& manifest = read->judge().manifest;
-  co_return manifest&& Alive(*manifest) ? manifest : Found();
+  co_return manifest&& Alive(*manifest, read->asked_us) ? manifest : Found();
 }
 
 Task<Result<std::shared_ptr<const Manifest>>> HomeChain::ReadJudge() {

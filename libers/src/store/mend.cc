@@ -62,11 +62,13 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
   MendedObject mended;
   for (int tries = 0; tries < kMendTries;) {
     chain.RestartDeadline();
+    const std::int64_t asked_us = session.runtime().WallMicros();
     const Result<ManifestPtr> settled = co_await chain.ReadSettled();
     if (!settled) co_return Fail(settled.error());
     mended.settled = chain.settled();
     const ManifestPtr& base = *settled;
-    const bool has_blocks = base && chain.Alive(*base) && !base->is_inline;
+    const bool has_blocks =
+        base && chain.Alive(*base, asked_us) && !base->is_inline;
     if (!has_blocks || Planted(PlantedBug::kFillManifestsOnly)) {
       co_return mended;
     }

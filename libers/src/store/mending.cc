@@ -9,6 +9,7 @@
 #include "store/batch.h"
 #include "store/block_header.h"
 #include "store/change_age.h"
+#include "store/expiry.h"
 #include "store/repair.h"
 
 namespace ers::store {
@@ -80,6 +81,7 @@ Task<Result<std::vector<BlockId>>> FindLost(Session& session,
     probe.request.uncounted = true;
   }
   co_await Ask(session, probes);
+  const std::int64_t now = session.runtime().WallMicros();
   std::vector<BlockId> lost;
   std::string why;
   for (const Probe& probe : probes) {
@@ -90,7 +92,8 @@ Task<Result<std::vector<BlockId>>> FindLost(Session& session,
     }
     const bool there =
         probe.request.outcome == net::Outcome::kOk &&
-        probe.request.item_bytes == map.BlockBytes(group) + kBlockHeaderBytes;
+        probe.request.item_bytes == map.BlockBytes(group) + kBlockHeaderBytes &&
+        !EndsBefore(probe.request.item_ttl, map.manifest().expiry, now);
     if (!there) lost.push_back(probe.block);
   }
   if (!why.empty()) co_return Fail(StatusCode::kUnavailable, std::move(why));

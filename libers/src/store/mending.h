@@ -42,7 +42,8 @@ struct MendTerms {
   StepTimer* steps = nullptr;   // null: nobody wants to know
 };
 
-// Asks for blocks, by size alone; those that are not there. kUnavailable: the
+// Asks for blocks, by size alone; those that are not there, or will not be for
+// as long as the object lives. kUnavailable: the
 // members in `silent` do not answer.
 net::Task<Result<std::vector<layout::BlockId>>> FindLost(
     Session& session, const ObjectMap& map, int group,

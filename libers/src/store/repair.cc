@@ -1,9 +1,13 @@
 #include "store/repair.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "store/dropping.h"
+#include "store/expiry.h"
+#include "store/extend.h"
 #include "store/home_chain.h"
 
 namespace ers::store {
@@ -23,6 +27,15 @@ net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
   if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
   // Not to be learned: garbage collection will.
   if (!now) co_return;
+  // It got a longer life while they were written with the end that it had.
+  const std::int64_t end = map.manifest().expiry;
+  if (*now && LivesLonger((*now)->expiry, end)) {
+    std::vector<PlacedBlock> placed;
+    for (const layout::BlockId block : run.staged()) {
+      placed.emplace_back(group, block);
+    }
+    (void)co_await ExtendBlocks(session, map, std::move(placed), nullptr);
+  }
   DropOutdated(session, map, group, run.staged(), std::move(*now));
 }
 

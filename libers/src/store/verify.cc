@@ -213,8 +213,7 @@ Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
   const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
   look.differ =
       !look.homes.Agreed() || (plain && look.homes.judge().manifest != nullptr);
-  Result<Settlement> settlement =
-      ChooseSettlement(look.homes, key, session_.runtime().WallMicros());
+  Result<Settlement> settlement = ChooseSettlement(look.homes, key);
   if (!settlement) {
     look.living = true;
     look.found.push_back({Fault::kUnreadable, -1, -1, -1,
@@ -222,8 +221,8 @@ Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
     co_return Status();
   }
   look.manifest = std::move(settlement->manifest);
-  look.living = look.manifest && IsAlive(*look.manifest, *view_,
-                                         session_.runtime().WallMicros());
+  look.living =
+      look.manifest && IsAlive(*look.manifest, *view_, look.homes.asked_us);
   look.plain = plain && !look.living;
   if (!look.living) look.differ = false;
   co_return Status();
@@ -265,9 +264,9 @@ Task<Result<bool>> Verifier::Unchanged(const std::string& key,
   // It could not be read before, and can still not.
   if (!read) co_return look.homes.copies.empty();
   if (view_->epoch != epoch || look.homes.copies.empty()) co_return false;
-  const std::int64_t now = session_.runtime().WallMicros();
   const bool same = SameItems(look.homes, *read);
-  co_return same && (!look.manifest || IsAlive(*look.manifest, *view_, now));
+  co_return same &&
+      (!look.manifest || IsAlive(*look.manifest, *view_, read->asked_us));
 }
 
 // As it is now, without those that are silent: a server that was just lost

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "ers/options.h"
@@ -29,8 +30,9 @@ namespace {
 
 using nlohmann::json;
 
-// From this one on members have addresses.
+// From these on members have addresses, and more than one flush may be to come.
 constexpr std::uint64_t kWithAddresses = 2;
+constexpr std::uint64_t kWithFlushAt = 3;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
@@ -54,15 +56,23 @@ json ToJson(const View& view) {
     if (!member.address.empty()) entry["address"] = member.address;
     if (!member.previous.empty()) entry["previous"] = member.previous;
   }
-  return {{"epoch", view.epoch},
-          {"max_parity", view.max_parity},
-          {"flushed_before", view.flushed_before},
-          {"members", std::move(members)}};
+  json root = {{"epoch", view.epoch},
+               {"max_parity", view.max_parity},
+               {"flushed_before", view.flushed_before},
+               {"members", std::move(members)}};
+  if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
+  return root;
 }
 
 bool AnyReplaced(const View& view) {
   return std::any_of(view.members.begin(), view.members.end(),
                      [](const Member& member) { return member.WasReplaced(); });
+}
+
+// The lowest that has all of it.
+std::uint64_t FormatOf(const View& view) {
+  if (!view.flush_at.empty()) return kWithFlushAt;
+  return AnyReplaced(view) ? kWithAddresses : 1;
 }
 
 // Of a server, in the form that its name has; empty where there is none.
@@ -79,6 +89,11 @@ Result<View> FromJson(const json& root) {
   view.epoch = UnsignedOf(root, "epoch");
   const std::uint64_t max_parity = UnsignedOf(root, "max_parity");
   view.flushed_before = UnsignedOf(root, "flushed_before");
+  if (root.contains("flush_at")) {
+    for (const json& flush : root.at("flush_at")) {
+      view.flush_at.push_back(flush.get_ref<const json::number_unsigned_t&>());
+    }
+  }
   bool sane = view.epoch > 0 && max_parity > 0 && max_parity < kMaxMembers;
   view.max_parity = sane ? static_cast<int>(max_parity) : 0;
   for (const json& entry : root.at("members")) {
@@ -102,8 +117,7 @@ Result<View> FromJson(const json& root) {
     member.since = static_cast<std::int64_t>(UnsignedOf(entry, "since"));
     view.members.push_back(std::move(member));
   }
-  const bool has_addresses = UnsignedOf(root, "format") == kWithAddresses;
-  sane = sane && has_addresses == AnyReplaced(view);
+  sane = sane && UnsignedOf(root, "format") == FormatOf(view);
   if (!sane || view.members.empty() || view.members.size() > kMaxMembers ||
       view.Quorum() < 1) {
     return Fail(StatusCode::kCorruption, "the view record makes no sense");
@@ -119,8 +133,31 @@ int View::NotFull() const {
       [](const Member& member) { return member.state != MemberState::kFull; }));
 }
 
+Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
+  constexpr std::size_t kMostToCome = 16;
+  const auto now = static_cast<std::uint64_t>(now_us);
+  std::set<std::uint64_t> to_come(flush_at.begin(), flush_at.end());
+  to_come.insert({flushed_before, time_us});
+  std::uint64_t in_effect = 0;
+  while (!to_come.empty() && *to_come.begin() <= now) {
+    in_effect = *to_come.begin();
+    to_come.erase(to_come.begin());
+  }
+  if (to_come.size() > kMostToCome) {
+    return {StatusCode::kUnavailable,
+            "too many flushes are to come: try again behind the next"};
+  }
+  if (in_effect == 0 && !to_come.empty()) {
+    in_effect = *to_come.begin();
+    to_come.erase(to_come.begin());
+  }
+  flushed_before = in_effect;
+  flush_at.assign(to_come.begin(), to_come.end());
+  return {};
+}
+
 std::string EncodeView(const View& view) {
-  return SealRecord(ToJson(view), AnyReplaced(view) ? kWithAddresses : 1);
+  return SealRecord(ToJson(view), FormatOf(view));
 }
 
 Result<View> DecodeView(std::string_view text) {
@@ -131,7 +168,7 @@ Result<View> DecodeView(std::string_view text) {
         view = FromJson(root);
         return view ? Status() : view.error();
       },
-      kWithAddresses);
+      kWithFlushAt);
   if (!status.ok()) return Fail(status);
   return view;
 }

@@ -2,6 +2,7 @@
 #ifndef ERS_STORE_VIEW_H_
 #define ERS_STORE_VIEW_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,23 +47,33 @@ struct View {
   int max_parity = 1;  // M
   // Unix us: older changes count as absent, from that time on.
   std::uint64_t flushed_before = 0;
+  // The same, of flushes that were to come beside that one; rising.
+  std::vector<std::uint64_t> flush_at;
   std::vector<Member> members;
 
   [[nodiscard]] int NotFull() const;
   // Is an object that was last changed then flushed now? All in Unix us.
   [[nodiscard]] bool IsFlushed(std::uint64_t changed_us,
                                std::int64_t now_us) const {
-    return changed_us < flushed_before &&
-           flushed_before <= static_cast<std::uint64_t>(now_us);
+    const auto by = [=](std::uint64_t flush) {
+      return changed_us < flush && flush <= static_cast<std::uint64_t>(now_us);
+    };
+    return by(flushed_before) ||
+           std::any_of(flush_at.begin(), flush_at.end(), by);
   }
+  // Whatever was changed before `time_us` is flushed from then on. No flush is
+  // ever taken back, also not one to come: another process may go by it already
+  // by the time that this view is in force. kUnavailable: too many are to come.
+  Status Flush(std::uint64_t time_us, std::int64_t now_us);
   // How many members must hold a view for it to count: n - M.
   [[nodiscard]] int Quorum() const {
     return static_cast<int>(members.size()) - max_parity;
   }
 };
 
-// JSON text with a format number (2 where a server was replaced, else 1) and a
-// checksum; kept under kViewKey and in the state file.
+// JSON text with a format number (3 with flushes to come beside another, else 2
+// where a server was replaced, else 1) and a checksum; kept under kViewKey and
+// in the state file.
 std::string EncodeView(const View& view);
 // kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.
 Result<View> DecodeView(std::string_view text);

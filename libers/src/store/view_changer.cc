@@ -268,11 +268,20 @@ Task<Status> EndFilling(Session& session, int member,
 
 Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
   co_await ClaimChange(session);
-  const Edit edit = [&session, time_us](View view) {
-    view.flushed_before = time_us;
-    return Without(session, std::move(view), {});
+  bool made = false;
+  const Edit edit = [&session, &made, time_us](View view) -> Result<View> {
+    Status flushed = view.Flush(time_us, session.runtime().WallMicros());
+    if (!flushed.ok()) return Fail(std::move(flushed));
+    Result<View> next = Without(session, std::move(view), {});
+    made = made || next.has_value();
+    return next;
   };
-  co_return co_await ChangeAll(session, edit);
+  Status status = co_await ChangeAll(session, edit);
+  // Who took it tells others, who may go by it some day.
+  const bool unknown = made && status.code() == StatusCode::kUnavailable;
+  if (!unknown) co_return status;
+  co_return Status(StatusCode::kOutcomeUnknown,
+                   "the flush may take effect later: " + status.message());
 }
 
 Task<Status> FollowView(Session& session) {

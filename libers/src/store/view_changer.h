@@ -44,8 +44,9 @@ net::Task<Status> EndFilling(Session& session, int member,
 net::Task<Status> FollowView(Session& session);
 
 // OK once every object that was last changed before `time_us` (Unix
-// microseconds) is absent, from that time on; one that is in the future takes
-// the place of an earlier one. A view must be in force.
+// microseconds) is absent, from that time on. No flush takes another one back,
+// in effect or to come. kOutcomeUnknown: some members may have taken it. A view
+// must be in force.
 net::Task<Status> FlushBefore(Session& session, std::uint64_t time_us);
 
 }  // namespace ers::store

@@ -25,7 +25,9 @@ class ClientProcess {
     return cluster_->keeper.Current();
   }
   // One that clients use, too.
-  store::Session& session() { return *sessions_.front(); }
+  store::Session& session(int client = 0) {
+    return *sessions_[static_cast<std::size_t>(client) % sessions_.size()];
+  }
   store::Store& store(int client) {
     return *stores_[static_cast<std::size_t>(client) % stores_.size()];
   }

@@ -156,6 +156,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   // Drawn aside: the rest of the run is the same with it.
   SeededRandom aside = random;
   scenario.keeps_warm = aside.Below(2) == 0;
+  // A plain item is flushed by nobody.
+  scenario.flushes = aside.Below(2) == 0 && !scenario.exports;
+  scenario.lifetimes = aside.Below(2) == 0 && !scenario.exports;
   return scenario;
 }
 
@@ -175,13 +178,15 @@ std::string Describe(const Scenario& scenario) {
       "{}{} servers, M={},{}; {} processes of {} clients on {} sessions, {} "
       "keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}{}{}{}; {}, victims{}{}",
+      "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, victims{}{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
       schemes, scenario.processes, scenario.clients, scenario.sessions,
       scenario.keys.size(), scenario.max_cells, scenario.cell_bytes,
       scenario.inline_below, scenario.item_size_max,
       scenario.exports ? ", exports" : "",
       scenario.keeps_warm ? ", kept warm" : "",
+      scenario.lifetimes ? ", lifetimes" : "",
+      scenario.flushes ? ", flushes" : "",
       scenario.grace.count() > 0
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),

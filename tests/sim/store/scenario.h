@@ -47,6 +47,10 @@ struct Scenario {
   std::uint64_t item_size_max = 1 << 20;
   // Values become plain items now and then, which have no redundancy.
   bool exports = false;
+  // Objects expire on the way. (What is exported ends when memcached says so,
+  // which is up to a second later.)
+  bool lifetimes = false;
+  bool flushes = false;  // now and then
   // Reads touch what they do not read, and end what cannot be read any more.
   bool keeps_warm = false;
   FaultScope scope = FaultScope::kWithin;

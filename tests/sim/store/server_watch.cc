@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "store/home_copy.h"
 #include "store/keys.h"
 #include "store/object_map.h"
 #include "store/view.h"
@@ -114,7 +115,7 @@ void ServerWatch::OnBlock(int member, const AppliedCommand& command) {
           fmt::format("server {}: two contents under one generation", member));
     }
     it->second = Staged{content};
-  } else if (Drops(command.verb)) {
+  } else if (Drops(command.verb) && !LivesOn(member, command.key)) {
     const std::optional<std::string> object = NamedBy(member, command.key);
     if (object) {
       Report(Invariant::kBlocksOfManifest, *object,
@@ -124,6 +125,14 @@ void ServerWatch::OnBlock(int member, const AppliedCommand& command) {
     }
     staged_[place].dropped = true;
   }
+}
+
+// After a touch that has taken its end away.
+bool ServerWatch::LivesOn(int member, std::string_view block_key) const {
+  const ModelItem* item =
+      world_.servers()[static_cast<std::size_t>(member)]->items().Find(
+          block_key);
+  return item != nullptr && item->expires == 0;
 }
 
 void ServerWatch::OnManifest(int member, const std::string& key,
@@ -244,6 +253,9 @@ std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
   if (!manifest || manifest->incarnation != now->members[judge].incarnation) {
     return std::nullopt;
   }
+  const bool ended = !manifest->tombstone &&
+                     !store::IsAlive(*manifest, *now, world_.WallMicros());
+  if (ended) return std::nullopt;
   return std::move(*manifest);
 }
 

@@ -50,7 +50,8 @@ class ServerWatch : private store::StoreWatch {
   [[nodiscard]] bool IsMember(int member) const;
   // And full?
   [[nodiscard]] bool IsFull(int member) const;
-  // What the judge of a key shows now, if its server is up.
+  // What the judge of a key shows now, if its server is up, and that has not
+  // expired, nor was flushed.
   [[nodiscard]] std::optional<store::Manifest> AtJudge(
       const std::string& key) const;
 
@@ -61,6 +62,7 @@ class ServerWatch : private store::StoreWatch {
   void OnApplied(int member, const AppliedCommand& command);
   void Trace(int member, const AppliedCommand& command) const;
   void OnBlock(int member, const AppliedCommand& command);
+  [[nodiscard]] bool LivesOn(int member, std::string_view block_key) const;
   void OnManifest(int member, const std::string& key,
                   const AppliedCommand& command);
   void OnView(const AppliedCommand& command);

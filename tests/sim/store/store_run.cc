@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/micros.h"
 #include "sim/store/client_process.h"
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
@@ -28,6 +29,25 @@ constexpr Duration kPatience = minutes(20);
 constexpr Duration kLateReaders = seconds(130);
 constexpr Duration kFillEvery = milliseconds(20);
 
+// About as long as the clients will take.
+Duration SpanOf(const Scenario& scenario) {
+  const Duration one =
+      std::max<Duration>(std::chrono::microseconds(400), scenario.latency / 2);
+  const Duration pauses = (scenario.pause - Scenario().pause) / 8;
+  return scenario.operations *
+         (one + pauses / (scenario.clients * scenario.processes));
+}
+
+// So that a second, with which objects expire, begins while clients are at it.
+std::int64_t WallStart(std::uint64_t seed, const Scenario& scenario) {
+  constexpr std::int64_t kFirstSecond = 1'700'000'001;
+  SeededRandom random(seed * 11 + 5);
+  const Duration early = random.Between(
+      Duration{}, std::min<Duration>(seconds(1), SpanOf(scenario)));
+  return kFirstSecond * kMicrosPerSecond -
+         std::chrono::duration_cast<std::chrono::microseconds>(early).count();
+}
+
 // Owns all that a run is made of, in the order in which it must go.
 class Driver {
  public:
@@ -36,6 +56,7 @@ class Driver {
         scenario_(DrawScenario(world_.random(), profile)),
         trace_(trace) {
     world_.network().latency_max = scenario_.latency;
+    world_.StartWallAt(WallStart(seed, scenario_));
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
     options.evicted_after_s = scenario_.keeps_warm ? 1 : 0;
@@ -46,6 +67,12 @@ class Driver {
     watch_ = std::make_unique<ServerWatch>(world_, scenario_, trace);
     workload_ = std::make_unique<Workload>(world_, scenario_, trace);
   }
+
+  // Processes that end still send something, and are not to be watched any
+  // more.
+  ~Driver() { watch_.reset(); }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
 
   StoreRun Run();
 
@@ -215,6 +242,8 @@ void Driver::CollectGarbageAtTheEnd() {
     done = true;
   }(process.session(), report, ended));
   stuck_ = !world_.RunUntil([&ended] { return ended; }, kPatience);
+  // What was flushed is dropped behind it, that of late readers by and by.
+  if (!stuck_) world_.RunUntil([] { return false; }, seconds(5));
   const Status why = report ? report->why : report.error();
   collected_ = why.ok();
   bool all_up = true;
@@ -281,13 +310,6 @@ void Driver::Collect(StoreRun& run) {
 }
 
 StoreRun Driver::Run() {
-  // About as long as the clients will take.
-  const Duration one =
-      std::max<Duration>(std::chrono::microseconds(400), scenario_.latency / 2);
-  const Duration pauses = (scenario_.pause - Scenario().pause) / 8;
-  const Duration span =
-      scenario_.operations *
-      (one + pauses / (scenario_.clients * scenario_.processes));
   FaultPlan::ProcessFaults process_faults;
   process_faults.any = [this]() -> SimRuntime& {
     return AnyProcess().process->runtime();
@@ -299,7 +321,7 @@ StoreRun Driver::Run() {
   process_faults.kill = [this] {
     if (workload_->operations_left() > 0) KillProcess(AnyProcess());
   };
-  faults_ = std::make_unique<FaultPlan>(world_, scenario_, span,
+  faults_ = std::make_unique<FaultPlan>(world_, scenario_, SpanOf(scenario_),
                                         std::move(process_faults));
   for (int i = 0; i < scenario_.processes; ++i) StartProcess();
   StoreRun run;

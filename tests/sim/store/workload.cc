@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/micros.h"
+#include "store/verify.h"
 #include "store/wakeup.h"
 
 namespace ers::sim {
@@ -76,10 +78,32 @@ Cells Workload::CellsOf(std::uint32_t id, const std::string& key,
   return cells;
 }
 
+TimePoint Workload::ExpiryOf(const ObjectInfo& info) const {
+  return info.expiry == 0 ? TimePoint::max()
+                          : world_.AtWall(info.expiry * kMicrosPerSecond);
+}
+
 void Workload::EndChange(std::uint32_t id, const Status& status) {
   if (trace_ && !status.ok()) fmt::print("    {}: {}\n", id, status.message());
   const OperationKind kind = history_.at(id).kind;
   history_.End(id, EndingOf(kind, status), world_.now());
+}
+
+std::int64_t Workload::DrawExpiry(std::uint64_t one_in) {
+  constexpr std::int64_t kFar = 1000;  // seconds
+  SeededRandom& random = world_.random();
+  const std::uint64_t choice = random.Below(2 * one_in);
+  const std::int64_t now = world_.WallMicros() / kMicrosPerSecond;
+  if (choice == 0)
+    return now + kFar + static_cast<std::int64_t>(random.Below(kFar));
+  const bool soon = scenario_.lifetimes && choice <= one_in;
+  return soon ? now + 1 : 0;
+}
+
+void Workload::NoteExpiry(std::uint32_t id, std::int64_t expiry) {
+  if (expiry != 0) {
+    history_.SetExpiry(id, world_.AtWall(expiry * kMicrosPerSecond));
+  }
 }
 
 PutOptions Workload::DrawPut(std::size_t* cells) {
@@ -91,6 +115,7 @@ PutOptions Workload::DrawPut(std::size_t* cells) {
   if (options.scheme->elastic() && random.Below(2) == 0) {
     options.width = Width::kWide;
   }
+  if (random.Below(4) == 0) options.expiry = DrawExpiry(2);
   return options;
 }
 
@@ -100,6 +125,7 @@ Task<void> Workload::Put(store::Store& store, int client,
   const PutOptions options = DrawPut(&cells);
   const std::uint32_t id =
       history_.BeginPut(client, key, cells, world_.now(), options.client_flags);
+  NoteExpiry(id, options.expiry);
   const std::vector<std::byte> bytes = Bytes(id, cells);
   const Result<ObjectInfo> info = co_await store.Put(key, bytes, options);
   EndChange(id, StatusOf(info));
@@ -116,6 +142,7 @@ Task<void> Workload::PutIf(store::Store& store, int client,
   terms.check_first = world_.random().Below(2) == 0;
   const std::uint32_t id = history_.BeginPutIf(
       client, key, kind, cells, Cells(), world_.now(), options.client_flags);
+  NoteExpiry(id, options.expiry);
   const std::vector<std::byte> bytes = Bytes(id, cells);
   store::MemoryContent content(bytes);
   const Result<ObjectInfo> info =
@@ -144,6 +171,7 @@ Task<void> Workload::Cas(store::Store& store, int client,
   const std::uint32_t id =
       history_.BeginPutIf(client, key, OperationKind::kCas, cells, what.cells,
                           world_.now(), options.client_flags);
+  NoteExpiry(id, options.expiry);
   const std::vector<std::byte> bytes = Bytes(id, cells);
   const Result<ObjectInfo> info = co_await store.Put(key, bytes, options);
   EndChange(id, StatusOf(info));
@@ -189,7 +217,7 @@ Task<void> Workload::Get(store::Store& store, int client,
   seen.push_back({info->cas, cells});
   if (seen.size() > kSeenKept) seen.pop_front();
   history_.EndGet(id, std::move(cells), world_.now(), info->cas,
-                  info->client_flags);
+                  info->client_flags, ExpiryOf(*info));
 }
 
 Task<void> Workload::Update(store::Store& store, int client,
@@ -225,6 +253,51 @@ Task<void> Workload::Append(store::Store& store, int client,
   };
   const Result<ObjectInfo> info = co_await store.Append(key, source);
   EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::Touch(store::Store& store, int client,
+                           const std::string& key) {
+  const std::int64_t expiry = DrawExpiry(2);
+  const std::uint32_t id =
+      history_.Begin(client, key, OperationKind::kTouch, world_.now());
+  NoteExpiry(id, expiry);
+  const Result<ObjectInfo> info = co_await store.Touch(key, expiry);
+  EndChange(id, StatusOf(info));
+}
+
+Task<void> Workload::Flush(store::Store& store, int client) {
+  SeededRandom& random = world_.random();
+  const Duration delay = random.Below(4) == 0
+                             ? random.Between({}, 100 * scenario_.latency)
+                             : Duration{};
+  const std::int64_t time =
+      world_.WallMicros() +
+      std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
+  const std::uint32_t id =
+      history_.BeginFlush(client, world_.AtWall(time), world_.now());
+  const Status status = co_await store.Flush(static_cast<std::uint64_t>(time));
+  EndChange(id, status);
+}
+
+// The one object of it, by the job that checks all and mends them.
+Task<void> Workload::Verify(store::Session& session, int client,
+                            const std::string& key) {
+  const std::uint32_t id =
+      history_.Begin(client, key, OperationKind::kVerify, world_.now());
+  VerifyOptions options;
+  options.repair = true;
+  options.wanted = [&key](std::string_view one) { return one == key; };
+  store::Verifier verifier(session, options);
+  const Result<VerifyReport> report = co_await verifier.Run();
+  Status status = StatusOf(report);
+  if (report && report->unchecked + report->unreadable > 0) {
+    status = Status(StatusCode::kUnavailable, "it could not be checked");
+  } else if (report && report->plain_items > 0) {
+    status = Status(StatusCode::kNotManaged, "it is a plain item");
+  } else if (report && report->objects == 0) {
+    status = Status(StatusCode::kNotFound, "there is no object");
+  }
+  EndChange(id, status);
 }
 
 Task<void> Workload::Export(store::Store& store, int client,
@@ -269,14 +342,20 @@ Task<void> Workload::Transition(store::Store& store, int client,
 Task<void> Workload::One(ClientProcess& process, int client,
                          const std::string& key) {
   store::Store& store = process.store(client);
+  constexpr std::uint64_t kFlushOneIn = 60;
+  if (scenario_.flushes && world_.random().Below(kFlushOneIn) == 0) {
+    co_await Flush(store, client);
+    co_return;
+  }
   // Rivals on one key write more: they meet half way.
   struct Share {
     // Of 100; the rest transitions, and exports among them.
-    std::uint64_t get, put, update, remove, append, cas, add, replace;
+    std::uint64_t get, put, update, remove, append, cas, add, replace, touch,
+        verify;
   };
-  Share share{33, 10, 14, 5, 5, 6, 5, 4};
-  if (scenario_.stress) share = {26, 25, 10, 5, 5, 8, 8, 6};
-  if (scenario_.even) share = {12, 12, 14, 9, 12, 10, 9, 7};
+  Share share{31, 10, 13, 5, 5, 6, 5, 4, 5, 1};
+  if (scenario_.stress) share = {26, 21, 10, 5, 5, 8, 8, 6, 5, 1};
+  if (scenario_.even) share = {11, 10, 13, 8, 12, 10, 9, 7, 6, 1};
   std::uint64_t choice = world_.random().Below(100);
   const auto falls_in = [&choice](std::uint64_t part) {
     if (choice < part) return true;
@@ -299,6 +378,10 @@ Task<void> Workload::One(ClientProcess& process, int client,
     co_await PutIf(store, client, key, OperationKind::kAdd);
   } else if (falls_in(share.replace)) {
     co_await PutIf(store, client, key, OperationKind::kReplace);
+  } else if (falls_in(share.touch)) {
+    co_await Touch(store, client, key);
+  } else if (falls_in(share.verify)) {
+    co_await Verify(process.session(client), client, key);
   } else if (scenario_.exports && world_.random().Below(3) == 0) {
     co_await Export(store, client, key);
   } else {

@@ -47,6 +47,9 @@ class Workload {
                       const std::string& key);
   // The operation's options and its number of cells, drawn.
   PutOptions DrawPut(std::size_t* cells);
+  // Unix seconds, 0 never: the next second that begins, or one that is far.
+  std::int64_t DrawExpiry(std::uint64_t one_in);
+  void NoteExpiry(std::uint32_t id, std::int64_t expiry);
   net::Task<void> Put(store::Store& store, int client, const std::string& key);
   net::Task<void> PutIf(store::Store& store, int client, const std::string& key,
                         OperationKind kind);
@@ -55,6 +58,11 @@ class Workload {
   net::Task<void> Update(store::Store& store, int client,
                          const std::string& key);
   net::Task<void> Append(store::Store& store, int client,
+                         const std::string& key);
+  net::Task<void> Touch(store::Store& store, int client,
+                        const std::string& key);
+  net::Task<void> Flush(store::Store& store, int client);
+  net::Task<void> Verify(store::Session& session, int client,
                          const std::string& key);
   net::Task<void> Export(store::Store& store, int client,
                          const std::string& key);
@@ -65,6 +73,7 @@ class Workload {
   std::vector<std::byte> Bytes(std::uint32_t id, std::size_t cells) const;
   Cells CellsOf(std::uint32_t id, const std::string& key,
                 std::span<const std::byte> bytes);
+  [[nodiscard]] TimePoint ExpiryOf(const ObjectInfo& info) const;
   void EndChange(std::uint32_t id, const Status& status);
 
   // What a read showed.

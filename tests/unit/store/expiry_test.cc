@@ -20,5 +20,21 @@ TEST_CASE("a plain item ends with the object that it was") {
   CHECK(PlainExptime(2147483648, kNowUs) == 2147483647);
 }
 
+TEST_CASE("an item ends before its object, or does not") {
+  constexpr std::int64_t kNow = 1'700'000'000;
+  constexpr std::int64_t kNowUs = kNow * 1'000'000 + 999'999;
+  CHECK(LivesLonger(0, kNow));
+  CHECK(LivesLonger(kNow + 1, kNow));
+  CHECK_FALSE(LivesLonger(kNow, kNow));
+  CHECK_FALSE(LivesLonger(kNow, 0));
+  CHECK_FALSE(LivesLonger(0, 0));
+  CHECK(EndsBefore(10, kNow + 11, kNowUs));
+  CHECK_FALSE(EndsBefore(10, kNow + 10, kNowUs));
+  CHECK(EndsBefore(10, 0, kNowUs));
+  CHECK_FALSE(EndsBefore(-1, 0, kNowUs));
+  // What an object's own expiry gives is never too short.
+  CHECK_FALSE(EndsBefore(BlockExptime(kNow + 10, kNowUs), kNow + 10, kNowUs));
+}
+
 }  // namespace
 }  // namespace ers::store

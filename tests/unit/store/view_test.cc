@@ -1,8 +1,10 @@
 #include "store/view.h"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/crc32c.h"
 #include "store/cluster_state.h"
@@ -48,6 +50,44 @@ TEST_CASE("a view with a server that was replaced is of format 2") {
   CHECK(EncodeView(*back).find(R"("format":2)") != std::string::npos);
 }
 
+TEST_CASE("no flush takes another one back, in effect or to come") {
+  View view = test::ViewExample();
+  CHECK(view.Flush(1000, 2000).ok());
+  CHECK(view.IsFlushed(999, 2000));
+  CHECK_FALSE(view.IsFlushed(1000, 2000));
+  // One of an earlier time takes nothing back.
+  CHECK(view.Flush(500, 2000).ok());
+  CHECK(view.IsFlushed(999, 2000));
+  CHECK(view.Flush(3000, 2000).ok());
+  CHECK(view.IsFlushed(999, 2000));
+  CHECK_FALSE(view.IsFlushed(1000, 2999));
+  CHECK(view.IsFlushed(2999, 3000));
+  // Nor does any other.
+  CHECK(view.Flush(4000, 2000).ok());
+  CHECK(view.IsFlushed(2999, 3000));
+  CHECK(view.Flush(2000, 2000).ok());
+  CHECK(view.IsFlushed(1999, 2000));
+  CHECK(view.IsFlushed(2999, 3000));
+  CHECK(view.IsFlushed(3999, 4000));
+  const Result<View> read = DecodeView(EncodeView(view));
+  REQUIRE(read.has_value());
+  CHECK(read->flushed_before == 2000);
+  CHECK(read->flush_at == std::vector<std::uint64_t>{3000, 4000});
+  CHECK(EncodeView(view).find(R"("format":3)") != std::string::npos);
+  // Once it has come, it is as any other.
+  CHECK(view.Flush(3200, 3500).ok());
+  CHECK(view.flushed_before == 3200);
+  CHECK(view.flush_at == std::vector<std::uint64_t>{4000});
+  // Alone it needs no place of its own.
+  View first = test::ViewExample();
+  CHECK(first.Flush(3000, 2000).ok());
+  CHECK_FALSE(first.IsFlushed(1000, 2999));
+  CHECK(first.IsFlushed(1000, 3000));
+  CHECK(EncodeView(first).find(R"("format":1)") != std::string::npos);
+  for (std::uint64_t i = 1; i < 16; ++i) CHECK(first.Flush(3000 + i, 9).ok());
+  CHECK(first.Flush(9000, 9).code() == StatusCode::kUnavailable);
+}
+
 TEST_CASE("an address that is none is corruption") {
   for (const char* const text :
        {"10.0.0.9", "10.0.0.9:011211", "10.0.0.9:1:2", "unix:/run/x", "/"}) {
@@ -87,7 +127,7 @@ TEST_CASE("no changed byte of a view record goes unseen") {
 
 TEST_CASE("a view of a newer format is told apart from a broken one") {
   const Result<View> newer =
-      DecodeView(R"({"format":3,"crc32c":0,"unheard":[1]})");
+      DecodeView(R"({"format":4,"crc32c":0,"unheard":[1]})");
   REQUIRE_FALSE(newer.has_value());
   CHECK(newer.error().code() == StatusCode::kUnsupportedFormat);
 }

@@ -1,0 +1,29 @@
+// Giving the blocks of an object a longer life.
+#ifndef ERS_STORE_EXTEND_H_
+#define ERS_STORE_EXTEND_H_
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "net/task.h"
+#include "store/object_map.h"
+#include "store/session.h"
+#include "store/step_timer.h"
+
+namespace ers::store {
+
+// A group and one of its blocks.
+using PlacedBlock = std::pair<int, layout::BlockId>;
+
+// Takes the end away that these blocks have on members that are not out: they
+// end with their object from then on, as garbage does. An end of its own could
+// be overtaken on its way by a later one and shorten that. One that is missing
+// is missing as it was. The members that did not answer.
+net::Task<std::set<int>> ExtendBlocks(Session& session, const ObjectMap& map,
+                                      std::vector<PlacedBlock> blocks,
+                                      StepTimer* steps);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_EXTEND_H_
