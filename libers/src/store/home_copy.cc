@@ -102,9 +102,13 @@ Result<Settlement> ChooseSettlement(const HomesRead& read,
       judge.manifest && IsAlive(*judge.manifest, *read.view, read.asked_us);
   const bool nothing_there = judge.kind != HomeCopy::Kind::kCorrupt && !alive;
   const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
+  const bool too_late =
+      first.manifest && !first.manifest->tombstone &&
+      read.view->IsFlushed(first.manifest->id.time_us, read.asked_us);
   const bool wanted =
       first.manifest &&
-      ((first.manifest->replaces == ReplacesOf(*read.view, judge) && !ended) ||
+      ((first.manifest->replaces == ReplacesOf(*read.view, judge) && !ended &&
+        !too_late) ||
        (first.manifest->ends_plain && nothing_there));
   if (wanted) {
     const bool only_one_pending = std::all_of(

@@ -39,7 +39,8 @@ struct Settlement {
 
 // The one pending change is finished; any other picture goes back to what the
 // judge shows. So does one over an object that has expired or was flushed: it
-// may have been made before that, and would bring the object back. Where the
+// may have been made before that, and would bring the object back. And so does
+// one that was flushed itself: it would take away what was put since. Where the
 // judge shows no living object and the first home's change was made over a
 // plain item, there is nothing to go back to: that item may be gone. A judge's
 // copy that fails its checksum is as good as lost: then the other homes stand

@@ -267,6 +267,7 @@ int Main(int argc, char** argv) {
   bool rivals = false;
   bool garbage = false;
   bool proxies = false;
+  bool flushes = false;
   bool trace = false;
   bool complete = false;
   app.add_option("--seeds", seeds_text, "N or FIRST-LAST");
@@ -281,6 +282,11 @@ int Main(int argc, char** argv) {
                "least 200 operations")
       ->excludes("--rivals")
       ->excludes("--garbage");
+  app.add_flag("--flushes", flushes,
+               "as --proxies, and also flushes, and checks of objects")
+      ->excludes("--rivals")
+      ->excludes("--garbage")
+      ->excludes("--proxies");
   app.add_flag("--complete", complete,
                "an empty cell in the table is a failure");
   app.add_flag("--trace", trace, "print every operation");
@@ -294,6 +300,7 @@ int Main(int argc, char** argv) {
   if (rivals) profile = Profile::kRivals;
   if (garbage) profile = Profile::kGarbage;
   if (proxies) profile = Profile::kProxies;
+  if (flushes) profile = Profile::kFlushes;
   if (!bug.empty()) return CatchBugs(bug, seeds, profile, jobs);
   return RunAll(seeds, profile.value_or(Profile::kAny), jobs, trace, complete);
 }

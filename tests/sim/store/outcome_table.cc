@@ -32,25 +32,27 @@ void OutcomeTable::Add(const OutcomeTable& other) {
   }
 }
 
-// A put, or an add, asks nothing that could be missing, nor a flush; a get
-// changes nothing that could be unknown, and what a check mends is not told.
-// What fails without a fault felt it before.
+// A put, or an add, asks nothing that could be missing, a get changes nothing
+// that could be unknown; and what fails without a fault felt it before.
 bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
                           std::size_t ending) {
   const auto operation = static_cast<OperationKind>(kind);
+  // In runs of their own.
+  if (operation == OperationKind::kFlush ||
+      operation == OperationKind::kVerify) {
+    return false;
+  }
   switch (static_cast<Ending>(ending)) {
     case Ending::kAcked:
       return true;
     case Ending::kNotFound:
       return operation != OperationKind::kPut &&
-             operation != OperationKind::kAdd &&
-             operation != OperationKind::kFlush;
+             operation != OperationKind::kAdd;
     case Ending::kRefused:
       return operation == OperationKind::kCas ||
              operation == OperationKind::kAdd;
     case Ending::kUnknown:
-      return operation != OperationKind::kGet &&
-             operation != OperationKind::kVerify && fault + 1 != kFaults;
+      return operation != OperationKind::kGet && fault + 1 != kFaults;
     case Ending::kOpen:
     case Ending::kFailed:
       break;

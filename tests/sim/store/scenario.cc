@@ -86,7 +86,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.inline_below =
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
-  const bool proxies = profile == Profile::kProxies;
+  const bool proxies =
+      profile == Profile::kProxies || profile == Profile::kFlushes;
   scenario.stress =
       random.Below(proxies ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
@@ -157,7 +158,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   SeededRandom aside = random;
   scenario.keeps_warm = aside.Below(2) == 0;
   // A plain item is flushed by nobody.
-  scenario.flushes = aside.Below(2) == 0 && !scenario.exports;
+  scenario.checks = profile == Profile::kFlushes;
+  scenario.flushes =
+      scenario.checks && aside.Below(2) == 0 && !scenario.exports;
   scenario.lifetimes = aside.Below(2) == 0 && !scenario.exports;
   return scenario;
 }

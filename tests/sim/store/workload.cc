@@ -380,7 +380,7 @@ Task<void> Workload::One(ClientProcess& process, int client,
     co_await PutIf(store, client, key, OperationKind::kReplace);
   } else if (falls_in(share.touch)) {
     co_await Touch(store, client, key);
-  } else if (falls_in(share.verify)) {
+  } else if (scenario_.checks && falls_in(share.verify)) {
     co_await Verify(process.session(client), client, key);
   } else if (scenario_.exports && world_.random().Below(3) == 0) {
     co_await Export(store, client, key);

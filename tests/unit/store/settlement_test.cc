@@ -63,6 +63,15 @@ TEST_CASE("one over an object that was flushed does not bring it back") {
   CHECK(cut.GoesOn());
 }
 
+TEST_CASE("one that was flushed takes nothing from behind the flush") {
+  Cut cut;
+  cut.judge.id.time_us = kNowUs - 500;
+  cut.view.flushed_before = static_cast<std::uint64_t>(kNowUs) - 700;
+  CHECK_FALSE(cut.GoesOn());
+  cut.first.tombstone = true;
+  CHECK(cut.GoesOn());
+}
+
 TEST_CASE("one over an object that has expired does not bring it back") {
   Cut cut;
   cut.judge.expiry = kNowUs / kMicrosPerSecond;
