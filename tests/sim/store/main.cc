@@ -267,7 +267,7 @@ int Main(int argc, char** argv) {
   bool rivals = false;
   bool garbage = false;
   bool proxies = false;
-  bool flushes = false;
+  bool kinds = false;
   bool trace = false;
   bool complete = false;
   app.add_option("--seeds", seeds_text, "N or FIRST-LAST");
@@ -282,8 +282,9 @@ int Main(int argc, char** argv) {
                "least 200 operations")
       ->excludes("--rivals")
       ->excludes("--garbage");
-  app.add_flag("--flushes", flushes,
-               "as --proxies, and also flushes, and checks of objects")
+  app.add_flag("--kinds", kinds,
+               "as --proxies, by operations of all kinds: also puts under a "
+               "condition, touches, lifetimes, flushes and checks")
       ->excludes("--rivals")
       ->excludes("--garbage")
       ->excludes("--proxies");
@@ -300,7 +301,7 @@ int Main(int argc, char** argv) {
   if (rivals) profile = Profile::kRivals;
   if (garbage) profile = Profile::kGarbage;
   if (proxies) profile = Profile::kProxies;
-  if (flushes) profile = Profile::kFlushes;
+  if (kinds) profile = Profile::kKinds;
   if (!bug.empty()) return CatchBugs(bug, seeds, profile, jobs);
   return RunAll(seeds, profile.value_or(Profile::kAny), jobs, trace, complete);
 }

@@ -32,25 +32,30 @@ void OutcomeTable::Add(const OutcomeTable& other) {
   }
 }
 
-// A put, or an add, asks nothing that could be missing, a get changes nothing
-// that could be unknown; and what fails without a fault felt it before.
+// A put asks nothing that could be missing, a get changes nothing that could be
+// unknown; and what fails without a fault felt it before.
 bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
                           std::size_t ending) {
   const auto operation = static_cast<OperationKind>(kind);
   // In runs of their own.
-  if (operation == OperationKind::kFlush ||
-      operation == OperationKind::kVerify) {
-    return false;
+  switch (operation) {
+    case OperationKind::kCas:
+    case OperationKind::kAdd:
+    case OperationKind::kReplace:
+    case OperationKind::kTouch:
+    case OperationKind::kFlush:
+    case OperationKind::kVerify:
+      return false;
+    default:
+      break;
   }
   switch (static_cast<Ending>(ending)) {
     case Ending::kAcked:
       return true;
     case Ending::kNotFound:
-      return operation != OperationKind::kPut &&
-             operation != OperationKind::kAdd;
+      return operation != OperationKind::kPut;
     case Ending::kRefused:
-      return operation == OperationKind::kCas ||
-             operation == OperationKind::kAdd;
+      return false;
     case Ending::kUnknown:
       return operation != OperationKind::kGet && fault + 1 != kFaults;
     case Ending::kOpen:

@@ -87,7 +87,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
   const bool proxies =
-      profile == Profile::kProxies || profile == Profile::kFlushes;
+      profile == Profile::kProxies || profile == Profile::kKinds;
   scenario.stress =
       random.Below(proxies ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
@@ -157,11 +157,12 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   // Drawn aside: the rest of the run is the same with it.
   SeededRandom aside = random;
   scenario.keeps_warm = aside.Below(2) == 0;
+  scenario.all_kinds = profile == Profile::kKinds;
   // A plain item is flushed by nobody.
-  scenario.checks = profile == Profile::kFlushes;
   scenario.flushes =
-      scenario.checks && aside.Below(2) == 0 && !scenario.exports;
-  scenario.lifetimes = aside.Below(2) == 0 && !scenario.exports;
+      scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
+  scenario.lifetimes =
+      scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
   return scenario;
 }
 

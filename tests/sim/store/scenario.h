@@ -50,7 +50,8 @@ struct Scenario {
   // Objects expire on the way. (What is exported ends when memcached says so,
   // which is up to a second later.)
   bool lifetimes = false;
-  bool checks = false;   // objects are checked and mended now and then
+  // Also puts under a condition, touches, and checks that mend.
+  bool all_kinds = false;
   bool flushes = false;  // now and then
   // Reads touch what they do not read, and end what cannot be read any more.
   bool keeps_warm = false;
@@ -76,7 +77,7 @@ enum class Profile {
   // Two processes with three clients and more, at least 200 operations; every
   // other run a stress of the commit by changes of all kinds.
   kProxies,
-  kFlushes,  // as kProxies, with checks of objects, and flushes
+  kKinds,  // as kProxies, by operations of all kinds
 };
 
 Scenario DrawScenario(SeededRandom& random, Profile profile);

@@ -115,7 +115,9 @@ PutOptions Workload::DrawPut(std::size_t* cells) {
   if (options.scheme->elastic() && random.Below(2) == 0) {
     options.width = Width::kWide;
   }
-  if (random.Below(4) == 0) options.expiry = DrawExpiry(2);
+  if (scenario_.all_kinds && random.Below(4) == 0) {
+    options.expiry = DrawExpiry(2);
+  }
   return options;
 }
 
@@ -353,9 +355,14 @@ Task<void> Workload::One(ClientProcess& process, int client,
     std::uint64_t get, put, update, remove, append, cas, add, replace, touch,
         verify;
   };
-  Share share{31, 10, 13, 5, 5, 6, 5, 4, 5, 1};
-  if (scenario_.stress) share = {26, 21, 10, 5, 5, 8, 8, 6, 5, 1};
-  if (scenario_.even) share = {11, 10, 13, 8, 12, 10, 9, 7, 6, 1};
+  Share share{35, 20, 15, 5, 5, 0, 0, 0, 0, 0};
+  if (scenario_.stress) share = {30, 45, 10, 5, 5, 0, 0, 0, 0, 0};
+  if (scenario_.even) share = {15, 25, 18, 10, 12, 0, 0, 0, 0, 0};
+  if (scenario_.all_kinds) {
+    share = {31, 10, 13, 5, 5, 6, 5, 4, 5, 1};
+    if (scenario_.stress) share = {26, 21, 10, 5, 5, 8, 8, 6, 5, 1};
+    if (scenario_.even) share = {11, 10, 13, 8, 12, 10, 9, 7, 6, 1};
+  }
   std::uint64_t choice = world_.random().Below(100);
   const auto falls_in = [&choice](std::uint64_t part) {
     if (choice < part) return true;
@@ -380,7 +387,7 @@ Task<void> Workload::One(ClientProcess& process, int client,
     co_await PutIf(store, client, key, OperationKind::kReplace);
   } else if (falls_in(share.touch)) {
     co_await Touch(store, client, key);
-  } else if (scenario_.checks && falls_in(share.verify)) {
+  } else if (falls_in(share.verify)) {
     co_await Verify(process.session(client), client, key);
   } else if (scenario_.exports && world_.random().Below(3) == 0) {
     co_await Export(store, client, key);
