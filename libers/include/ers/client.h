@@ -55,7 +55,8 @@ class ERS_API Cluster {
 
 // Blocking calls. A Client has its own connections and runs its loop inside
 // its calls: one thread at a time (the caller's duty); open one Client per
-// thread on the shared Cluster to work in parallel.
+// thread on the shared Cluster to work in parallel. A call also ends what it
+// began that other Clients wait for, so that one may rest as long as it likes.
 //
 // Keys are 1 to 250 bytes without spaces or control characters, else
 // kInvalidArgument. Buffers passed in are read during the call only, those

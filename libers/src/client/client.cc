@@ -28,7 +28,8 @@ class ClusterImpl final : public Cluster {
   std::shared_ptr<store::ClusterState> state_;
 };
 
-// Each call runs the client's own loop until its task has ended.
+// Each call runs the client's own loop until its task has ended, and what it
+// began that other clients of the cluster wait for: nobody runs it afterwards.
 class ClientImpl final : public Client {
  public:
   ClientImpl(std::shared_ptr<store::ClusterState> cluster,
@@ -39,72 +40,76 @@ class ClientImpl final : public Client {
 
   Result<ObjectInfo> Put(std::string_view key, std::span<const std::byte> value,
                          const PutOptions& options) override {
-    return SyncWait(*loop_, store_.Put(key, value, options));
+    return Wait(store_.Put(key, value, options));
   }
   Result<ObjectInfo> PutFrom(std::string_view key, const Source& source,
                              const PutOptions& options) override {
-    return SyncWait(*loop_, store_.PutFrom(key, source, options));
+    return Wait(store_.PutFrom(key, source, options));
   }
   Result<GetInfo> Get(std::string_view key, Value& value) override {
-    return SyncWait(*loop_, store_.Get(key, value));
+    return Wait(store_.Get(key, value));
   }
   Result<GetInfo> GetRange(std::string_view key, std::uint64_t offset,
                            std::uint64_t length, Value& value) override {
-    return SyncWait(*loop_, store_.GetRange(key, offset, length, value));
+    return Wait(store_.GetRange(key, offset, length, value));
   }
   Result<GetInfo> GetTo(std::string_view key,
                         const std::function<void(const GetInfo&)>& begin,
                         const Sink& sink) override {
-    return SyncWait(*loop_, store_.GetTo(key, begin, sink));
+    return Wait(store_.GetTo(key, begin, sink));
   }
   Result<ObjectInfo> Update(std::string_view key, std::uint64_t offset,
                             std::span<const std::byte> bytes) override {
-    return SyncWait(*loop_, store_.Update(key, offset, bytes));
+    return Wait(store_.Update(key, offset, bytes));
   }
   Result<ObjectInfo> Append(std::string_view key,
                             const Source& source) override {
-    return SyncWait(*loop_, store_.Append(key, source));
+    return Wait(store_.Append(key, source));
   }
   Status Delete(std::string_view key) override {
-    return SyncWait(*loop_, store_.Delete(key));
+    return Wait(store_.Delete(key));
   }
   Result<ObjectInfo> Export(std::string_view key, ExportMode mode) override {
-    return SyncWait(*loop_, store_.Export(key, mode));
+    return Wait(store_.Export(key, mode));
   }
   Result<TransitionInfo> Transition(std::string_view key,
                                     const TransitionTarget& target,
                                     TransitionVariant variant) override {
-    return SyncWait(*loop_, store_.Transition(key, target, variant));
+    return Wait(store_.Transition(key, target, variant));
   }
   Result<ObjectDetail> Stat(std::string_view key) override {
-    return SyncWait(*loop_, store_.Stat(key));
+    return Wait(store_.Stat(key));
   }
   Result<GarbageReport> CollectGarbage(const GarbageOptions& options) override {
     store::GarbageTerms terms;
     terms.options = options;
-    return SyncWait(*loop_, store::CollectGarbage(session_, terms));
+    return Wait(store::CollectGarbage(session_, terms));
   }
   Status List(const std::function<bool(std::string_view, const ObjectInfo&)>&
                   visit) override {
-    return SyncWait(*loop_, store_.List(visit));
+    return Wait(store_.List(visit));
   }
-  Result<ClusterInfo> Servers() override {
-    return SyncWait(*loop_, store_.Servers());
-  }
+  Result<ClusterInfo> Servers() override { return Wait(store_.Servers()); }
   Result<RebuildReport> Rebuild(const RebuildOptions& options) override {
-    return SyncWait(*loop_, store::Rebuild(session_, options));
+    return Wait(store::Rebuild(session_, options));
   }
   Status Replace(const std::string& old_server,
                  const std::string& new_server) override {
-    return SyncWait(*loop_,
-                    store::ReplaceServer(session_, old_server, new_server));
+    return Wait(store::ReplaceServer(session_, old_server, new_server));
   }
   Result<VerifyReport> Verify(const VerifyOptions& options) override {
     store::Verifier verifier(session_, options);
-    return SyncWait(*loop_, verifier.Run());
+    return Wait(verifier.Run());
   }
 
  private:
+  template <typename T>
+  T Wait(net::Task<T> task) {
+    T outcome = SyncWait(*loop_, std::move(task));
+    if (session_.holds()) SyncWait(*loop_, session_.AwaitHeld());
+    return outcome;
+  }
+
   std::unique_ptr<net::Runtime> loop_;
   store::Session session_;
   store::Store store_;

@@ -332,7 +332,7 @@ Task<Status> EnsureLease(Session& session) {
   if (lease.BeatIsDue(now)) {
     AdoptOrphans(session);
     std::unique_ptr<BeatClaim> claim = BeatClaim::Try(session);
-    if (claim) session.Detach(BeatOnce(session, std::move(claim)));
+    if (claim) session.DetachHolding(BeatOnce(session, std::move(claim)));
   }
   return Task<Status>::Ready(Status());
 }

@@ -18,7 +18,8 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
                          : std::make_shared<SessionCounters>(
                                cluster_->endpoints.size())),
       change_ids_(runtime),
-      manifests_(cached_manifests) {
+      manifests_(cached_manifests),
+      holding_(runtime) {
   cluster_->lease.AddSession();
   View given;
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
@@ -152,6 +153,16 @@ bool Session::Writable(int member) const {
 
 void Session::Detach(net::Task<void> task) {
   net::Spawn(Count(std::move(task)));
+}
+
+void Session::DetachHolding(net::Task<void> task) {
+  Detach(Hold(std::move(task)));
+}
+
+net::Task<void> Session::Hold(net::Task<void> task) {
+  holding_.Add();
+  co_await std::move(task);
+  holding_.CountDown();
 }
 
 net::Task<void> Session::Count(net::Task<void> task) {

@@ -78,6 +78,12 @@ class Session final : private net::BootGuard {
   // Runs a task that nobody awaits; the session outlives it. A long one looks
   // now and then whether the session is being destroyed.
   void Detach(net::Task<void> task);
+  // The same, of one that holds what other sessions of the cluster wait for.
+  void DetachHolding(net::Task<void> task);
+  // Are there such? A session whose loop stops running then keeps all others
+  // waiting.
+  [[nodiscard]] bool holds() const { return holding_.count() > 0; }
+  net::Task<void> AwaitHeld() { co_await holding_; }
   [[nodiscard]] bool closing() const { return closing_; }
 
  private:
@@ -90,6 +96,7 @@ class Session final : private net::BootGuard {
   void RetryReturned(const View& before, const View& now) const;
   void LeaveMissed(const View& before, const View& now) const;
   net::Task<void> Count(net::Task<void> task);
+  net::Task<void> Hold(net::Task<void> task);
 
   net::Runtime& runtime_;
   std::shared_ptr<ClusterState> cluster_;
@@ -103,6 +110,7 @@ class Session final : private net::BootGuard {
   mutable std::shared_ptr<const net::Ring> ring_;
   std::vector<std::unique_ptr<net::ServerLink>> links_;
   int detached_ = 0;
+  net::Latch holding_;
   bool closing_ = false;
   // The view as of this version. Counts its users apart from other loops'.
   mutable std::uint64_t view_version_ = 0;
