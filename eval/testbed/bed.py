@@ -91,7 +91,7 @@ server=$!
 trap 'kill "$server"; wait "$server"; rm -f "$file"' EXIT
 until [ -s "$file" ]; do
   kill -0 "$server" 2>/dev/null || { echo "memcached did not start" >&2; exit 1; }
-  sleep 0.01
+  sleep 0.01  # nothing tells of a file that is written
 done
 sed -n 's/^TCP INET: //p' "$file"
 cat >/dev/null

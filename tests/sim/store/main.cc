@@ -4,6 +4,7 @@
 //   store_sim --seeds 1-1000 --rivals only runs that stress the commit
 //   store_sim --seeds 1-10000 --proxies --complete --jobs 2
 //                                     and all must have been tried
+//   store_sim --seeds 1-1000 --kinds  by operations of all kinds
 //   store_sim --seeds 17 --trace      what happened in one run
 //   store_sim --seeds 1-500 --bug B   planted bug B must be caught, by the
 //                                     invariant that it breaks ("all": each)
