@@ -31,9 +31,13 @@ class ClientProcess {
   store::Store& store(int client) {
     return *stores_[static_cast<std::size_t>(client) % stores_.size()];
   }
+  // Nothing is asked of it until then.
+  [[nodiscard]] TimePoint rests_until() const { return rests_until_; }
+  void RestUntil(TimePoint time) { rests_until_ = time; }
 
  private:
   SimRuntime& runtime_;
+  TimePoint rests_until_{};
   std::shared_ptr<store::ClusterState> cluster_;
   std::vector<std::unique_ptr<store::Session>> sessions_;
   std::vector<std::unique_ptr<store::Store>> stores_;

@@ -57,9 +57,10 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
       // Many in a row must not add up to a silence that makes a server leave.
       return {microseconds(100), milliseconds(scenario.stress ? 40 : 300)};
     case FaultKind::kClientPause:
-      return {milliseconds(1), scenario.scope == FaultScope::kWithin
-                                   ? Duration(milliseconds(300))
-                                   : Duration(seconds(4))};
+      if (scenario.scope == FaultScope::kWithin) {
+        return {milliseconds(1), milliseconds(300)};
+      }
+      return {milliseconds(1), seconds(4)};
     case FaultKind::kRestart:
       return {microseconds(0), scenario.rolls ? Duration(milliseconds(20))
                                               : Duration(seconds(2))};
@@ -94,6 +95,7 @@ FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
       process_(std::move(process)),
       victims_(scenario.victims) {
   if (scenario.scope != FaultScope::kNone) Draw(span);
+  if (scenario.rests) DrawRest(span);
   if (!scenario.hides) return;
   constexpr std::uint32_t kNowAndThen = 200'000;
   for (const auto& server : world_.servers()) {
@@ -125,11 +127,33 @@ void FaultPlan::Draw(Duration span) {
     world_.After(random.Between(earliest, span), [this, kind, length] {
       if (healed_) return;
       if (IsMild(kind, scenario_)) return Strike(kind, Anywhere(), length);
-      Roll();
-      harm_ends_ = std::max(harm_ends_, world_.now() + length);
-      Strike(kind, Victim(), length);
+      StrikeVictim(kind, length);
     });
   }
+}
+
+void FaultPlan::StrikeVictim(FaultKind kind, Duration length) {
+  Roll();
+  harm_ends_ = std::max(harm_ends_, world_.now() + length);
+  Strike(kind, Victim(), length);
+}
+
+// A process has nothing to do, until the others take it for gone and go on
+// without it and without a server.
+void FaultPlan::DrawRest(Duration span) {
+  SeededRandom aside = world_.random();
+  const Duration earliest = milliseconds(3) + 20 * scenario_.latency;
+  const Duration begin = earliest + aside.Between(Duration{}, span / 2);
+  const Duration length = aside.Between(seconds(5), seconds(9));
+  world_.After(begin, [this, length] {
+    if (!healed_) process_.rest(length);
+  });
+  const Duration soon = aside.Between(Duration{}, 50 * scenario_.latency);
+  const auto [least, most] = Lengths(FaultKind::kRestart, scenario_);
+  const Duration back = aside.Between(least, most);
+  world_.After(begin + soon, [this, back] {
+    if (!healed_) StrikeVictim(FaultKind::kRestart, back);
+  });
 }
 
 // Has somebody begun to change the view?

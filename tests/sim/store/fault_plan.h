@@ -48,6 +48,7 @@ class FaultPlan {
     std::function<SimRuntime&()> any;
     std::function<void(Duration)> pause;
     std::function<void()> kill;
+    std::function<void(Duration)> rest;  // its clients do nothing for a while
     // The view in force; null where the process knows none.
     std::function<std::shared_ptr<const store::View>()> view;
   };
@@ -64,6 +65,8 @@ class FaultPlan {
 
  private:
   void Draw(Duration span);
+  void DrawRest(Duration span);
+  void StrikeVictim(FaultKind kind, Duration length);
   void Strike(FaultKind kind, SimServer& server, Duration length);
   void Corrupt(SimServer& server);
   [[nodiscard]] bool IsChanging(const store::View& view) const;

@@ -31,6 +31,8 @@ using store::PlantedBug;
 
 // Seeds of one process.
 constexpr std::uint64_t kChunk = 250;
+// Of one that looks for a bug, which most show soon.
+constexpr std::uint64_t kBugChunk = 25;
 
 struct Planted {
   std::string_view name;
@@ -106,9 +108,10 @@ const std::vector<Planted>& AllPlanted() {
       {"no-peers", PlantedBug::kNoPeers, {I::kViewBarrier}},
       {"endless-lease",
        PlantedBug::kEndlessLease,
-       {I::kViewBarrier, I::kNothingLost, I::kOneChain},
+       {I::kViewBarrier},
        Profile::kAny,
-       /*rare=*/true},
+       /*rare=*/false,
+       /*shown_by=*/10},
       {"same-incarnation",
        PlantedBug::kSameIncarnation,
        {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
@@ -234,7 +237,7 @@ SeedCounts CatchIn(const Planted& planted, const std::vector<Seeds>& chunks,
 
 // By the seed that is known to show it, then by all, `jobs` chunks at a time.
 bool Catch(const Planted& planted, const Seeds& seeds, int jobs) {
-  const std::vector<Seeds> chunks = InChunks(seeds, kChunk);
+  const std::vector<Seeds> chunks = InChunks(seeds, kBugChunk);
   const auto at_once = static_cast<std::size_t>(jobs);
   std::vector<std::vector<Seeds>> rounds;
   if (planted.shown_by >= seeds.first && planted.shown_by <= seeds.last) {

@@ -163,6 +163,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
       scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
   scenario.lifetimes =
       scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
+  const bool calm = profile != Profile::kRivals && profile != Profile::kGarbage;
+  scenario.rests =
+      calm && scenario.scope != FaultScope::kNone && two && aside.Below(8) == 0;
   return scenario;
 }
 
@@ -182,7 +185,8 @@ std::string Describe(const Scenario& scenario) {
       "{}{} servers, M={},{}; {} processes of {} clients on {} sessions, {} "
       "keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, victims{}{}",
+      "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, "
+      "victims{}{}{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
       schemes, scenario.processes, scenario.clients, scenario.sessions,
       scenario.keys.size(), scenario.max_cells, scenario.cell_bytes,
@@ -194,7 +198,7 @@ std::string Describe(const Scenario& scenario) {
       scenario.grace.count() > 0
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),
-      scope, victims,
+      scope, victims, scenario.rests ? ", a process rests" : "",
       scenario.rolls   ? ", then others"
       : scenario.fills ? ", filled again"
                        : "");

@@ -90,6 +90,9 @@ class Driver {
   net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
   void KillProcess(Running& running);
   Running& AnyProcess();
+  [[nodiscard]] bool Rests(const ClientProcess& process) const {
+    return world_.now() < process.rests_until();
+  }
   net::Task<void> CollectAgainAndAgain(std::shared_ptr<ClientProcess> process);
   bool RunUntilIdle();
   void ReadAllAtTheEnd();
@@ -140,7 +143,7 @@ net::Task<void> Driver::CollectAgainAndAgain(
   while (!ending_) {
     const auto nap = store::Wakeup::New(process->runtime());
     co_await nap->Wait(scenario_.grace);
-    if (!process->view()) continue;
+    if (!process->view() || Rests(*process)) continue;
     store::GarbageTerms terms;
     terms.options.grace = scenario_.grace;
     terms.parallel = 2;
@@ -156,8 +159,9 @@ net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
     co_await nap->Wait(kFillEvery);
     for (int i = 0; i < scenario_.servers && !ending_; ++i) {
       const std::shared_ptr<const store::View> view = process->view();
-      if (!view || view->members[static_cast<std::size_t>(i)].state ==
-                       MemberState::kFull) {
+      if (!view || Rests(*process) ||
+          view->members[static_cast<std::size_t>(i)].state ==
+              MemberState::kFull) {
         continue;
       }
       store::FillTerms terms;
@@ -316,6 +320,9 @@ StoreRun Driver::Run() {
   };
   process_faults.pause = [this](Duration length) {
     AnyProcess().process->runtime().PauseFor(length);
+  };
+  process_faults.rest = [this](Duration length) {
+    AnyProcess().process->RestUntil(world_.now() + length);
   };
   process_faults.view = [this] { return watch_->view(); };
   process_faults.kill = [this] {

@@ -409,6 +409,10 @@ Task<void> Workload::Run(ClientProcess& process, int client) {
     SeededRandom& random = world_.random();
     const std::string& key =
         scenario_.keys[random.Below(scenario_.keys.size())];
+    if (process.rests_until() > world_.now()) {
+      const auto rest = store::Wakeup::New(process.runtime());
+      co_await rest->Wait(process.rests_until() - world_.now());
+    }
     co_await One(process, client, key);
     const Duration pause = random.Between(
         Duration{}, random.Below(4) == 0 ? scenario_.pause : kShortPause);
