@@ -26,7 +26,7 @@ struct Step {
 
 // Everything is within one group; block ids as in layout/block_id.h.
 struct Plan {
-  // Stored blocks to fetch, each once.
+  // Stored blocks to fetch, each once, in the order in which steps need them.
   std::vector<layout::BlockId> reads;
   // Data blocks whose (new) content the caller supplies: all of them for PUT,
   // the touched ones for UPDATE, none for the others.

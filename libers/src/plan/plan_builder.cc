@@ -13,16 +13,18 @@ constexpr std::uint32_t kGiven = 1U << 31;
 
 }  // namespace
 
+bool AllZero(std::span<const std::uint8_t> column) {
+  return std::all_of(column.begin(), column.end(),
+                     [](std::uint8_t cell) { return cell == 0; });
+}
+
 PlanBuilder::StepBuilder::StepBuilder(PlanBuilder& plan,
                                       std::vector<BlockId> outputs)
     : plan_(plan), outputs_(std::move(outputs)) {}
 
 void PlanBuilder::StepBuilder::AddRead(BlockId id,
                                        std::span<const std::uint8_t> column) {
-  if (std::all_of(column.begin(), column.end(),
-                  [](std::uint8_t cell) { return cell == 0; })) {
-    return;
-  }
+  if (AllZero(column)) return;
   Add(plan_.ReadPosition(id), column);
 }
 
@@ -54,6 +56,10 @@ std::uint32_t PlanBuilder::ReadPosition(BlockId id) {
 }
 
 void PlanBuilder::Read(BlockId id) { ReadPosition(id); }
+
+bool PlanBuilder::Reads(BlockId id) const {
+  return read_position_[id] != kNone;
+}
 
 void PlanBuilder::Give(std::span<const BlockId> ids) {
   given_position_.resize(data_blocks_, kNone);

@@ -12,6 +12,9 @@
 
 namespace ers::plan {
 
+// A column of coefficients that leaves its input out.
+bool AllZero(std::span<const std::uint8_t> column);
+
 // One thread. Reads keep the order in which they were first asked for, which
 // is the order of the steps that need them: early steps can run early.
 class PlanBuilder {
@@ -39,6 +42,8 @@ class PlanBuilder {
 
   // Each block once, whatever the number of calls.
   void Read(BlockId id);
+  // Was it asked for already?
+  [[nodiscard]] bool Reads(BlockId id) const;
   // Each block once, before any step that uses it.
   void Give(std::span<const BlockId> ids);
   // The step counts from Finish(step) on.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -44,8 +46,8 @@ class Transition {
 
   Plan Finish() && {
     Plan& plan = builder_.plan();
+    AddSteps();
     for (int t = 0; t < geometry_.stripe_count(to_); ++t) {
-      AddStep(t);
       for (int p = 0; p < geometry_.scheme().m; ++p) {
         const BlockId id = geometry_.ParityId(to_, t, p);
         (availability_.Writable(id) ? plan.writes : plan.unwritten)
@@ -181,8 +183,29 @@ class Transition {
     }
   }
 
-  void AddStep(int new_stripe) {
+  // The stripe that needs the fewest further blocks is next: parity is on its
+  // way early, and after the last read only one stripe's is left to store.
+  void AddSteps() {
     if (parities_.empty()) return;
+    std::vector<int> left(shares_.size());
+    std::iota(left.begin(), left.end(), 0);
+    while (!left.empty()) {
+      const auto next = std::min_element(
+          left.begin(), left.end(),
+          [this](int a, int b) { return BlocksToRead(a) < BlocksToRead(b); });
+      AddStep(*next);
+      left.erase(next);
+    }
+  }
+
+  std::ptrdiff_t BlocksToRead(int new_stripe) const {
+    const auto& shares = shares_[new_stripe];
+    return std::count_if(shares.begin(), shares.end(), [this](const Share& s) {
+      return !AllZero(s.column) && !builder_.Reads(s.read);
+    });
+  }
+
+  void AddStep(int new_stripe) {
     const Stripe stripe(geometry_, to_, new_stripe, availability_);
     auto step = builder_.Begin(stripe.Parities(parities_));
     for (const Share& share : shares_[new_stripe]) {

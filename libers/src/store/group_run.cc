@@ -13,6 +13,10 @@
 namespace ers::store {
 namespace {
 
+// What is on its way at least of reads that stages wait for: enough to keep
+// answers coming while the next request travels.
+constexpr std::size_t kWindowBytes = std::size_t{128} << 10;
+
 using layout::BlockId;
 using net::Outcome;
 using net::Task;
@@ -196,7 +200,9 @@ void GroupRun::OnDone(Transfer& transfer) {
     transfer.retried = true;
     SendOut(transfer);
   } else if (transfer.request.verb == net::Verb::kGet) {
+    --fetching_;
     OnFetched(transfer);
+    StartFetches();
     EndStep(Step::kRead);
     reads_.CountDown();
   } else {
@@ -206,10 +212,37 @@ void GroupRun::OnDone(Transfer& transfer) {
   }
 }
 
+void GroupRun::QueueFetches(const plan::Plan& plan) {
+  to_fetch_.clear();
+  for (const BlockId block : plan.reads) {
+    if (!have_[block]) to_fetch_.push_back(block);
+  }
+}
+
+// All at once if nothing is staged. Otherwise a part of what is left, so that
+// blocks come in the order of the steps, and not those of the first stripe
+// beside those of the last: else parity leaves when all reading is over. The
+// part is smaller towards the end, where order counts most, and is filled up
+// when half of it has come, as single requests cost more.
+void GroupRun::StartFetches() {
+  std::size_t window = to_fetch_.size();
+  if (staging_ != nullptr) {
+    window = 1 + std::max(kWindowBytes / block_bytes_,
+                          (to_fetch_.size() + fetching_) / 4);
+    if (fetching_ > (window + 1) / 2) return;
+  }
+  while (!to_fetch_.empty() && fetching_ < window && !lost_reads_) {
+    const BlockId block = to_fetch_.front();
+    to_fetch_.pop_front();
+    StartFetch(block);
+  }
+}
+
 void GroupRun::StartFetch(BlockId block) {
   Transfer& fetch = NewTransfer(SendStep::kReadBlock, net::Verb::kGet, block,
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
+  ++fetching_;
   reads_.Add();
   BeginStep(Step::kRead);
   SendOut(fetch);
@@ -404,9 +437,8 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
   plan_ = &plan;
   lost_reads_ = false;
   PrepareSteps(plan);
-  for (const BlockId block : plan.reads) {
-    if (!have_[block]) StartFetch(block);
-  }
+  QueueFetches(plan);
+  StartFetches();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     StepState& state = steps_[i];
     if (state.waiting > 0 || state.needs_given || state.skip) continue;

@@ -126,6 +126,8 @@ class GroupRun {
                         std::string key, const std::byte* payload);
   void SendOut(Transfer& transfer);
   void OnDone(Transfer& transfer);
+  void QueueFetches(const plan::Plan& plan);
+  void StartFetches();
   void StartFetch(layout::BlockId block);
   void OnFetched(const Transfer& fetch);
   void StartStage(SendStep step, layout::BlockId block,
@@ -174,6 +176,8 @@ class GroupRun {
   const Staging* staging_ = nullptr;
   std::vector<StepState> steps_;
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
+  std::deque<layout::BlockId> to_fetch_;
+  std::size_t fetching_ = 0;  // under way
   bool lost_reads_ = false;
   Status refusal_;
   bool awaits_given_ = false;

@@ -1,11 +1,14 @@
 // What plans look like, and what planners refuse.
 #include "plan/planners.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
 #include "plan/plan_cache.h"
+#include "unit/plan/parameter_sets.h"
 
 namespace ers::plan {
 namespace {
@@ -139,6 +142,31 @@ TEST_CASE("a dead node whose data parity carries over costs no read") {
   REQUIRE(healthy.has_value());
   REQUIRE(degraded.has_value());
   CHECK(degraded->reads.size() < healthy->reads.size());
+}
+
+// Steps that cannot run before the last block is read.
+int StepsOfLastRead(const Plan& plan) {
+  const auto last = static_cast<std::uint32_t>(plan.reads.size() - 1);
+  return static_cast<int>(std::count_if(
+      plan.steps.begin(), plan.steps.end(), [last](const Step& step) {
+        return std::find(step.inputs.begin(), step.inputs.end(), last) !=
+               step.inputs.end();
+      }));
+}
+
+TEST_CASE("the last read of a transition holds one stripe's parity up") {
+  for (const SchemeKind kind :
+       {SchemeKind::kSrs, SchemeKind::kErs1, SchemeKind::kErs2}) {
+    for (const ParameterSet& set : ParameterSets()) {
+      const Geometry geometry({kind, set.k, set.m, set.kp});
+      INFO(static_cast<int>(kind)
+           << ":" << set.k << "," << set.m << "," << set.kp);
+      CHECK(StepsOfLastRead(
+                *PlanForward(geometry, TransitionVariant::kOptimal, {})) == 1);
+      CHECK(StepsOfLastRead(
+                *PlanBackward(geometry, TransitionVariant::kOptimal, {})) == 1);
+    }
+  }
 }
 
 TEST_CASE("a rebuild of a block on a dead node is left unwritten") {
