@@ -307,6 +307,7 @@ ReplyParser::Progress ReplyParser::Placed(std::size_t bytes) {
 
 void ReplyParser::AdvancePlace(std::size_t bytes) {
   offset_ += bytes;
+  request_->placed += bytes;
   const auto& into = request_->into;
   while (piece_ < into.size() && offset_ >= into[piece_].iov_len) {
     offset_ -= into[piece_++].iov_len;

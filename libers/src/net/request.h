@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -93,12 +94,16 @@ struct Request {
   // `value`, on the loop thread. May not touch the link.
   void (*on_line)(Request&, std::string_view line) = nullptr;
   void* line_context = nullptr;
+  // kGet with `into`, not null: told, as `done` is, when more of it has come
+  // while some is still on its way.
+  void (*on_placed)(Request&) = nullptr;
 
   Outcome outcome = Outcome::kPending;
   std::uint64_t item_token = 0;  // kGet, kHead, kVivify
   std::uint32_t item_flags = 0;
   std::int64_t item_ttl = -1;  // seconds left; -1 never expires
   std::uint64_t item_bytes = 0;
+  std::size_t placed = 0;        // kGet with `into`: how much of it has come
   bool item_fetched = false;     // with tell_access: was read before
   std::uint64_t item_idle = 0;   // seconds since the last access
   std::uint64_t connection = 0;  // id of the connection that was used

@@ -23,6 +23,7 @@ void ClearAnswer(Request& request) {
   request.item_flags = 0;
   request.item_fetched = false;
   request.item_idle = 0;
+  request.placed = 0;
   request.item_ttl = -1;
   request.value.clear();
 }

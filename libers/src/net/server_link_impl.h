@@ -96,6 +96,7 @@ class ServerLink::Impl : private StreamHandler {
 
   void ReadAvailable();
   int ReadPieces(iovec* pieces, std::size_t* straight);
+  bool TellPlaced();
   bool TakeBytes(std::string_view bytes);
   void OnReplyEnd();
   bool MayBeQuiet(const Request& request) const;

@@ -161,8 +161,19 @@ void ServerLink::Impl::ReadAvailable() {
     const std::size_t placed = std::min(bytes, straight);
     if (placed > 0) parser_.Placed(placed);
     if (!TakeBytes({buffer_.get(), bytes - placed})) return;
+    if (!TellPlaced()) return;
     if (bytes < room) return;  // nothing is left, as a rule
   }
+}
+
+// False if the connection failed meanwhile.
+bool ServerLink::Impl::TellPlaced() {
+  if (!parser_.active()) return true;
+  Request& request = *sent_.front();
+  if (request.on_placed != nullptr && request.placed > 0) {
+    request.on_placed(request);
+  }
+  return stream_ != nullptr;
 }
 
 // False if the connection failed.

@@ -15,7 +15,7 @@ namespace {
 
 // What is on its way at least of reads that stages wait for: enough to keep
 // answers coming while the next request travels.
-constexpr std::size_t kWindowBytes = std::size_t{128} << 10;
+constexpr std::size_t kWindowBytes = std::size_t{96} << 10;
 
 using layout::BlockId;
 using net::Outcome;
@@ -55,6 +55,7 @@ struct GroupRun::Transfer {
   BlockId block = 0;
   int member = 0;
   bool retried = false;
+  std::size_t told = 0;  // bytes that came, as far as is counted
   std::string key;
   BlockHeaderBytes header;
   std::array<iovec, 2> item;  // header and payload
@@ -190,6 +191,7 @@ GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
 
 void GroupRun::SendOut(Transfer& transfer) {
   transfer.request.outcome = Outcome::kPending;
+  bytes_coming_ += std::exchange(transfer.told, 0);
   store::Send(session_.runtime(), transfer.step, session_.link(transfer.member),
               transfer.request);
 }
@@ -200,7 +202,7 @@ void GroupRun::OnDone(Transfer& transfer) {
     transfer.retried = true;
     SendOut(transfer);
   } else if (transfer.request.verb == net::Verb::kGet) {
-    --fetching_;
+    bytes_coming_ -= block_bytes_ - transfer.told;
     OnFetched(transfer);
     StartFetches();
     EndStep(Step::kRead);
@@ -219,30 +221,36 @@ void GroupRun::QueueFetches(const plan::Plan& plan) {
   }
 }
 
-// All at once if nothing is staged. Otherwise a part of what is left, so that
-// blocks come in the order of the steps, and not those of the first stripe
-// beside those of the last: else parity leaves when all reading is over. The
-// part is smaller towards the end, where order counts most, and is filled up
-// when half of it has come, as single requests cost more.
+// All at once if nothing is staged. Otherwise so that a part of what is left is
+// on its way: blocks then come in the order of the steps, and not those of the
+// first stripe beside those of the last, which would hold all parity up until
+// all is read. The part is smaller towards the end, where order counts most.
 void GroupRun::StartFetches() {
-  std::size_t window = to_fetch_.size();
-  if (staging_ != nullptr) {
-    window = 1 + std::max(kWindowBytes / block_bytes_,
-                          (to_fetch_.size() + fetching_) / 4);
-    if (fetching_ > (window + 1) / 2) return;
-  }
-  while (!to_fetch_.empty() && fetching_ < window && !lost_reads_) {
+  while (!to_fetch_.empty() && !lost_reads_) {
+    const std::size_t left = to_fetch_.size() * block_bytes_ + bytes_coming_;
+    const std::size_t window = std::max(kWindowBytes, left / 4);
+    if (staging_ != nullptr && bytes_coming_ >= window) return;
     const BlockId block = to_fetch_.front();
     to_fetch_.pop_front();
     StartFetch(block);
   }
 }
 
+void GroupRun::OnPlaced(Transfer& fetch) {
+  const std::size_t came = std::min(fetch.request.placed, block_bytes_);
+  bytes_coming_ -= came - std::exchange(fetch.told, came);
+  StartFetches();
+}
+
 void GroupRun::StartFetch(BlockId block) {
   Transfer& fetch = NewTransfer(SendStep::kReadBlock, net::Verb::kGet, block,
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
-  ++fetching_;
+  fetch.request.on_placed = [](net::Request& request) {
+    auto& coming = *static_cast<Transfer*>(request.context);
+    coming.run->OnPlaced(coming);
+  };
+  bytes_coming_ += block_bytes_;
   reads_.Add();
   BeginStep(Step::kRead);
   SendOut(fetch);

@@ -128,6 +128,7 @@ class GroupRun {
   void OnDone(Transfer& transfer);
   void QueueFetches(const plan::Plan& plan);
   void StartFetches();
+  void OnPlaced(Transfer& fetch);
   void StartFetch(layout::BlockId block);
   void OnFetched(const Transfer& fetch);
   void StartStage(SendStep step, layout::BlockId block,
@@ -177,7 +178,7 @@ class GroupRun {
   std::vector<StepState> steps_;
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
   std::deque<layout::BlockId> to_fetch_;
-  std::size_t fetching_ = 0;  // under way
+  std::size_t bytes_coming_ = 0;  // of blocks asked for
   bool lost_reads_ = false;
   Status refusal_;
   bool awaits_given_ = false;

@@ -242,6 +242,37 @@ TEST_CASE("pipelined values reach their places under every read size") {
   CHECK(fourth.ends == 1);
 }
 
+TEST_CASE("who waits for a value is told as parts of it come") {
+  Fixture f;
+  Wire& wire = f.Up();
+  std::vector<std::size_t> placed;
+  Call get(Verb::kGet, "a");
+  Call behind(Verb::kGet, "b");
+  get.Pieces({2, 4});
+  get.context = &placed;
+  get.on_placed = [](Request& request) {
+    static_cast<std::vector<std::size_t>*>(request.context)
+        ->push_back(request.placed);
+  };
+  get.done = [](Request&) {};
+  f.link->Submit(get);
+  f.link->Submit(behind);
+  f.runtime.Settle();
+  for (const char* part :
+       {"VA 6 c1 f0 t-1 s6\r\n", "a", "bcd", "ef\r\nEN\r\n"}) {
+    wire.outgoing = part;
+    f.runtime.Settle();
+  }
+  CHECK(placed == std::vector<std::size_t>{1, 4});
+  CHECK(get.placed == 6);
+  CHECK(behind.outcome == Outcome::kMiss);
+  f.link->Submit(get);
+  CHECK(get.placed == 0);
+  f.runtime.Settle();
+  wire.outgoing = "EN\r\n";
+  f.runtime.Settle();
+}
+
 TEST_CASE("a value of the wrong size is thrown away and the next one is read") {
   Fixture f;
   Wire& wire = f.Up();
