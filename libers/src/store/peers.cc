@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "store/batch.h"
@@ -16,6 +17,7 @@
 #include "store/view_changer.h"
 #include "store/view_checks.h"
 #include "store/view_links.h"
+#include "store/view_records.h"
 #include "store/wakeup.h"
 
 namespace ers::store {
@@ -37,6 +39,7 @@ struct Beat {
   std::uint64_t epoch = 0;  // the newest view that anybody knows of
   // A member has another view of the same epoch: the cluster was set up anew.
   bool split = false;
+  bool outdated = false;    // a member lacks the view, or has an earlier one
   std::vector<int> silent;  // members of the view that did not take it
   Status newer_format;      // of a record that a member has
 };
@@ -139,6 +142,7 @@ void CompareViews(net::ServerLink& link, const View& view,
   if (IsNewerFormat(there)) {
     beat.newer_format = NewerFormat(link, there.error());
   }
+  beat.outdated |= !there || there->epoch < view.epoch;
   if (!there) return;
   beat.epoch = std::max(beat.epoch, there->epoch);
   beat.split |= there->epoch == view.epoch;
@@ -265,6 +269,12 @@ bool AllDead(Session& session, const std::vector<int>& members) {
   });
 }
 
+// Those that took the view may be gone: who looks for it must find it.
+Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
+  std::optional<View> newer;
+  (void)co_await StoreViewRecord(session, *view, newer);
+}
+
 // The lease has run out, or never began.
 Task<Status> Join(Session& session) {
   Lease& lease = session.cluster().lease;
@@ -287,6 +297,7 @@ Task<Status> Join(Session& session) {
     if (current && asked && behind.empty()) lease.Confirm(*view);
     claim.reset();
     if (beat.peers.size() > kMaxPeers) co_return TooMany();
+    if (current && beat.outdated) co_await StoreAgain(session, view);
     if (lease.Holds(now)) co_return Status();
     const bool late = now >= deadline;
     if (!current) {
@@ -320,7 +331,13 @@ Task<void> BeatOnce(Session& session, std::unique_ptr<BeatClaim> claim) {
   ViewLinks links(session, *view);
   const Beat beat = co_await BeatAll(session, links, *view, Purpose::kGoOn);
   claim.reset();
-  if (beat.epoch > view->epoch) (void)co_await FollowView(session);
+  if (beat.epoch > view->epoch) {
+    (void)co_await FollowView(session);
+    co_return;
+  }
+  const std::vector<Peer> behind = session.cluster().lease.Behind(
+      beat.peers, view->epoch, session.runtime().Now());
+  if (!behind.empty()) co_await StoreAgain(session, view);
 }
 
 }  // namespace
@@ -337,7 +354,7 @@ Task<Status> EnsureLease(Session& session) {
   return Task<Status>::Ready(Status());
 }
 
-Task<Status> AwaitPeers(Session& session, const View& next) {
+Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
   Lease& lease = session.cluster().lease;
   lease.RaiseEpoch(next.epoch);
   ViewLinks links(session, next);
@@ -347,23 +364,27 @@ Task<Status> AwaitPeers(Session& session, const View& next) {
     std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
     const Beat beat = co_await BeatAll(session, links, next, Purpose::kChange);
     claim.reset();
-    if (!beat.newer_format.ok()) co_return beat.newer_format;
+    if (!beat.newer_format.ok()) co_return Fail(beat.newer_format);
     // One that is filled has not seen what others told before.
     if (beat.full < next.Quorum()) {
       std::string silent;
       for (const int member : beat.silent) {
         silent += (silent.empty() ? "" : "; ") + session.Describe(member);
       }
-      co_return Status(
+      co_return Fail(
           StatusCode::kUnavailable,
           fmt::format("only {} of the {} servers needed took the new view "
                       "({}): bring one back",
                       beat.full, next.Quorum(), silent));
     }
+    if (beat.epoch > next.epoch) {
+      co_await Nap(session);
+      co_return false;
+    }
     const net::TimePoint now = session.runtime().Now();
     const std::vector<Peer> behind = lease.Behind(beat.peers, next.epoch, now);
-    if (behind.empty() || Planted(PlantedBug::kNoPeers)) co_return Status();
-    if (now >= deadline) co_return Stalled(behind);
+    if (behind.empty() || Planted(PlantedBug::kNoPeers)) co_return true;
+    if (now >= deadline) co_return Fail(Stalled(behind));
     co_await Nap(session);
   }
 }

@@ -18,9 +18,11 @@ namespace ers::store {
 // being taken over.
 net::Task<Status> EnsureLease(Session& session);
 
-// The end of a change of the view to `next`, after no write of an earlier one
-// is under way here: OK once that is so in every other process, too.
-net::Task<Status> AwaitPeers(Session& session, const View& next);
+// The end of a change of the view to `next`, which is stored, after no write of
+// an earlier one is under way here: true once that is so in every other
+// process, too. False: another one has gone on to a later view, and so nobody
+// may go by this one.
+net::Task<Result<bool>> AwaitPeers(Session& session, const View& next);
 
 // Takes this process's line back, so that nobody has to wait for it.
 net::Task<void> LeavePeers(Session& session);

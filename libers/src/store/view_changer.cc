@@ -41,14 +41,24 @@ Task<Status> Drain(Session& session, std::vector<int> leaving) {
                    "changes under way do not end: try again");
 }
 
+// What `edit` makes of `base`, or that itself if it is all there already.
+Result<View> Edited(const Edit& edit, const View& base) {
+  Result<View> next = edit(base);
+  if (!next) return next;
+  View same = *next;
+  same.epoch = base.epoch;
+  if (EncodeView(same) == EncodeView(base)) return same;
+  return next;
+}
+
 // Makes the next view by `edit` and has it stored. Where a newer one is found
 // (another process went ahead, or an earlier try of this one got half way),
-// what that one says holds too; but it may not be installed as it is: the
-// members that must leave might still be in it.
+// what that one says holds too. As it is it may be installed only if nobody
+// must leave it.
 Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
-  View base = *session.view();
+  View base = *session.cluster().keeper.Newest();
+  Result<View> next = edit(base);
   for (;;) {
-    Result<View> next = edit(std::move(base));
     if (!next) co_return next;
     std::optional<View> newer;
     Status status = co_await StoreViewRecord(session, *next, newer);
@@ -58,23 +68,44 @@ Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
     // Of two views of one epoch neither may count: the next one settles it.
     if (newer->epoch == next->epoch) ++newer->epoch;
     base = std::move(*newer);
+    next = Edited(edit, base);
+  }
+}
+
+// The next view by `edit`, which is stored, and no process acts under another.
+// Who has gone on to a later one may have done so because of a member that is
+// in this one: then that is built upon.
+Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    Result<View> next = co_await StoreNext(session, edit);
+    if (!next) co_return next;
+    session.cluster().keeper.NoteStored(*next);
+    Status status = session.cluster().KeepOnDisk(*next);
+    if (!status.ok()) co_return Fail(std::move(status));
+    const Result<bool> agreed = co_await AwaitPeers(session, *next);
+    if (!agreed) co_return Fail(agreed.error());
+    if (*agreed) co_return next;
+    if (session.runtime().Now() >= deadline) {
+      co_return Fail(StatusCode::kUnavailable,
+                     "other processes change the view all the time: try again");
+    }
   }
 }
 
 // Ends the change that was begun: with the view that `edit` makes, or none.
 Task<Status> Install(Session& session, const Edit& edit) {
   ViewKeeper& keeper = session.cluster().keeper;
-  Result<View> next = co_await StoreNext(session, edit);
-  Status status = next ? session.cluster().KeepOnDisk(*next) : next.error();
-  if (status.ok()) status = co_await AwaitPeers(session, *next);
-  if (!status.ok()) {
+  Result<View> next = co_await AgreeOnNext(session, edit);
+  if (!next) {
     keeper.EndChange(nullptr);
-    co_return status;
+    co_return next.error();
   }
   auto view = std::make_shared<const View>(std::move(*next));
   keeper.EndChange(view);
   session.cluster().lease.Confirm(*view);
-  co_return status;
+  co_return Status();
 }
 
 }  // namespace
@@ -252,8 +283,10 @@ Task<Status> EndFilling(Session& session, int member,
       return Fail(StatusCode::kUnavailable,
                   session.member_name(member) + " left while it was filled");
     }
-    filled.state = MemberState::kFull;
-    filled.since = session.runtime().WallMicros() / kMicrosPerSecond;
+    if (filled.state != MemberState::kFull) {
+      filled.state = MemberState::kFull;
+      filled.since = session.runtime().WallMicros() / kMicrosPerSecond;
+    }
     return Without(session, std::move(view), {});
   };
   Status status = co_await ChangeAll(session, edit);
@@ -290,18 +323,20 @@ Task<Status> FollowView(Session& session) {
   const std::shared_ptr<const View> old = session.view();
   const Result<ViewRecords> records = co_await ReadViewRecords(session);
   Status status = records ? Status() : records.error();
-  if (status.ok() && records->best) {
-    status = CheckMembers(session, session.cluster(), *records->best);
+  // Those that took what this process stored may be gone.
+  View best = *keeper.Newest();
+  if (status.ok() && records->best && records->best->epoch >= best.epoch) {
+    best = *records->best;
+    status = CheckMembers(session, session.cluster(), best);
   }
-  const bool newer = status.ok() && records->best &&
-                     (records->best->epoch > old->epoch ||
-                      (records->best->epoch == old->epoch &&
-                       EncodeView(*records->best) != EncodeView(*old)));
+  const bool newer =
+      status.ok() &&
+      (best.epoch > old->epoch ||
+       (best.epoch == old->epoch && EncodeView(best) != EncodeView(*old)));
   if (!newer) {
     keeper.EndChange(nullptr);
     co_return status;
   }
-  const View& best = *records->best;
   std::vector<int> leaving;
   for (int i = 0; i < session.members(); ++i) {
     if (best.members[i].state != MemberState::kDown) continue;
@@ -310,18 +345,15 @@ Task<Status> FollowView(Session& session) {
     Abort(session.link(i), "another process found it dead");
   }
   if (!Planted(PlantedBug::kNoBarrier)) {
-    status = co_await Drain(session, std::move(leaving));
+    status = co_await Drain(session, leaving);
     if (!status.ok()) co_return status;
   }
   // As it is, unless a write of this process is stranded on a member of it.
-  const Edit edit = [&session, &best](View view) -> Result<View> {
-    if (view.epoch <= best.epoch) view = best;
-    const std::vector<int> stranded = session.cluster().keeper.Stranded();
-    const bool settled = std::none_of(
-        stranded.begin(), stranded.end(),
-        [&](int member) { return IsWhoItWas(session, view, member); });
-    if (settled) return view;
-    return Without(session, std::move(view), {});
+  const Edit leave = [&session, leaving](View view) {
+    return Without(session, std::move(view), leaving);
+  };
+  const Edit edit = [&leave, &best](View view) {
+    return Edited(leave, view.epoch <= best.epoch ? best : view);
   };
   status = co_await Install(session, edit);
   if (status.ok()) {

@@ -154,6 +154,17 @@ bool ViewKeeper::DrainedLocked() const {
   return true;
 }
 
+void ViewKeeper::NoteStored(const View& view) {
+  auto stored = std::make_shared<const View>(view);
+  const std::lock_guard lock(mutex_);
+  stored_ = std::move(stored);
+}
+
+std::shared_ptr<const View> ViewKeeper::Newest() const {
+  const std::lock_guard lock(mutex_);
+  return stored_ && stored_->epoch > view_->epoch ? stored_ : view_;
+}
+
 void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
   std::vector<std::function<void()>> waiters;
   {

@@ -65,6 +65,11 @@ class ViewKeeper {
   bool Drained(std::vector<int> leaving, std::function<void()> wake);
   // Members with stranded writes: they must leave too.
   [[nodiscard]] std::vector<int> Stranded() const;
+  // Notes a view that enough members have taken, before other processes are
+  // told: they may go by it while this one does not yet.
+  void NoteStored(const View& view);
+  // Of those that were stored and the one in force, which must be there.
+  [[nodiscard]] std::shared_ptr<const View> Newest() const;
   // Ends the change, with a new view (null: the old one stays).
   void EndChange(std::shared_ptr<const View> view);
 
@@ -82,6 +87,7 @@ class ViewKeeper {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<const View> view_;
+  std::shared_ptr<const View> stored_;  // null: none was
   bool changing_ = false;
   std::vector<int> leaving_;
   std::vector<int> writes_;      // admitted and not ended, by member

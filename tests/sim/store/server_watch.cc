@@ -71,6 +71,14 @@ ServerWatch::~ServerWatch() {
   for (const auto& server : world_.servers()) server->on_applied = nullptr;
 }
 
+void ServerWatch::Leave(const ClientProcess* process) {
+  if (process->cluster().lease.Holds(world_.now())) {
+    const std::shared_ptr<const store::View> view = process->view();
+    if (!left_ || left_->epoch < view->epoch) left_ = view;
+  }
+  processes_.erase(process);
+}
+
 void ServerWatch::OnManifestWrite(std::uint64_t epoch, int member,
                                   std::string_view item_key,
                                   std::uint64_t token,
@@ -212,7 +220,11 @@ std::shared_ptr<const store::View> ServerWatch::view_in_force() const {
 
 std::shared_ptr<const store::View> ServerWatch::view() const {
   std::shared_ptr<const store::View> newest = view_in_force();
-  if (newest) return newest;
+  if (newest) {
+    left_ = nullptr;
+    return newest;
+  }
+  newest = left_;
   for (const ClientProcess* process : processes_) {
     std::shared_ptr<const store::View> view = process->view();
     const bool newer = view && (!newest || newest->epoch < view->epoch);

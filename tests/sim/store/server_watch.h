@@ -36,7 +36,7 @@ class ServerWatch : private store::StoreWatch {
   // Whose views decide who judges: the newest of those that their processes may
   // go by does. A process outlives its being followed.
   void Follow(const ClientProcess* process) { processes_.insert(process); }
-  void Leave(const ClientProcess* process) { processes_.erase(process); }
+  void Leave(const ClientProcess* process);
   // Null where nobody knows one.
   [[nodiscard]] std::shared_ptr<const store::View> view() const;
   // Null where no process may go by any.
@@ -87,6 +87,9 @@ class ServerWatch : private store::StoreWatch {
   const Scenario& scenario_;
   const bool trace_;
   std::set<const ClientProcess*> processes_;
+  // The newest that was in force in a process that has left, until another one
+  // may go by a view: what judged then judges still.
+  mutable std::shared_ptr<const store::View> left_;
   mutable store::SeatRing seats_;
   std::map<std::string, std::string, std::less<>> key_of_item_;
   // Member and block key.
