@@ -104,6 +104,33 @@ TEST_CASE("blocks live as long as an object that was given a longer life") {
   CHECK(!info->degraded);
 }
 
+TEST_CASE("a block that is put back as its object expires stays") {
+  Fixture f;
+  f.PutUntil(f.Now() + 3);
+  const std::size_t blocks = f.BlocksLeft().size();
+  const TimePoint end = f.world.AtWall((f.Now() + 3) * kMicrosPerSecond);
+  bool lost = false;
+  for (const auto& server : f.world.servers()) {
+    for (const std::string& key : server->items().LiveKeys()) {
+      if (key.ends_with(".0")) lost |= server->Evict(key);
+    }
+  }
+  REQUIRE(lost);
+  f.Wait(end - f.world.now() - milliseconds(50));
+  for (const auto& server : f.world.servers()) {
+    server->faults().slow_min = milliseconds(20);
+    server->faults().slow_max = milliseconds(20);
+  }
+  const Result<GetInfo> info = f.Get();
+  INFO((info ? "" : info.error().message()));
+  REQUIRE(info);
+  CHECK(info->repaired_blocks == 1);
+  f.Wait(milliseconds(200));
+  REQUIRE(f.world.now() > end);
+  // A touch that began before may yet commit the manifest that names it.
+  CHECK(f.BlocksLeft().size() == blocks);
+}
+
 TEST_CASE("a member that is silent at a touch leaves, and is mended") {
   Fixture f;
   f.PutUntil(f.Now() + 10);

@@ -120,6 +120,9 @@ class HomeChain {
   // Prepare gave homes that ReplaceCorrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 
+  // From now on ReadJudge also gives what has ended: as long as the judge has
+  // its manifest, a change that began before may give it a longer life.
+  void TakeEnded() { takes_ended_ = true; }
   // From now on servers do not take what is read for an access.
   void ReadUncounted() { uncounted_ = true; }
   // From now on the judge's request tells what the server knows of accesses
@@ -175,6 +178,7 @@ class HomeChain {
   static constexpr int kReadTries = 3;
   net::Task<Status> HomeFailed(int member);
   std::optional<Result<Found>> JudgeAnswer(const JudgeRequest& judge) const;
+  Found Shown(const Found& manifest, std::int64_t asked_us) const;
   net::Task<Result<Found>> AskAgain(JudgeRequest& judge);
   net::Task<Result<Found>> AskAllHomes();
   Result<Homes> CurrentHomes(const View& view) const;
@@ -212,6 +216,7 @@ class HomeChain {
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
   bool settled_ = false;
+  bool takes_ended_ = false;
   bool uncounted_ = false;
   bool tell_access_ = false;
 };

@@ -45,7 +45,14 @@ std::optional<Result<HomeChain::Found>> HomeChain::JudgeAnswer(
   Result<HomeCopy> copy = Interpret(*judge.view, judge.member, judge.request);
   if (!copy) return Fail(copy.error());
   if (!copy->manifest) return std::nullopt;
-  return Alive(*copy->manifest, judge.asked_us) ? copy->manifest : Found();
+  return Shown(copy->manifest, judge.asked_us);
+}
+
+// What a read goes by, of the manifest at the judge.
+HomeChain::Found HomeChain::Shown(const Found& manifest,
+                                  std::int64_t asked_us) const {
+  const bool shown = manifest && (takes_ended_ || Alive(*manifest, asked_us));
+  return shown ? manifest : Found();
 }
 
 Task<Result<HomeChain::Found>> HomeChain::FinishReadJudge(JudgeRequest& judge) {
@@ -89,15 +96,13 @@ Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
       });
   if (nothing) co_return Found();
   if (Planted(PlantedBug::kNoWriteBack)) {
-    const Found& first = read->copies.front().manifest;
-    co_return first&& Alive(*first, read->asked_us) ? first : Found();
+    co_return Shown(read->copies.front().manifest, read->asked_us);
   }
   if (!read->Agreed()) {
     read = co_await Settle();
     if (!read) co_return Fail(read.error());
   }
-  const Found& manifest = read->judge().manifest;
-  co_return manifest&& Alive(*manifest, read->asked_us) ? manifest : Found();
+  co_return Shown(read->judge().manifest, read->asked_us);
 }
 
 Task<Result<std::shared_ptr<const Manifest>>> HomeChain::ReadJudge() {

@@ -22,6 +22,7 @@ net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
   if (run.staged().empty()) co_return;
   session.counters().repaired_blocks.Add(run.staged().size());
   HomeChain chain(session, map.manifest().key);
+  chain.TakeEnded();
   Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
   // A plain item has taken the object's place: of that nothing stays.
   if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
@@ -29,7 +30,7 @@ net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
   if (!now) co_return;
   // It got a longer life while they were written with the end that it had.
   const std::int64_t end = map.manifest().expiry;
-  if (*now && LivesLonger((*now)->expiry, end)) {
+  if (*now && !(*now)->tombstone && LivesLonger((*now)->expiry, end)) {
     std::vector<PlacedBlock> placed;
     for (const layout::BlockId block : run.staged()) {
       placed.emplace_back(group, block);
