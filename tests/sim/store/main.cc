@@ -2,9 +2,9 @@
 //
 //   store_sim --seeds 1-1000          nothing may break
 //   store_sim --seeds 1-1000 --rivals only runs that stress the commit
-//   store_sim --seeds 1-10000 --proxies --complete --jobs 2
-//                                     and all must have been tried
-//   store_sim --seeds 1-1000 --kinds  by operations of all kinds
+//   store_sim --seeds 1-10000 --kinds --complete --jobs 2
+//                                     operations of all kinds, and all that may
+//                                     come of them must have come
 //   store_sim --seeds 17 --trace      what happened in one run
 //   store_sim --seeds 1-500 --bug B   planted bug B must be caught, by the
 //                                     invariant that it breaks ("all": each)
@@ -280,7 +280,6 @@ int Main(int argc, char** argv) {
   int jobs = 1;
   bool rivals = false;
   bool garbage = false;
-  bool proxies = false;
   bool kinds = false;
   bool trace = false;
   bool complete = false;
@@ -291,17 +290,11 @@ int Main(int argc, char** argv) {
   app.add_flag("--rivals", rivals, "only runs that stress the commit");
   app.add_flag("--garbage", garbage,
                "only runs that collect garbage all the time");
-  app.add_flag("--proxies", proxies,
-               "only runs of two processes, three clients and more, and at "
-               "least 200 operations")
+  app.add_flag("--kinds", kinds,
+               "only runs of at least 200 operations of all kinds by two "
+               "processes with three clients and more")
       ->excludes("--rivals")
       ->excludes("--garbage");
-  app.add_flag("--kinds", kinds,
-               "as --proxies, by operations of all kinds: also puts under a "
-               "condition, touches, lifetimes, flushes and checks")
-      ->excludes("--rivals")
-      ->excludes("--garbage")
-      ->excludes("--proxies");
   app.add_flag("--complete", complete,
                "an empty cell in the table is a failure");
   app.add_flag("--trace", trace, "print every operation");
@@ -314,7 +307,6 @@ int Main(int argc, char** argv) {
   std::optional<Profile> profile;
   if (rivals) profile = Profile::kRivals;
   if (garbage) profile = Profile::kGarbage;
-  if (proxies) profile = Profile::kProxies;
   if (kinds) profile = Profile::kKinds;
   if (!bug.empty()) return CatchBugs(bug, seeds, profile, jobs);
   return RunAll(seeds, profile.value_or(Profile::kAny), jobs, trace, complete);

@@ -86,10 +86,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.inline_below =
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
-  const bool proxies =
-      profile == Profile::kProxies || profile == Profile::kKinds;
+  const bool kinds = profile == Profile::kKinds;
   scenario.stress =
-      random.Below(proxies ? 2 : 3) == 0 || profile == Profile::kRivals;
+      random.Below(kinds ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
     // As many servers as homes: whatever happens to one happens to the chain.
     scenario.max_parity = OneOf(random, std::array{1, 2, 2, 3});
@@ -104,7 +103,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     if (random.Below(2) == 0 || profile == Profile::kRivals) {
       scenario.latency = std::chrono::milliseconds(20);
     }
-    if (proxies) {
+    if (kinds) {
       scenario.operations = Scenario().operations;
       scenario.even = true;
       // For transitions. The values are in manifests, of which there are M+1.
@@ -120,12 +119,12 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   }
   scenario.hides = profile == Profile::kGarbage;
   scenario.exports =
-      random.Below(proxies ? 2 : 4) == 0 && profile != Profile::kRivals;
+      random.Below(kinds ? 2 : 4) == 0 && profile != Profile::kRivals;
   // Where n - M members are no majority, processes that reach different ones
   // part ways beyond M (docs/consistency.md).
   const bool may_split = scenario.scope == FaultScope::kBeyond &&
                          scenario.servers <= 2 * scenario.max_parity;
-  if (proxies && may_split) scenario.servers = 2 * scenario.max_parity + 1;
+  if (kinds && may_split) scenario.servers = 2 * scenario.max_parity + 1;
   std::vector<int> members;
   for (int i = 0; i < scenario.servers; ++i) members.push_back(i);
   Shuffle(random, members);
@@ -139,11 +138,11 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.rolls = scenario.fills && scenario.scope == FaultScope::kWithin &&
                    random.Below(3) != 0;
   const bool half = random.Below(2) != 0;
-  const bool two = proxies || scenario.hides || (half && !may_split);
+  const bool two = kinds || scenario.hides || (half && !may_split);
   scenario.processes = two ? 2 : 1;
   if (scenario.processes > 1) {
     scenario.clients = (scenario.clients + 1) / 2;
-    if (proxies) scenario.clients = std::max(scenario.clients, 2);
+    if (kinds) scenario.clients = std::max(scenario.clients, 2);
     scenario.sessions = std::min(scenario.sessions, scenario.clients);
   }
   // One fault after the other, and what was stored before them all.
@@ -157,7 +156,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   // Drawn aside: the rest of the run is the same with it.
   SeededRandom aside = random;
   scenario.keeps_warm = aside.Below(2) == 0;
-  scenario.all_kinds = profile == Profile::kKinds;
+  scenario.all_kinds = kinds;
   // A plain item is flushed by nobody.
   scenario.flushes =
       scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;

@@ -76,10 +76,9 @@ enum class Profile {
   kAny,
   kRivals,   // every run a stress of the commit, within M
   kGarbage,  // every run collects garbage all the time, within M
-  // Two processes with three clients and more, at least 200 operations; every
-  // other run a stress of the commit by changes of all kinds.
-  kProxies,
-  kKinds,  // as kProxies, by operations of all kinds
+  // Operations of all kinds, by two processes with three clients and more, at
+  // least 200; every other run a stress of the commit, with as many of each.
+  kKinds,
 };
 
 Scenario DrawScenario(SeededRandom& random, Profile profile);

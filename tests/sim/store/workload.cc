@@ -357,7 +357,6 @@ Task<void> Workload::One(ClientProcess& process, int client,
   };
   Share share{35, 20, 15, 5, 5, 0, 0, 0, 0, 0};
   if (scenario_.stress) share = {30, 45, 10, 5, 5, 0, 0, 0, 0, 0};
-  if (scenario_.even) share = {15, 25, 18, 10, 12, 0, 0, 0, 0, 0};
   if (scenario_.all_kinds) {
     share = {31, 10, 13, 5, 5, 6, 5, 4, 5, 1};
     if (scenario_.stress) share = {26, 21, 10, 5, 5, 8, 8, 6, 5, 1};
