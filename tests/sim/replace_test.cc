@@ -159,6 +159,12 @@ struct Fixture {
   Client two{world, servers, "two"};
 };
 
+bool IsFilled(Client& client, const std::string& server) {
+  const auto view = client.session().view();
+  const store::Member& seat = view->members[kOldServer];
+  return seat.server() == server && seat.state == MemberState::kFilling;
+}
+
 TEST_CASE("a dead server is replaced under the load of two processes") {
   Fixture f;
   Load first(f.one, "one");
@@ -264,6 +270,48 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "two replace a server by the same one at any time, and both are told") {
+  for (int commands = 1;; commands += 1 + commands / 20) {
+    CAPTURE(commands);
+    Fixture f;
+    f.old->Crash();
+    (void)f.one.Read("k3");
+    (void)f.two.Read("k3");
+    Status results[2];
+    int ended = 0;
+    const auto run = [](Client& client, std::string before, std::string after,
+                        Status& result, int& count) -> net::Task<void> {
+      result = co_await store::ReplaceServer(
+          client.session(), std::move(before), std::move(after));
+      ++count;
+    };
+    int applied = 0;
+    for (const auto& server : f.world.servers()) {
+      server->on_applied = [&](const SimConnection&, const AppliedCommand&) {
+        if (++applied != commands) return;
+        f.world.After({}, [&] {
+          net::Spawn(
+              run(f.two, f.old->name(), f.fresh->name(), results[1], ended));
+        });
+      };
+    }
+    net::Spawn(run(f.one, f.old->name(), f.fresh->name(), results[0], ended));
+    f.world.RunUntil([&] { return ended == 2; }, seconds(60));
+    for (const auto& server : f.world.servers()) server->on_applied = nullptr;
+    if (applied < commands) {
+      CHECK(commands > 20);
+      break;
+    }
+    REQUIRE(ended == 2);
+    for (const Status& result : results) {
+      CAPTURE(result.message());
+      CHECK(result.ok());
+    }
+    CHECK(IsFilled(f.two, f.fresh->name()));
+  }
+}
+
 TEST_CASE("of two that replace a server by others at once one at most does") {
   Fixture f;
   SimServer& rival = f.world.AddServer("10.0.9.8:11211");
@@ -354,12 +402,6 @@ TEST_CASE("a death that nobody has noticed yet counts when one is replaced") {
 void AwaitClaim(Fixture& f, Client& client) {
   store::ViewKeeper& keeper = client.session().cluster().keeper;
   REQUIRE(f.world.RunUntil([&] { return !keeper.AtRest([] {}); }, seconds(9)));
-}
-
-bool IsFilled(Client& client, const std::string& server) {
-  const auto view = client.session().view();
-  const store::Member& seat = view->members[kOldServer];
-  return seat.server() == server && seat.state == MemberState::kFilling;
 }
 
 TEST_CASE("who finds the old server dead too late leaves the new one in") {

@@ -13,6 +13,7 @@
 
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/seats.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
 #include "store/view_edit.h"
@@ -93,14 +94,16 @@ void CountLine(net::Request& request, std::string_view line) {
 }
 
 // The mark of the new server's memory, in which nothing else may be: what it
-// had in another life could pass for what it has in this.
+// had in another life could pass for what it has in this. `taken`: it has a
+// view in which it has the place; that one's epoch.
 Task<Result<std::string>> MarkOfEmpty(Session& session, int member,
-                                      const Replacement& asked) {
+                                      const Replacement& asked,
+                                      std::uint64_t& taken) {
   const std::string name = asked.new_server.name();
   const std::unique_ptr<net::ServerLink> link =
       session.NewStrangerLink(member, asked.new_server);
   net::Request view;
-  view.verb = net::Verb::kHead;
+  view.verb = net::Verb::kGet;
   view.key = kViewKey;
   Batch batch(session.runtime());
   batch.Send(SendStep::kAskMark, *link, view);
@@ -112,6 +115,11 @@ Task<Result<std::string>> MarkOfEmpty(Session& session, int member,
     co_return Fail(StatusCode::kUnavailable, fmt::format("{}: {}", name, why));
   }
   if (view.outcome == net::Outcome::kOk) {
+    const Result<View> there = DecodeView(view.value);
+    const bool has_place =
+        there && SameSeats(*there, *session.view()) &&
+        there->members[static_cast<std::size_t>(member)].server() == name;
+    if (has_place) taken = there->epoch;
     co_return Fail(StatusCode::kInvalidArgument,
                    fmt::format("{} is, or was, a server of a cluster: restart "
                                "it, so that it is empty",
@@ -210,13 +218,32 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
   if (!asked) co_return asked.error();
   Status status = co_await EnsureView(session, 0);
   if (!status.ok()) co_return status;
-  const Result<Place> found = FindPlace(*session.view(), *asked);
-  if (!found) co_return found.error();
-  if (found->done) co_return Status();
-  const int member = found->member;
-  const Result<std::string> mark =
-      co_await MarkOfEmpty(session, member, *asked);
-  if (!mark) co_return mark.error();
+  int member = 0;
+  Result<std::string> mark = Fail(StatusCode::kUnavailable, "not asked yet");
+  for (;;) {
+    const std::uint64_t epoch = session.view()->epoch;
+    const Result<Place> found = FindPlace(*session.view(), *asked);
+    if (!found) co_return found.error();
+    if (found->done) co_return Status();
+    member = found->member;
+    std::uint64_t taken = 0;
+    mark = co_await MarkOfEmpty(session, member, *asked, taken);
+    if (mark) break;
+    if (mark.error().code() != StatusCode::kInvalidArgument) {
+      co_return mark.error();
+    }
+    // It may just have got the place, from another process.
+    status = co_await FollowView(session);
+    if (status.ok() && session.view()->epoch > epoch) continue;
+    if (taken <= epoch) co_return mark.error();
+    if (!status.ok()) co_return status;
+    co_return Status(
+        StatusCode::kUnavailable,
+        fmt::format("{} takes the place of {} in a view that is not told by "
+                    "enough servers yet: try again; if that does not help, "
+                    "restart it, so that it is empty",
+                    asked->new_server.name(), asked->old_server.name()));
+  }
   co_await ClaimChange(session);
   const std::vector<bool> answer = co_await WhoAnswers(session, session.view());
   const Edit edit = [&session, &asked, &mark, member,
