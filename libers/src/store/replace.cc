@@ -13,6 +13,7 @@
 
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/planted_bug.h"
 #include "store/seats.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
@@ -262,7 +263,12 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
     const std::string after = asked->new_server.name();
     seat.previous = std::exchange(seat.address, after);
     if (after == seat.name) seat.address.clear();
-    return WithFilling(session, std::move(view), member, *mark);
+    Result<View> next = WithFilling(session, std::move(view), member, *mark);
+    if (next && Planted(PlantedBug::kReplacedIsFull)) {
+      next->members[static_cast<std::size_t>(member)].state =
+          MemberState::kFull;
+    }
+    return next;
   };
   status = co_await ChangeAll(session, edit);
   if (status.ok()) {

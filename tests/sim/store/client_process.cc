@@ -2,19 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "sim/sim_server.h"
+#include <utility>
+
 #include "store/change_age.h"
 
 namespace ers::sim {
 
-ClientProcess::ClientProcess(SimRuntime& runtime, const World& world,
+ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
                              const Scenario& scenario, bool trace)
     : runtime_(runtime) {
   ClusterOptions options;
-  for (const auto& server : world.servers()) {
-    if (!options.servers.empty()) options.servers += ",";
-    options.servers += server->name();
-  }
+  options.servers = std::move(servers);
   options.max_parity = scenario.max_parity;
   options.adopt_plain_items = scenario.exports;
   store::change_timeout =

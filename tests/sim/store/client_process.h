@@ -3,6 +3,7 @@
 #define ERS_TESTS_SIM_STORE_CLIENT_PROCESS_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/sim_runtime.h"
@@ -16,7 +17,8 @@ namespace ers::sim {
 // One thread. Its sessions share one view, as the loops of a process do.
 class ClientProcess {
  public:
-  ClientProcess(SimRuntime& runtime, const World& world,
+  // `servers`: as ClusterOptions has them.
+  ClientProcess(SimRuntime& runtime, std::string servers,
                 const Scenario& scenario, bool trace);
 
   SimRuntime& runtime() { return runtime_; }

@@ -17,10 +17,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr auto kKinds = static_cast<std::size_t>(FaultKind::kCount);
+constexpr auto kDrawn = static_cast<std::size_t>(FaultKind::kReplace);
 constexpr std::array<std::string_view, kKinds> kNames = {
-    "crash",     "restart",      "stall",        "hiccup",     "partition",
-    "cut",       "lost-replies", "cut-replies",  "slow",       "evict",
-    "no-memory", "corrupt",      "client-pause", "client-kill"};
+    "crash",     "restart",      "stall",        "hiccup",      "partition",
+    "cut",       "lost-replies", "cut-replies",  "slow",        "evict",
+    "no-memory", "corrupt",      "client-pause", "client-kill", "replace"};
 
 // May strike servers that are no victims: nothing is lost by it, and nobody
 // has to leave the view.
@@ -96,6 +97,11 @@ FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
       victims_(scenario.victims) {
   if (scenario.scope != FaultScope::kNone) Draw(span);
   if (scenario.rests) DrawRest(span);
+  if (scenario.replaces) {
+    SeededRandom aside = world_.random();
+    const std::uint64_t count = 1 + aside.Below(3);
+    for (std::uint64_t i = 0; i < count; ++i) DrawReplacement(span, aside);
+  }
   if (!scenario.hides) return;
   constexpr std::uint32_t kNowAndThen = 200'000;
   for (const auto& server : world_.servers()) {
@@ -113,7 +119,7 @@ void FaultPlan::Draw(Duration span) {
   const bool many = scenario_.stress || scenario_.rolls || scenario_.hides;
   const std::uint64_t count = 1 + random.Below(many ? 30 : 8);
   for (std::uint64_t i = 0; i < count; ++i) {
-    auto kind = static_cast<FaultKind>(random.Below(kKinds));
+    auto kind = static_cast<FaultKind>(random.Below(kDrawn));
     if (scenario_.stress) {
       // Who leaves the view, and what is still under way then, is the matter.
       constexpr std::array kMost = {FaultKind::kHiccup, FaultKind::kHiccup,
@@ -156,6 +162,29 @@ void FaultPlan::DrawRest(Duration span) {
   });
 }
 
+// Of a server that is up, or has just died; at times who replaces it dies, too.
+void FaultPlan::DrawReplacement(Duration span, SeededRandom& aside) {
+  const Duration earliest = milliseconds(3) + 20 * scenario_.latency;
+  const Duration begin = earliest + aside.Between(Duration{}, span);
+  const bool dead = aside.Below(2) == 0;
+  const Duration later =
+      dead ? aside.Between(Duration{}, milliseconds(100)) : Duration{};
+  world_.After(begin, [this, dead, later] {
+    if (healed_) return;
+    Roll();
+    SimServer& victim = Victim();
+    if (dead) Strike(FaultKind::kCrash, victim, {});
+    world_.After(later, [this, &victim] {
+      if (!healed_) Strike(FaultKind::kReplace, victim, {});
+    });
+  });
+  if (aside.Below(2) == 0) return;
+  const Duration soon = aside.Between(Duration{}, 40 * scenario_.latency);
+  world_.After(begin + later + soon, [this] {
+    if (!healed_) Strike(FaultKind::kClientKill, Anywhere(), {});
+  });
+}
+
 // Has somebody begun to change the view?
 bool FaultPlan::IsChanging(const store::View& view) const {
   const auto& servers = world_.servers();
@@ -171,9 +200,9 @@ bool FaultPlan::IsChanging(const store::View& view) const {
 bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
   if (!view || view->NotFull() > 0 || world_.now() < harm_ends_) return false;
-  if (IsChanging(*view)) return false;
-  for (std::size_t i = 0; i < world_.servers().size(); ++i) {
-    SimServer& server = *world_.servers()[i];
+  if (IsChanging(*view) || process_.replacing()) return false;
+  for (std::size_t i = 0; i < view->members.size(); ++i) {
+    SimServer& server = process_.server_of(static_cast<int>(i));
     const ModelItem* mark = server.items().Find(store::kBootKey);
     if (!server.up() || mark == nullptr ||
         !view->members[i].boot_mark.ends_with("/" + mark->value)) {
@@ -186,7 +215,7 @@ bool FaultPlan::AllIsWell() const {
 // Others are the victims from now on, if those before them are whole again.
 void FaultPlan::Roll() {
   if (!scenario_.rolls || !AllIsWell()) return;
-  std::vector<int> members(world_.servers().size());
+  std::vector<int> members(static_cast<std::size_t>(scenario_.servers));
   std::iota(members.begin(), members.end(), 0);
   for (std::size_t i = 0; i < victims_.size(); ++i) {
     std::swap(members[i],
@@ -202,7 +231,10 @@ SimServer& FaultPlan::Anywhere() {
 
 SimServer& FaultPlan::Victim() {
   const int victim = victims_[world_.random().Below(victims_.size())];
-  return *world_.servers()[static_cast<std::size_t>(victim)];
+  SimServer& server = process_.server_of(victim);
+  const std::vector<SimServer*> all = process_.servers_of(victim);
+  if (all.size() == 1 || world_.random().Below(4) != 0) return server;
+  return *all[world_.random().Below(all.size())];
 }
 
 void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
@@ -268,6 +300,14 @@ void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
     case FaultKind::kClientKill:
       process_.kill();
       break;
+    case FaultKind::kReplace: {
+      const std::size_t window = windows_.size();
+      const bool begun = process_.replace(
+          server, [this, window] { windows_[window].end = world_.now(); });
+      if (!begun) return;
+      end = TimePoint::max();
+      break;
+    }
     case FaultKind::kCount:
       break;
   }

@@ -30,6 +30,9 @@ enum class FaultKind : std::uint8_t {
   kCorrupt,      // a byte of an item is flipped
   kClientPause,  // the process is stopped for a while
   kClientKill,   // the process is killed, another one starts
+  // Drawn aside: a server is replaced by a new one at another address; felt
+  // until that is full.
+  kReplace,
   kCount
 };
 std::string_view FaultName(FaultKind kind);
@@ -48,9 +51,15 @@ class FaultPlan {
     std::function<SimRuntime&()> any;
     std::function<void(Duration)> pause;
     std::function<void()> kill;
+    // `over`: the new server is full. False: it is being replaced already.
+    std::function<bool(SimServer&, std::function<void()> over)> replace;
+    std::function<bool()> replacing;     // somebody does
     std::function<void(Duration)> rest;  // its clients do nothing for a while
     // The view in force; null where the process knows none.
     std::function<std::shared_ptr<const store::View>()> view;
+    // Which has the seat, and all that have, or had, or are to have it.
+    std::function<SimServer&(int)> server_of;
+    std::function<std::vector<SimServer*>(int)> servers_of;
   };
 
   // Faults begin within `span`.
@@ -66,6 +75,7 @@ class FaultPlan {
  private:
   void Draw(Duration span);
   void DrawRest(Duration span);
+  void DrawReplacement(Duration span, SeededRandom& aside);
   void StrikeVictim(FaultKind kind, Duration length);
   void Strike(FaultKind kind, SimServer& server, Duration length);
   void Corrupt(SimServer& server);

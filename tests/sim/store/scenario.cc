@@ -165,6 +165,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   const bool calm = profile != Profile::kRivals && profile != Profile::kGarbage;
   scenario.rests =
       calm && scenario.scope != FaultScope::kNone && two && aside.Below(8) == 0;
+  scenario.replaces = calm && scenario.scope != FaultScope::kNone &&
+                      aside.Below(kinds ? 4 : 8) == 0;
   return scenario;
 }
 
@@ -185,7 +187,7 @@ std::string Describe(const Scenario& scenario) {
       "keys, up to {} "
       "cells "
       "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, "
-      "victims{}{}{}",
+      "victims{}{}{}{}",
       scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
       schemes, scenario.processes, scenario.clients, scenario.sessions,
       scenario.keys.size(), scenario.max_cells, scenario.cell_bytes,
@@ -198,6 +200,7 @@ std::string Describe(const Scenario& scenario) {
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),
       scope, victims, scenario.rests ? ", a process rests" : "",
+      scenario.replaces ? ", servers are replaced" : "",
       scenario.rolls   ? ", then others"
       : scenario.fills ? ", filled again"
                        : "");

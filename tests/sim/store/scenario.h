@@ -66,6 +66,8 @@ struct Scenario {
   // With garbage, a network that fails one process fails no other, and servers
   // may refuse to list their keys: what a collection cannot see.
   bool hides = false;
+  // Servers are replaced by others, at new addresses.
+  bool replaces = false;
   // A process has nothing to do for longer than the others wait for it.
   bool rests = false;
   // The longest that a client waits from one operation to the next.

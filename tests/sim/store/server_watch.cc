@@ -31,6 +31,12 @@ bool Drops(std::string_view verb) {
   return verb == "md" || verb == "delete" || verb == "touch";
 }
 
+// After a touch that has taken its end away.
+bool LivesOn(SimServer& server, std::string_view block_key) {
+  const ModelItem* item = server.items().Find(block_key);
+  return item != nullptr && item->expires == 0;
+}
+
 }  // namespace
 
 bool IsBlockKey(std::string_view key) {
@@ -57,13 +63,17 @@ ServerWatch::ServerWatch(World& world, const Scenario& scenario, bool trace)
     key_of_item_[store::ManifestKey(key)] = key;
   }
   for (std::size_t i = 0; i < world.servers().size(); ++i) {
-    const int member = static_cast<int>(i);
-    world.servers()[i]->on_applied =
-        [this, member](const SimConnection&, const AppliedCommand& command) {
-          OnApplied(member, command);
-        };
+    Listen(*world.servers()[i], static_cast<int>(i));
   }
   store::store_watch = this;
+}
+
+void ServerWatch::Listen(SimServer& server, int seat) {
+  seat_of_[&server] = seat;
+  server.on_applied = [this, &server, seat](const SimConnection&,
+                                            const AppliedCommand& command) {
+    OnApplied(server, seat, command);
+  };
 }
 
 ServerWatch::~ServerWatch() {
@@ -99,19 +109,21 @@ void ServerWatch::Trace(int member, const AppliedCommand& command) const {
              change);
 }
 
-void ServerWatch::OnApplied(int member, const AppliedCommand& command) {
+void ServerWatch::OnApplied(SimServer& server, int member,
+                            const AppliedCommand& command) {
   if (trace_) Trace(member, command);
   if (IsBlockKey(command.key)) {
-    OnBlock(member, command);
+    OnBlock(server, member, command);
   } else if (command.key == store::kViewKey) {
     OnView(command);
   } else if (const auto found = key_of_item_.find(command.key);
              found != key_of_item_.end()) {
-    OnManifest(member, found->second, command);
+    OnManifest(server, member, found->second, command);
   }
 }
 
-void ServerWatch::OnBlock(int member, const AppliedCommand& command) {
+void ServerWatch::OnBlock(SimServer& server, int member,
+                          const AppliedCommand& command) {
   if (!command.applied) return;
   const std::pair<int, std::string> place(member, std::string(command.key));
   if (Stores(command.verb)) {
@@ -123,7 +135,7 @@ void ServerWatch::OnBlock(int member, const AppliedCommand& command) {
           fmt::format("server {}: two contents under one generation", member));
     }
     it->second = Staged{content};
-  } else if (Drops(command.verb) && !LivesOn(member, command.key)) {
+  } else if (Drops(command.verb) && !LivesOn(server, command.key)) {
     const std::optional<std::string> object = NamedBy(member, command.key);
     if (object) {
       Report(Invariant::kBlocksOfManifest, *object,
@@ -135,15 +147,8 @@ void ServerWatch::OnBlock(int member, const AppliedCommand& command) {
   }
 }
 
-// After a touch that has taken its end away.
-bool ServerWatch::LivesOn(int member, std::string_view block_key) const {
-  const ModelItem* item =
-      world_.servers()[static_cast<std::size_t>(member)]->items().Find(
-          block_key);
-  return item != nullptr && item->expires == 0;
-}
-
-void ServerWatch::OnManifest(int member, const std::string& key,
+void ServerWatch::OnManifest(const SimServer& server, int member,
+                             const std::string& key,
                              const AppliedCommand& command) {
   if (!Stores(command.verb)) return;
   if (!command.applied) {
@@ -161,7 +166,8 @@ void ServerWatch::OnManifest(int member, const std::string& key,
   const std::shared_ptr<const store::View> now = view();
   if (!manifest || !now) return;
   const store::Homes homes = HomesUnder(*now, key);
-  if (!homes.members.empty() && homes.judge() == member) {
+  if (!homes.members.empty() && homes.judge() == member &&
+      &ServerIn(*now, member) == &server) {
     CheckNamedBlocks(key, *manifest);
   }
 }
@@ -238,11 +244,24 @@ store::Homes ServerWatch::HomesUnder(const store::View& view,
   return store::HomesOf(view, *seats_.Of(view), key);
 }
 
+SimServer& ServerWatch::ServerIn(const store::View& view, int member) const {
+  const auto at = static_cast<std::size_t>(member);
+  const store::Member& seat = view.members[at];
+  return seat.WasReplaced() ? *world_.FindServer(seat.server())
+                            : *world_.servers()[at];
+}
+
+SimServer& ServerWatch::ServerOf(int member) const {
+  const std::shared_ptr<const store::View> newest = view();
+  return newest ? ServerIn(*newest, member)
+                : *world_.servers()[static_cast<std::size_t>(member)];
+}
+
 bool ServerWatch::IsMember(int member) const {
   const std::shared_ptr<const store::View> newest = view();
   const auto at = static_cast<std::size_t>(member);
   return newest && newest->members[at].state != MemberState::kDown &&
-         world_.servers()[at]->up();
+         ServerIn(*newest, member).up();
 }
 
 bool ServerWatch::IsFull(int member) const {
@@ -257,7 +276,7 @@ std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
   const store::Homes homes = HomesUnder(*now, key);
   if (!homes.judge_is_full) return std::nullopt;
   const auto judge = static_cast<std::size_t>(homes.judge());
-  SimServer& server = *world_.servers()[judge];
+  SimServer& server = ServerIn(*now, homes.judge());
   if (!server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(store::ManifestKey(key));
   if (item == nullptr) return std::nullopt;

@@ -37,6 +37,15 @@ class ServerWatch : private store::StoreWatch {
   // go by does. A process outlives its being followed.
   void Follow(const ClientProcess* process) { processes_.insert(process); }
   void Leave(const ClientProcess* process);
+  // Has, or is to have, that seat from now on. All of the world when this is
+  // made are followed, in their order.
+  void Listen(SimServer& server, int seat);
+  [[nodiscard]] int SeatOf(const SimServer& server) const {
+    return seat_of_.at(&server);
+  }
+  // That has the seat in the newest view.
+  [[nodiscard]] SimServer& ServerOf(int member) const;
+
   // Null where nobody knows one.
   [[nodiscard]] std::shared_ptr<const store::View> view() const;
   // Null where no process may go by any.
@@ -59,12 +68,12 @@ class ServerWatch : private store::StoreWatch {
   void OnManifestWrite(std::uint64_t epoch, int member,
                        std::string_view item_key, std::uint64_t token,
                        const store::ChangeId& id) override;
-  void OnApplied(int member, const AppliedCommand& command);
+  void OnApplied(SimServer& server, int member, const AppliedCommand& command);
   void Trace(int member, const AppliedCommand& command) const;
-  void OnBlock(int member, const AppliedCommand& command);
-  [[nodiscard]] bool LivesOn(int member, std::string_view block_key) const;
-  void OnManifest(int member, const std::string& key,
+  void OnBlock(SimServer& server, int member, const AppliedCommand& command);
+  void OnManifest(const SimServer& server, int member, const std::string& key,
                   const AppliedCommand& command);
+  [[nodiscard]] SimServer& ServerIn(const store::View& view, int member) const;
   void OnView(const AppliedCommand& command);
   void CheckBarrier(int member, const std::string& key,
                     const AppliedCommand& command, const store::ChangeId& id);
@@ -91,6 +100,7 @@ class ServerWatch : private store::StoreWatch {
   // may go by a view: what judged then judges still.
   mutable std::shared_ptr<const store::View> left_;
   mutable store::SeatRing seats_;
+  std::map<const SimServer*, int> seat_of_;
   std::map<std::string, std::string, std::less<>> key_of_item_;
   // Member and block key.
   std::map<std::pair<int, std::string>, Staged> staged_;

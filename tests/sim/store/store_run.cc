@@ -11,6 +11,7 @@
 
 #include "base/micros.h"
 #include "sim/store/client_process.h"
+#include "sim/store/replacements.h"
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
@@ -65,6 +66,8 @@ class Driver {
                        options);
     }
     watch_ = std::make_unique<ServerWatch>(world_, scenario_, trace);
+    replacements_ = std::make_unique<Replacements>(world_, scenario_, *watch_,
+                                                   std::move(options));
     workload_ = std::make_unique<Workload>(world_, scenario_, trace);
   }
 
@@ -86,6 +89,8 @@ class Driver {
     std::set<int> clients;
   };
 
+  [[nodiscard]] std::string ServerList();
+  [[nodiscard]] FaultPlan::ProcessFaults MakeProcessFaults();
   void StartProcess();
   net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
   void KillProcess(Running& running);
@@ -103,6 +108,7 @@ class Driver {
   const Scenario scenario_;
   const bool trace_;
   std::unique_ptr<ServerWatch> watch_;
+  std::unique_ptr<Replacements> replacements_;
   std::unique_ptr<Workload> workload_;
   std::vector<Running> running_;
   std::unique_ptr<FaultPlan> faults_;
@@ -117,11 +123,27 @@ class Driver {
   bool stuck_ = false;
 };
 
+// As the cluster was set up; or with those that have taken others' places.
+std::string Driver::ServerList() {
+  const std::shared_ptr<const store::View> view = watch_->view();
+  const bool new_list = view && scenario_.replaces &&
+                        scenario_.scope == FaultScope::kWithin &&
+                        world_.random().Below(2) == 0;
+  std::string list;
+  for (int i = 0; i < scenario_.servers; ++i) {
+    const SimServer& server =
+        new_list ? watch_->ServerOf(i)
+                 : *world_.servers()[static_cast<std::size_t>(i)];
+    list += (list.empty() ? "" : ",") + server.name();
+  }
+  return list;
+}
+
 void Driver::StartProcess() {
   SimRuntime& runtime = world_.AddProcess(fmt::format("p{}", processes_++));
   Running& running = running_.emplace_back();
   running.process =
-      std::make_shared<ClientProcess>(runtime, world_, scenario_, trace_);
+      std::make_shared<ClientProcess>(runtime, ServerList(), scenario_, trace_);
   watch_->Follow(running.process.get());
   for (int i = 0; i < scenario_.clients; ++i) {
     const int client = clients_++;
@@ -179,10 +201,12 @@ void Driver::KillProcess(Running& running) {
   workload_->Forget(running.process.get());
   watch_->Leave(running.process.get());
   killed_clients_.merge(running.clients);
+  const ClientProcess* killed = running.process.get();
   ParkForever(std::move(running.process));
   running = std::move(running_.back());
   running_.pop_back();
   StartProcess();
+  replacements_->PassOn(killed, [this] { return AnyProcess().process; });
 }
 
 Driver::Running& Driver::AnyProcess() {
@@ -193,7 +217,8 @@ bool Driver::RunUntilIdle() {
   const bool ended = world_.RunUntil(
       [this] {
         return workload_->running() == 0 &&
-               (!ending_ || filling_ + collecting_ == 0);
+               (!ending_ ||
+                (filling_ + collecting_ == 0 && !replacements_->running()));
       },
       kPatience);
   if (ended) return true;
@@ -275,10 +300,11 @@ void Driver::Collect(StoreRun& run) {
   add(watch_->violations());
   add(workload_->violations());
   add(violations_);
+  if (!stuck_) add(replacements_->Check());
   if (!stuck_) {
-    add(CheckParity(world_, scenario_, *watch_));
+    add(CheckParity(scenario_, *watch_));
     if (collected_) {
-      add(CheckNothingLeftOver(world_, scenario_, *watch_));
+      add(CheckNothingLeftOver(scenario_, *watch_));
     }
     // Beyond M some are lost for good, and every member has missed who died.
     if (collected_ && scenario_.scope != FaultScope::kBeyond) {
@@ -287,7 +313,7 @@ void Driver::Collect(StoreRun& run) {
             return fault.kind == FaultKind::kEvict ||
                    fault.kind == FaultKind::kCorrupt;
           });
-      add(CheckRedundancy(world_, scenario_, *watch_, may_lose));
+      add(CheckRedundancy(scenario_, *watch_, may_lose));
     }
   }
   CheckOptions options;
@@ -313,7 +339,7 @@ void Driver::Collect(StoreRun& run) {
   run.events = world_.events();
 }
 
-StoreRun Driver::Run() {
+FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
   FaultPlan::ProcessFaults process_faults;
   process_faults.any = [this]() -> SimRuntime& {
     return AnyProcess().process->runtime();
@@ -328,8 +354,31 @@ StoreRun Driver::Run() {
   process_faults.kill = [this] {
     if (workload_->operations_left() > 0) KillProcess(AnyProcess());
   };
+  process_faults.replace = [this](SimServer& server,
+                                  std::function<void()> over) {
+    std::vector<std::shared_ptr<ClientProcess>> by = {AnyProcess().process};
+    // Another one at the same time, as an operator who is not patient.
+    const auto& other = AnyProcess().process;
+    if (other != by.front()) by.push_back(other);
+    return replacements_->Begin(watch_->SeatOf(server), by, std::move(over));
+  };
+  process_faults.replacing = [this] { return replacements_->pending(); };
+  process_faults.server_of = [this](int member) -> SimServer& {
+    return watch_->ServerOf(member);
+  };
+  process_faults.servers_of = [this](int member) {
+    std::vector<SimServer*> servers;
+    for (const auto& server : world_.servers()) {
+      if (watch_->SeatOf(*server) == member) servers.push_back(server.get());
+    }
+    return servers;
+  };
+  return process_faults;
+}
+
+StoreRun Driver::Run() {
   faults_ = std::make_unique<FaultPlan>(world_, scenario_, SpanOf(scenario_),
-                                        std::move(process_faults));
+                                        MakeProcessFaults());
   for (int i = 0; i < scenario_.processes; ++i) StartProcess();
   StoreRun run;
   if (RunUntilIdle()) {
@@ -337,6 +386,12 @@ StoreRun Driver::Run() {
     // Connections are tried again after a backoff of a second at most.
     world_.RunUntil([] { return false; }, seconds(3));
     ending_ = true;
+    // What is begun can be ended, within M faults.
+    if (scenario_.scope == FaultScope::kWithin) {
+      world_.RunUntil([this] { return !replacements_->pending(); },
+                      seconds(30));
+    }
+    replacements_->End();
     ReadAllAtTheEnd();
   }
   if (!stuck_) {

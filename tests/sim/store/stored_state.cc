@@ -18,11 +18,11 @@ namespace {
 using Payload = std::vector<std::uint8_t>;
 
 // The payload, if its server has it whole.
-std::optional<Payload> Find(const World& world, const store::ObjectMap& map,
-                            int group, layout::BlockId block) {
+std::optional<Payload> Find(const ServerWatch& watch,
+                            const store::ObjectMap& map, int group,
+                            layout::BlockId block) {
   const store::ChangeId generation = map.GenerationOf(group, block);
-  const auto member = static_cast<std::size_t>(map.MemberOf(group, block));
-  SimServer& server = *world.servers()[member];
+  SimServer& server = watch.ServerOf(map.MemberOf(group, block));
   if (!generation || !server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(map.KeyOf(group, block));
   const std::size_t size = map.BlockBytes(group);
@@ -44,7 +44,7 @@ std::optional<Payload> Find(const World& world, const store::ObjectMap& map,
 }
 
 // The name of a parity block that its stripe's data do not give.
-std::optional<std::string> WrongParity(const World& world,
+std::optional<std::string> WrongParity(const ServerWatch& watch,
                                        const store::ObjectMap& map, int group,
                                        int stripe) {
   const layout::Geometry& geometry = map.geometry();
@@ -52,7 +52,7 @@ std::optional<std::string> WrongParity(const World& world,
   std::vector<Payload> parity(static_cast<std::size_t>(geometry.scheme().m),
                               Payload(map.BlockBytes(group)));
   for (const layout::BlockId block : geometry.StripeData(width, stripe)) {
-    const std::optional<Payload> data = Find(world, map, group, block);
+    const std::optional<Payload> data = Find(watch, map, group, block);
     if (!data) return std::nullopt;
     for (std::size_t p = 0; p < parity.size(); ++p) {
       const std::uint8_t coefficient =
@@ -65,7 +65,7 @@ std::optional<std::string> WrongParity(const World& world,
   for (std::size_t p = 0; p < parity.size(); ++p) {
     const layout::BlockId block =
         geometry.ParityId(width, stripe, static_cast<int>(p));
-    const std::optional<Payload> stored = Find(world, map, group, block);
+    const std::optional<Payload> stored = Find(watch, map, group, block);
     if (stored && *stored != parity[p]) return map.KeyOf(group, block);
   }
   return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<std::string> WrongParity(const World& world,
 
 }  // namespace
 
-std::vector<Violation> CheckParity(const World& world, const Scenario& scenario,
+std::vector<Violation> CheckParity(const Scenario& scenario,
                                    const ServerWatch& watch) {
   std::vector<Violation> violations;
   for (const std::string& key : scenario.keys) {
@@ -85,7 +85,7 @@ std::vector<Violation> CheckParity(const World& world, const Scenario& scenario,
       const int stripes = map.geometry().stripe_count(map.width());
       for (int stripe = 0; stripe < stripes; ++stripe) {
         const std::optional<std::string> wrong =
-            WrongParity(world, map, group, stripe);
+            WrongParity(watch, map, group, stripe);
         if (!wrong) continue;
         violations.push_back(
             Breach(Invariant::kOneChangesBytes, key,
@@ -98,8 +98,7 @@ std::vector<Violation> CheckParity(const World& world, const Scenario& scenario,
   return violations;
 }
 
-std::vector<Violation> CheckNothingLeftOver(const World& world,
-                                            const Scenario& scenario,
+std::vector<Violation> CheckNothingLeftOver(const Scenario& scenario,
                                             const ServerWatch& watch) {
   std::set<std::pair<int, std::string>> named;
   for (const std::string& key : scenario.keys) {
@@ -108,11 +107,11 @@ std::vector<Violation> CheckNothingLeftOver(const World& world,
     for (auto& place : NamedBlocks(*manifest)) named.insert(std::move(place));
   }
   std::vector<Violation> violations;
-  for (std::size_t i = 0; i < world.servers().size(); ++i) {
-    if (!watch.IsMember(static_cast<int>(i))) continue;
-    for (const std::string& key : world.servers()[i]->items().LiveKeys()) {
+  for (int i = 0; i < scenario.servers; ++i) {
+    if (!watch.IsMember(i)) continue;
+    for (const std::string& key : watch.ServerOf(i).items().LiveKeys()) {
       if (!IsBlockKey(key)) continue;
-      if (named.erase({static_cast<int>(i), key}) > 0) continue;
+      if (named.erase({i, key}) > 0) continue;
       violations.push_back(
           Breach(Invariant::kGarbageOnly, key,
                  fmt::format("left over on server {}, and not collected", i)));
@@ -127,8 +126,7 @@ std::vector<Violation> CheckNothingLeftOver(const World& world,
   return violations;
 }
 
-std::vector<Violation> CheckRedundancy(const World& world,
-                                       const Scenario& scenario,
+std::vector<Violation> CheckRedundancy(const Scenario& scenario,
                                        const ServerWatch& watch,
                                        bool may_lose) {
   std::vector<Violation> violations;
@@ -143,7 +141,7 @@ std::vector<Violation> CheckRedundancy(const World& world,
         const int member = map.MemberOf(group, block);
         if (!watch.IsFull(member)) continue;
         const bool never = !map.GenerationOf(group, block);
-        if (!never && (may_lose || Find(world, map, group, block))) continue;
+        if (!never && (may_lose || Find(watch, map, group, block))) continue;
         violations.push_back(Breach(
             Invariant::kFullRedundancy, key,
             fmt::format("block {} of group {} {} server {}, which is full",

@@ -12,20 +12,18 @@
 namespace ers::sim {
 
 // Re-encodes the parity of every stripe whose data blocks are all there.
-std::vector<Violation> CheckParity(const World& world, const Scenario& scenario,
+std::vector<Violation> CheckParity(const Scenario& scenario,
                                    const ServerWatch& watch);
 
 // After everything has ended, the time for late readers is over, and garbage
 // was collected: no blocks are on members but those that manifests name. Of a
 // run without faults, all of them.
-std::vector<Violation> CheckNothingLeftOver(const World& world,
-                                            const Scenario& scenario,
+std::vector<Violation> CheckNothingLeftOver(const Scenario& scenario,
                                             const ServerWatch& watch);
 
 // Then also: no block of a member that is full was never stored, or, unless
 // `may_lose` (a server has dropped items by itself), is gone.
-std::vector<Violation> CheckRedundancy(const World& world,
-                                       const Scenario& scenario,
+std::vector<Violation> CheckRedundancy(const Scenario& scenario,
                                        const ServerWatch& watch, bool may_lose);
 
 }  // namespace ers::sim
