@@ -62,14 +62,25 @@ net::Task<void> Replacements::Run(Process process, Replacement& one) {
         process->session(), one.before->name(), one.after->name());
     done = status.ok();
     one.told = status.message();
-    one.refused = status.code() == StatusCode::kInvalidArgument;
+    const bool restart = status.code() == StatusCode::kInvalidArgument;
+    one.refused = restart && &watch_.ServerOf(one.seat) == one.after;
     if (done || one.refused) break;
+    if (restart) RestartEmpty(one);
     const auto nap = store::Wakeup::New(process->runtime());
     co_await nap->Wait(kTryAgainAfter);
   }
   one.done = one.done || done;
   if (done) co_await AwaitFull(process, one);
   one.by.erase(process.get());
+}
+
+// As is told: it was given the place by a view that never came into force.
+void Replacements::RestartEmpty(Replacement& one) {
+  world_.After({}, [&one] {
+    if (!one.after->up()) return;
+    one.after->Crash();
+    one.after->Restart();
+  });
 }
 
 net::Task<void> Replacements::AwaitFull(Process process, Replacement& one) {

@@ -51,12 +51,13 @@ class Replacements {
     std::function<void()> over;
     std::set<const ClientProcess*> by;
     bool done = false;
-    bool refused = false;  // for good
+    bool refused = false;  // its restart was asked for, when it has the place
     std::string told;      // why not
   };
 
   void Start(Replacement& one, const Process& process);
   net::Task<void> Run(Process process, Replacement& one);
+  void RestartEmpty(Replacement& one);
   // Until the new server is full, where somebody fills it.
   net::Task<void> AwaitFull(Process process, Replacement& one);
 
