@@ -93,7 +93,7 @@ TEST_CASE("what expires while the answer is under way is no miss") {
 TEST_CASE("blocks live as long as an object that was given a longer life") {
   Fixture f;
   f.PutUntil(f.Now() + 10);
-  REQUIRE(f.BlocksLeft().size() > 0);
+  REQUIRE(!f.BlocksLeft().empty());
   for (const std::int64_t left : f.BlocksLeft()) CHECK(left > 0);
   REQUIRE(net::SyncWait(f.process, f.store->Touch("k", f.Now() + 500)));
   // Whatever other touch comes late shortens nothing.
