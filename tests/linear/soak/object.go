@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"linear/memcache"
@@ -36,7 +37,24 @@ type object struct {
 	key    string
 	worlds map[world]bool
 	lates  []late
-	cut    bool // the outcome of a change was not told
+	cut    bool     // the outcome of a change was not told
+	told   []string // the last answers, for who looks for the cause
+}
+
+const mostTold = 12
+
+// Note keeps what process number proxy answered.
+func (object *object) note(proxy int, verb string, reply memcache.Reply) {
+	object.told = append(object.told, fmt.Sprintf("%s process %d: %s %v %s cas %d",
+		time.Now().UTC().Format("15:04:05.000"), proxy, verb, reply.Kind, reply.Text,
+		reply.Cas))
+	if len(object.told) > mostTold {
+		object.told = object.told[1:]
+	}
+}
+
+func (object *object) tale() string {
+	return "\n  " + strings.Join(object.told, "\n  ")
 }
 
 func newObject(key string) *object {

@@ -115,12 +115,13 @@ func (w *worker) one() error {
 func (w *worker) change(object *object, verb string, effect change,
 	reply memcache.Reply) error {
 	w.count(verb, reply)
+	object.note(w.proxy, verb, reply)
 	object.cut = object.cut || reply.Kind == memcache.Unknown
 	if reply.Kind == memcache.Unknown && (verb == "transition" || verb == "touch") {
 		return nil // the value is the same either way
 	}
 	if err := object.changed(effect, reply.Kind, w.proxy); err != nil {
-		return fmt.Errorf("%s: %w (%s)", verb, err, reply.Text)
+		return fmt.Errorf("%s: %w (%s)%s", verb, err, reply.Text, object.tale())
 	}
 	return nil
 }
@@ -172,6 +173,7 @@ func (w *worker) read(object *object, verb string, isLong bool) (
 	memcache.Reply, error) {
 	reply := w.conn.Get(verb, object.key)
 	w.count(strings.Fields(verb)[0], reply)
+	object.note(w.proxy, verb, reply)
 	shown := held{}
 	switch reply.Kind {
 	case memcache.Done:
@@ -187,7 +189,10 @@ func (w *worker) read(object *object, verb string, isLong bool) (
 	default:
 		return reply, nil
 	}
-	return reply, object.holds(shown)
+	if err := object.holds(shown); err != nil {
+		return reply, fmt.Errorf("%w%s", err, object.tale())
+	}
+	return reply, nil
 }
 
 func (w *worker) short(object *object) error {
