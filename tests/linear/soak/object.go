@@ -120,6 +120,7 @@ func (object *object) holds(shown held) error {
 const stillAtWork = 20 * time.Second
 
 // Changed checks the answer to a change that process number proxy was asked.
+// AlreadyThere: as Done, but it may be that nothing had to be written.
 func (object *object) changed(effect change, kind memcache.Kind, proxy int) error {
 	switch kind {
 	case memcache.Refused, memcache.NotSent:
@@ -137,7 +138,8 @@ func (object *object) changed(effect change, kind memcache.Kind, proxy int) erro
 	left := map[world]bool{}
 	for w := range object.candidates() {
 		after, wanted := effect(w.held)
-		if wanted != kind {
+		if wanted != kind &&
+			!(wanted == memcache.Done && kind == memcache.AlreadyThere) {
 			continue
 		}
 		left[world{after, w.coming}] = true

@@ -72,6 +72,24 @@ func TestNothingComesOfAProcessThatIsGoneOnceAnotherHasChangedTheKey(t *testing.
 	}
 }
 
+func TestWhatWroteNothingStandsBeforeNothing(t *testing.T) {
+	keep := ifThere(memcache.Absent, same)
+	object := newObject("k")
+	object.changed(puts("a"), memcache.Done, 1)
+	object.changed(puts("b"), memcache.Unknown, 1)
+	if err := object.changed(keep, memcache.AlreadyThere, 2); err != nil {
+		t.Error(err)
+	}
+	for _, value := range []string{"a", "b"} {
+		if err := object.holds(held{true, value}); err != nil {
+			t.Error(err)
+		}
+	}
+	if newObject("k").changed(keep, memcache.AlreadyThere, 1) == nil {
+		t.Error("an absent object is already what was asked for")
+	}
+}
+
 func TestRefusedChangesNothing(t *testing.T) {
 	object := newObject("k")
 	object.changed(puts("a"), memcache.Done, 1)

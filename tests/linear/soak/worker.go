@@ -120,7 +120,11 @@ func (w *worker) change(object *object, verb string, effect change,
 	if reply.Kind == memcache.Unknown && (verb == "transition" || verb == "touch") {
 		return nil // the value is the same either way
 	}
-	if err := object.changed(effect, reply.Kind, w.proxy); err != nil {
+	kind := reply.Kind
+	if verb == "touch" && kind == memcache.Done {
+		kind = memcache.AlreadyThere // where it has that very end
+	}
+	if err := object.changed(effect, kind, w.proxy); err != nil {
 		return fmt.Errorf("%s: %w (%s)%s", verb, err, reply.Text, object.tale())
 	}
 	return nil
@@ -326,12 +330,8 @@ func (w *worker) long(object *object) error {
 		return w.touch(object)
 	case kind < 15:
 		to := w.soak.shape.targets
-		reply := w.conn.Transition(object.key, to[w.random.Intn(len(to))])
-		verb := "transition"
-		if reply.Kind == memcache.AlreadyThere {
-			verb, reply.Kind = "transition to what it is", memcache.Done
-		}
-		return w.change(object, verb, ifThere(memcache.Absent, same), reply)
+		return w.change(object, "transition", ifThere(memcache.Absent, same),
+			w.conn.Transition(object.key, to[w.random.Intn(len(to))]))
 	default:
 		_, err := w.read(object, w.verb(), true)
 		return err
