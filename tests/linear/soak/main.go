@@ -95,6 +95,12 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		return 3
 	}
+	done := false
+	defer func() { // behind Down, which finds there what to stop
+		if done {
+			os.RemoveAll(folder)
+		}
+	}()
 	servers, err := cluster.StartServers(*top, filepath.Join(folder, "servers"),
 		shape.servers, "--memory", "1024")
 	if err != nil {
@@ -133,7 +139,7 @@ func run() int {
 		fmt.Printf("FAILED: %v\nkept in %s\n", err, folder)
 		return 1
 	}
-	os.RemoveAll(folder)
+	done = true
 	return 0
 }
 
