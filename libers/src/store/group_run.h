@@ -126,7 +126,6 @@ class GroupRun {
                         std::string key, const std::byte* payload);
   void SendOut(Transfer& transfer);
   void OnDone(Transfer& transfer);
-  void QueueFetches(const plan::Plan& plan);
   void StartFetches();
   void OnPlaced(Transfer& fetch);
   void StartFetch(layout::BlockId block);
@@ -177,7 +176,7 @@ class GroupRun {
   const Staging* staging_ = nullptr;
   std::vector<StepState> steps_;
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
-  std::deque<layout::BlockId> to_fetch_;
+  std::size_t next_read_ = 0;     // of the plan's, to be asked for
   std::size_t bytes_coming_ = 0;  // of blocks asked for
   bool lost_reads_ = false;
   Status refusal_;
