@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "net/task.h"
+#include "sim/sim_client.h"
 #include "sim/sim_connection.h"
-#include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/cluster_state.h"
@@ -29,37 +29,6 @@ constexpr int kServers = 6;
 constexpr std::size_t kMeeting = 2;  // the server that the newcomer reaches
 constexpr std::size_t kLeaving = 5;
 
-struct Client {
-  Client(World& world, const std::string& servers, const std::string& name)
-      : process(world.AddProcess(name)),
-        cluster(Open(servers, name)),
-        session(process, cluster, 16),
-        store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}}) {}
-
-  static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                                   const std::string& name) {
-    ClusterOptions options;
-    options.servers = servers;
-    options.max_parity = 1;
-    return store::OpenClusterState(options, name).value();
-  }
-  Status Put() {
-    const std::string_view value = "value";
-    const auto put = net::SyncWait(
-        process, store.Put("key", std::as_bytes(std::span(value)), {}));
-    return put ? Status() : put.error();
-  }
-  Status Begin() {
-    return net::SyncWait(process, store::EnsureView(session, 0));
-  }
-  bool HoldsLease() { return cluster->lease.Holds(process.Now()); }
-
-  SimRuntime& process;
-  std::shared_ptr<store::ClusterState> cluster;
-  store::Session session;
-  store::Store store;
-};
-
 // What whoever was killed had stored, and had told nobody of.
 void LeaveCutOff(World& world, store::View view) {
   ++view.epoch;
@@ -76,16 +45,16 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
   World world(5);
   const std::string servers = world.AddServers(kServers);
   {
-    Client first(world, servers, "first");
+    SimClient first(world, servers, "first");
     REQUIRE(first.Put().ok());
   }
   // It has its line on all members but one.
-  Client old(world, servers, "old");
+  SimClient old(world, servers, "old");
   world.servers()[kMeeting]->SetReachableFrom(old.process, false);
   REQUIRE(old.Begin().ok());
   LeaveCutOff(world, *old.session.view());
   // The newcomer reads the view everywhere, and reaches that one alone then.
-  Client newcomer(world, servers, "newcomer");
+  SimClient newcomer(world, servers, "newcomer");
   const auto reach = [&](bool all) {
     for (std::size_t i = 0; i < kServers; ++i) {
       world.servers()[i]->SetReachableFrom(newcomer.process,
@@ -103,7 +72,7 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
     };
   }
   bool ended = false;
-  const auto begin = [](Client& client, bool& done) -> net::Task<void> {
+  const auto begin = [](SimClient& client, bool& done) -> net::Task<void> {
     (void)co_await store::EnsureView(client.session, 0);
     done = true;
   };

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "net/task.h"
-#include "sim/sim_runtime.h"
+#include "sim/sim_client.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/cluster_state.h"
@@ -28,36 +28,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr int kHolder = 4;  // of the newer record
-
-struct Client {
-  Client(World& world, const std::string& servers, const std::string& name)
-      : process(world.AddProcess(name)),
-        cluster(Open(servers, name)),
-        session(process, cluster, 16),
-        store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}}) {}
-
-  static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                                   const std::string& name) {
-    ClusterOptions options;
-    options.servers = servers;
-    options.max_parity = 1;
-    return store::OpenClusterState(options, name).value();
-  }
-  Status Put() {
-    const std::string_view value = "value";
-    const auto put = net::SyncWait(
-        process, store.Put("key", std::as_bytes(std::span(value)), {}));
-    return put ? Status() : put.error();
-  }
-  Status MarkDown(int member) {
-    return net::SyncWait(process, store::MarkDown(session, member, "a test"));
-  }
-
-  SimRuntime& process;
-  std::shared_ptr<store::ClusterState> cluster;
-  store::Session session;
-  store::Store store;
-};
 
 struct Fixture {
   Fixture() { REQUIRE(one.Put().ok()); }
@@ -85,7 +55,7 @@ struct Fixture {
 
   World world{7};
   const std::string servers = world.AddServers(6);
-  Client one{world, servers, "one"};
+  SimClient one{world, servers, "one"};
   std::string newer;
   std::string upgraded;
 };
@@ -120,7 +90,7 @@ TEST_CASE("a process that comes, or comes back, stops at a newer view record") {
   // Its lease runs out meanwhile.
   f.Wait(seconds(10));
   f.CheckStopped(f.one.Put());
-  Client other(f.world, f.servers, "other");
+  SimClient other(f.world, f.servers, "other");
   f.CheckStopped(other.Put());
   f.CheckStopped(other.Put());
 }
@@ -132,7 +102,7 @@ TEST_CASE("so it does at a newer record of peers") {
   f.Wait(seconds(10));
   f.CheckStopped(f.one.Put());
   {
-    Client other(f.world, f.servers, "other");
+    SimClient other(f.world, f.servers, "other");
     f.CheckStopped(other.Put());
   }
   // Nor does one that ends take its line out.

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "net/task.h"
+#include "sim/sim_client.h"
 #include "sim/sim_connection.h"
-#include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/cluster_state.h"
@@ -28,21 +28,12 @@ using std::chrono::seconds;
 
 constexpr int kServers = 6;
 
-struct Client {
+struct Client : SimClient {
   Client(World& world, const std::string& servers, const std::string& name)
-      : process(world.AddProcess(name)),
-        cluster(Open(servers, name)),
-        session(process, cluster, 16),
-        store(session,
-              {.scheme = {SchemeKind::kErs2, 2, 1, 3}, .inline_below = 4096}) {}
+      : SimClient(
+            world, servers, name,
+            {.scheme = {SchemeKind::kErs2, 2, 1, 3}, .inline_below = 4096}) {}
 
-  static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                                   const std::string& name) {
-    ClusterOptions options;
-    options.servers = servers;
-    options.max_parity = 1;
-    return store::OpenClusterState(options, name).value();
-  }
   // What came of it: empty as long as it is not over.
   using Outcome = std::shared_ptr<std::optional<Status>>;
   net::Task<void> RunPut(std::string key, Outcome outcome) {
@@ -65,13 +56,6 @@ struct Client {
     net::Spawn(RunFlush(outcome));
     return outcome;
   }
-  std::uint64_t epoch() { return session.view()->epoch; }
-  bool HoldsLease() { return cluster->lease.Holds(process.Now()); }
-
-  SimRuntime& process;
-  std::shared_ptr<store::ClusterState> cluster;
-  store::Session session;
-  store::Store store;
 };
 
 struct Fixture {

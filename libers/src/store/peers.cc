@@ -190,13 +190,13 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
   latch.CountDown();
 }
 
-Task<void> LeaveOn(Session& session, int member, net::Latch& latch) {
+Task<void> LeaveOn(Session& session, net::ServerLink& link, net::Latch& latch) {
   Lease& lease = session.cluster().lease;
   const Edit edit = [&lease](std::vector<Peer> peers) {
     return lease.WithoutOwnLine(std::move(peers));
   };
-  (void)co_await WritePeers(session, session.link(member),
-                            SendStep::kLeavePeers, edit, nullptr);
+  (void)co_await WritePeers(session, link, SendStep::kLeavePeers, edit,
+                            nullptr);
   latch.CountDown();
 }
 
@@ -390,11 +390,21 @@ Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
 }
 
 Task<void> LeavePeers(Session& session) {
+  const Lease& lease = session.cluster().lease;
+  std::vector<std::unique_ptr<net::ServerLink>> others;
   net::Latch latch(session.runtime());
+  // A sign of life that is under way goes ahead of this on each connection.
   for (int i = 0; i < session.members(); ++i) {
-    if (session.link(i).state() != net::ServerLink::State::kUp) continue;
+    net::ServerLink* link = &session.link(i);
+    const net::ServerLink::State state = link->state();
+    // Its memory was found to be another one after it had taken the line.
+    if (state == net::ServerLink::State::kRefused && lease.HasLineOn(i)) {
+      link = others.emplace_back(session.NewStrangerLink(i)).get();
+    } else if (state != net::ServerLink::State::kUp) {
+      continue;
+    }
     latch.Add();
-    net::Spawn(LeaveOn(session, i, latch));
+    net::Spawn(LeaveOn(session, *link, latch));
   }
   co_await latch;
 }

@@ -1,0 +1,87 @@
+// What a process that ends leaves behind in the record of peers: nothing that
+// others would have to wait for.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/sim_client.h"
+#include "sim/sim_connection.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/keys.h"
+#include "store/peer.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kServers = 6;
+
+std::vector<std::string> Lines(SimServer& server) {
+  std::vector<std::string> labels;
+  const ModelItem* item = server.items().Find(store::kPeersKey);
+  if (item == nullptr) return labels;
+  const Result<std::vector<store::Peer>> peers =
+      store::DecodePeers(item->value);
+  for (const store::Peer& peer : *peers) labels.push_back(peer.label);
+  return labels;
+}
+
+struct Fixture {
+  void CheckNoLines() {
+    for (const auto& server : world.servers()) {
+      CAPTURE(server->name());
+      CHECK(Lines(*server) == std::vector<std::string>());
+    }
+  }
+
+  World world{3};
+  const std::string servers = world.AddServers(kServers);
+};
+
+TEST_CASE("a process that ends takes its line off all servers") {
+  Fixture f;
+  {
+    SimClient client(f.world, f.servers, "client");
+    REQUIRE(client.Put().ok());
+    CHECK(Lines(*f.world.servers()[0]).size() == 1);
+  }
+  f.CheckNoLines();
+}
+
+// It connects before it knows the view, and so to servers, too, that have lost
+// their memory. When the first of these leaves the view the second is told.
+TEST_CASE("so it does off a server that it found to be restarted") {
+  Fixture f;
+  const ClientOptions options = {.scheme = {SchemeKind::kErs2, 2, 2, 4}};
+  {
+    SimClient first(f.world, f.servers, "first", options, 2);
+    REQUIRE(first.Put().ok());
+  }
+  for (const std::size_t number : {1, 2}) {
+    f.world.servers()[number]->Crash();
+    f.world.servers()[number]->Restart();
+  }
+  SimServer& second = *f.world.servers()[2];
+  bool told = false;
+  second.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
+    told |= command.key == store::kPeersKey && command.verb == "cas";
+  };
+  {
+    SimClient client(f.world, f.servers, "client", options, 2);
+    REQUIRE(client.Begin().ok());
+    // It connects again, and is refused.
+    (void)client.Put();
+    f.world.RunUntil([] { return false; }, milliseconds(100));
+    CHECK(client.session.link(2).state() == net::ServerLink::State::kRefused);
+  }
+  second.on_applied = nullptr;
+  CHECK(told);
+  f.CheckNoLines();
+}
+
+}  // namespace
+}  // namespace ers::sim
