@@ -247,6 +247,11 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
   lost_reads_ = false;
   PrepareSteps(plan);
   next_read_ = 0;
+  in_order_ = staging_ != nullptr && plan.given.empty();
+  const auto unread =
+      std::count_if(plan.reads.begin(), plan.reads.end(),
+                    [this](BlockId block) { return !have_[block]; });
+  window_ = ReadWindow(static_cast<std::size_t>(unread) * block_bytes_);
   StartFetches();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     StepState& state = steps_[i];

@@ -19,6 +19,7 @@
 #include "plan/planners.h"
 #include "store/block_header.h"
 #include "store/object_map.h"
+#include "store/read_window.h"
 #include "store/send.h"
 #include "store/session.h"
 #include "store/step_timer.h"
@@ -126,6 +127,7 @@ class GroupRun {
                         std::string key, const std::byte* payload);
   void SendOut(Transfer& transfer);
   void OnDone(Transfer& transfer);
+  bool SharesStep() const;
   void StartFetches();
   void OnPlaced(Transfer& fetch);
   void StartFetch(layout::BlockId block);
@@ -176,8 +178,9 @@ class GroupRun {
   const Staging* staging_ = nullptr;
   std::vector<StepState> steps_;
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
-  std::size_t next_read_ = 0;     // of the plan's, to be asked for
-  std::size_t bytes_coming_ = 0;  // of blocks asked for
+  std::size_t next_read_ = 0;  // of the plan's, to be asked for
+  bool in_order_ = false;      // parity leaves while reads come
+  ReadWindow window_;          // if so
   bool lost_reads_ = false;
   Status refusal_;
   bool awaits_given_ = false;

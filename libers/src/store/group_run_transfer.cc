@@ -10,10 +10,6 @@
 namespace ers::store {
 namespace {
 
-// What is on its way at least of reads that stages wait for: enough to keep
-// answers coming while the next request travels.
-constexpr std::size_t kWindowBytes = std::size_t{96} << 10;
-
 using layout::BlockId;
 using net::Outcome;
 
@@ -75,7 +71,7 @@ GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
 
 void GroupRun::SendOut(Transfer& transfer) {
   transfer.request.outcome = Outcome::kPending;
-  bytes_coming_ += std::exchange(transfer.told, 0);
+  window_.AskedAgain(std::exchange(transfer.told, 0));
   store::Send(session_.runtime(), transfer.step, session_.link(transfer.member),
               transfer.request);
 }
@@ -86,7 +82,9 @@ void GroupRun::OnDone(Transfer& transfer) {
     transfer.retried = true;
     SendOut(transfer);
   } else if (transfer.request.verb == net::Verb::kGet) {
-    bytes_coming_ -= block_bytes_ - transfer.told;
+    if (in_order_) {
+      window_.Came(block_bytes_ - transfer.told, session_.runtime().Now());
+    }
     OnFetched(transfer);
     StartFetches();
     EndStep(Step::kRead);
@@ -98,25 +96,28 @@ void GroupRun::OnDone(Transfer& transfer) {
   }
 }
 
-// All at once if nothing is staged. Otherwise so that a part of what is left is
-// on its way: blocks then come in the order of the steps, and not those of the
-// first stripe beside those of the last, which would hold all parity up until
-// all is read. The part is smaller towards the end, where order counts most.
+// Does the same step wait for the plan's next read and the one before?
+bool GroupRun::SharesStep() const {
+  if (next_read_ == 0) return false;
+  const auto& before = readers_[plan_->reads[next_read_ - 1]];
+  const auto& next = readers_[plan_->reads[next_read_]];
+  return !before.empty() && !next.empty() && before.front() == next.front();
+}
+
 void GroupRun::StartFetches() {
   const std::vector<BlockId>& reads = plan_->reads;
   while (next_read_ < reads.size() && !lost_reads_) {
-    const std::size_t left =
-        (reads.size() - next_read_) * block_bytes_ + bytes_coming_;
-    const std::size_t window = std::max(kWindowBytes, left / 4);
-    if (staging_ != nullptr && bytes_coming_ >= window) return;
+    if (in_order_ && !window_.IsOpen() && !SharesStep()) return;
     const BlockId block = reads[next_read_++];
     if (!have_[block]) StartFetch(block);
   }
 }
 
 void GroupRun::OnPlaced(Transfer& fetch) {
+  const net::TimePoint now = session_.runtime().Now();
+  if (fetch.told == 0) window_.Travelled(now - fetch.asked_at);
   const std::size_t came = std::min(fetch.request.placed, block_bytes_);
-  bytes_coming_ -= came - std::exchange(fetch.told, came);
+  window_.Came(came - std::exchange(fetch.told, came), now);
   StartFetches();
 }
 
@@ -124,13 +125,14 @@ void GroupRun::StartFetch(BlockId block) {
   Transfer& fetch = NewTransfer(SendStep::kReadBlock, net::Verb::kGet, block,
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
-  if (staging_ != nullptr) {
+  if (in_order_) {
+    fetch.asked_at = session_.runtime().Now();
+    window_.Asked(block_bytes_);
     fetch.request.on_placed = [](net::Request& request) {
       auto& coming = *static_cast<Transfer*>(request.context);
       coming.run->OnPlaced(coming);
     };
   }
-  bytes_coming_ += block_bytes_;
   reads_.Add();
   BeginStep(Step::kRead);
   SendOut(fetch);

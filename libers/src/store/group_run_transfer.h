@@ -20,6 +20,7 @@ struct GroupRun::Transfer {
   layout::BlockId block = 0;
   int member = 0;
   bool retried = false;
+  net::TimePoint asked_at;
   std::size_t told = 0;  // bytes that came, as far as is counted
   std::string key;
   BlockHeaderBytes header;
