@@ -11,6 +11,10 @@ namespace {
 constexpr std::size_t kUnknown = std::size_t{96} << 10;
 // A few packets at least are on their way.
 constexpr std::size_t kLeast = std::size_t{16} << 10;
+// What is timed at once: more than what a shaped link lets through in a burst.
+constexpr std::size_t kStretch = std::size_t{64} << 10;
+// Of the best seen: what a link brings varies by less.
+constexpr double kLag = 0.7;
 // A server on a busy machine takes so long to wake up.
 constexpr net::Duration kLeastTravel = std::chrono::microseconds(500);
 
@@ -19,16 +23,33 @@ constexpr net::Duration kLeastTravel = std::chrono::microseconds(500);
 void ReadWindow::Asked(std::size_t size) {
   unasked_ -= std::min(unasked_, size);
   coming_ += size;
+  lags_ = false;  // this may be enough
 }
 
 void ReadWindow::Came(std::size_t size, net::TimePoint now) {
   coming_ -= std::min(coming_, size);
   last_came_at_ = now;
-  if (first_came_at_) {
-    came_ += size;
-  } else {
+  if (!first_came_at_) {
     first_came_at_ = now;
+    stretch_begun_ = now;
+    return;
   }
+  came_ += size;
+  Compare(size, now);
+}
+
+void ReadWindow::Compare(std::size_t size, net::TimePoint now) {
+  stretch_ += size;
+  const double spent =
+      std::chrono::duration<double>(now - stretch_begun_).count();
+  const auto came = static_cast<double>(stretch_);
+  // As soon as it is sure to lag.
+  lags_ = best_ > 0 && came < kLag * best_ * spent &&
+          best_ * spent > static_cast<double>(kStretch);
+  if (stretch_ < kStretch && !lags_) return;
+  if (spent > 0) best_ = std::max(best_, came / spent);
+  stretch_ = 0;
+  stretch_begun_ = now;
 }
 
 std::size_t ReadWindow::Size() const {

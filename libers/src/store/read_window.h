@@ -23,7 +23,7 @@ class ReadWindow {
   explicit ReadWindow(std::size_t size = 0) : unasked_(size) {}
 
   // Whether more should be asked for now.
-  [[nodiscard]] bool IsOpen() const { return coming_ < Size(); }
+  [[nodiscard]] bool IsOpen() const { return coming_ < Size() || lags_; }
 
   void Asked(std::size_t size);
   // So long after it was asked for the first of a block came.
@@ -35,6 +35,7 @@ class ReadWindow {
 
  private:
   [[nodiscard]] std::size_t Size() const;
+  void Compare(std::size_t size, net::TimePoint now);
 
   std::size_t unasked_;
   std::size_t coming_ = 0;
@@ -42,6 +43,11 @@ class ReadWindow {
   std::optional<net::TimePoint> first_came_at_;
   net::TimePoint last_came_at_;
   net::Duration travel_{};  // of the last request
+  // The stretch of bytes that is being timed.
+  std::size_t stretch_ = 0;
+  net::TimePoint stretch_begun_;
+  double best_ = 0;  // of all stretches, bytes a second
+  bool lags_ = false;
 };
 
 }  // namespace ers::store

@@ -66,6 +66,25 @@ TEST_CASE("a fast link has no more than the part on its way") {
   CHECK(ahead <= 40 * kBlock / 4);
 }
 
+// Such as when one server, that is slow, has yet to send the rest of a step.
+TEST_CASE("one more is asked for where less comes than the link can bring") {
+  ReadWindow window(40 * kBlock);
+  net::TimePoint now{};
+  for (int i = 0; i < 8; ++i) window.Asked(kBlock);
+  const auto come = [&](std::size_t bytes_a_us) {
+    now += microseconds(kPiece / bytes_a_us);
+    window.Came(kPiece, now);
+  };
+  for (int i = 0; i < 20; ++i) come(25);
+  REQUIRE_FALSE(window.IsOpen());
+  int pieces = 0;
+  for (; pieces < 10 && !window.IsOpen(); ++pieces) come(5);
+  CHECK(pieces > 0);
+  CHECK(pieces < 4);
+  window.Asked(kBlock);
+  CHECK_FALSE(window.IsOpen());
+}
+
 TEST_CASE("what came and is asked for again is on its way again") {
   ReadWindow window(2 * kBlock);
   window.Asked(kBlock);
