@@ -34,7 +34,7 @@ struct Fixture {
   void CheckNoLines() {
     for (const auto& server : world.servers()) {
       CAPTURE(server->name());
-      CHECK(Lines(*server) == std::vector<std::string>());
+      CHECK(Lines(*server).empty());
     }
   }
 

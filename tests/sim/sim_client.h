@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "net/task.h"
 #include "sim/sim_runtime.h"
@@ -23,12 +22,13 @@ namespace ers::sim {
 // One thread. The world outlives it. `name` is the process's label, too.
 struct SimClient {
   SimClient(World& world, const std::string& servers, const std::string& name,
-            ClientOptions client = {.scheme = {SchemeKind::kErs2, 2, 1, 3}},
+            const ClientOptions& client = {.scheme = {SchemeKind::kErs2, 2, 1,
+                                                      3}},
             int max_parity = 1)
       : process(world.AddProcess(name)),
         cluster(Open(servers, name, max_parity)),
         session(process, cluster, 16),
-        store(session, std::move(client)) {}
+        store(session, client) {}
 
   // Until it is over.
   Status Put() {
