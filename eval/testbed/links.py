@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import time
 
 from testbed import bed
 
@@ -15,8 +16,9 @@ FAST_MBIT = 10_000
 TOGETHER_MBIT = 2000
 BUSY = 0.8
 # A transfer that others on the machine disturb says nothing of the link: the
-# best of so many counts.
-TRIES = 4
+# best of so many counts, with so long in between.
+TRIES = 8
+PAUSE_S = 0.5
 QUEUED_S = 0.05  # of a link's rate, at the sender
 
 
@@ -86,19 +88,26 @@ def measure(ways, mbit):
     together = max(1, int(TOGETHER_MBIT / mbit))
     # Long enough for more than a burst, and to be no more than a moment.
     seconds = 0.4 if mbit >= 100 else 1 if mbit >= 10 else 4
-    all_before, idle_before = bed.cpu_times()
     best = [0.0] * len(ways)
-    for _ in range(TRIES):
+    spent = idle = 0
+    for tried in range(TRIES):
         slow = [i for i, rate in enumerate(best)
                 if rate < mbit * (1 - TOLERANCE)]
+        if not slow:
+            break
+        if tried > 0:
+            # For the others to be done: nobody tells when they are.
+            time.sleep(PAUSE_S)
+        all_before, idle_before = bed.cpu_times()
         for begin in range(0, len(slow), together):
             some = slow[begin:begin + together]
             rates = transfer([ways[i] for i in some], seconds, mbit)
             for i, rate in zip(some, rates):
                 best[i] = max(best[i], rate)
-    total, idle = bed.cpu_times()
-    spent = max(total - all_before, 1)
-    return Measured(best, 1 - (idle - idle_before) / spent)
+        all_after, idle_after = bed.cpu_times()
+        spent += all_after - all_before
+        idle += idle_after - idle_before
+    return Measured(best, 1 - idle / max(spent, 1))
 
 
 def hold(measured, mbit):
