@@ -11,10 +11,8 @@ namespace {
 constexpr std::size_t kUnknown = std::size_t{96} << 10;
 // A few packets at least are on their way.
 constexpr std::size_t kLeast = std::size_t{16} << 10;
-// What is timed at once: much more than what a shaped link lets through in a
-// burst, or all that comes behind one would seem to lag.
+// What is timed at once: more than what a shaped link lets through in a burst.
 constexpr std::size_t kStretch = std::size_t{64} << 10;
-constexpr net::Duration kStretchTime = std::chrono::milliseconds(2);
 // Of the best seen: what a link brings varies by less.
 constexpr double kLag = 0.7;
 // A server on a busy machine takes so long to wake up.
@@ -26,10 +24,6 @@ void ReadWindow::Asked(std::size_t size) {
   unasked_ -= std::min(unasked_, size);
   coming_ += size;
   lags_ = false;  // this may be enough
-}
-
-void ReadWindow::Travelled(net::Duration time) {
-  travel_ = travel_ ? std::min(*travel_, time) : time;
 }
 
 void ReadWindow::Came(std::size_t size, net::TimePoint now) {
@@ -46,15 +40,14 @@ void ReadWindow::Came(std::size_t size, net::TimePoint now) {
 
 void ReadWindow::Compare(std::size_t size, net::TimePoint now) {
   stretch_ += size;
-  if (now - stretch_begun_ < kStretchTime) return;
   const double spent =
       std::chrono::duration<double>(now - stretch_begun_).count();
   const auto came = static_cast<double>(stretch_);
   // As soon as it is sure to lag.
-  lags_ = came < kLag * best_ * spent &&
+  lags_ = best_ > 0 && came < kLag * best_ * spent &&
           best_ * spent > static_cast<double>(kStretch);
   if (stretch_ < kStretch && !lags_) return;
-  best_ = std::max(best_, came / spent);
+  if (spent > 0) best_ = std::max(best_, came / spent);
   stretch_ = 0;
   stretch_begun_ = now;
 }
@@ -63,8 +56,7 @@ std::size_t ReadWindow::Size() const {
   const std::size_t most = std::max(kUnknown, (unasked_ + coming_) / 4);
   if (came_ == 0 || last_came_at_ <= *first_came_at_) return most;
   // Twice, as what was asked for first has to travel, and then to come.
-  const net::Duration travel =
-      2 * std::max(travel_.value_or(kLeastTravel), kLeastTravel);
+  const net::Duration travel = 2 * std::max(travel_, kLeastTravel);
   const double share =
       std::chrono::duration<double>(travel) / (last_came_at_ - *first_came_at_);
   const double enough = static_cast<double>(came_) * share;

@@ -26,9 +26,8 @@ class ReadWindow {
   [[nodiscard]] bool IsOpen() const { return coming_ < Size() || lags_; }
 
   void Asked(std::size_t size);
-  // So long after it was asked for the first of a block came. The least
-  // counts: others also waited behind what the link had yet to bring.
-  void Travelled(net::Duration time);
+  // So long after it was asked for the first of a block came.
+  void Travelled(net::Duration time) { travel_ = time; }
   // Of what was asked for; also what will not come.
   void Came(std::size_t size, net::TimePoint now);
   // What came in part comes once more.
@@ -43,7 +42,7 @@ class ReadWindow {
   std::size_t came_ = 0;  // since first_came_at_
   std::optional<net::TimePoint> first_came_at_;
   net::TimePoint last_came_at_;
-  std::optional<net::Duration> travel_;  // the least
+  net::Duration travel_{};  // of the last request
   // The stretch of bytes that is being timed.
   std::size_t stretch_ = 0;
   net::TimePoint stretch_begun_;

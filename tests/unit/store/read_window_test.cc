@@ -60,35 +60,6 @@ TEST_CASE("as much as the link brings meanwhile where requests travel long") {
   CHECK(ahead <= 200'000 + kBlock);
 }
 
-TEST_CASE("a request that waits behind others' blocks travels no longer") {
-  ReadWindow window(40 * kBlock);
-  net::TimePoint now{};
-  for (int i = 0; i < 8; ++i) window.Asked(kBlock);
-  window.Travelled(microseconds(200));
-  for (int i = 0; i < 20; ++i) {
-    now += microseconds(kPiece / 25);
-    window.Came(kPiece, now);
-  }
-  REQUIRE_FALSE(window.IsOpen());
-  window.Travelled(microseconds(8000));
-  CHECK_FALSE(window.IsOpen());
-}
-
-// A shaped link brings its burst at once, and from then on what it is shaped
-// to.
-TEST_CASE("what comes behind a burst does not lag") {
-  ReadWindow window(40 * kBlock);
-  net::TimePoint now{};
-  for (int i = 0; i < 20; ++i) window.Asked(kBlock);
-  window.Travelled(microseconds(200));
-  for (int i = 0; i < 3; ++i) window.Came(kPiece, now);
-  for (int i = 0; i < 40; ++i) {
-    now += microseconds(kPiece / 60);
-    window.Came(kPiece, now);
-    CHECK_FALSE(window.IsOpen());
-  }
-}
-
 TEST_CASE("a fast link has no more than the part on its way") {
   const std::size_t ahead = AheadOn(1000, microseconds(200), 40);
   CHECK(ahead >= 40 * kBlock / 6);
