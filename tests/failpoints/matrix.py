@@ -126,8 +126,9 @@ def stray_sends():
     return stray
 
 
-def choose(traces, full, names):
-    """[("strike", [(operation, nth)], step, fault, run)]"""
+def choose(traces, full, names, most=MOST):
+    """[("strike", [(operation, nth)], step, fault, run)]; of each step and
+    operation the first `most` messages."""
     chosen = []
     messages = collections.defaultdict(list)  # by step
     for operation in OPERATIONS:
@@ -137,7 +138,7 @@ def choose(traces, full, names):
             if operation.name not in BACKGROUND.get(step, (operation.name,)):
                 continue
             messages[step] += [(operation.name, nth) for nth in
-                               range(1, min(count, MOST) + 1)]
+                               range(1, min(count, most) + 1)]
     faults = [fault.name for fault in FAULTS]
     if full:
         faults = [f for f in faults if f != "another dies before"] \
@@ -197,9 +198,11 @@ def run_all(arguments, workers):
     traces, names, failures = trace_all(arguments, workers)
     print(f"{len(traces)} operations of {sum(map(len, traces.values()))} "
           f"messages traced, {time.monotonic() - began:.0f} s", flush=True)
-    tasks = [task for task in choose(traces, arguments.full, names)
+    tasks = [task for task in choose(traces, arguments.full, names,
+                                     arguments.messages)
              if arguments.step in (None, task[2])
              and arguments.fault in (None, task[3])]
+    print(f"{len(tasks)} times a fault strikes", flush=True)
     table = Table()
     for task, result in workers.run(tasks):
         step, fault = task[2:4]
