@@ -126,7 +126,7 @@ def stray_sends():
     return stray
 
 
-def choose(traces, full, names, most=MOST):
+def choose(traces, full, names, most):
     """[("strike", [(operation, nth)], step, fault, run)]; of each step and
     operation the first `most` messages."""
     chosen = []
