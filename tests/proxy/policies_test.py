@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 import unittest
 
@@ -62,37 +63,63 @@ class PoliciesTest(JobsCase):
             self.assertEqual(link.get("cold:1"), random_bytes(VALUE, 1))
 
     def test_what_is_read_stays_narrow(self):
+        for attempt in range(5):
+            gap = self.stays_narrow(f"read{attempt}:")
+            if gap < 5:
+                return
+            print(f"no read for {gap:.1f} s on this machine: once more")
+        self.fail("this machine never reads a value all 5 s")
+
+    def stays_narrow(self, prefix):
+        """The longest time between two reads of what is read meanwhile. Of
+        the 10 s of idleness the rest is for memcached, which may count reads
+        some seconds late."""
+        read, cold = prefix + "1", prefix + "cold"
+        ends, ended = [], threading.Event()
+
+        def keep_reading(link):
+            while not ended.is_set():
+                link.get(read)
+                ends.append(time.monotonic())
+                ended.wait(0.05)
         with self.link() as link:
-            for key in ("read:1", "read:cold"):
+            for key in (cold, read):
                 link.set(key, random_bytes(VALUE, 2))
-        proxy, _, _ = self.configured(
-            "read", "{widen: {idle_s: 4, every_s: 1, prefix: 'read:'}, "
-            "leave_alone_s: 0}")
-        with Link(proxy.addresses[0]) as link:
-            def cold_is_wide():
-                link.get("read:1")
-                return self.is_wide("read:cold")
-            self.until(cold_is_wide, "it stays narrow")
-            self.assertFalse(self.is_wide("read:1"))
+            ends.append(time.monotonic())
+            reader = threading.Thread(target=keep_reading, args=(link,))
+            reader.start()
+            try:
+                proxy, _, _ = self.configured(
+                    prefix[:-1], "{widen: {idle_s: 10, every_s: 1, "
+                    f"prefix: '{prefix}'}}, leave_alone_s: 0}}")
+                self.until(lambda: self.is_wide(cold), "it stays narrow")
+                wide = self.is_wide(read)
+            finally:
+                ended.set()
+                reader.join()
+            proxy.kill()
+        gap = max(after - before for before, after in zip(ends, ends[1:]))
+        self.assertTrue(not wide or gap >= 5, gap)
+        return gap
 
     def test_hot_objects_are_made_narrow_after_a_while(self):
         proxy, api, _ = self.configured(
             "narrow", "{narrow: {hits: 20, within_s: 60, prefix: 'hot:'}, "
-            "leave_alone_s: 2}", "--threads", "2")
+            "leave_alone_s: 5}", "--threads", "2")
         with Link(proxy.addresses[0]) as link, \
                 Link(proxy.addresses[0]) as other:
-            for key, length in (("hot:1", VALUE), ("hot:long", 300_000),
-                                ("hot:seldom", VALUE), ("cool:1", VALUE)):
+            for key, length in (("hot:long", 300_000), ("hot:seldom", VALUE),
+                                ("cool:1", VALUE), ("hot:1", VALUE)):
                 link.set(key, random_bytes(length, 3))
                 self.make_wide(link, key)
-            for _ in range(19):
-                link.get("hot:seldom")
             # Just changed: it is left alone however often it is read.
             for _ in range(40):
                 link.get("hot:1")
             self.until(lambda: self.objects(api, "narrow", "recent") > 0,
                        api.metrics())
             self.assertTrue(self.is_wide("hot:1"))
+            for _ in range(19):
+                link.get("hot:seldom")
 
             # The hits of all threads count, those of mg without a bump not.
             def read(*keys):
