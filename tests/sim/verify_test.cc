@@ -174,6 +174,11 @@ struct Fixture {
         net::SyncWait(writer.runtime, writer.store.Get(key, value));
     return got && value.text() == Pattern(i, size);
   }
+  // Until nothing of a change is under way, such as the dropping of blocks.
+  void Settle() {
+    world.RunUntil([] { return false; }, seconds(1));
+  }
+
   // By the checker, also at its end.
   std::vector<std::string> written;
   World world;
@@ -294,6 +299,39 @@ TEST_CASE("homes that differ for good are told, and settled by a repair") {
   report = f.Verify(/*repair=*/true);
   CHECK(report.repaired == 1);
   CHECK(AllFaults(f.Verify()) == 0);
+}
+
+// Readers see it, and settling takes it away.
+TEST_CASE("a delete that was cut off is told, and finished by a repair") {
+  Fixture f;
+  const bool coded = GENERATE(false, true);
+  const std::string key = Fixture::Key(coded ? 1 : 0);
+  const auto detail = net::SyncWait(f.writer.runtime, f.writer.store.Stat(key));
+  std::map<std::string, ModelItems> before;
+  for (const auto& server : f.world.servers()) {
+    before.emplace(server->name(), server->items());
+  }
+  REQUIRE(net::SyncWait(f.writer.runtime, f.writer.store.Delete(key)).ok());
+  f.Settle();
+  // It has changed the first home alone.
+  for (const auto& server : f.world.servers()) {
+    if (server->name() != detail->homes.front()) {
+      server->items() = before.at(server->name());
+    }
+  }
+  CHECK(f.Verify().objects == kKeys);
+  const std::vector<Fault> others(detail->homes.size() - 1,
+                                  Fault::kHomesDiffer);
+  CHECK(f.found == std::map<std::string, std::vector<Fault>>{{key, others}});
+  CHECK(f.written.empty());
+  const VerifyReport report = f.Verify(/*repair=*/true);
+  CHECK(report.repaired == 1);
+  CHECK(f.Verify().objects == kKeys - 1);
+  CHECK(f.found.empty());
+  Value value;
+  const auto gone =
+      net::SyncWait(f.writer.runtime, f.writer.store.Get(key, value));
+  CHECK(gone.error().code() == StatusCode::kNotFound);
 }
 
 TEST_CASE("a server that lost its memory unseen is told, and no view changed") {

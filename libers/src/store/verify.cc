@@ -35,6 +35,12 @@ bool IsPlain(const HomeCopy& copy) {
   return copy.kind == HomeCopy::Kind::kPlain;
 }
 
+// To readers: also one whose DELETE was cut off, which settling would finish.
+bool ShowsObject(const HomesRead& homes, const View& view) {
+  const std::shared_ptr<const Manifest>& shown = homes.judge().manifest;
+  return shown && IsAlive(*shown, view, homes.asked_us);
+}
+
 }  // namespace
 
 Verifier::Verifier(Session& session, const VerifyOptions& options)
@@ -143,7 +149,7 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
       if (look->manifest && copy.shown() == look->manifest->id) continue;
       look->found.push_back({Fault::kHomesDiffer, -1, -1, copy.member, {}});
     }
-    co_await LookAtBlocks(*look);
+    if (look->living) co_await LookAtBlocks(*look);
     const Result<bool> same = co_await Unchanged(suspect.key, *look);
     if (!same) {
       status_ = same.error();
@@ -224,7 +230,8 @@ Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
   look.living =
       look.manifest && IsAlive(*look.manifest, *view_, look.homes.asked_us);
   look.plain = plain && !look.living;
-  if (!look.living) look.differ = false;
+  // Of what no reader sees nothing needs to be the same.
+  if (!look.living && !ShowsObject(look.homes, *view_)) look.differ = false;
   co_return Status();
 }
 
@@ -265,8 +272,8 @@ Task<Result<bool>> Verifier::Unchanged(const std::string& key,
   if (!read) co_return look.homes.copies.empty();
   if (view_->epoch != epoch || look.homes.copies.empty()) co_return false;
   const bool same = SameItems(look.homes, *read);
-  co_return same &&
-      (!look.manifest || IsAlive(*look.manifest, *view_, read->asked_us));
+  co_return same && (!look.living || !look.manifest ||
+                     IsAlive(*look.manifest, *view_, read->asked_us));
 }
 
 // As it is now, without those that are silent: a server that was just lost
@@ -292,7 +299,7 @@ Task<Result<Lacking>> Verifier::FindLacking(const ObjectMap& map, int group) {
 
 Task<void> Verifier::Conclude(const std::string& key, const Look& look) {
   report_.plain_items += look.plain ? 1 : 0;
-  if (!look.living) co_return;
+  if (!look.living && !look.differ) co_return;
   ++report_.objects;
   report_.blocks += look.blocks;
   if (look.found.empty()) co_return;

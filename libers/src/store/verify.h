@@ -49,7 +49,7 @@ class Verifier {
   };
   // What one look at an object gave.
   struct Look {
-    bool living = false;  // there is an object
+    bool living = false;  // there is an object, once it is settled
     bool plain = false;
     bool differ = false;  // its homes
     HomesRead homes;
