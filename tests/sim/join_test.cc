@@ -100,5 +100,28 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
   CHECK(old.session.view()->epoch == newcomer.session.view()->epoch);
 }
 
+// The other process cannot go on to the next view, and nobody has to wait for
+// that.
+TEST_CASE("who comes after more than M were lost is told so, and soon") {
+  World world(6);
+  const std::string servers = world.AddServers(kServers);
+  SimClient old(world, servers, "old");
+  REQUIRE(old.Put().ok());
+  for (const std::size_t lost : {0, 1}) {
+    world.servers()[lost]->Crash();
+    world.servers()[lost]->Restart();
+  }
+  // It misses one, as far as it can.
+  REQUIRE_FALSE(old.MarkDown(0).ok());
+  SimClient newcomer(world, servers, "newcomer");
+  const TimePoint begun = newcomer.process.Now();
+  const Status status = newcomer.Begin();
+  CHECK(status.code() == StatusCode::kUnavailable);
+  const std::string why(status.message());
+  CAPTURE(why);
+  CHECK(why.starts_with("2 servers are out and the cluster survives 1 ("));
+  CHECK(newcomer.process.Now() - begun < seconds(8));
+}
+
 }  // namespace
 }  // namespace ers::sim

@@ -261,6 +261,19 @@ Task<bool> DropSilent(Session& session, std::vector<int> silent) {
   co_return dropped;
 }
 
+// Who did not take the line, and who is out already.
+Status TooFew(Session& session, View view, const std::vector<int>& silent) {
+  std::string names;
+  for (const int member : silent) {
+    view.members[member].state = MemberState::kDown;
+    names += (names.empty() ? "" : "; ") + session.Describe(member);
+  }
+  Status tolerated = CheckTolerated(session, view);
+  if (!tolerated.ok()) return tolerated;
+  return {StatusCode::kUnavailable,
+          fmt::format("too few servers answer ({})", names)};
+}
+
 bool AllDead(Session& session, const std::vector<int>& members) {
   return std::all_of(members.begin(), members.end(), [&session](int member) {
     const net::ServerLink::State state = session.link(member).state();
@@ -300,10 +313,13 @@ Task<Status> Join(Session& session) {
     if (current && beat.outdated) co_await StoreAgain(session, view);
     if (lease.Holds(now)) co_return Status();
     const bool late = now >= deadline;
+    // No more than those will take the line before somebody brings one back;
+    // others may be behind for that very reason.
+    const bool in_vain = !asked && AllDead(session, beat.silent);
     if (!current) {
       Status followed = co_await FollowView(session);
       if (!followed.ok()) co_return followed;
-    } else if (!behind.empty()) {
+    } else if (!behind.empty() && !in_vain) {
       if (late) co_return Stalled(behind);
       co_await Nap(session);
       continue;
@@ -311,15 +327,8 @@ Task<Status> Join(Session& session) {
       const bool dropped = co_await DropSilent(session, beat.silent);
       if (dropped) continue;
     }
-    // No more than those will take the line before somebody brings one back.
-    const bool in_vain = !asked && AllDead(session, beat.silent);
     if (late || beat.held == 0 || in_vain) {
-      std::string silent;
-      for (const int member : beat.silent) {
-        silent += (silent.empty() ? "" : "; ") + session.Describe(member);
-      }
-      co_return Status(StatusCode::kUnavailable,
-                       fmt::format("too few servers answer ({})", silent));
+      co_return TooFew(session, *view, beat.silent);
     }
     co_await Nap(session);
   }

@@ -132,17 +132,8 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
     next.members[i].state = MemberState::kDown;
     next.members[i].since = session.runtime().WallMicros() / kMicrosPerSecond;
   }
-  if (next.NotFull() > next.max_parity) {
-    std::string out;
-    for (int i = 0; i < session.members(); ++i) {
-      if (next.members[i].state == MemberState::kFull) continue;
-      out += (out.empty() ? "" : "; ") + session.Describe(i);
-    }
-    return Fail(StatusCode::kUnavailable,
-                fmt::format("{} servers are out and the cluster survives {} "
-                            "({}): bring one back",
-                            next.NotFull(), next.max_parity, out));
-  }
+  Status tolerated = CheckTolerated(session, next);
+  if (!tolerated.ok()) return Fail(std::move(tolerated));
   return next;
 }
 

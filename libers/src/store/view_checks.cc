@@ -53,6 +53,19 @@ Status CheckDistinct(const View& view) {
   return {};
 }
 
+Status CheckTolerated(const Session& session, const View& view) {
+  if (view.NotFull() <= view.max_parity) return {};
+  std::string out;
+  for (int i = 0; i < session.members(); ++i) {
+    if (view.members[i].state == MemberState::kFull) continue;
+    out += (out.empty() ? "" : "; ") + session.Describe(i);
+  }
+  return {StatusCode::kUnavailable,
+          fmt::format("{} servers are out and the cluster survives {} ({}): "
+                      "bring one back",
+                      view.NotFull(), view.max_parity, out)};
+}
+
 Status NewerFormat(const net::ServerLink& link, const Status& why) {
   return {why.code(),
           fmt::format("{}: {}", link.endpoint().name(), why.message())};

@@ -15,6 +15,9 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
 // Two addresses of one server would be taken for two servers.
 Status CheckDistinct(const View& view);
 
+// Fails where more than M are not full, and says who and why.
+Status CheckTolerated(const Session& session, const View& view);
+
 // What to tell of a record that `link`'s server has, and IsNewerFormat.
 Status NewerFormat(const net::ServerLink& link, const Status& why);
 

@@ -64,20 +64,13 @@ Task<Result<ViewPtr>> LookAtView(Session& session) {
 
 Result<ViewPtr> WithoutSilent(Session& session, const ViewPtr& view) {
   View next = *view;
-  std::string out;
   for (int i = 0; i < session.members(); ++i) {
     Member& member = next.members[static_cast<std::size_t>(i)];
     const bool silent = IsOut(session.link(i), member);
     if (silent) member.state = MemberState::kDown;
-    if (member.state == MemberState::kFull) continue;
-    out += (out.empty() ? "" : "; ") + session.Describe(i);
   }
-  if (next.NotFull() > next.max_parity) {
-    return Fail(StatusCode::kUnavailable,
-                fmt::format("{} servers are out and the cluster survives {} "
-                            "({}): bring one back",
-                            next.NotFull(), next.max_parity, out));
-  }
+  Status tolerated = CheckTolerated(session, next);
+  if (!tolerated.ok()) return Fail(std::move(tolerated));
   return std::make_shared<const View>(std::move(next));
 }
 
