@@ -64,6 +64,9 @@ std::optional<HttpReply> Gate::Refuse(const HttpRequest& request) const {
                      "token (admin_token_file)");
   }
   if (SameToken(token, BearerOf(request.authorization))) return std::nullopt;
+  if (!request.authorization.empty()) {
+    return HttpError(kUnauthorized, "that is not the token of this port");
+  }
   return HttpError(kUnauthorized,
                    "send the token of this port: Authorization: Bearer TOKEN");
 }

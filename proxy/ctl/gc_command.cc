@@ -96,6 +96,7 @@ void AddGarbage(CLI::App& app, Command& chosen) {
       ->add_option("--objects-per-second", arguments->objects_per_second,
                    "Look at no more, so that others are served meanwhile "
                    "(default: no limit, or as the proxy has it)")
+      ->check(IsWhole())
       ->type_name("N");
   command->add_flag("--dry-run", arguments->dry_run,
                     "Only counts what would be dropped");
