@@ -39,6 +39,7 @@ nlohmann::ordered_json FillJson(const FillState& fill) {
                                  {"objects", fill.objects},
                                  {"objects_total", fill.total},
                                  {"seconds_left", nullptr},
+                                 {"last_error", fill.last_error},
                                  {"bytes_per_second", fill.bytes_per_second},
                                  {"mended", fill.mended},
                                  {"lost", fill.lost},

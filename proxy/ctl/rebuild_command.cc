@@ -103,8 +103,10 @@ Ending Watch(const GlobalOptions& global) {
     if (fill != last) moved = now;
     last = fill;
     if (now - moved > patience) {
+      const std::string why = fill.value("last_error", std::string());
       return Status(StatusCode::kUnavailable,
-                    fmt::format("still out: {}", fmt::join(out, "; ")));
+                    fmt::format("still out: {}{}{}", fmt::join(out, "; "),
+                                why.empty() ? "" : ": ", why));
     }
     // The daemon sends no word of its own: it is asked again.
     std::this_thread::sleep_for(kLook);

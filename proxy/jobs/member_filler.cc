@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "store/view_changer.h"
+#include "store/view_look.h"
 #include "store/view_records.h"
 
 namespace ers::proxy {
@@ -97,11 +98,16 @@ Task<bool> MemberFiller::KnowView() {
 
 Task<void> MemberFiller::Work() {
   unfinished_ = false;
+  const net::TimePoint begun = host_.session.runtime().Now();
   const bool known = co_await KnowView();
   if (known) co_await FillAll();
-  pause_ = unfinished_ ? std::clamp(2 * pause_, kLeastPause, kMostPause)
-                       : net::Duration();
-  not_before_ = host_.session.runtime().Now() + pause_;
+  const net::TimePoint now = host_.session.runtime().Now();
+  // What does not fit is walked for again half of the time, at most.
+  pause_ = unfinished_
+               ? std::max(std::clamp(2 * pause_, kLeastPause, kMostPause),
+                          now - begun)
+               : net::Duration();
+  not_before_ = now + pause_;
   at_work_ = false;
 }
 
@@ -113,13 +119,20 @@ Task<void> MemberFiller::LookBeside() {
 }
 
 Task<void> MemberFiller::FillAll() {
-  co_await store::MissRestarted(host_.session);
-  const bool out = host_.session.view()->NotFull() > 0;
-  if (out && !host_.stopping) co_await Fill();
+  store::Session& session = host_.session;
+  co_await store::MissRestarted(session);
+  Status status;
+  if (session.view()->NotFull() > 0 && !host_.stopping) {
+    status = co_await Fill();
+  }
+  const auto tolerated = store::WithoutSilent(session, session.view());
+  Tell(tolerated ? status : tolerated.error());
 }
 
 // All at once: an object is decoded once for all that lost its blocks.
-Task<void> MemberFiller::Fill() {
+// A failure tells why a member that is back is not full; of those that are
+// dead the view tells.
+Task<Status> MemberFiller::Fill() {
   store::FillMembersTerms terms;
   terms.parallel = limits_.parallel;
   terms.slice_keys = limits_.slice_keys;
@@ -141,12 +154,26 @@ Task<void> MemberFiller::Fill() {
                    host_.session.member_name(member), report->blocks,
                    report->objects, report->lost);
     }
-  } else {
-    spdlog::debug("nobody is filled: {}", report.error().message());
   }
   // Those are tried again, and the view says that they are out.
   for (const store::Member& member : host_.session.view()->members) {
     unfinished_ |= member.state == MemberState::kFilling;
+  }
+  co_return report || !unfinished_ ? Status() : report.error();
+}
+
+void MemberFiller::Tell(const Status& status) {
+  if (host_.stopping) return;
+  std::string text(status.message());
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_.last_error == text) return;
+    std::swap(state_.last_error, text);
+  }
+  if (status.ok()) {
+    spdlog::info("no more: {}", text);
+  } else {
+    spdlog::error("{}", status.message());
   }
 }
 

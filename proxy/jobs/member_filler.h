@@ -17,11 +17,14 @@ namespace ers::proxy {
 
 // How far the filling is. A plain value.
 struct FillState {
-  std::vector<std::string> servers;    // that are being filled; empty: none
-  std::uint64_t walk = 0;              // over all objects: 1, 2, ...
-  std::uint64_t objects = 0;           // of this walk
-  std::uint64_t total = 0;             // guessed until all servers told theirs
-  double seconds_left = -1;            // of this walk; negative: not known yet
+  std::vector<std::string> servers;  // that are being filled; empty: none
+  std::uint64_t walk = 0;            // over all objects: 1, 2, ...
+  std::uint64_t objects = 0;         // of this walk
+  std::uint64_t total = 0;           // guessed until all servers told theirs
+  double seconds_left = -1;          // of this walk; negative: not known yet
+  // Why a server that is back is not full, or that too many are out; else
+  // empty.
+  std::string last_error;
   std::uint64_t bytes_per_second = 0;  // the limit; 0: none
   // Since the start.
   std::uint64_t mended = 0;  // objects that something was done for
@@ -54,8 +57,9 @@ class MemberFiller {
   net::Task<bool> KnowView();
   net::Task<void> LookBeside();
   net::Task<void> FillAll();
-  net::Task<void> Fill();
+  net::Task<Status> Fill();
   void OnProgress(const store::FillProgress& progress);
+  void Tell(const Status& status);
 
   JobHost& host_;
   FillLimits limits_;

@@ -102,7 +102,7 @@ class CtlCase(unittest.TestCase):
     def setUp(self):
         self.work = tempfile.mkdtemp(dir=self.folder)
 
-    def spare(self):
+    def spare(self, *options):
         """The address of an empty memcached that is in no cluster yet."""
         folder = tempfile.mkdtemp(dir=self.work)
 
@@ -112,7 +112,7 @@ class CtlCase(unittest.TestCase):
                  *words], stdin=subprocess.DEVNULL, capture_output=True,
                 text=True, timeout=DEADLINE_S, check=True).stdout
         self.addCleanup(tool, "down")
-        tool("up", "-n", "1")
+        tool("up", "-n", "1", *options)
         return tool("env").strip().partition("=")[2]
 
     def path(self, name):

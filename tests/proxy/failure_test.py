@@ -3,7 +3,10 @@
 import threading
 import unittest
 
+from jobs_case import Api
 from proxy_case import MIB, SIZES, ProxyCase, random_bytes
+# pylint: disable=wrong-import-order
+from ctl_case import CLUSTER_ERROR
 
 
 class OneServerDeadTest(ProxyCase):
@@ -129,6 +132,57 @@ class TooManyDeadTest(ProxyCase):
             self.assertEqual([key for key in values if needs[key] is needed
                               and read[key] == needed], [])
         self.assertEqual(self.link().ask(b"mn"), b"MN")
+
+
+class ToldCase(ProxyCase):
+    """What stands in the way of full servers is in /status and in the log."""
+    up = ("-n", "6", "--no-evict")
+    options = ("--admin", ":0")
+
+    def last_error(self):
+        api = Api(self.proxy.addresses[-1])
+        return api.ask("GET", "/status")[1]["fill"]["last_error"]
+
+    def until_told(self, text):
+        self.until(lambda: text in self.last_error(), text)
+        self.assertIn(text, self.proxy.said())
+
+
+class TooManyToldTest(ToldCase):
+
+    def test_that_more_than_m_are_out(self):
+        self.assertEqual(self.link().set("told", bytes(MIB)), b"STORED")
+        self.assertEqual(self.last_error(), "")
+        for server in ("1", "2"):
+            self.tool("stop", server)
+        self.until_told("2 servers are out and the cluster survives 1 (")
+        for server in ("1", "2"):
+            self.tool("cont", server)
+        self.until(lambda: self.last_error() == "", "they answer again")
+        self.same(self.link().get("told"), bytes(MIB))
+
+
+class TooSmallToldTest(ToldCase):
+
+    def test_that_a_new_server_is_too_small(self):
+        value = random_bytes(4 * MIB, seed=1)
+        keys = [f"big{i}" for i in range(48)]
+        for key in keys:
+            self.assertEqual(self.link().set(key, value), b"STORED")
+        small = self.spare("--memory", "16", "--no-evict")
+        old = self.servers.split(",")[3]
+        self.refused(CLUSTER_ERROR, "objects that do not fit: ", "--proxy",
+                     self.proxy.addresses[-1], "--timeout", "3", "replace",
+                     old, small)
+        self.until_told(f"{small} has no memory for a block of ")
+        for key in keys:
+            self.same(self.link().get(key), value, key)
+        # Less to hold: it is full at last.
+        for key in keys[4:]:
+            self.assertEqual(self.link().ask(f"delete {key}".encode()),
+                             b"DELETED")
+        self.until(lambda: self.last_error() == "", "there is room now")
+        self.same(self.link().get(keys[0]), value)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,19 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/cluster_state.h"
+#include "store/keys.h"
 #include "store/session.h"
 #include "store/store.h"
 
@@ -84,6 +88,53 @@ TEST_CASE("a member gets full though clients write all the time") {
   f.stop = true;
   REQUIRE(f.world.RunUntil([&f] { return f.running == 0; },
                            std::chrono::minutes(1)));
+  CHECK(f.session.view()->NotFull() == 0);
+}
+
+TEST_CASE("what does not fit is told, and all else is filled") {
+  Fixture f;
+  for (int i = 0; i < 40; ++i)
+    REQUIRE(net::SyncWait(f.process, f.Put(fmt::format("cold{}", i))).ok());
+  SimServer& server = *f.world.servers()[0];
+  server.Crash();
+  REQUIRE(net::SyncWait(f.process, f.Put("cold0")).ok());  // it is missed
+  server.Restart();
+  const std::size_t empty = server.items().size();
+  // Of the first two objects.
+  const auto object_of = [](std::string_view block) {
+    return std::string(block.substr(0, block.find('.')));
+  };
+  std::set<std::string> objects;
+  std::set<std::string> refused;
+  const auto had_room = server.model().out_of_memory;
+  server.model().out_of_memory = [&](std::string_view key) {
+    const bool block = key.starts_with(store::kReservedPrefix) &&
+                       key != store::kViewKey && key != store::kBootKey &&
+                       key != store::kPeersKey;
+    if (block && objects.size() < 2) objects.insert(object_of(key));
+    const bool no_room = block && objects.contains(object_of(key));
+    if (no_room) refused.emplace(key);
+    return no_room;
+  };
+  const store::FillTerms terms;
+  const Result<store::FillReport> short_of =
+      net::SyncWait(f.process, f.store.Fill(0, terms));
+  REQUIRE_FALSE(short_of.has_value());
+  CHECK(short_of.error().code() == StatusCode::kNoMemory);
+  const std::string why(short_of.error().message());
+  CAPTURE(why);
+  CHECK(why.starts_with("objects that do not fit: 2; "));
+  CHECK(why.find(server.name()) != std::string::npos);
+  CHECK(f.session.view()->members[0].state == MemberState::kFilling);
+  const std::size_t filled = server.items().size();
+  CHECK(filled > empty + 10);
+
+  server.model().out_of_memory = had_room;
+  const Result<store::FillReport> report =
+      net::SyncWait(f.process, f.store.Fill(0, terms));
+  REQUIRE(report.has_value());
+  CHECK(report->blocks == refused.size());
+  CHECK(server.items().size() == filled + refused.size());
   CHECK(f.session.view()->NotFull() == 0);
 }
 

@@ -39,6 +39,12 @@ bool IsLost(const Status& status) {
          status.code() == StatusCode::kCorruption;
 }
 
+// Nor is what does not fit a reason to leave others without their blocks.
+bool IsRefused(const Status& status) {
+  return status.code() == StatusCode::kNoMemory ||
+         status.code() == StatusCode::kTooLarge;
+}
+
 // A plain client's item, or one that an export has made, is whole as it is, and
 // what two keys share is nobody's.
 bool IsNoObject(const Status& status) {
@@ -79,6 +85,11 @@ class Pass {
     if (status_.ok() && Stopped()) {
       status_ = Status(StatusCode::kUnavailable, "the filling was stopped");
     }
+    if (status_.ok() && refused_ > 0) {
+      status_ =
+          Status(refusal_.code(), fmt::format("objects that do not fit: {}; {}",
+                                              refused_, refusal_.message()));
+    }
     co_return std::move(status_);
   }
 
@@ -115,6 +126,8 @@ class Pass {
     if (!mended && IsLost(mended.error())) {
       ++report_.lost;
       counters.lost.Add();
+    } else if (!mended && IsRefused(mended.error())) {
+      if (refused_++ == 0) refusal_ = mended.error();
     } else if (!mended) {
       if (status_.ok()) status_ = mended.error();
     } else if (mended->settled || mended->blocks > 0) {
@@ -136,6 +149,8 @@ class Pass {
   FillProgress progress_;
   FilledMembers report_;
   std::uint64_t restored_ = 0;  // objects that lacked blocks
+  std::uint64_t refused_ = 0;   // objects that do not fit
+  Status refusal_;              // of the first
   Status status_;
 };
 

@@ -66,8 +66,9 @@ net::Task<void> MissRestarted(Session& session);
 // Lets those of `members` (empty: of all) that are down and answer again back
 // into the view, and makes them full, with those that one before began. Who
 // comes back meanwhile joins them. OK where any is full now, or there was
-// nothing to do; to be called again where that could not be finished. `terms`
-// outlive the task.
+// nothing to do; to be called again where that could not be finished.
+// kNoMemory, kTooLarge: a server refused something, and has all else by now.
+// `terms` outlive the task.
 net::Task<Result<FilledMembers>> FillMembers(Session& session,
                                              std::vector<int> members,
                                              const FillMembersTerms& terms);

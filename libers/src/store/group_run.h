@@ -106,6 +106,8 @@ class GroupRun {
   [[nodiscard]] const std::set<int>& failed_members() const {
     return failed_members_;
   }
+  // Why a server that answers did not take a block; OK: all took theirs.
+  [[nodiscard]] const Status& refusal() const { return refusal_; }
   // Blocks that servers answered not to have, or had corrupted.
   [[nodiscard]] const std::vector<layout::BlockId>& gone() const {
     return gone_;

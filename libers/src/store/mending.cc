@@ -167,6 +167,7 @@ Task<Status> Mending::StoreBlocks(int group, const Lacking& lacking,
     completed_ += static_cast<int>(lacking.never.size());
   }
   if (run.staged().size() == lacking.All().size()) co_return Status();
+  if (!run.refusal().ok()) co_return run.refusal();
   failed_.insert(run.failed_members().begin(), run.failed_members().end());
   std::string why = "not all blocks were stored";
   for (const int member : run.failed_members()) {
