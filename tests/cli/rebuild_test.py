@@ -133,6 +133,9 @@ class UsageTest(RebuildCase):
 
     def test_bad_options_are_refused(self):
         self.refused(BAD_USAGE, "whole number", "rebuild", "--rate", "-1")
+        for number in ("-3", "1.5", "99999999999999999999999"):
+            self.refused(BAD_USAGE, "whole number", "gc",
+                         "--objects-per-second", number)
         self.refused(BAD_USAGE, "--slice", "rebuild", "--slice", "10")
         self.refused(BAD_USAGE, "--parallel", "rebuild", "--parallel", "0")
 
