@@ -49,6 +49,11 @@ void Progress::Run(const std::stop_token& stop) {
   Write("\r\x1b[K");  // wipes the line
 }
 
+void Progress::BeginAgain() {
+  done_ = 0;
+  begun_ = std::chrono::steady_clock::now();
+}
+
 void Progress::set_label(std::string label) {
   const std::lock_guard lock(label_mutex_);
   label_ = std::move(label);
@@ -69,9 +74,10 @@ std::string Progress::Estimate(double rate) const {
 void Progress::Draw() const {
   const std::uint64_t done = done_;
   const std::uint64_t total = total_;
-  const std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - start_;
-  const double rate = static_cast<double>(done) / elapsed.count();
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> elapsed = now - start_;
+  const std::chrono::duration<double> at_it = now - begun_.load();
+  const double rate = static_cast<double>(done) / at_it.count();
   std::string line = "\r";
   {
     const std::lock_guard lock(label_mutex_);

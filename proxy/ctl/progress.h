@@ -30,6 +30,8 @@ class Progress {
   void set_total(std::uint64_t total) { total_ = total; }
   void Advance(std::uint64_t by) { done_ += by; }
   void set_done(std::uint64_t done) { done_ = done; }
+  // What is estimated here goes by what is done from now on.
+  void BeginAgain();
   // By who knows better than what was seen here; negative: nobody does.
   void set_seconds_left(double seconds) { seconds_left_ = seconds; }
   void set_label(std::string label);
@@ -46,6 +48,7 @@ class Progress {
   const std::chrono::steady_clock::time_point start_;
   std::atomic<std::uint64_t> total_;
   std::atomic<std::uint64_t> done_ = 0;
+  std::atomic<std::chrono::steady_clock::time_point> begun_ = start_;
   // NaN: nobody said, it is estimated here.
   std::atomic<double> seconds_left_ = std::numeric_limits<double>::quiet_NaN();
   std::jthread painter_;  // last: uses all of the above

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "ctl/admin_client.h"
 #include "ctl/arguments.h"
@@ -99,6 +100,8 @@ Ending Watch(const GlobalOptions& global) {
                              fill.value("walk", std::uint64_t{0})));
     progress.set_total(fill.value("objects_total", std::uint64_t{0}));
     progress.set_done(fill.value("objects", std::uint64_t{0}));
+    const Json left = fill.value("seconds_left", Json());
+    progress.set_seconds_left(left.is_number() ? left.get<double>() : -1);
     const auto now = std::chrono::steady_clock::now();
     if (fill != last) moved = now;
     last = fill;
@@ -148,11 +151,12 @@ Ending Rebuild(const GlobalOptions& global, const RebuildArguments& arguments) {
   Result<RebuildReport> report = RebuildReport();
   {
     Progress progress("rebuild", Progress::Unit::kObjects, 0);
-    options.progress = [&progress](const RebuildProgress& now) {
+    std::uint64_t walk = 0;
+    options.progress = [&progress, &walk](const RebuildProgress& now) {
+      if (std::exchange(walk, now.walk) != now.walk) progress.BeginAgain();
       progress.set_label(Label(now.servers, now.walk));
       progress.set_total(now.total);
       progress.set_done(now.objects);
-      progress.set_seconds_left(now.seconds_left);
     };
     report = (*client)->Rebuild(options);
   }

@@ -59,6 +59,7 @@ void MemberFiller::OnProgress(const store::FillProgress& progress) {
     spdlog::info("filling: walk {}, {} of {} objects, about {:.0f} s left",
                  progress.walk, progress.objects, progress.total, left);
   }
+  progress_ = progress;
   const std::lock_guard lock(mutex_);
   state_.servers.clear();
   for (const int member : progress.members) {
@@ -73,6 +74,11 @@ void MemberFiller::OnProgress(const store::FillProgress& progress) {
 void MemberFiller::Look() {
   const net::TimePoint now = host_.session.runtime().Now();
   if (host_.stopping) return;
+  {
+    // Short objects end first, and behind them nothing may for long.
+    const std::lock_guard lock(mutex_);
+    state_.seconds_left = progress_.SecondsLeft(now);
+  }
   if (filling_ && !looking_beside_) {
     looking_beside_ = true;
     net::Spawn(LookBeside());

@@ -73,6 +73,7 @@ class MemberFiller {
   net::TimePoint told_{};  // in the log, how far it is
   store::ListingStop stop_;
   store::FillCounters counters_;
+  store::FillProgress progress_;  // as it was told last
 
   mutable std::mutex mutex_;
   FillState state_;  // guarded by mutex_
