@@ -18,7 +18,7 @@ namespace {
 // What cannot be filled as others are silent is not listed again and again.
 constexpr net::Duration kLeastPause = std::chrono::seconds(1);
 constexpr net::Duration kMostPause = std::chrono::seconds(10);
-// Between two lines that tell how far a filling is.
+// Between two lines that tell how far a filling is, or what is in its way.
 constexpr net::Duration kTellEvery = std::chrono::seconds(30);
 
 }  // namespace
@@ -170,15 +170,18 @@ Task<Status> MemberFiller::Fill() {
 
 void MemberFiller::Tell(const Status& status) {
   if (host_.stopping) return;
-  std::string text(status.message());
+  std::string before(status.message());
   {
     const std::lock_guard lock(mutex_);
-    if (state_.last_error == text) return;
-    std::swap(state_.last_error, text);
+    if (state_.last_error == before) return;
+    std::swap(state_.last_error, before);
   }
+  const net::TimePoint now = host_.session.runtime().Now();
   if (status.ok()) {
-    spdlog::info("no more: {}", text);
-  } else {
+    spdlog::info("no more: {}", before);
+  } else if (before.empty() || now - complained_ >= kTellEvery) {
+    // What stands in the way may be another object each time.
+    complained_ = now;
     spdlog::error("{}", status.message());
   }
 }

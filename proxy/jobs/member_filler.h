@@ -70,7 +70,8 @@ class MemberFiller {
   bool unfinished_ = false;      // a member is in the view, and not full
   net::Duration pause_{};        // before the next look
   net::TimePoint not_before_{};
-  net::TimePoint told_{};  // in the log, how far it is
+  net::TimePoint told_{};        // in the log, how far it is
+  net::TimePoint complained_{};  // there, of what is in its way
   store::ListingStop stop_;
   store::FillCounters counters_;
   store::FillProgress progress_;  // as it was told last
