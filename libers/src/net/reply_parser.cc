@@ -80,6 +80,7 @@ ReplyParser::Progress ReplyParser::Parse(std::string_view* bytes) {
         if (!TakeLine(bytes, &line)) {
           return line_.size() > kMaxReplyLine ? Break(line_) : Progress::kMore;
         }
+        if (line.size() > kMaxReplyLine) return Break(line);
         if (line.ends_with('\r')) {
           line.remove_suffix(1);
         } else if (request_->verb != Verb::kMetadump) {

@@ -254,6 +254,7 @@ TEST_CASE("what is not a reply to the request breaks, however it is cut") {
       {Verb::kMetadump, "key=a\nHD\r\n"},
       {Verb::kGet, "HTTP/1.1 400 Bad Request\r\n"},
       {Verb::kGet, std::string(10000, 'V')},
+      {Verb::kGet, "SERVER_ERROR " + std::string(10000, 'x') + "\r\n"},
   }));
   CAPTURE(bad.reply);
   const std::size_t step = GENERATE(1, 2, 7, 100000);
