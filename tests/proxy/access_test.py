@@ -77,6 +77,8 @@ class TokenTest(AccessCase):
                     self.assertEqual((code, kind, scheme),
                                      (401, JSON, "Bearer"))
                     self.assertEqual(list(json.loads(text)), ["error"])
+                    self.assertIn(b"send the token" if token is None
+                                  else b"not the token", text)
         self.assertEqual(self.code(admin, "/v1/jobs", body='{"to":"wide"}'),
                          401)
         self.assertEqual(
