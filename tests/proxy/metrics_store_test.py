@@ -117,11 +117,12 @@ class StoreTest(MetricsCase):
         self.ask(first, put(b"set", b"n", b"0"))
         before = self.metrics()
         clients, rounds = [daemon.client() for _ in range(4)], 50
-        increments = []
+        increments, others = [], []
 
         def count(client):
             said = self.ask(client, b"incr n 1\r\n" * rounds)
             increments.append(sum(line.isdigit() for line in said))
+            others.extend(line for line in said if not line.isdigit())
 
         def rivals():
             threads = [threading.Thread(target=count, args=(client,))
@@ -137,11 +138,18 @@ class StoreTest(MetricsCase):
         self.until(rivals, "two were at it at once, early and late")
         after = self.metrics()
         self.assertEqual(first.line(b"get n\r\n")[:9], b"VALUE n 0")
-        self.assertEqual(int(first.file.readline()), sum(increments))
+        # Who is held up while the others go on may be told that it lost them
+        # from sight (it may have counted), or that it never got a turn.
+        unknown = sum(b"was cut off" in line for line in others)
+        self.assertEqual(
+            [line for line in others if b"was cut off" not in line
+             and b"by others without end" not in line], [])
+        self.assertIn(int(first.file.readline()) - sum(increments),
+                      range(unknown + 1))
         self.assertEqual(after.get(COMMITS) - before.get(COMMITS),
                          sum(increments))
         self.assertEqual(after.get(ABORTS, reason="failed"), 0)
-        self.assertEqual(after.get(ABORTS, reason="unknown"), 0)
+        self.assertEqual(after.get(ABORTS, reason="unknown"), unknown)
         stats = self.ask(first, b"END\r\nstats\r\n")
         aborts = sum(after.all(ABORTS).values())
         self.assertIn(b"STAT ers_commit_aborts %d" % aborts, stats)
