@@ -106,6 +106,15 @@ class RateTest(FillCase):
         self.assertLess(fill["objects"], fill["objects_total"])
         self.assertLessEqual(fill["objects_total"], len(self.values))
         self.assertGreater(fill["seconds_left"], 0)
+        # An object takes seconds: what is left is known by now, not by its end.
+        told = [fill]
+
+        def longer_though_nothing_ended():
+            told.append(self.fill())
+            before, now = told[-2:]
+            return now["objects"] == before["objects"] and \
+                now["seconds_left"] > before["seconds_left"]
+        self.until(longer_though_nothing_ended, "the time left is another one")
         self.assertEqual(self.metric("ersproxy_fill_servers"), 2)
         self.assertEqual(
             self.metric("ersproxy_fill_limit_bytes_per_second"), 200000)
