@@ -132,6 +132,37 @@ TEST_CASE("a small value's other manifests are touched, too") {
   CHECK(f.Fetched() == 2);
 }
 
+// Of everything that the object has; reads themselves find data and the judge.
+TEST_CASE("a read has stored again what went where servers evict") {
+  for (const std::size_t bytes : {std::size_t{10}, std::size_t{3000}}) {
+    CAPTURE(bytes);
+    for (const int age : {0, kAge}) {
+      CAPTURE(age);
+      int restored = 0;
+      int ended = 0;  // without the judge's manifest there is no object
+      std::size_t items = 1;
+      for (std::size_t i = 0; i < items; ++i) {
+        Fixture f(age);
+        f.Put(bytes);
+        const std::vector<Place> places = f.Items();
+        items = places.size();
+        REQUIRE(f.Get() == StatusCode::kOk);
+        f.Settle(seconds(kAge));
+        REQUIRE(places[i].server->Evict(places[i].item));
+        const bool there = f.Get() == StatusCode::kOk;
+        ended += !there;
+        restored += there && f.Items().size() == items;
+      }
+      CHECK(ended == 1);
+      if (age == 0) {
+        CHECK(restored + 1 < static_cast<int>(items));
+      } else {
+        CHECK(restored + 1 == static_cast<int>(items));
+      }
+    }
+  }
+}
+
 TEST_CASE("what cannot be read any more is dropped where servers evict") {
   for (const bool streamed : {false, true}) {
     CAPTURE(streamed);

@@ -1,4 +1,5 @@
-// TouchTimes: when objects were last kept warm on servers that evict.
+// TouchTimes: when objects were last kept warm on servers that evict, and how
+// many of them are being stored again.
 #ifndef ERS_STORE_TOUCH_TIMES_H_
 #define ERS_STORE_TOUCH_TIMES_H_
 
@@ -21,6 +22,15 @@ class TouchTimes {
   int Due(std::string_view key, bool again, net::TimePoint now,
           net::Duration period);
 
+  // May one more object be stored again that lacked what was touched? A few at
+  // a time: clients go first. If so, EndRestore follows.
+  bool BeginRestore() {
+    if (restoring_ == kMostRestored) return false;
+    ++restoring_;
+    return true;
+  }
+  void EndRestore() { --restoring_; }
+
  private:
   struct Slot {
     std::uint64_t key = 0;
@@ -29,8 +39,10 @@ class TouchTimes {
   };
   // Two keys of one slot are touched more often than needed, no more.
   static constexpr std::size_t kSlots = std::size_t{1} << 15;
+  static constexpr int kMostRestored = 16;
 
   std::vector<Slot> slots_;  // none before the first call
+  int restoring_ = 0;
 };
 
 }  // namespace ers::store

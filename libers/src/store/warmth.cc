@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "store/batch.h"
 #include "store/change.h"
 #include "store/eviction_watch.h"
 #include "store/home_chain.h"
 #include "store/keys.h"
+#include "store/mend.h"
 #include "store/object_map.h"
 
 namespace ers::store {
@@ -56,10 +58,25 @@ class Touches {
       request.verb = net::Verb::kHead;
       request.key = name;
       request.lazy = true;
+      members_.push_back(member);
       batch_.Send(step, session_.link(member), request);
     }
   }
   Batch& batch() { return batch_; }
+  // Full members that lack what was touched, once all have answered. Those that
+  // are being filled lack much, and get it from whoever fills them.
+  [[nodiscard]] std::vector<int> Lacking() const {
+    std::vector<int> members;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      const int member = members_[i];
+      if (requests_[i].outcome == net::Outcome::kMiss &&
+          session_.view()->members[static_cast<std::size_t>(member)].state ==
+              MemberState::kFull) {
+        members.push_back(member);
+      }
+    }
+    return members;
+  }
 
  private:
   Session& session_;
@@ -67,6 +84,7 @@ class Touches {
   Batch batch_;
   std::deque<std::string> names_;
   std::deque<net::Request> requests_;
+  std::vector<int> members_;  // of each request
 };
 
 void TouchHomes(Session& session, const Manifest& manifest, Touches& touches) {
@@ -92,11 +110,28 @@ void TouchParity(const ManifestPtr& manifest, Touches& touches) {
   }
 }
 
+// What nobody reads went before what is read did. Where it does not succeed,
+// the next touch finds it lacking again.
+Task<void> Restore(Session& session, const std::string& key,
+                   const std::vector<int>& members) {
+  if (!session.touch_times().BeginRestore()) co_return;
+  MendTerms terms;
+  terms.find = LackingOn(session, members);
+  (void)co_await MendObject(session, key, terms);
+  session.touch_times().EndRestore();
+}
+
 Task<void> TouchAll(Session& session, ManifestPtr manifest, int times) {
-  Touches touches(session, times);
-  TouchHomes(session, *manifest, touches);
-  TouchParity(manifest, touches);
-  co_await touches.batch();
+  std::vector<int> lacking;
+  {
+    Touches touches(session, times);
+    TouchHomes(session, *manifest, touches);
+    TouchParity(manifest, touches);
+    co_await touches.batch();
+    lacking = touches.Lacking();
+  }
+  if (lacking.empty() || session.closing()) co_return;
+  co_await Restore(session, manifest->key, lacking);
 }
 
 // Its blocks go with it. Whoever changes it meanwhile is first.
