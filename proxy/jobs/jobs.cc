@@ -74,6 +74,7 @@ void Jobs::Stop() {
     policies_->Stop();
     filler_->Stop();
     garbage_->Stop();
+    follower_->Stop();
   });
 }
 
@@ -104,6 +105,7 @@ bool Jobs::Quiet() const {
   };
   return singles_ == 0 && orders_ == 0 && !replacing_ &&
          !policies_->at_work() && !filler_->at_work() && !garbage_->at_work() &&
+         !follower_->at_work() &&
          std::all_of(runs_.begin(), runs_.end(), at_rest);
 }
 
@@ -129,6 +131,7 @@ void Jobs::Loop() {
     policies_ = std::make_unique<PolicyRunner>(*host_);
     garbage_ = std::make_unique<GarbageCollector>(*host_, options_.garbage);
     filler_ = std::make_unique<MemberFiller>(*host_, options_.fill);
+    follower_ = std::make_unique<store::EvictionFollower>(*session_);
   }
   policies_->Set(options_.policies);
   if (journal_) {
@@ -150,6 +153,7 @@ void Jobs::Loop() {
     policies_.reset();
     garbage_.reset();
     filler_.reset();
+    follower_.reset();
   }
   host_.reset();
   store_.reset();
@@ -268,6 +272,7 @@ void Jobs::OnTimer() {
   }
   filler_->Look();
   garbage_->Look();
+  follower_->Look();
   if (session_->view()) session_->Detach(KeepLease(*session_));
   timer_->Start(kPeriod);
 }

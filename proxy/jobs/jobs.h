@@ -27,6 +27,7 @@
 #include "jobs/replacement.h"
 #include "net/event_loop.h"
 #include "store/cluster_state.h"
+#include "store/eviction_follower.h"
 #include "store/session.h"
 #include "store/store.h"
 
@@ -150,6 +151,7 @@ class Jobs {
   std::unique_ptr<PolicyRunner> policies_;
   std::unique_ptr<GarbageCollector> garbage_;
   std::unique_ptr<MemberFiller> filler_;
+  std::unique_ptr<store::EvictionFollower> follower_;
   std::map<std::uint64_t, Run> runs_;
   std::unique_ptr<net::Timer> timer_;
   std::uint64_t next_id_ = 1;

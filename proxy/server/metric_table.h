@@ -63,6 +63,9 @@ namespace ers::proxy {
     "Reads of values that had to decode blocks")                               \
   X(kRepairedBlocks, "ersproxy_repaired_blocks_total", "counter", "",          \
     "Blocks that reads found missing and stored again")                        \
+  X(kFollowedEvictions, "ersproxy_followed_evictions_total", "counter", "",    \
+    "Copies of small values that were dropped as a server had evicted "        \
+    "another")                                                                 \
   X(kTransitions, "ersproxy_transitions_total", "counter", "kind",             \
     "Changes of width or scheme that were committed")                          \
   X(kTransitionReadBlocks, "ersproxy_transition_read_blocks_total", "counter", \

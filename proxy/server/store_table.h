@@ -59,6 +59,10 @@ inline constexpr StoreRow kStoreTable[] = {
      {},
      "ers_repaired_blocks",
      ERS_PROXY_STORE_COUNT(repaired_blocks)},
+    {Metric::kFollowedEvictions,
+     {},
+     "ers_followed_evictions",
+     ERS_PROXY_STORE_COUNT(followed_evictions)},
 #define ERS_PROXY_BY_KIND(metric, block, stat, member) \
   {metric,                                             \
    {"widen", block},                                   \

@@ -1,6 +1,6 @@
 // Any bytes as what servers keep: manifests, blocks, view records and records
-// of peers. What is read is written again as it was; what is not exactly a
-// block is none.
+// of peers; and as a line in which they tell of an item. What is read is
+// written again as it was; what is not exactly a block is none.
 //
 // The first byte of an input says what the others are. A checksum stands
 // between a fuzzer and all that is behind it: some kinds get the right one.
@@ -18,6 +18,7 @@
 #include "base/wire.h"
 #include "fuzz/require.h"
 #include "store/block_header.h"
+#include "store/item_line.h"
 #include "store/manifest.h"
 #include "store/peer.h"
 #include "store/view.h"
@@ -27,6 +28,18 @@ namespace {
 
 using fuzz::Require;
 using nlohmann::json;
+
+void CheckItemLine(std::string_view line) {
+  const std::string key = KeyOfLine(line);
+  Require(key.size() <= line.size(), "a key is no longer than its line");
+  for (const char* name : {"la", "exp", "size"}) {
+    const std::optional<std::int64_t> number = FieldOfLine(line, name);
+    const std::string again =
+        number ? std::string(name) + "=" + std::to_string(*number) : "";
+    Require(FieldOfLine(again, name) == number,
+            "a number is read back as it was written");
+  }
+}
 
 void CheckManifest(std::string_view bytes) {
   const Result<Manifest> read = DecodeManifest(bytes);
@@ -127,11 +140,11 @@ void CheckSealedPeers(std::string_view text) { CheckSealed(text, CheckPeers); }
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using Check = void (*)(std::string_view);
-  constexpr std::array<Check, 7> kChecks = {
-      ers::store::CheckManifest,   ers::store::CheckSealedManifest,
-      ers::store::CheckBlock,      ers::store::CheckView,
-      ers::store::CheckSealedView, ers::store::CheckPeers,
-      ers::store::CheckSealedPeers};
+  constexpr std::array<Check, 8> kChecks = {
+      ers::store::CheckManifest,    ers::store::CheckSealedManifest,
+      ers::store::CheckBlock,       ers::store::CheckView,
+      ers::store::CheckSealedView,  ers::store::CheckPeers,
+      ers::store::CheckSealedPeers, ers::store::CheckItemLine};
   if (size == 0) return 0;
   kChecks[data[0] % kChecks.size()](
       {reinterpret_cast<const char*>(data + 1), size - 1});

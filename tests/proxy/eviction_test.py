@@ -1,5 +1,6 @@
 """What servers that evict must keep, whatever is stored."""
 
+import time
 import unittest
 
 from proxy_case import KIB, MIB, ProxyCase, random_bytes
@@ -8,6 +9,8 @@ from ctl_case import item_expiries
 MEMORY_MB = 4
 KEPT = {b"ers!view", b"ers!boot", b"ers!peers"}
 BATCH = 200
+IDLE_S = 5
+ROUNDS = 20
 
 
 class EvictionTest(ProxyCase):
@@ -53,6 +56,33 @@ class EvictionTest(ProxyCase):
             self.until(lambda at=server: b"ers!view" in item_expiries(at),
                        "the view is there again")
         self.assertEqual(self.ctl_json("servers")["epoch"], epoch)
+
+    def test_what_one_server_evicted_the_others_drop(self):
+        link = self.link()
+        stored = 0
+
+        def store(count):
+            nonlocal stored
+            link.send(b"".join(b"set f%07d 0 0 1000\r\n%s\r\n"
+                               % (stored + i, bytes(1000))
+                               for i in range(count)))
+            for _ in range(count):
+                self.assertEqual(link.line(), b"STORED")
+            stored += count
+
+        def followed():
+            return int(link.stats()["ers_followed_evictions"])
+
+        while self.evictions() == 0:
+            store(BATCH)
+        rounds = 0
+        while not followed():
+            rounds += 1
+            self.assertLess(rounds, ROUNDS, "copies are never dropped")
+            # What was accessed a few seconds ago would be left alone.
+            idle = time.monotonic() + IDLE_S
+            self.until(lambda end=idle: time.monotonic() > end, "idle items")
+            store(5 * BATCH)
 
 
 def lose_view(case):

@@ -142,6 +142,10 @@ void ModelServer::TextCommand(Session& session, const Tokens& tokens,
     FlushAll(session, tokens, out);
   } else if (name == "stats") {
     Stats(tokens, out);
+  } else if (name == "watch" && tokens.count == 2 &&
+             tokens.at[1] == "evictions") {
+    session.watches = true;
+    Line(out, "OK");
   } else if (name == "lru_crawler") {
     Crawler(tokens, out);
   } else if (name == "quit") {
@@ -354,6 +358,7 @@ void ModelServer::Stats(const Tokens& tokens, std::string& out) const {
     stat("item_size_max", std::to_string(options_.item_size_max));
   } else if (tokens.at[1] == "items") {
     if (options_.evicted_after_s > 0) {
+      stat("items:1:evicted", "1");
       stat("items:1:evicted_time", std::to_string(options_.evicted_after_s));
     }
   } else {
@@ -390,6 +395,14 @@ void ModelServer::Crawler(const Tokens& tokens, std::string& out) {
            " cls=1 size=" + std::to_string(bytes) + "\n";
   }
   Line(out, "END");
+}
+
+std::string ModelServer::EvictionLine(std::string_view key) {
+  const ModelItem& item = *items_->Find(key);
+  return "ts=1.5 gid=1 type=eviction key=" + UrlEncode(key) +
+         " fetch=" + (item.fetched ? "yes" : "no") +
+         " ttl=-1 la=" + std::to_string(items_->Now() - item.accessed) +
+         " clsid=1 size=" + std::to_string(item.value.size()) + "\n";
 }
 
 }  // namespace ers::sim

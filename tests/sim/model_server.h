@@ -5,8 +5,8 @@
 // q O), mn; get gets set add replace cas delete touch, version, verbosity,
 // flush_all without a delay, stats, stats settings|items (only the lines that
 // are read here), lru_crawler metadump hash|all (la, cls and fetch are
-// constant). Anything else is answered with ERROR or "CLIENT_ERROR invalid
-// flag".
+// constant), watch evictions (what is told then is SimServer's to send).
+// Anything else is answered with ERROR or "CLIENT_ERROR invalid flag".
 #ifndef ERS_TESTS_SIM_MODEL_SERVER_H_
 #define ERS_TESTS_SIM_MODEL_SERVER_H_
 
@@ -52,6 +52,7 @@ class ModelServer {
     std::uint64_t swallow = 0;  // bytes of a refused value still to come
     std::string after_swallow;  // reply that waits for them
     bool closed = false;        // "quit"
+    bool watches = false;       // "watch evictions": nothing more is answered
 
     bool storing = false;  // a storage command waits for its value
     std::string verb;
@@ -74,6 +75,9 @@ class ModelServer {
 
   // A new process: memory forgotten, tokens from 1, another pid and start.
   void Boot(int pid);
+
+  // What "watch evictions" tells of an item that is there still.
+  std::string EvictionLine(std::string_view key);
 
   ModelItems& items() { return *items_; }
   [[nodiscard]] int pid() const { return pid_; }

@@ -87,13 +87,22 @@ void SimServer::UnblockAll() {
   for (SimConnection* connection : connections_) connection->Unblock();
 }
 
-bool SimServer::Evict(std::string_view key) { return items().Erase(key); }
+bool SimServer::Evict(std::string_view key) {
+  if (items().Find(key) == nullptr) return false;
+  const std::string line = model_.EvictionLine(key);
+  for (SimConnection* connection : connections_) {
+    if (connection->server_open() && connection->session().watches) {
+      connection->Reply(line, {});
+    }
+  }
+  return items().Erase(key);
+}
 
 void SimServer::EvictRandom(std::size_t count) {
   std::vector<std::string> keys = items().LiveKeys();
   for (; count > 0 && !keys.empty(); --count) {
     const std::size_t at = world_.random().Below(keys.size());
-    items().Erase(keys[at]);
+    Evict(keys[at]);
     keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(at));
   }
 }

@@ -83,8 +83,9 @@ ReplyParser::Progress ReplyParser::Parse(std::string_view* bytes) {
         if (line.size() > kMaxReplyLine) return Break(line);
         if (line.ends_with('\r')) {
           line.remove_suffix(1);
-        } else if (request_->verb != Verb::kMetadump) {
-          return Break(line);  // only metadump's lines end with a bare '\n'
+        } else if (request_->verb != Verb::kMetadump &&
+                   request_->verb != Verb::kWatch) {
+          return Break(line);  // only their lines end with a bare '\n'
         }
         progress = state_ == State::kLine ? OnLine(line) : OnListLine(line);
         break;
@@ -137,6 +138,10 @@ ReplyParser::Progress ReplyParser::OnLine(std::string_view line) {
     case Verb::kMetadump:
       state_ = State::kList;
       return OnListLine(line);
+    case Verb::kWatch:
+      if (line != "OK") return Break(line);
+      state_ = State::kList;
+      return Progress::kMore;
     case Verb::kVersion:
       if (!line.starts_with("VERSION ")) return Break(line);
       request_->value.assign(line.substr(8));
@@ -153,9 +158,11 @@ ReplyParser::Progress ReplyParser::OnLine(std::string_view line) {
 }
 
 ReplyParser::Progress ReplyParser::OnListLine(std::string_view line) {
-  if (line == "END") return Finish(Outcome::kOk);
-  const bool stats = request_->verb == Verb::kStats;
-  if (!line.starts_with(stats ? "STAT " : "key=")) return Break(line);
+  if (request_->verb != Verb::kWatch) {
+    if (line == "END") return Finish(Outcome::kOk);
+    const bool stats = request_->verb == Verb::kStats;
+    if (!line.starts_with(stats ? "STAT " : "key=")) return Break(line);
+  }
   if (request_->on_line != nullptr) {
     request_->on_line(*request_, line);
   } else {

@@ -21,12 +21,15 @@ enum class Verb : std::uint8_t {
   kTouch,     // mg KEY T<exptime>: no value
   kSet,       // ms KEY: unconditional
   kCas,       // text "cas": never deletes the old item when memory is short
-  kDelete,    // md KEY
+  kDelete,    // md KEY [C<token>]
   kStats,     // stats [argument in key, may be empty]: lines into `value`
   kMetadump,  // lru_crawler metadump [what in key; empty: hash]: lines to
               // `on_line`, or into `value`. Alone on its link until it ends
               // (the caller's duty): the server refuses it behind other
               // commands, and looks at none behind it
+  kWatch,     // watch KEY ("evictions"): what the server tells of itself from
+              // then on, line by line to `on_line`, or into `value`, until the
+              // connection ends (kLost). Alone on its link (the caller's duty)
   kVersion,   // version: what it answers into `value`
   kFence,     // mn: the link's own, behind quiet requests
 };
@@ -36,7 +39,7 @@ enum class Outcome : std::uint8_t {
   kOk,           // stored, deleted, touched; a hit for kGet, kHead, kVivify
   kCreated,      // kVivify: it was a miss, the stub is there, token is its
   kMiss,         // no such item
-  kExists,       // kCas: the item has another token
+  kExists,       // kCas, kDelete: the item has another token
   kNotStored,    // refused without a word why
   kNoMemory,     // "out of memory storing object" and its like; kVivify: no
                  // such item, and no memory for the stub
@@ -67,7 +70,7 @@ struct Request {
   // memcached's exptime: 0 never, up to 30 days relative, above absolute
   // seconds. kVivify: the stub's ttl.
   std::int64_t exptime = 0;
-  std::uint64_t token = 0;      // kCas
+  std::uint64_t token = 0;      // kCas; kDelete: 0: whatever it has
   std::span<const iovec> body;  // kSet, kCas: the value, in pieces
   std::span<const iovec> into;  // kGet: where the value goes, in pieces that
                                 // sum to its size; empty: into `value`
@@ -90,8 +93,8 @@ struct Request {
   bool uncounted = false;
   // kGet, kHead: what is known of accesses before this one, too (h l).
   bool tell_access = false;
-  // kMetadump, not null: takes the lines, each without its end, in place of
-  // `value`, on the loop thread. May not touch the link.
+  // kMetadump, kWatch, not null: takes the lines, each without its end, in
+  // place of `value`, on the loop thread. May not touch the link.
   void (*on_line)(Request&, std::string_view line) = nullptr;
   void* line_context = nullptr;
   // kGet with `into`, not null: told, as `done` is, when more of it has come

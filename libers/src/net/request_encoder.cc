@@ -23,7 +23,7 @@ std::size_t BodyBytes(const Request& request) {
 
 [[maybe_unused]] bool HasKey(Verb verb) {
   return verb != Verb::kStats && verb != Verb::kMetadump &&
-         verb != Verb::kVersion && verb != Verb::kFence;
+         verb != Verb::kWatch && verb != Verb::kVersion && verb != Verb::kFence;
 }
 
 }  // namespace
@@ -88,6 +88,10 @@ bool RequestEncoder::Append(const Request& request) {
     case Verb::kDelete:
       Text("md ");
       Text(request.key);
+      if (request.token != 0) {
+        Text(" C");
+        Number(request.token);
+      }
       if (request.quiet_run != nullptr) Text(" q");
       break;
     case Verb::kStats:
@@ -98,6 +102,11 @@ bool RequestEncoder::Append(const Request& request) {
     case Verb::kMetadump:
       Text("lru_crawler metadump ");
       Text(request.key.empty() ? "hash" : request.key);
+      break;
+    case Verb::kWatch:
+      assert(IsValidKey(request.key));
+      Text("watch ");
+      Text(request.key);
       break;
     case Verb::kVersion:
       Text("version");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 namespace ers::store {
 namespace {
@@ -11,21 +12,37 @@ constexpr net::Duration kTurn = std::chrono::seconds(5);
 constexpr int kPartOfAge = 32;
 constexpr net::Duration kMostPeriod = std::chrono::seconds(60);
 
+// Behind `field` in the text; empty: it is not there.
+std::optional<std::int64_t> NumberBehind(std::string_view text,
+                                         std::string_view field) {
+  const std::size_t at = text.find(field);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view number = text.substr(at + field.size());
+  std::int64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::optional<std::chrono::seconds> EvictionAge(std::string_view stats_items) {
-  // "items:5:evicted_time 93", a line for each slab class.
-  constexpr std::string_view kField = ":evicted_time ";
-  std::int64_t least = 0;  // a class that has evicted nothing tells 0
-  for (std::size_t at = stats_items.find(kField); at != std::string_view::npos;
-       at = stats_items.find(kField, at + kField.size())) {
-    const std::string_view number = stats_items.substr(at + kField.size());
-    std::int64_t age = 0;
-    std::from_chars(number.data(), number.data() + number.size(), age);
-    if (age > 0 && (least == 0 || age < least)) least = age;
+  // For each slab class "items:5:evicted 7" and behind it, of the last of them
+  // in whole seconds, "items:5:evicted_time 93".
+  constexpr std::string_view kEvicted = ":evicted ";
+  std::optional<std::int64_t> least;
+  for (std::size_t at = stats_items.find(kEvicted);
+       at != std::string_view::npos;) {
+    const std::size_t next = stats_items.find(kEvicted, at + kEvicted.size());
+    const std::string_view slab_class = stats_items.substr(at, next - at);
+    at = next;
+    if (NumberBehind(slab_class, kEvicted).value_or(0) == 0) continue;
+    const auto age = NumberBehind(slab_class, ":evicted_time ");
+    if (age && (!least || *age < *least)) least = age;
   }
-  if (least == 0) return std::nullopt;
-  return std::chrono::seconds(least);
+  if (!least) return std::nullopt;
+  return std::chrono::seconds(std::max<std::int64_t>(*least, 1));
 }
 
 bool EvictionWatch::TakeTurn(net::TimePoint now) {

@@ -13,7 +13,8 @@
 namespace ers::store {
 
 // After how long without an access a server evicts, by its `stats items`: the
-// shortest of its slab classes. Empty: it has evicted nothing.
+// shortest of its slab classes, and a second at least. Empty: it has evicted
+// nothing.
 std::optional<std::chrono::seconds> EvictionAge(std::string_view stats_items);
 
 // What all loops of a process know of it. Any thread.

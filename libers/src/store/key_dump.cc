@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <deque>
 #include <utility>
 
 #include "store/batch.h"
+#include "store/item_line.h"
 #include "store/manifest.h"
 #include "store/planted_bug.h"
 #include "store/wakeup.h"
@@ -20,32 +20,6 @@ using Visit = std::function<void(const DumpedItem&)>;
 
 // Between two tries to dump a server that is busy with another dump.
 constexpr net::Duration kBusyNap = std::chrono::milliseconds(20);
-
-// metadump escapes keys as URLs do.
-std::string Unescape(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned code = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(&text[i + 1], &text[i + 3], code, 16).ptr ==
-            &text[i + 3]) {
-      out.push_back(static_cast<char>(code));
-      i += 2;
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
-}
-
-// The number behind a field's name, of a line that memcached made.
-template <typename Number>
-void TakeField(std::string_view words, std::string_view field, Number& number) {
-  const std::size_t at = words.find(field);
-  if (at == words.npos) return;
-  words.remove_prefix(at + field.size());
-  std::from_chars(words.data(), words.data() + words.size(), number);
-}
 
 // A dump has a connection of its own: memcached serves nothing else there
 // meanwhile.
@@ -60,19 +34,16 @@ struct MemberDump {
 
 // "key=<escaped> exp=... la=... cas=... fetch=... cls=... size=..."
 void TakeLine(net::Request& request, std::string_view line) {
-  constexpr std::string_view kField = "key=";
-  if (!line.starts_with(kField)) return;
-  line.remove_prefix(kField.size());
-  const std::string_view escaped = line.substr(0, line.find(' '));
-  const std::string_view words = line.substr(escaped.size());
+  if (!line.starts_with("key=")) return;
   const auto& dump = *static_cast<MemberDump*>(request.line_context);
-  const std::string key = Unescape(escaped);
+  const std::string key = KeyOfLine(line);
   DumpedItem item;
   item.member = dump.link->member();
   item.key = key;
-  TakeField(words, " exp=", item.expiry);
-  TakeField(words, " la=", item.last_access);
-  TakeField(words, " size=", item.bytes);
+  item.expiry = FieldOfLine(line, "exp").value_or(item.expiry);
+  item.last_access = FieldOfLine(line, "la").value_or(item.last_access);
+  item.bytes =
+      static_cast<std::uint64_t>(FieldOfLine(line, "size").value_or(0));
   (*dump.visit)(item);
 }
 

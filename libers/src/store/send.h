@@ -34,7 +34,7 @@ namespace ers::store {
   X(kExportJudge, "export-judge", "the object ends: the commit point")       \
   X(kDropReplaced, "drop-replaced", "a block that a change replaced")        \
   X(kDropStaged, "drop-staged", "a block of a change that was given up")     \
-  X(kDropGarbage, "drop-garbage", "a block that no object has")              \
+  X(kDropGarbage, "drop-garbage", "a block of no object, a copy left alone") \
   X(kDropOutdated, "drop-outdated", "a block that was put back too late")    \
   X(kProbe, "probe", "is a block where it should be")                        \
   X(kRestore, "restore", "a block that was lost is put back")                \

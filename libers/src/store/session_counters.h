@@ -41,6 +41,7 @@ struct StoreCounters {
 
   Count degraded_reads;  // of values, that had to decode blocks
   Count repaired_blocks;
+  Count followed_evictions;  // copies of small values that went with another
 
   std::array<TransitionCounters, 4> transitions;  // by kind
   TransitionCounters& of(TransitionKind kind) {

@@ -76,6 +76,7 @@ std::vector<Case> Cases() {
       {Verb::kCas, "NOT_STORED\r\n", Outcome::kNotStored},
       {Verb::kDelete, "HD\r\n", Outcome::kOk},
       {Verb::kDelete, "NF\r\n", Outcome::kMiss},
+      {Verb::kDelete, "EX\r\n", Outcome::kExists},
       {Verb::kVersion, "VERSION 1.6.18\r\n", Outcome::kOk, "1.6.18"},
       {Verb::kStats, "END\r\n", Outcome::kOk},
       {Verb::kStats, "STAT a 1\r\nSTAT b 2 3\r\nEND\r\n", Outcome::kOk,
@@ -88,7 +89,7 @@ std::vector<Case> Cases() {
   };
   for (const Verb verb : {Verb::kGet, Verb::kHead, Verb::kVivify, Verb::kTouch,
                           Verb::kSet, Verb::kCas, Verb::kDelete, Verb::kStats,
-                          Verb::kMetadump, Verb::kVersion}) {
+                          Verb::kMetadump, Verb::kWatch, Verb::kVersion}) {
     cases.push_back({verb, kOutOfMemory, Outcome::kNoMemory});
     cases.push_back({verb, kTooLarge, Outcome::kTooLarge});
     for (const std::string line :
@@ -251,6 +252,8 @@ TEST_CASE("what is not a reply to the request breaks, however it is cut") {
       {Verb::kStats, "key=a\r\n"},
       {Verb::kStats, "STAT a 1\r\nEN\r\n"},
       {Verb::kMetadump, "STAT a 1\r\n"},
+      {Verb::kWatch, "ts=1 type=eviction\n"},
+      {Verb::kWatch, "WATCHER_TOO_MANY log watcher limit reached\r\n"},
       {Verb::kMetadump, "key=a\nHD\r\n"},
       {Verb::kGet, "HTTP/1.1 400 Bad Request\r\n"},
       {Verb::kGet, std::string(10000, 'V')},
@@ -283,17 +286,23 @@ TEST_CASE("a value lies across more pieces than one read takes") {
   for (std::size_t cut = 1; cut < c.reply.size(); ++cut) Check(c, {cut});
 }
 
+// Its lines come into `lines`, which outlives it, each with a '|' behind it.
+Request TakesLines(Verb verb, std::string& lines) {
+  Request request;
+  request.verb = verb;
+  request.line_context = &lines;
+  request.on_line = [](Request& asked, std::string_view line) {
+    static_cast<std::string*>(asked.line_context)->append(line) += '|';
+  };
+  return request;
+}
+
 TEST_CASE("a dump's lines can be taken as they come") {
   const std::string bytes = "key=a la=1\r\nkey=b la=2\r\nEND\r\n";
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
     CAPTURE(cut);
     std::string lines;
-    Request request;
-    request.verb = Verb::kMetadump;
-    request.line_context = &lines;
-    request.on_line = [](Request& dump, std::string_view line) {
-      static_cast<std::string*>(dump.line_context)->append(line) += '|';
-    };
+    Request request = TakesLines(Verb::kMetadump, lines);
     ReplyParser parser;
     parser.Begin(request);
     std::string_view first = std::string_view(bytes).substr(0, cut);
@@ -304,6 +313,22 @@ TEST_CASE("a dump's lines can be taken as they come") {
     CHECK(request.outcome == Outcome::kOk);
     CHECK(lines == "key=a la=1|key=b la=2|");
     CHECK(request.value.empty());
+  }
+}
+
+TEST_CASE("what a server tells who watches it has no end") {
+  const std::string bytes = "OK\r\nts=1 key=a la=1\nEND\n[skipped: 7]\n";
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    CAPTURE(cut);
+    std::string lines;
+    Request request = TakesLines(Verb::kWatch, lines);
+    ReplyParser parser;
+    parser.Begin(request);
+    std::string_view first = std::string_view(bytes).substr(0, cut);
+    std::string_view second = std::string_view(bytes).substr(cut);
+    CHECK(parser.Parse(&first) == Progress::kMore);
+    CHECK(parser.Parse(&second) == Progress::kMore);
+    CHECK(lines == "ts=1 key=a la=1|END|[skipped: 7]|");
   }
 }
 

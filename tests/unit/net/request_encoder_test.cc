@@ -38,6 +38,11 @@ TEST_CASE("every verb becomes its command") {
   CHECK(Encoded(Call(Verb::kVersion)) == "version\r\n");
   CHECK(Encoded(Call(Verb::kMetadump)) == "lru_crawler metadump hash\r\n");
 
+  CHECK(Encoded(Call(Verb::kWatch, "evictions")) == "watch evictions\r\n");
+
+  Call with_token(Verb::kDelete, "k");
+  with_token.token = 7;
+  CHECK(Encoded(with_token) == "md k C7\r\n");
   Call uncounted(Verb::kGet, "k");
   uncounted.uncounted = true;
   CHECK(Encoded(uncounted) == "mg k v c f t s u\r\n");

@@ -17,16 +17,28 @@ const net::TimePoint kStart = net::TimePoint() + std::chrono::hours(1);
 TEST_CASE("the age at eviction is the shortest of the classes that evicted") {
   CHECK(EvictionAge("STAT items:5:number 7\n"
                     "STAT items:5:evicted 3\n"
+                    "STAT items:5:evicted_nonzero 0\n"
                     "STAT items:5:evicted_time 93\n"
+                    "STAT items:9:evicted 0\n"
                     "STAT items:9:evicted_time 0\n"
+                    "STAT items:12:evicted 1\n"
                     "STAT items:12:evicted_time 61\n"
                     "STAT items:12:outofmemory 0\n") == seconds(61));
 }
 
+TEST_CASE("an age of less than a second, which is told as 0, is one") {
+  CHECK(EvictionAge("STAT items:5:evicted 3\n"
+                    "STAT items:5:evicted_time 93\n"
+                    "STAT items:9:evicted 3\n"
+                    "STAT items:9:evicted_time 0\n") == seconds(1));
+}
+
 TEST_CASE("there is no age where nothing was evicted") {
-  CHECK_FALSE(HasAge("STAT items:5:evicted_time 0\n"));
+  CHECK_FALSE(HasAge("STAT items:5:evicted 0\nSTAT items:5:evicted_time 0\n"));
   CHECK_FALSE(HasAge(""));
-  CHECK_FALSE(HasAge("STAT items:5:evicted_time \n"));
+  CHECK_FALSE(HasAge("STAT items:5:evicted 2\n"));
+  CHECK_FALSE(HasAge("STAT items:5:evicted 2\nSTAT items:5:evicted_time \n"));
+  CHECK_FALSE(HasAge("STAT items:5:evicted \nSTAT items:5:evicted_time 4\n"));
 }
 
 TEST_CASE("one caller asks in each while") {

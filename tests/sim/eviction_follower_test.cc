@@ -1,0 +1,312 @@
+// Where a server evicts a small value's manifest, the others drop theirs.
+#include "store/eviction_follower.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/task.h"
+#include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/cluster_state.h"
+#include "store/session.h"
+#include "store/store.h"
+#include "store/view.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kServers = 5;
+constexpr int kAge = 64;
+constexpr std::size_t kInlineBelow = 100;
+const std::string kKey = "key";
+const seconds kLong(100);
+
+std::shared_ptr<store::ClusterState> Open(const std::string& servers,
+                                          int max_parity) {
+  ClusterOptions options;
+  options.servers = servers;
+  options.max_parity = max_parity;
+  return store::OpenClusterState(options).value();
+}
+
+struct Fixture {
+  explicit Fixture(int evicted_after_s = kAge, int max_parity = 1)
+      : servers(
+            world.AddServers(kServers, {.evicted_after_s = evicted_after_s})),
+        process(world.AddProcess("client")),
+        session(process, Open(servers, max_parity), 16),
+        store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3},
+                        .inline_below = kInlineBelow}),
+        follower(session) {
+    for (const auto& server : world.servers()) {
+      server->on_applied = [this](const SimConnection&,
+                                  const AppliedCommand& command) {
+        if (command.verb != "md" || command.key != kKey) return;
+        ++deletes;
+        tokens += command.token_given != 0;
+      };
+    }
+  }
+  ~Fixture() { follower.Stop(); }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  void Put(std::size_t bytes) {
+    const std::vector<std::byte> value(bytes);
+    const PutOptions options;
+    REQUIRE(net::SyncWait(process, store.Put(kKey, value, options)));
+    Settle();
+  }
+  bool Get() {
+    Value value;
+    const Result<GetInfo> got = net::SyncWait(process, store.Get(kKey, value));
+    return got.has_value();
+  }
+  void Settle(Duration time = seconds(1)) {
+    world.RunUntil([] { return false; }, time);
+  }
+  // As who owns it does.
+  void Look() {
+    for (int i = 0; i < 20; ++i) {
+      follower.Look();
+      Settle();
+    }
+  }
+  // A small value that nobody has accessed for long; its homes.
+  std::vector<SimServer*> PutLongAgo() {
+    Put(10);
+    Look();
+    Settle(kLong);
+    std::vector<SimServer*> homes = Homes();
+    const auto copies =
+        static_cast<std::size_t>(session.cluster().options.max_parity) + 1;
+    REQUIRE(homes.size() == copies);
+    return homes;
+  }
+  // The servers that have a manifest.
+  std::vector<SimServer*> Homes() {
+    std::vector<SimServer*> homes;
+    for (const auto& server : world.servers()) {
+      if (server->items().Find(kKey) != nullptr) homes.push_back(server.get());
+    }
+    return homes;
+  }
+  SimServer* Judge() {
+    const store::Homes homes =
+        store::HomesOf(*session.view(), session.ring(), kKey);
+    const std::string& name = session.member_name(homes.judge());
+    for (const auto& server : world.servers()) {
+      if (server->name() == name) return server.get();
+    }
+    return nullptr;
+  }
+  // One of those that are not the judge.
+  SimServer* OtherHome() {
+    for (SimServer* home : Homes()) {
+      if (home != Judge()) return home;
+    }
+    return nullptr;
+  }
+  // It does follow: another value goes from all.
+  void CheckThatItFollows() {
+    const std::string key = "another";
+    const std::vector<std::byte> value(10);
+    REQUIRE(net::SyncWait(process, store.Put(key, value, {})));
+    Settle(kLong);
+    std::vector<SimServer*> homes;
+    for (const auto& server : world.servers()) {
+      if (server->items().Find(key) != nullptr) homes.push_back(server.get());
+    }
+    REQUIRE(homes.size() == 2);
+    REQUIRE(homes[0]->Evict(key));
+    Settle();
+    CHECK(homes[1]->items().Find(key) == nullptr);
+  }
+  std::uint64_t dropped() {
+    return session.counters().followed_evictions.Get();
+  }
+
+  int deletes = 0;
+  int tokens = 0;
+  World world{1};
+  const std::string servers;
+  SimRuntime& process;
+  store::Session session;
+  store::Store store;
+  store::EvictionFollower follower;
+};
+
+TEST_CASE("what one server has evicted the others drop") {
+  for (const int max_parity : {1, 2}) {
+    for (int i = 0; i <= max_parity; ++i) {
+      CAPTURE(max_parity, i);
+      Fixture f(kAge, max_parity);
+      const std::vector<SimServer*> homes = f.PutLongAgo();
+      REQUIRE(homes[static_cast<std::size_t>(i)]->Evict(kKey));
+      f.Settle();
+      CHECK(f.Homes().empty());
+      CHECK(static_cast<int>(f.dropped()) == max_parity);
+      // No other item than the one that was looked at.
+      CHECK(f.deletes == max_parity);
+      CHECK(f.tokens == max_parity);
+      CHECK_FALSE(f.follower.at_work());
+      CHECK_FALSE(f.Get());
+      f.Put(10);
+      CHECK(f.Get());
+    }
+  }
+}
+
+// The judge is the last home; what it has lost is lost.
+TEST_CASE("what was accessed lately is stored again") {
+  for (const bool judge_evicts : {false, true}) {
+    CAPTURE(judge_evicts);
+    Fixture f;
+    std::vector<SimServer*> homes = f.PutLongAgo();
+    if ((homes[0] == f.Judge()) != judge_evicts) std::swap(homes[0], homes[1]);
+    homes[1]->items().Find(kKey)->accessed = homes[1]->items().Now();
+    REQUIRE(homes[0]->Evict(kKey));
+    f.Settle();
+    CHECK(f.deletes == 0);
+    CHECK(f.Get() == !judge_evicts);
+    if (!judge_evicts) CHECK(f.Homes().size() == 2);
+  }
+}
+
+TEST_CASE("what was stored a second ago stays, however soon servers evict") {
+  Fixture f;
+  f.Put(10);
+  f.Look();
+  f.Put(10);
+  REQUIRE(f.Homes().size() == 2);
+  REQUIRE(f.OtherHome()->Evict(kKey));
+  f.Settle(milliseconds(500));
+  CHECK(f.deletes == 0);
+  CHECK(f.Get());
+}
+
+TEST_CASE("what has been stored again since stays, however late it is told") {
+  Fixture f;
+  f.PutLongAgo();
+  SimServer* other = f.OtherHome();
+  const ModelItem item = *other->items().Find(kKey);
+  REQUIRE(other->Evict(kKey));
+  // Long enough ago to count as cold.
+  other->items().Put(kKey, item).accessed = item.accessed;
+  f.Settle();
+  CHECK(f.Homes().size() == 2);
+  CHECK(f.deletes == 0);
+}
+
+TEST_CASE("one copy that was accessed lately keeps all") {
+  Fixture f(kAge, 2);
+  f.PutLongAgo();
+  SimServer* evicting = f.OtherHome();
+  for (SimServer* home : f.Homes()) {
+    if (home == evicting || home == f.Judge()) continue;
+    home->items().Find(kKey)->accessed = home->items().Now();
+  }
+  REQUIRE(evicting->Evict(kKey));
+  f.Settle();
+  CHECK(f.deletes == 0);
+  CHECK(f.Homes().size() == 3);
+}
+
+TEST_CASE("a server that never evicts keeps its copy") {
+  Fixture f;
+  f.Put(10);
+  const std::vector<SimServer*> homes = f.Homes();
+  REQUIRE(homes.size() == 2);
+  homes[1]->model().options().evictions = false;
+  homes[1]->CutConnections();
+  f.Look();
+  f.Settle(kLong);
+  REQUIRE(homes[0]->Evict(kKey));
+  f.Settle();
+  CHECK(f.Homes().size() == 1);
+  CHECK(f.deletes == 0);
+}
+
+TEST_CASE("nothing is dropped while another home does not answer") {
+  Fixture f(kAge, 2);
+  f.PutLongAgo();
+  SimServer* evicting = f.OtherHome();
+  f.Judge()->Stall();
+  REQUIRE(evicting->Evict(kKey));
+  f.Settle(seconds(5));
+  CHECK(f.deletes == 0);
+  CHECK(f.Homes().size() == 2);
+  f.Judge()->Continue();
+}
+
+TEST_CASE("long values keep their manifests") {
+  Fixture f;
+  f.Put(3000);
+  f.Look();
+  f.Settle(kLong);
+  const std::vector<SimServer*> homes = f.Homes();
+  REQUIRE(homes.size() == 2);
+  REQUIRE(homes[0]->Evict(kKey));
+  f.Settle();
+  CHECK(f.Homes().size() == 1);
+  f.CheckThatItFollows();
+}
+
+TEST_CASE("who evicts nothing is not watched") {
+  Fixture f(0);
+  const std::vector<SimServer*> homes = f.PutLongAgo();
+  REQUIRE(homes[0]->Evict(kKey));
+  f.Settle();
+  CHECK(f.Homes().size() == 1);
+}
+
+TEST_CASE("a connection that broke is made anew") {
+  Fixture f;
+  f.Put(10);
+  f.Look();
+  for (const auto& server : f.world.servers()) server->CutConnections();
+  f.Look();
+  f.Settle(kLong);
+  REQUIRE(f.Homes()[0]->Evict(kKey));
+  f.Settle();
+  CHECK(f.Homes().empty());
+}
+
+TEST_CASE("plain items are left alone") {
+  Fixture f;
+  f.Put(10);
+  f.Look();
+  const std::vector<SimServer*> homes = f.Homes();
+  REQUIRE(homes.size() == 2);
+  ModelItem plain;
+  plain.value = "plain";
+  homes[1]->items().Put(kKey, plain);
+  f.Settle(kLong);
+  REQUIRE(homes[0]->Evict(kKey));
+  f.Settle();
+  CHECK(f.Homes().size() == 1);
+  CHECK(f.deletes == 0);
+  f.CheckThatItFollows();
+}
+
+TEST_CASE("nothing is done once it has stopped") {
+  Fixture f;
+  f.PutLongAgo();
+  f.follower.Stop();
+  f.Look();
+  REQUIRE(f.Homes()[0]->Evict(kKey));
+  f.Settle();
+  CHECK(f.Homes().size() == 1);
+}
+
+}  // namespace
+}  // namespace ers::sim
