@@ -14,8 +14,11 @@ constexpr Duration kLazyDelay = std::chrono::milliseconds(20);
 constexpr int kMaxLazyWaiting = 64;
 // Doublings of the backoff; more only overflow.
 constexpr int kMaxDoublings = 20;
-// A timer that fires later than this shows that its thread was away.
-constexpr Duration kStall = std::chrono::milliseconds(100);
+// A timeout is waited for in so many parts. A timer that fires late by one or
+// more shows that this thread was away, in a callback of the caller's or
+// stopped: neither could it read nor write meanwhile, nor perhaps could the
+// server, and what is open gets its time again.
+constexpr int kParts = 4;
 
 void ClearAnswer(Request& request) {
   request.outcome = Outcome::kPending;
@@ -140,7 +143,14 @@ void ServerLink::Impl::Connect() {
 
 void ServerLink::Impl::AwaitConnection() {
   connecting_until_ = runtime_.Now() + options_.connect_timeout;
-  retry_timer_->Start(options_.connect_timeout);
+  WatchConnection();
+}
+
+void ServerLink::Impl::WatchConnection() {
+  const TimePoint now = runtime_.Now();
+  watched_until_ =
+      std::min(connecting_until_, now + options_.connect_timeout / kParts);
+  retry_timer_->Start(watched_until_ - now);
 }
 
 void ServerLink::Impl::OnConnected() {
@@ -200,8 +210,13 @@ void ServerLink::Impl::OnHandshakeEnd() {
 
 void ServerLink::Impl::OnRetryTimer() {
   if (state_ == State::kConnecting) {
-    if (runtime_.Now() - connecting_until_ > kStall) {
-      AwaitConnection();  // the same as in OnDeadline
+    const TimePoint now = runtime_.Now();
+    if (now - watched_until_ > options_.connect_timeout / kParts) {
+      AwaitConnection();
+      return;
+    }
+    if (now < connecting_until_) {
+      WatchConnection();
       return;
     }
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -300,8 +315,9 @@ void ServerLink::Impl::DropStream() {
 
 void ServerLink::Impl::ArmDeadline(TimePoint deadline) {
   if (deadline >= armed_deadline_) return;
-  armed_deadline_ = deadline;
-  deadline_timer_->Start(deadline - runtime_.Now());
+  const TimePoint now = runtime_.Now();
+  armed_deadline_ = std::min(deadline, now + options_.request_timeout / kParts);
+  deadline_timer_->Start(armed_deadline_ - now);
 }
 
 // The timer is not moved when requests end: it looks again when it fires.
@@ -310,9 +326,7 @@ void ServerLink::Impl::OnDeadline() {
       runtime_.Now() - std::exchange(armed_deadline_, TimePoint::max());
   // Replies that came while this thread was busy are in time.
   if (state_ == State::kUp) ReadAvailable();
-  // It was away itself, in a callback of the caller's or stopped: neither could
-  // it read nor write meanwhile, and what is open gets its time again.
-  if (late > kStall) RestartDeadlines();
+  if (late > options_.request_timeout / kParts) RestartDeadlines();
   const TimePoint earliest = EarliestDeadline();
   if (earliest == TimePoint::max()) return;
   if (earliest > runtime_.Now()) {

@@ -83,6 +83,7 @@ class ServerLink::Impl : private StreamHandler {
   void VisitOpen(const Visit& visit) const;
   void RestartDeadlines();
   void AwaitConnection();
+  void WatchConnection();
 
   void Tell();
   void WriteIfUp();
@@ -135,7 +136,9 @@ class ServerLink::Impl : private StreamHandler {
   std::unique_ptr<Timer> deadline_timer_;
   std::unique_ptr<Timer> lazy_timer_;
   int lazy_waiting_ = 0;  // requests since the last write
+  // When the timers are to fire, and what is waited for at last.
   TimePoint armed_deadline_ = TimePoint::max();
+  TimePoint watched_until_;
   TimePoint connecting_until_;
   Handshake handshake_;
 

@@ -668,6 +668,28 @@ TEST_CASE("the time that the thread itself is away is not the server's") {
     f.runtime.Pass(std::chrono::milliseconds(1));
     CHECK(get.outcome == Outcome::kLost);
   }
+  SECTION("for a reply, and it is back before the time is over") {
+    f.Up();
+    Call get(Verb::kGet, "a");
+    f.link->Submit(get);
+    f.runtime.Pass(std::chrono::milliseconds(300));
+    f.runtime.Stall(std::chrono::milliseconds(650));
+    f.runtime.Pass(std::chrono::milliseconds(999));
+    CHECK(get.ends == 0);
+    f.runtime.Pass(std::chrono::milliseconds(1));
+    CHECK(get.outcome == Outcome::kLost);
+  }
+  SECTION("for a connection, and it is back before the time is over") {
+    f.runtime.on_connect = [](Wire& wire) { wire.silent = true; };
+    Call get(Verb::kGet, "a");
+    f.link->Submit(get);
+    f.runtime.Pass(std::chrono::milliseconds(130));
+    f.runtime.Stall(std::chrono::milliseconds(360));
+    f.runtime.Pass(std::chrono::milliseconds(499));
+    CHECK(f.link->state() == State::kConnecting);
+    f.runtime.Pass(std::chrono::milliseconds(1));
+    CHECK(get.outcome == Outcome::kNotSent);
+  }
   SECTION("for a connection") {
     f.runtime.on_connect = [](Wire& wire) { wire.silent = true; };
     Call get(Verb::kGet, "a");
