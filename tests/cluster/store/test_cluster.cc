@@ -32,6 +32,9 @@ MemcachedProcess& TestCluster::Named(const std::string& name) {
 ClusterOptions TestCluster::Options() const {
   ClusterOptions options;
   options.servers = List();
+  // A server that a busy machine keeps silent for a while is not dead.
+  options.connect_timeout = options.request_timeout = std::chrono::seconds(3);
+  options.operation_timeout = std::chrono::seconds(60);
   return options;
 }
 
@@ -72,6 +75,14 @@ Served CountServed(TestCluster& cluster) {
     served.sets += field("cmd_set");
   }
   return served;
+}
+
+bool ServedAlone(TestCluster& cluster, const Served& before, long hits,
+                 long sets) {
+  const Served after = CountServed(cluster);
+  const long more = after.hits - before.hits - hits;
+  return more == after.sets - before.sets - sets && more >= 0 &&
+         more % cluster.size() == 0;
 }
 
 std::vector<std::byte> MustGet(Client& client, const std::string& key) {

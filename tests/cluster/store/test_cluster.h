@@ -52,6 +52,10 @@ struct Served {
   long sets = 0;
 };
 Served CountServed(TestCluster& cluster);
+// Whether they have answered so many since; and where it took long, signs of
+// life: one read and one write on every server.
+bool ServedAlone(TestCluster& cluster, const Served& before, long hits,
+                 long sets);
 
 // `size` bytes that depend on `seed`.
 std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed);
