@@ -37,7 +37,7 @@ def random_bytes(count, seed):
 def ask(server, request):
     """Sends a text request on a connection of its own; returns the reply."""
     host, port = server.rsplit(":", 1)
-    with socket.create_connection((host, int(port)), 5) as link:
+    with socket.create_connection((host, int(port)), DEADLINE_S) as link:
         link.sendall(request + b"quit\r\n")
         reply = b""
         while part := link.recv(65536):

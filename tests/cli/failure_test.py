@@ -166,13 +166,13 @@ class SlowCallerTest(CtlCase):
     def put_slowly(self, *words):
         """A command whose input takes longer than its --timeout."""
         with subprocess.Popen(
-                [ERSCTL, *words, "--timeout", "0.5"], stdin=subprocess.PIPE,
+                [ERSCTL, *words, "--timeout", "2"], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 env=self.environment(), cwd=self.work) as process:
             first, rest = random_bytes(9 << 20, seed=1), b"and the rest"
             process.stdin.write(first)
             process.stdin.flush()
-            time.sleep(1)  # what is tested: a pause longer than --timeout
+            time.sleep(2.5)  # what is tested: a pause longer than --timeout
             out, err = process.communicate(rest, timeout=DEADLINE_S)
         self.assertEqual(process.returncode, DONE, err)
         return first + rest

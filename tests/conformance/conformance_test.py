@@ -222,14 +222,14 @@ class PlantedDifferencesTest(ConformanceCase):
         self.told(lambda a: a, code=0)
         over = threading.Event()
         try:
-            said = self.told(lambda a: over.wait() and a, "--timeout", "1")
+            said = self.told(lambda a: over.wait() and a, "--timeout", "3")
         finally:
             over.set()
         self.assertIn("+(no answer in time)", said)
 
     def test_an_answer_that_never_comes(self):
         self.case(TEXT)
-        said = self.told(lambda a: a[:-4], "--timeout", "1")
+        said = self.told(lambda a: a[:-4], "--timeout", "3")
         self.assertIn("+(no answer in time)", said)
 
     def test_binary_fields(self):
@@ -243,7 +243,7 @@ class PlantedDifferencesTest(ConformanceCase):
                         + reply[at + 1:])
             with self.subTest(at=at):
                 self.assertIn("own/two-keys step 1 differs",
-                              self.told(alter, "--timeout", "1", ends=fence))
+                              self.told(alter, "--timeout", "3", ends=fence))
         # Of the second: flags, value, CAS.
         for at in (24 + 23, 24 + 24 + 3, 24 + 24 + 4):
             def alter_second(reply, at=at):
@@ -305,7 +305,7 @@ class ReferenceTest(ConformanceCase):
     def test_a_reference_that_does_not_end_its_answer(self):
         self.case("case waits\n> set {a} 0 0 100\n> x\n")
         self.assertIn("does not end its answer",
-                      self.run_own("--timeout", "1", code=1))
+                      self.run_own("--timeout", "3", code=1))
 
     def test_binary_expectations(self):
         for field in ("status=0", "opaque=4", "value=x", "cas=7", "flags=0",

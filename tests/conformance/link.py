@@ -87,11 +87,14 @@ class Link:
                 self.input = self.input[taken:]
                 return answer, "complete"
             left = deadline - time.monotonic()
-            if self.closed or left <= 0:
+            # What came while this process was away is in time.
+            ready = not self.closed and select.select(
+                [self._socket], [], [], max(left, 0))[0]
+            if ready:
+                self._read()
+            elif self.closed or left <= 0:
                 answer, self.input = self.input, b""
                 return answer, "closed" if self.closed else "timeout"
-            if select.select([self._socket], [], [], left)[0]:
-                self._read()
 
     def _wait_taken(self):
         """Until the server has read all that was sent: two pieces that lie in

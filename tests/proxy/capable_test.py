@@ -11,7 +11,8 @@ def passed(address):
     """The names of memccapable's tests that the server passes."""
     host, port = split_address(address)
     output = subprocess.run(
-        ["memccapable", "-h", host, "-p", str(port), "-t", "10", "-v"],
+        ["memccapable", "-h", host, "-p", str(port), "-v",
+         "-t", str(DEADLINE_S // 2)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,
         timeout=DEADLINE_S, check=False).stdout
     return set(re.findall(r"((?:ascii|binary) [a-z ]*?) *\[pass\]", output)), \

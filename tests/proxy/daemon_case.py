@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 
-from proxy_case import CtlCase, DEADLINE_S, ERSPROXY, Polls
+from proxy_case import CtlCase, DEADLINE_S, ERSPROXY, PATIENT, Polls
 
 ENDED, BAD_USAGE, FAILED = 0, 2, 3
 
@@ -117,7 +117,8 @@ class DaemonCase(Polls, CtlCase):
         listed = ", ".join(f'"{s}"'
                            for s in (servers or self.servers).split(","))
         return self.write(f"servers: [{listed}]\nlisten: [\"127.0.0.1:0\"]\n"
-                          + ("max_parity: 3\n" if max_parity else "") + text)
+                          + ("max_parity: 3\n" if max_parity else "") + text
+                          + PATIENT)
 
     def write(self, text):
         path = self.path("ersproxy.yaml")

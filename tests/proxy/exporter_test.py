@@ -82,9 +82,10 @@ class ExporterTest(MetricsCase):
     def exported(self, program, address):
         """The families that it makes of a server, and what it logged."""
         process = subprocess.Popen(
-            [program, "--memcached.address", address, "--web.listen-address",
-             "127.0.0.1:0"], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            [program, "--memcached.address", address, "--memcached.timeout",
+             f"{DEADLINE_S}s", "--web.listen-address", "127.0.0.1:0"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True)
         try:
             log = []
             for line in process.stderr:

@@ -6,7 +6,7 @@ import unittest
 from jobs_case import Api
 from proxy_case import MIB, SIZES, ProxyCase, random_bytes
 # pylint: disable=wrong-import-order
-from ctl_case import CLUSTER_ERROR
+from ctl_case import CLUSTER_ERROR, DEADLINE_S
 
 
 class OneServerDeadTest(ProxyCase):
@@ -64,7 +64,7 @@ class KilledUnderLoadTest(ProxyCase):
                    for i in range(4)]
         for thread in threads:
             thread.start()
-        running.wait()
+        self.assertTrue(running.wait(DEADLINE_S), problems)
         self.tool("kill", "5")
         killed.set()
         for thread in threads:
@@ -145,7 +145,7 @@ class ToldCase(ProxyCase):
 
     def until_told(self, text):
         self.until(lambda: text in self.last_error(), text)
-        self.assertIn(text, self.proxy.said())
+        self.until(lambda: text in self.proxy.said(), f"{text} in the log")
 
 
 class TooManyToldTest(ToldCase):

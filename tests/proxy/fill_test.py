@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from proxy_case import DEADLINE_S, MIB, ProxyCase, random_bytes
+from proxy_case import DEADLINE_S, MIB, PATIENT, ProxyCase, random_bytes
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, DONE, ERSCTL
 
@@ -41,7 +41,8 @@ class FillCase(ProxyCase):
 
     def start_next(self, text=""):
         """A daemon that meets all lost servers at once, empty."""
-        self.config = self.file("ersproxy.yaml", text.encode())
+        self.config = self.file("ersproxy.yaml",
+                                (PATIENT + text).encode())
         self.next_one = self.start_proxy(
             "next", *self.options, "--config", self.config,
             "--admin", "127.0.0.1:0")
@@ -121,7 +122,7 @@ class RateTest(FillCase):
         self.assertFalse(self.filled(2) or self.filled(7))
         # At this rate it would take more than the test may.
         with open(self.config, "w", encoding="ascii") as file:
-            file.write("fill:\n  parallel: 4\n")
+            file.write(PATIENT + "fill:\n  parallel: 4\n")
         self.next_one.process.send_signal(signal.SIGHUP)
         self.until(lambda: self.filled(2, 7), "they are filled")
         self.assertEqual(self.fill()["bytes_per_second"], 0)
@@ -143,7 +144,7 @@ class BesideTest(FillCase):
 
     def test_one_fills_beside_the_daemon_and_another_watches_it(self):
         self.lose(3)
-        self.start_next("fill:\n  bytes_per_second: 2000000\n")
+        self.start_next("fill:\n  bytes_per_second: 200000\n")
         self.until(lambda: self.fill()["servers"], "it fills")
         watch = subprocess.Popen(
             [ERSCTL, "--proxy", self.admin, "rebuild", "--json"],

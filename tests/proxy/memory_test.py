@@ -1,6 +1,5 @@
 """The limit of memory in flight: what slow clients hold, and who waits."""
 
-import os
 import re
 import select
 import threading
@@ -22,17 +21,6 @@ CLIENTS = 200
 class MemoryCase(ProxyCase):
     options = ("--memory-in-flight", str(LIMIT), "--admin", ":0",
                "--max-connections", "1000")
-
-    @classmethod
-    def start_proxy(cls, name, *options, **more):
-        # A turn of four clients without end takes a second where sanitizers are
-        # built in, or the machine is busy, and a server may be as long in
-        # accepting: none is to leave, or be left out of the first view, for that.
-        path = os.path.join(cls.folder, "patient.yaml")
-        with open(path, "w", encoding="ascii") as file:
-            file.write("timeouts: {connect_ms: 10000, request_ms: 10000}\n")
-        options += ("--config", path)
-        return super().start_proxy(name, *options, **more)
 
     def metric(self, name):
         with urllib.request.urlopen(

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from jobs_case import Api, JobsCase
-from proxy_case import Link, Proxy, random_bytes
+from proxy_case import Link, PATIENT, Proxy, random_bytes
 
 VALUE = 20_000  # in blocks
 
@@ -25,7 +25,7 @@ class PoliciesTest(JobsCase):
 
     def write(self, file, policies):
         with open(file, "w", encoding="utf-8") as out:
-            out.write(f"policies: {policies}\n")
+            out.write(f"{PATIENT}policies: {policies}\n")
 
     def objects(self, api, policy, outcome):
         return api.metrics()[

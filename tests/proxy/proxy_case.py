@@ -22,6 +22,8 @@ ERSPROXY = os.environ.get(
     "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
 
 KIB, MIB = 1 << 10, 1 << 20
+# A server that a busy machine keeps silent for a second or two is not dead.
+PATIENT = "timeouts: {connect_ms: 10000, request_ms: 10000}\n"
 # Around the inline limit, the length of a streamed value and a group.
 SIZES = sorted({0, 1, 2, 100, 8 * MIB} | {
     edge + by for edge in (4096, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
@@ -154,11 +156,16 @@ class Link:
 
 
 class Proxy:
-    """A running ersproxy."""
+    """A running ersproxy: a patient one, unless it has settings of its own."""
 
     def __init__(self, folder, servers, *options, listen=("127.0.0.1:0",),
                  env=None):
         os.makedirs(folder)
+        if "--config" not in options:
+            settings = os.path.join(folder, "ersproxy.yaml")
+            with open(settings, "w", encoding="ascii") as file:
+                file.write(PATIENT)
+            options += ("--config", settings)
         port_file = os.path.join(folder, "port")
         notify = os.path.join(folder, "notify")
         self.log = os.path.join(folder, "log")

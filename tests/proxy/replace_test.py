@@ -8,7 +8,7 @@ import unittest
 
 from daemon_case import DaemonCase
 from jobs_case import Api
-from proxy_case import KIB, MIB, Proxy, ProxyCase, random_bytes
+from proxy_case import KIB, MIB, PATIENT, Proxy, ProxyCase, random_bytes
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, CLUSTER_ERROR
 
@@ -159,7 +159,8 @@ class KilledProxyTest(ReplaceCase):
     def test_it_goes_on_after_kill_with_the_old_list_and_the_new_one(self):
         # One object or so in each process's life: many are left at the end.
         slow = self.file("slow.yaml",
-                         b"fill:\n  bytes_per_second: 1\n  parallel: 1\n")
+                         b"fill:\n  bytes_per_second: 1\n  parallel: 1\n"
+                         + PATIENT.encode())
         for number in range(30):
             self.put(f"more{number}", 20 * KIB)
         old, new = self.members[0], self.spare()
