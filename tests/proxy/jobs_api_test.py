@@ -296,10 +296,10 @@ class ServersDownTest(JobsCase):
         link.set("another", random_bytes(20 * KIB, 9))
         # The first at once, and then not much in a second.
         number = self.api.start(select={"prefix": "down:"}, parallel=1,
-                                bytes_per_second=40_000)["id"]
+                                bytes_per_second=8_000)["id"]
         self.until(lambda: self.api.job(number)["objects"]["changed"] > 0,
                    "the first is changed")
-        self.api.command(number, "pause")
+        self.assertEqual(self.api.command(number, "pause")[0], 200)
         self.tool("kill", "1")
         self.tool("kill", "2")  # and the cluster bears one
         self.api.command(number, "resume")

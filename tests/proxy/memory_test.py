@@ -8,7 +8,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from proxy_case import KIB, MIB, SANITIZED, ProxyCase, random_bytes
+from proxy_case import DEADLINE_S, KIB, MIB, SANITIZED, ProxyCase, random_bytes
 
 LIMIT = 96 * MIB  # the least with two threads
 # What is no value under way: the program, 12 MiB of block buffers kept by each
@@ -96,7 +96,7 @@ class UnreadAnswersTest(MemoryCase):
         link.socket.setblocking(False)
         batch = request * 1000
         sent = 0
-        end = time.monotonic() + 5
+        end = time.monotonic() + DEADLINE_S
         while time.monotonic() < end and sent < 64 * MIB:
             # Full for a quarter of a second: it stopped reading.
             if not select.select([], [link.socket], [], 0.25)[1]:

@@ -349,6 +349,9 @@ class KilledTest(MetricsCase):
         changes.pop(f"{SERVER}failures_total{{{dead}}}")
         self.assertEqual(changes, {})
         self.ask(client, put(b"set", b"new", value))
+        # Each thread has its own, and learns by itself that it ended.
+        self.until(lambda: self.metrics().get(
+            SERVER + "connections_open", server=dead) == 0, "they are closed")
         after = self.metrics()
         for server in names:
             lives = server != dead

@@ -135,7 +135,8 @@ class PoliciesTest(JobsCase):
             for _ in range(40):
                 link.get("cool:1")
             self.assertTrue(self.is_wide("cool:1"))
-        self.assertEqual(self.objects(api, "narrow", "changed"), 2)
+        self.until(lambda: self.objects(api, "narrow", "changed") == 2,
+                   "two are changed")
         self.assertEqual(self.objects(api, "narrow", "failed"), 0)
 
     def test_policies_come_and_go_without_a_restart(self):
@@ -199,7 +200,7 @@ class PoliciesTest(JobsCase):
 
     def test_the_rate_is_kept(self):
         with self.link() as link:
-            for i in range(20):
+            for i in range(60):
                 link.set(f"rate:{i}", random_bytes(100_000, i))
         _, api, _ = self.configured(
             "rate", "{widen: {idle_s: 1, every_s: 4, prefix: 'rate:', "
@@ -211,7 +212,7 @@ class PoliciesTest(JobsCase):
             "hot-rate", "{narrow: {hits: 1, within_s: 60, prefix: 'rated:', "
             "bytes_per_second: 400000, parallel: 1}, leave_alone_s: 0}")
         with Link(proxy.addresses[0]) as link:
-            keys = [f"rated:{i}" for i in range(20)]
+            keys = [f"rated:{i}" for i in range(60)]
             for i, key in enumerate(keys):
                 link.set(key, random_bytes(100_000, i))
                 self.make_wide(link, key)
