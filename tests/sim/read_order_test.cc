@@ -1,5 +1,6 @@
 // In which order a change that reads and writes does so.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,9 @@ TEST_CASE("a transition stages its first parity long before its last read") {
   const std::vector<std::byte> value(kBlocks * kBlockBytes, std::byte{7});
   const PutOptions options;
   REQUIRE(net::SyncWait(process, store.Put("k", value, options)).has_value());
+  // As changes before have seen it: 200 Mbit/s.
+  session.link_speed().Learn({25e6, std::chrono::microseconds(200)},
+                             process.Now());
 
   const auto received = [&] {
     std::uint64_t bytes = 0;
@@ -62,6 +66,26 @@ TEST_CASE("a transition stages its first parity long before its last read") {
   CHECK(done->data_reads == kBlocks);
   CHECK(at_first_stage > 0);
   CHECK(at_first_stage < kBlocks * kBlockBytes * 3 / 4);
+}
+
+TEST_CASE("a transition tells the next one how fast blocks come") {
+  World world(1);
+  const std::string servers = world.AddServers(kServers);
+  SimRuntime& process = world.AddProcess("client");
+  store::Session session(process, Open(servers), 16);
+  store::Store store(session, {.scheme = {SchemeKind::kSrs, 3, 1, 4}});
+  const std::vector<std::byte> value(kBlocks * kBlockBytes, std::byte{7});
+  REQUIRE(net::SyncWait(process, store.Put("k", value, {})).has_value());
+  REQUIRE_FALSE(session.link_speed().Known(process.Now()));
+  TransitionTarget wide;
+  wide.width = Width::kWide;
+  REQUIRE(net::SyncWait(
+              process, store.Transition("k", wide, TransitionVariant::kOptimal))
+              .has_value());
+  const auto known = session.link_speed().Known(process.Now());
+  REQUIRE(known);
+  CHECK(known->rate > 0);
+  CHECK(known->travel > net::Duration::zero());
 }
 
 }  // namespace

@@ -247,11 +247,10 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
   lost_reads_ = false;
   PrepareSteps(plan);
   next_read_ = 0;
-  in_order_ = staging_ != nullptr && plan.given.empty();
-  const auto unread =
-      std::count_if(plan.reads.begin(), plan.reads.end(),
-                    [this](BlockId block) { return !have_[block]; });
-  window_ = ReadWindow(static_cast<std::size_t>(unread) * block_bytes_);
+  window_.reset();
+  if (staging_ != nullptr && plan.given.empty()) {
+    window_.emplace(session_.link_speed(), session_.runtime().Now());
+  }
   StartFetches();
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     StepState& state = steps_[i];
@@ -259,6 +258,7 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
     if (!std::exchange(state.ran, true)) RunStep(plan, plan.steps[i]);
   }
   co_await reads_;
+  if (window_) window_->End(session_.runtime().Now());
   if (lost_reads_) co_return false;
   if (supply) supply();
   if (awaits_given_) {

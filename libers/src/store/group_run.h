@@ -132,6 +132,7 @@ class GroupRun {
   bool SharesStep() const;
   void StartFetches();
   void OnPlaced(Transfer& fetch);
+  void CountRest(const Transfer& fetch);
   void StartFetch(layout::BlockId block);
   void OnFetched(const Transfer& fetch);
   void StartStage(SendStep step, layout::BlockId block,
@@ -180,9 +181,8 @@ class GroupRun {
   const Staging* staging_ = nullptr;
   std::vector<StepState> steps_;
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
-  std::size_t next_read_ = 0;  // of the plan's, to be asked for
-  bool in_order_ = false;      // parity leaves while reads come
-  ReadWindow window_;          // if so
+  std::size_t next_read_ = 0;         // of the plan's, to be asked for
+  std::optional<ReadWindow> window_;  // where parity leaves while reads come
   bool lost_reads_ = false;
   Status refusal_;
   bool awaits_given_ = false;

@@ -71,7 +71,7 @@ GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
 
 void GroupRun::SendOut(Transfer& transfer) {
   transfer.request.outcome = Outcome::kPending;
-  window_.AskedAgain(std::exchange(transfer.told, 0));
+  if (window_) window_->AskedAgain(std::exchange(transfer.told, 0));
   store::Send(session_.runtime(), transfer.step, session_.link(transfer.member),
               transfer.request);
 }
@@ -82,9 +82,7 @@ void GroupRun::OnDone(Transfer& transfer) {
     transfer.retried = true;
     SendOut(transfer);
   } else if (transfer.request.verb == net::Verb::kGet) {
-    if (in_order_) {
-      window_.Came(block_bytes_ - transfer.told, session_.runtime().Now());
-    }
+    CountRest(transfer);
     OnFetched(transfer);
     StartFetches();
     EndStep(Step::kRead);
@@ -107,7 +105,7 @@ bool GroupRun::SharesStep() const {
 void GroupRun::StartFetches() {
   const std::vector<BlockId>& reads = plan_->reads;
   while (next_read_ < reads.size() && !lost_reads_) {
-    if (in_order_ && !window_.IsOpen() && !SharesStep()) return;
+    if (window_ && !window_->IsOpen() && !SharesStep()) return;
     const BlockId block = reads[next_read_++];
     if (!have_[block]) StartFetch(block);
   }
@@ -115,19 +113,30 @@ void GroupRun::StartFetches() {
 
 void GroupRun::OnPlaced(Transfer& fetch) {
   const net::TimePoint now = session_.runtime().Now();
-  if (fetch.told == 0) window_.Travelled(now - fetch.asked_at);
+  if (fetch.told == 0) window_->Travelled(now - fetch.asked_at);
   const std::size_t came = std::min(fetch.request.placed, block_bytes_);
-  window_.Came(came - std::exchange(fetch.told, came), now);
+  window_->Came(came - std::exchange(fetch.told, came), now);
   StartFetches();
+}
+
+// Of a fetch that has ended.
+void GroupRun::CountRest(const Transfer& fetch) {
+  if (!window_) return;
+  const std::size_t rest = block_bytes_ - fetch.told;
+  if (fetch.request.outcome == Outcome::kOk) {
+    window_->Came(rest, session_.runtime().Now());
+  } else {
+    window_->Lost(rest);
+  }
 }
 
 void GroupRun::StartFetch(BlockId block) {
   Transfer& fetch = NewTransfer(SendStep::kReadBlock, net::Verb::kGet, block,
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
-  if (in_order_) {
+  if (window_) {
     fetch.asked_at = session_.runtime().Now();
-    window_.Asked(block_bytes_);
+    window_->Asked(block_bytes_);
     fetch.request.on_placed = [](net::Request& request) {
       auto& coming = *static_cast<Transfer*>(request.context);
       coming.run->OnPlaced(coming);

@@ -6,62 +6,80 @@
 namespace ers::store {
 namespace {
 
-// At least so much until the link is known, and at most where little is left:
-// enough for links of 10 Gbit/s and requests that travel for 0.1 ms.
-constexpr std::size_t kUnknown = std::size_t{96} << 10;
 // A few packets at least are on their way.
 constexpr std::size_t kLeast = std::size_t{16} << 10;
-// What is timed at once: more than what a shaped link lets through in a burst.
-constexpr std::size_t kStretch = std::size_t{64} << 10;
-// Of the best seen: what a link brings varies by less.
+// A rate is that of so much at least: what a shaped link lets through in a
+// burst is a small part of it.
+constexpr std::size_t kTimed = std::size_t{256} << 10;
+// Compared is what would bring so much, and takes so long: servers that send
+// by turns make pauses.
+constexpr std::size_t kCompared = std::size_t{64} << 10;
+constexpr net::Duration kLeastCompared = std::chrono::milliseconds(2);
+// Of the rate known: what a link brings varies by less.
 constexpr double kLag = 0.7;
 // A server on a busy machine takes so long to wake up.
 constexpr net::Duration kLeastTravel = std::chrono::microseconds(500);
 
+double Seconds(net::Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 }  // namespace
 
+ReadWindow::ReadWindow(LinkSpeed& speed, net::TimePoint now)
+    : speed_(&speed), known_(speed.Known(now)) {
+  if (!known_) return;
+  // Twice, as what was asked for first has to travel, and then to come.
+  const net::Duration travel = 2 * std::max(known_->travel, kLeastTravel);
+  size_ = std::max(kLeast,
+                   static_cast<std::size_t>(known_->rate * Seconds(travel)));
+}
+
 void ReadWindow::Asked(std::size_t size) {
-  unasked_ -= std::min(unasked_, size);
   coming_ += size;
   lags_ = false;  // this may be enough
 }
 
+// The least: a block that waited behind others on the link did not travel.
+void ReadWindow::Travelled(net::Duration time) {
+  travel_ = travel_ ? std::min(*travel_, time) : time;
+}
+
 void ReadWindow::Came(std::size_t size, net::TimePoint now) {
   coming_ -= std::min(coming_, size);
-  last_came_at_ = now;
-  if (!first_came_at_) {
-    first_came_at_ = now;
-    stretch_begun_ = now;
+  if (!began_) {
+    began_ = true;
+    timed_.begun = now;
+    compared_.begun = now;
     return;
   }
-  came_ += size;
-  Compare(size, now);
+  timed_.came += size;
+  compared_.came += size;
+  Time(now);
+  if (known_) Compare(now);
 }
 
-void ReadWindow::Compare(std::size_t size, net::TimePoint now) {
-  stretch_ += size;
-  const double spent =
-      std::chrono::duration<double>(now - stretch_begun_).count();
-  const auto came = static_cast<double>(stretch_);
-  // As soon as it is sure to lag.
-  lags_ = best_ > 0 && came < kLag * best_ * spent &&
-          best_ * spent > static_cast<double>(kStretch);
-  if (stretch_ < kStretch && !lags_) return;
-  if (spent > 0) best_ = std::max(best_, came / spent);
-  stretch_ = 0;
-  stretch_begun_ = now;
+void ReadWindow::Lost(std::size_t size) { coming_ -= std::min(coming_, size); }
+
+void ReadWindow::Time(net::TimePoint now) {
+  if (timed_.came < kTimed) return;
+  const double spent = Seconds(now - timed_.begun);
+  if (spent > 0) {
+    best_ = std::max(best_, static_cast<double>(timed_.came) / spent);
+  }
+  timed_ = {0, now};
 }
 
-std::size_t ReadWindow::Size() const {
-  const std::size_t most = std::max(kUnknown, (unasked_ + coming_) / 4);
-  if (came_ == 0 || last_came_at_ <= *first_came_at_) return most;
-  // Twice, as what was asked for first has to travel, and then to come.
-  const net::Duration travel = 2 * std::max(travel_, kLeastTravel);
-  const double share =
-      std::chrono::duration<double>(travel) / (last_came_at_ - *first_came_at_);
-  const double enough = static_cast<double>(came_) * share;
-  if (enough >= static_cast<double>(most)) return most;
-  return std::max(kLeast, static_cast<std::size_t>(enough));
+void ReadWindow::Compare(net::TimePoint now) {
+  const net::Duration spent = now - compared_.begun;
+  const double due = known_->rate * Seconds(spent);
+  if (spent < kLeastCompared || due < static_cast<double>(kCompared)) return;
+  lags_ = static_cast<double>(compared_.came) < kLag * due;
+  compared_ = {0, now};
+}
+
+void ReadWindow::End(net::TimePoint now) {
+  if (best_ > 0 && travel_) speed_->Learn({best_, *travel_}, now);
 }
 
 }  // namespace ers::store

@@ -4,8 +4,8 @@
 // computed, let each stripe's parity leave early; blocks that come at once
 // share the client's link, and the first stripe's come hardly before the
 // last's. But too little on its way leaves the link idle while requests travel.
-// So at first a part of all that is read is asked for, and then what the link
-// brings while a request travels, as far as has been seen.
+// So what the link brings while a request travels is asked for ahead, as far as
+// runs before have seen, and all at once where none has.
 #ifndef ERS_STORE_READ_WINDOW_H_
 #define ERS_STORE_READ_WINDOW_H_
 
@@ -13,40 +13,51 @@
 #include <optional>
 
 #include "net/runtime.h"
+#include "store/link_speed.h"
 
 namespace ers::store {
 
-// Of one run of a plan. Sizes are in bytes. One thread.
+// Of one run of a plan. Sizes are in bytes. One thread; `speed` outlives it.
 class ReadWindow {
  public:
-  // So much is to be read in all.
-  explicit ReadWindow(std::size_t size = 0) : unasked_(size) {}
+  ReadWindow(LinkSpeed& speed, net::TimePoint now);
 
   // Whether more should be asked for now.
-  [[nodiscard]] bool IsOpen() const { return coming_ < Size() || lags_; }
+  [[nodiscard]] bool IsOpen() const {
+    return !known_ || coming_ < size_ || lags_;
+  }
 
   void Asked(std::size_t size);
   // So long after it was asked for the first of a block came.
-  void Travelled(net::Duration time) { travel_ = time; }
-  // Of what was asked for; also what will not come.
+  void Travelled(net::Duration time);
+  // Of what was asked for.
   void Came(std::size_t size, net::TimePoint now);
+  // So much of what was asked for will not come.
+  void Lost(std::size_t size);
   // What came in part comes once more.
   void AskedAgain(std::size_t size) { coming_ += size; }
+  // All came or was lost: tells `speed` what was seen.
+  void End(net::TimePoint now);
 
  private:
-  [[nodiscard]] std::size_t Size() const;
-  void Compare(std::size_t size, net::TimePoint now);
+  // Bytes since a moment.
+  struct Stretch {
+    std::size_t came = 0;
+    net::TimePoint begun;
+  };
 
-  std::size_t unasked_;
+  void Time(net::TimePoint now);
+  void Compare(net::TimePoint now);
+
+  LinkSpeed* speed_;
+  std::optional<LinkSpeed::Seen> known_;
+  std::size_t size_ = 0;  // if known
   std::size_t coming_ = 0;
-  std::size_t came_ = 0;  // since first_came_at_
-  std::optional<net::TimePoint> first_came_at_;
-  net::TimePoint last_came_at_;
-  net::Duration travel_{};  // of the last request
-  // The stretch of bytes that is being timed.
-  std::size_t stretch_ = 0;
-  net::TimePoint stretch_begun_;
-  double best_ = 0;  // of all stretches, bytes a second
+  bool began_ = false;  // something came
+  Stretch timed_;       // for the rate
+  double best_ = 0;     // of all that were timed, bytes a second
+  std::optional<net::Duration> travel_;  // the least
+  Stretch compared_;                     // with what is known
   bool lags_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include "store/buffer_pool.h"
 #include "store/change_id.h"
 #include "store/cluster_state.h"
+#include "store/link_speed.h"
 #include "store/manifest_cache.h"
 #include "store/session_counters.h"
 #include "store/touch_times.h"
@@ -40,6 +41,7 @@ class Session final : private net::BootGuard {
   ManifestCache& manifests() { return manifests_; }
   BufferPool& buffers() { return buffers_; }
   TouchTimes& touch_times() { return touch_times_; }
+  LinkSpeed& link_speed() { return link_speed_; }
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
@@ -105,6 +107,7 @@ class Session final : private net::BootGuard {
   ManifestCache manifests_;
   BufferPool buffers_;
   TouchTimes touch_times_;
+  LinkSpeed link_speed_;
   // As Seat has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;
