@@ -89,6 +89,28 @@ class ClaimsTest(unittest.TestCase):
             self.assertEqual(judge(claims.coding_reads_as_fast, found).state,
                              state)
 
+    def test_reading_out_of_a_link_s_burst_does_not_count(self):
+        # 64 KiB take 0.52 ms at 1 Gbit/s.
+        for copies, state in ((0.00025, NOT_MEASURED), (0.00027, FAILS)):
+            found = sample(copies, operation="get", scheme="rep",
+                           object_bytes=64 << 10, link_mbit=1000.0)
+            found += sample(2 * copies, operation="get", scheme="rs",
+                            object_bytes=64 << 10, link_mbit=1000.0)
+            self.assertEqual(judge(claims.coding_reads_as_fast, found).state,
+                             state)
+
+    def test_cells_that_do_not_count_are_told(self):
+        found = []
+        for size, copies, coded in ((64 << 10, 0.0001, 0.0002),
+                                    (MIB, 0.009, 0.009)):
+            found += sample(copies, operation="get", scheme="rep",
+                            object_bytes=size, link_mbit=1000.0)
+            found += sample(coded, operation="get", scheme="rs",
+                            object_bytes=size, link_mbit=1000.0)
+        verdict = judge(claims.coding_reads_as_fast, found)
+        self.assertEqual(verdict.state, HOLDS)
+        self.assertIn("1 more cells do not count", verdict.measured)
+
     def test_bytes_beside_the_count_are_told(self):
         for moved, state in ((1005, HOLDS), (1020, FAILS)):
             found = transitions(GOOD, payload_in=moved)
