@@ -12,7 +12,7 @@ import os
 SCHEMES = ("rep", "libmemcached-copies", "srs", "ers1", "ers2-paper",
            "ers2-no-order", "ers2-optimal", "reencode", "rs")
 OPERATIONS = ("put", "get", "forward", "backward")
-BEDS = ("namespaces", "unshaped", "cloud", "hosts")
+BEDS = ("namespaces", "server-links", "unshaped", "cloud", "hosts")
 
 
 class RowError(Exception):
@@ -26,7 +26,7 @@ class Row:
     revision: str  # of git; "+" behind it: with changes that are in no commit
     host: str  # machine, its processors, and how busy it was
     seed: int
-    experiment: str  # exp1 to exp7
+    experiment: str  # of eval/run
     bed: str  # of BEDS
     link_mbit: float | None  # nominal; None: unshaped
     measured_mbit: float | None  # of the slowest link, before the experiment

@@ -1,4 +1,4 @@
-"""The seven experiments as data: groups of cells that are run side by side.
+"""The experiments as data: groups of cells that are run side by side.
 
 A cell is one scheme and one operation at one setting. Cells of a group share
 servers and take turns, so that what disturbs one disturbs all.
@@ -20,8 +20,10 @@ DEFAULT_MBIT = 10_000  # the paper's
 # machine share.
 NETWORK_MBITS = (500, 200)
 MBITS = (10_000, 1000, 500, 200, 70, 40, 10, 1)
-NAMES = ("exp1", "exp2", "exp3", "exp4", "exp5", "exp6", "exp7")
+NAMES = ("exp1", "exp1-servers", "exp2", "exp3", "exp4", "exp5", "exp6", "exp7")
 CLOUD = ("exp6", "exp7")
+# Their bandwidth is that of each server's link; the client's is no limit.
+SERVER_LINKS = ("exp1-servers",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +46,13 @@ class Group:
     @property
     def nodes(self):
         return self.k_to + self.m
+
+    @property
+    def bed(self):
+        """Of rows.BEDS, where it is one's own; None: any."""
+        if self.experiment in CLOUD:
+            return "cloud"
+        return "server-links" if self.experiment in SERVER_LINKS else None
 
     def keys(self, cell):
         """What tells rows of one cell from all others."""
@@ -81,6 +90,8 @@ def full():
     mbits = (DEFAULT_MBIT, *NETWORK_MBITS)
     small, both = SETS[:1], (MIB, 4 * MIB)
     groups = _groups("exp1", mbits, small, SIZES, HOLDING, ("put", "get"))
+    groups += _groups("exp1-servers", NETWORK_MBITS, small, SIZES[3:], HOLDING,
+                      ("put", "get"))
     groups += _groups("exp2", mbits, small, SIZES, TRANSITIONS, MOVES)
     groups += _groups("exp3", mbits, SETS, both, TRANSITIONS, MOVES)
     for mbit in MBITS:
@@ -100,6 +111,8 @@ def quick():
     small, large = KIB, 256 * KIB
     groups = _groups("exp1", (500,), SETS[:1], (small, large), HOLDING,
                      ("put", "get"))
+    groups += _groups("exp1-servers", (200,), SETS[:1], (MIB,), HOLDING,
+                      ("put", "get"))
     groups += _groups("exp2", (500,), SETS[:1], (small, MIB), TRANSITIONS,
                       MOVES)
     groups += _groups("exp3", (500,), SETS, (large,), TRANSITIONS, MOVES)
@@ -116,12 +129,13 @@ def quick():
 
 def unshaped(groups):
     """The same where links have no rate: each group once."""
-    return list(dict.fromkeys(dataclasses.replace(group, link_mbit=None)
-                              for group in groups))
+    return at(groups, None)
 
 
 def at(groups, mbits):
-    """The same where links have the rate that they have: said, or None."""
+    """The same where links have the rate that they have: said, or None. All
+    links have one."""
     mbit = mbits[0] if mbits else None
     return list(dict.fromkeys(dataclasses.replace(group, link_mbit=mbit)
-                              for group in groups))
+                              for group in groups
+                              if group.experiment not in SERVER_LINKS))

@@ -108,6 +108,12 @@ ASKED = (
           "The same bytes come in, from several servers at once.",
           "Headers of blocks, and replies of many servers that meet on one "
           "link, whose queue drops some."),
+    Claim("coding-reads-faster-over-servers", "asked", "From 64 KiB up a GET is "
+          "faster than of copies where the servers' links are the limit.",
+          claims.coding_reads_faster_over_servers,
+          "k servers send a part each over links of their own, where one sends "
+          "all of a copy.",
+          "Processors that all nodes of one machine share."),
     Claim("bytes-as-counted", "asked", "Transitions move the bytes that the "
           "analyser counts (within 1 %).", claims.bytes_as_counted,
           "One plan is counted and run.",

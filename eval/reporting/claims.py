@@ -17,6 +17,7 @@ TRANSITIONS = ("forward", "backward")
 # How far apart medians of equal work may lie.
 EQUAL = 0.05
 SHAPED = ("namespaces",)
+SERVER_LINKS = ("server-links",)
 # With objects of 1 MiB and more; the second takes them small.
 BY_PARAMETERS = ("exp3", "exp4")
 # Experiment 1's ERS-2: both of its plans write alike.
@@ -126,6 +127,13 @@ def coding_reads_as_fast(measured, _analyser):
         measured, Tally(low_is_worse=False), CODED, lambda ratio: ratio <= 1.1,
         counts=_link_is_limit, operation="get", bed=SHAPED,
         link_mbit=_shaped(1000), object_bytes=lambda b: b >= 64 * KIB)
+
+
+def coding_reads_faster_over_servers(measured, _analyser):
+    return _against_copies(
+        measured, Tally(low_is_worse=False), CODED, lambda ratio: ratio < 1,
+        counts=_link_is_limit, operation="get", bed=SERVER_LINKS,
+        object_bytes=lambda b: b >= 64 * KIB)
 
 
 def ers_beats_srs(experiment):

@@ -14,6 +14,7 @@ STALLED = 1.5
 MISSES = 6
 TITLES = {
     "exp1": "Experiment 1: writing and reading, by size",
+    "exp1-servers": "Experiment 1 where servers' links are the limit",
     "exp2": "Experiment 2: transitions, by size",
     "exp3": "Experiment 3: transitions, by parameters",
     "exp4": "Experiment 4: transitions, by bandwidth",
@@ -168,11 +169,11 @@ def reductions_table(measured, analyser, experiment):
     return table(columns, lines)
 
 
-def times_table(measured):
-    """Experiment 1: what copies take, and coding beside it."""
+def times_table(measured, experiment):
+    """Of writing and reading: what copies take, and coding beside it."""
     schemes = ("srs", "ers1", "ers2-optimal")
     lines = []
-    for setting, in measured.find(experiment="exp1",
+    for setting, in measured.find(experiment=experiment,
                                   operation=("put", "get")):
         copies = measured.copies(setting)
         samples = measured.settings[setting]
@@ -219,8 +220,8 @@ def experiment_part(measured, analyser, experiment, figures, folder):
     for name in figures.get(experiment, []):
         text += (f"![{name}]({folder}/{name}.png)\n\n"
                  f"[As SVG]({folder}/{name}.svg).\n\n")
-    if experiment == "exp1":
-        return text + times_table(measured)
+    if experiment in ("exp1", "exp1-servers"):
+        return text + times_table(measured, experiment)
     if experiment == "exp5":
         return text + order_table(measured)
     if experiment in ("exp2", "exp6"):

@@ -305,7 +305,7 @@ def draw_all(measured, analyser, directory):
     """Every figure that there are rows for: {experiment: [names]}."""
     os.makedirs(directory, exist_ok=True)
     drawn = {}
-    for experiment in ("exp1", "exp2", "exp6"):
+    for experiment in ("exp1", "exp1-servers", "exp2", "exp6"):
         drawn[experiment] = [lines_by_size(measured, experiment, directory)]
     for experiment, layout in (("exp3", BY_SET), ("exp4", BY_LINK),
                                ("exp7", BY_SET)):

@@ -36,7 +36,7 @@ class Beds:
 
     def bed(self, group):
         """None: there can be none here, which was said."""
-        on_cloud = group.experiment in ("exp6", "exp7") and self.kind != "hosts"
+        on_cloud = group.bed == "cloud" and self.kind != "hosts"
         if on_cloud and self.no_cloud is None:
             self.no_cloud = cloud.refusal(
                 build=not self.arguments.quick) or ""
@@ -50,19 +50,21 @@ class Beds:
             self.end()
             nodes = max(other.nodes for other in self.groups
                         if (other.experiment, other.link_mbit) == key)
-            self.current = self.make(nodes, group.link_mbit, on_cloud)
+            self.current = self.make(nodes, group, on_cloud)
             self.key = key
             self.current.check()
         return self.current
 
-    def make(self, nodes, mbit, on_cloud):
+    def make(self, nodes, group, on_cloud):
         if on_cloud:
             return cloud.CloudBed(nodes, self.arguments.seed)
         if self.kind == "hosts":
             return hosts.HostsBed(self.arguments.hosts, self.arguments.ssh,
-                                  nodes, mbit)
+                                  nodes, group.link_mbit)
         if self.kind == "namespaces":
-            return namespaces.NamespaceBed(nodes, mbit)
+            make = (namespaces.ServerLinksBed if group.bed == "server-links"
+                    else namespaces.NamespaceBed)
+            return make(nodes, group.link_mbit)
         return bed.Bed(nodes)
 
     def end(self):

@@ -16,6 +16,8 @@ from testbed.bed import BedError
 # Of its own namespaces alone.
 SUBNET = "10.0.0"
 UPLINK = "uplink"
+# Where it is to be no limit.
+CLIENT_MBIT = 10_000
 
 
 class Namespace:
@@ -68,7 +70,7 @@ class Namespace:
 class Network:
 
     def __init__(self, link):
-        self.link = link
+        self.link = link  # where a node has none of its own
         self.ends = contextlib.ExitStack()
         self.count = 0
         self.switch = self.namespace()
@@ -84,19 +86,20 @@ class Network:
         self.ends.callback(made.end)
         return made
 
-    def shape(self, where, device):
+    def shape(self, where, device, link):
         """What leaves by this device. What the kernel cuts into packets late is
         kept well below a burst: tbf would cut it before, and interfaces count
         the headers of each."""
         where.configure("ip", "link", "set", "dev", device, "gso_max_size",
-                        str(min(self.link.burst_bytes // 2, 65536)))
+                        str(min(link.burst_bytes // 2, 65536)))
         where.configure("tc", "qdisc", "add", "dev", device, "root", "tbf",
-                        "rate", f"{self.link.mbit}mbit",
-                        "burst", str(self.link.burst_bytes),
-                        "limit", str(self.link.queue_bytes))
+                        "rate", f"{link.mbit}mbit",
+                        "burst", str(link.burst_bytes),
+                        "limit", str(link.queue_bytes))
 
-    def join(self):
+    def join(self, link=None):
         """A namespace with a link."""
+        link = link or self.link
         node = self.namespace()
         self.count += 1
         port = f"port{self.count}"
@@ -107,8 +110,8 @@ class Network:
         node.configure("ip", "address", "add", f"{node.address}/24", "dev", UPLINK)
         for device in ("lo", UPLINK):
             node.configure("ip", "link", "set", "dev", device, "up")
-        self.shape(self.switch, port)
-        self.shape(node, UPLINK)
+        self.shape(self.switch, port, link)
+        self.shape(node, UPLINK, link)
         return node
 
     def end(self):
@@ -125,11 +128,14 @@ class NamespaceBed(bed.Bed):
         self.link = bed.link_of(mbit)
         self.network = Network(self.link)
         try:
-            self.client = self.network.join()
+            self.client = self.network.join(self.client_link())
             self.nodes = [self.network.join() for _ in range(servers)]
         except BaseException:
             self.network.end()
             raise
+
+    def client_link(self):
+        return self.link
 
     def check(self):
         measured = links.measure(links.ring([self.client, *self.nodes]),
@@ -139,6 +145,22 @@ class NamespaceBed(bed.Bed):
 
     def end(self):
         self.network.end()
+
+
+class ServerLinksBed(NamespaceBed):
+    """The same, where the servers' links are the limit."""
+
+    name = "server-links"
+
+    def client_link(self):
+        return bed.link_of(CLIENT_MBIT)
+
+    def check(self):
+        super().check()
+        # Over all servers' links, its own carries no more than they do.
+        other = self.network.join(self.client_link())
+        links.hold(links.measure(links.ring([self.client, other]),
+                                 CLIENT_MBIT), CLIENT_MBIT)
 
 
 def refusal():

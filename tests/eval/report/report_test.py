@@ -111,6 +111,18 @@ class ClaimsTest(unittest.TestCase):
         self.assertEqual(verdict.state, HOLDS)
         self.assertIn("1 more cells do not count", verdict.measured)
 
+    def test_reading_over_the_servers_links_must_be_faster(self):
+        for seconds, state in ((0.099, HOLDS), (0.101, FAILS)):
+            found = sample(0.1, operation="get", scheme="rep",
+                           bed="server-links")
+            found += sample(seconds, operation="get", scheme="rs",
+                            bed="server-links")
+            verdict = judge(claims.coding_reads_faster_over_servers, found)
+            self.assertEqual(verdict.state, state)
+            # The other claim is about the client's link.
+            self.assertEqual(judge(claims.coding_reads_as_fast, found).state,
+                             NOT_MEASURED)
+
     def test_bytes_beside_the_count_are_told(self):
         for moved, state in ((1005, HOLDS), (1020, FAILS)):
             found = transitions(GOOD, payload_in=moved)

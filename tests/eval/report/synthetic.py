@@ -83,4 +83,8 @@ def everything():
                 found += sample(factor * size / 1e8, experiment="exp1",
                                 operation=operation, scheme=scheme,
                                 object_bytes=size)
+        for scheme, factor in (("rep", 4), ("ers2-optimal", 1.1)):
+            found += sample(factor * size / 1e8, experiment="exp1-servers",
+                            bed="server-links", operation="get", scheme=scheme,
+                            object_bytes=size)
     return found
