@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 namespace ers::store {
 namespace {
@@ -64,9 +65,7 @@ void ReadWindow::Lost(std::size_t size) { coming_ -= std::min(coming_, size); }
 void ReadWindow::Time(net::TimePoint now) {
   if (timed_.came < kTimed) return;
   const double spent = Seconds(now - timed_.begun);
-  if (spent > 0) {
-    best_ = std::max(best_, static_cast<double>(timed_.came) / spent);
-  }
+  if (spent > 0) rates_.push_back(static_cast<double>(timed_.came) / spent);
   timed_ = {0, now};
 }
 
@@ -78,8 +77,13 @@ void ReadWindow::Compare(net::TimePoint now) {
   compared_ = {0, now};
 }
 
+// The median: what piled up while this process did not run comes at the speed
+// of memory then, and the last of it may be one slow server's.
 void ReadWindow::End(net::TimePoint now) {
-  if (best_ > 0 && travel_) speed_->Learn({best_, *travel_}, now);
+  if (rates_.empty() || !travel_) return;
+  const auto middle = rates_.begin() + std::ssize(rates_) / 2;
+  std::nth_element(rates_.begin(), middle, rates_.end());
+  speed_->Learn({*middle, *travel_}, now);
 }
 
 }  // namespace ers::store

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "net/runtime.h"
 #include "store/link_speed.h"
@@ -53,9 +54,9 @@ class ReadWindow {
   std::optional<LinkSpeed::Seen> known_;
   std::size_t size_ = 0;  // if known
   std::size_t coming_ = 0;
-  bool began_ = false;  // something came
-  Stretch timed_;       // for the rate
-  double best_ = 0;     // of all that were timed, bytes a second
+  bool began_ = false;                   // something came
+  Stretch timed_;                        // for the rate
+  std::vector<double> rates_;            // of what was timed, bytes a second
   std::optional<net::Duration> travel_;  // the least
   Stretch compared_;                     // with what is known
   bool lags_ = false;
