@@ -32,6 +32,7 @@ class Row:
     measured_mbit: float | None  # of the slowest link, before the experiment
     burst_bytes: int | None  # that a link lets through at once
     cpu_limited: str | None  # yes, no: processors, not the link, set the rate
+    tcp: str | None  # congestion control of the servers
     # What was asked for.
     threshold_bytes: int  # shorter values are kept as whole copies
     k: int

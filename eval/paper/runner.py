@@ -100,7 +100,7 @@ class Runner:
             measured_mbit=(None if bed.measured_mbit is None
                            else round(bed.measured_mbit, 2)),
             burst_bytes=None if link is None else link.burst_bytes,
-            cpu_limited=bed.cpu_limited,
+            cpu_limited=bed.cpu_limited, tcp=bed.tcp,
             threshold_bytes=cell.threshold_bytes, k=group.k, m=group.m,
             k_to=group.k_to, servers=group.nodes, scheme=cell.scheme,
             operation=told["operation"], object_bytes=group.object_bytes,

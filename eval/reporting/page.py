@@ -64,7 +64,8 @@ def setting_part(measured):
         lines.append([
             experiment, BED_NAMES[bed], links(bed, mbit),
             rate_text(statistics.median(rates)) if rates else "",
-            "processors" if limited else "", len(rows),
+            "processors" if limited else "",
+            ", ".join(sorted({r.tcp for r in rows if r.tcp})), len(rows),
             _spread([len(sample.rows) for setting, samples in
                      measured.settings.items()
                      if (setting.experiment, setting.bed, setting.link_mbit)
@@ -73,7 +74,7 @@ def setting_part(measured):
             ", ".join(sorted({r.revision[:12] for r in rows})),
             times[0][:10]])
     text += table(["experiment", "bed", "links", "measured, Mbit/s",
-                   "limited by", "rows", "repetitions", "revision", "day"],
+                   "limited by", "TCP", "rows", "repetitions", "revision", "day"],
                   lines)
     return (text + "Hosts: " + hosts(measured.rows) + ".\n\n" +
             stalls(measured))

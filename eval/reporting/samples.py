@@ -74,18 +74,18 @@ class Sample:
 
 
 class Measured:
-    """{setting: {scheme: Sample}}, of each setting's newest revision."""
+    """{setting: {scheme: Sample}}, of each setting's newest revision and TCP."""
 
     def __init__(self, rows):
         grouped = {}
         for row in rows:
-            by_revision = grouped.setdefault(_setting(row), {})
-            by_revision.setdefault(row.revision, []).append(row)
+            by_run = grouped.setdefault(_setting(row), {})
+            by_run.setdefault((row.revision, row.tcp), []).append(row)
         self.settings = {}
         self.rows = []
-        for setting, by_revision in grouped.items():
+        for setting, by_run in grouped.items():
             # Those of two revisions say nothing when mixed.
-            newest = max(by_revision.values(),
+            newest = max(by_run.values(),
                          key=lambda part: max(row.time for row in part))
             by_scheme = {}
             for row in newest:

@@ -83,6 +83,7 @@ class Ending:
         self.process.wait()
 
 
+TCP_DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
 MEMCACHED = """
 file=$(mktemp)
 MEMCACHED_PORT_FILENAME=$file memcached -l "$1" -p -1 -U 0 -t 1 -I 8m -m "$2" \
@@ -137,10 +138,13 @@ class Bed:
     interface = None  # of the client's node
     measured_mbit = None
     cpu_limited = None
+    tcp = None  # the servers' congestion control
 
     def __init__(self, servers):
         self.client = Local()
         self.nodes = [Local()] * servers
+        with open(TCP_DEFAULT, encoding="ascii") as file:
+            self.tcp = file.read().strip()
 
     def check(self):
         """Holds the links to what they should carry; a BedError tells of one

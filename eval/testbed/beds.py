@@ -64,7 +64,7 @@ class Beds:
         if self.kind == "namespaces":
             make = (namespaces.ServerLinksBed if group.bed == "server-links"
                     else namespaces.NamespaceBed)
-            return make(nodes, group.link_mbit)
+            return make(nodes, group.link_mbit, self.arguments.tcp)
         return bed.Bed(nodes)
 
     def end(self):

@@ -23,6 +23,16 @@ class Host:
         return [*self.ssh, self.name, shlex.join(words)]
 
 
+def told(host, *words):
+    """What a command says there."""
+    done = subprocess.run(host.command(*words), check=False,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        raise BedError(f"{host.name}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
 class HostsBed(bed.Bed):
 
     name = "hosts"
@@ -36,16 +46,13 @@ class HostsBed(bed.Bed):
         self.client, *self.nodes = found[:servers + 1]
         self.mbit = mbit
         self.interface = self.find_interface()
+        self.tcp = "/".join(sorted(
+            {told(node, "cat", bed.TCP_DEFAULT) for node in self.nodes}))
 
     def find_interface(self):
         """The client's, towards the servers."""
-        words = self.client.command(
-            "python3", "-c", FIND_INTERFACE, self.nodes[0].address)
-        told = subprocess.run(words, check=False, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True)
-        if told.returncode != 0:
-            raise BedError(f"{self.client.name}: {told.stderr.strip()}")
-        return told.stdout.strip() or None
+        return told(self.client, "python3", "-c", FIND_INTERFACE,
+                    self.nodes[0].address) or None
 
     def check(self):
         ways = links.ring([self.client, *self.nodes])

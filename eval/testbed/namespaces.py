@@ -18,6 +18,9 @@ SUBNET = "10.0.0"
 UPLINK = "uplink"
 # Where it is to be no limit.
 CLIENT_MBIT = 10_000
+# Congestion control, Linux's own default: what a machine has in its place
+# would be measured along.
+TCP = "cubic"
 
 
 class Namespace:
@@ -69,8 +72,9 @@ class Namespace:
 
 class Network:
 
-    def __init__(self, link):
+    def __init__(self, link, tcp=TCP):
         self.link = link  # where a node has none of its own
+        self.tcp = tcp
         self.ends = contextlib.ExitStack()
         self.count = 0
         self.switch = self.namespace()
@@ -110,6 +114,9 @@ class Network:
         node.configure("ip", "address", "add", f"{node.address}/24", "dev", UPLINK)
         for device in ("lo", UPLINK):
             node.configure("ip", "link", "set", "dev", device, "up")
+        # By its route, as a namespace may not choose any for all.
+        node.configure("ip", "route", "change", f"{SUBNET}.0/24", "dev", UPLINK,
+                       "src", node.address, "congctl", self.tcp)
         self.shape(self.switch, port, link)
         self.shape(node, UPLINK, link)
         return node
@@ -124,9 +131,10 @@ class NamespaceBed(bed.Bed):
     name = "namespaces"
     interface = UPLINK
 
-    def __init__(self, servers, mbit):
+    def __init__(self, servers, mbit, tcp=TCP):
         self.link = bed.link_of(mbit)
-        self.network = Network(self.link)
+        self.tcp = tcp
+        self.network = Network(self.link, tcp)
         try:
             self.client = self.network.join(self.client_link())
             self.nodes = [self.network.join() for _ in range(servers)]
@@ -161,6 +169,9 @@ class ServerLinksBed(NamespaceBed):
         other = self.network.join(self.client_link())
         links.hold(links.measure(links.ring([self.client, other]),
                                  CLIENT_MBIT), CLIENT_MBIT)
+
+
+NAMES = (NamespaceBed.name, ServerLinksBed.name)
 
 
 def refusal():

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(TOP, "eval"))
 # pylint: disable=wrong-import-position
 import rows
 from paper import experiments, runner
+from testbed import bed, namespaces
 
 DEADLINE_S = 280
 REPETITIONS = 2
@@ -47,6 +48,7 @@ class QuickTest(unittest.TestCase):
             found = rows.read(out)
             again = run(out, "--bed", "unshaped" if found[0].bed == "unshaped"
                         else "auto", "--list")
+            other = run(out, "--tcp", "reno", "--list")
         left_out = (set(experiments.CLOUD) if "no links as in a cloud"
                     in done.stderr else set())
         self.check_cells(found, left_out)
@@ -57,6 +59,9 @@ class QuickTest(unittest.TestCase):
         # It would go on where it was: with what it could not run.
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn(f"{2 if left_out else 0} groups", again.stderr)
+        if found[0].bed == "namespaces":
+            self.assertEqual(other.returncode, 3)
+            self.assertIn("rows with TCP cubic, this is reno", other.stderr)
 
     def check_cells(self, found, left_out):
         groups = experiments.quick()
@@ -78,7 +83,9 @@ class QuickTest(unittest.TestCase):
                              (row.expected_in, row.expected_out))
             self.assertGreaterEqual(row.socket_in, row.payload_in)
             self.assertGreaterEqual(row.socket_out, row.payload_out)
+        self.assertTrue(row.tcp)
         if row.link_mbit is not None:
+            self.assertEqual(row.tcp, namespaces.TCP)
             self.assertAlmostEqual(row.measured_mbit / row.link_mbit, 1,
                                    delta=0.1)
             self.assertLessEqual(row.burst_bytes, 64 << 10)
@@ -94,6 +101,49 @@ class QuickTest(unittest.TestCase):
         if found[0].bed == "namespaces":
             self.assertAlmostEqual(statistics.median(ratios), 1,
                                    delta=runner.INTERFACE_TOLERANCE)
+
+
+# Prints its port, or goes to one, and then its congestion control.
+TALK = """
+import socket, sys
+address, *port = sys.argv[1:]
+if port:
+    end = socket.create_connection((address, int(port[0])))
+else:
+    listening = socket.create_server((address, 0))
+    print(listening.getsockname()[1], flush=True)
+    end, _ = listening.accept()
+print(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+      .rstrip(b"\\0").decode(), flush=True)
+sys.stdin.read()
+"""
+
+
+class CongestionTest(unittest.TestCase):
+
+    def test_both_ends_have_what_was_asked_for(self):
+        why = namespaces.refusal()
+        if why is not None:
+            self.skipTest(why)
+        for tcp in (namespaces.TCP, "reno"):
+            with self.subTest(tcp=tcp), namespaces.NamespaceBed(
+                    1, 1000, tcp) as made:
+                self.assertEqual(made.tcp, tcp)
+                (server,) = made.nodes
+                listening = bed.Ending(server.command(
+                    "python3", "-c", TALK, server.address))
+                self.addCleanup(listening.end)
+                client = bed.Ending(made.client.command(
+                    "python3", "-c", TALK, server.address, listening.line()))
+                self.addCleanup(client.end)
+                self.assertEqual([listening.line(), client.line()], [tcp, tcp])
+
+    def test_an_unknown_one_is_named(self):
+        why = namespaces.refusal()
+        if why is not None:
+            self.skipTest(why)
+        with self.assertRaisesRegex(bed.BedError, "congctl nonesuch.*congestion"):
+            namespaces.NamespaceBed(1, 1000, "nonesuch")
 
 
 if __name__ == "__main__":

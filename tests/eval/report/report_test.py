@@ -140,6 +140,14 @@ class MeasuredTest(unittest.TestCase):
         self.assertAlmostEqual(found.median, 0.3)
         self.assertEqual({r.revision for r in measured.rows}, {"new"})
 
+    def test_rows_with_another_tcp_are_not_mixed_in(self):
+        old = sample(0.1, tcp="bbr", time="2026-01-01T00:00:00Z")
+        new = sample(0.3, tcp="cubic", time="2026-01-02T00:00:00Z")
+        measured = Measured(new + old)
+        (_, found), = measured.find("srs")
+        self.assertAlmostEqual(found.median, 0.3)
+        self.assertEqual({r.tcp for r in measured.rows}, {"cubic"})
+
     def test_a_reduction_is_of_medians(self):
         measured = Measured(transitions({"srs": 0.1, "ers1": 0.05}))
         for _, srs, ers1 in measured.find("srs", "ers1"):

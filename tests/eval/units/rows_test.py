@@ -15,6 +15,7 @@ ROW = rows.Row(
     time="2026-01-02T03:04:05Z", revision="c138f48", host="quiet, 2 cores",
     seed=7, experiment="exp2", bed="namespaces", link_mbit=200.0,
     measured_mbit=191.25, burst_bytes=65536, cpu_limited=None,
+    tcp="cubic",
     threshold_bytes=0, k=4, m=1, k_to=5, servers=6, scheme="ers2-paper",
     operation="forward", object_bytes=1048576, repetition=0, seconds=0.1,
     blocks_read=8, blocks_written=4, block_bytes=52429, payload_in=419752,
