@@ -32,7 +32,7 @@ class Row:
     measured_mbit: float | None  # of the slowest link, before the experiment
     burst_bytes: int | None  # that a link lets through at once
     cpu_limited: str | None  # yes, no: processors, not the link, set the rate
-    tcp: str | None  # congestion control of the servers
+    tcp: str | None  # congestion control of the servers; None: not known
     # What was asked for.
     threshold_bytes: int  # shorter values are kept as whole copies
     k: int
@@ -159,3 +159,13 @@ def append(path, rows):
             writer.writerow([_cell(getattr(row, name)) for name in COLUMNS])
         file.flush()
         os.fsync(file.fileno())
+
+
+def hold_tcp(found, beds, tcp, path):
+    """Rows of these beds have this congestion control, or a RowError says so:
+    a file with more than one of them says nothing."""
+    others = {row.tcp or "not known" for row in found
+              if row.bed in beds} - {tcp}
+    if others:
+        raise RowError(f"{path} has rows whose TCP is {others.pop()}, this is "
+                       f"{tcp}: name another file, or remove that one")

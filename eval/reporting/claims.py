@@ -77,22 +77,23 @@ def _against_copies(measured, tally, schemes, limit, counts=None, **wanted):
     """Adds each coded scheme's time over that of copies; `limit` tells whether
     a ratio is as claimed, `counts`, if given, of (setting, copies) whether the
     claim is about them."""
-    left_out = 0
+    left_out = []
     for scheme in schemes:
         for setting, sample in measured.find(scheme, **wanted):
             copies = measured.copies(setting)
             if copies is None:
                 continue
-            if counts and not counts(setting, copies):
-                left_out += 1
-                continue
             ratio = sample.median / copies.median
+            if counts and not counts(setting, copies):
+                left_out.append(ratio)
+                continue
             tally.add(setting, limit(ratio), ratio,
                       f"{ratio:.2f} of copies", scheme=scheme)
     summary = "coding takes {least:.2f} to {most:.2f} of the time of copies"
     if left_out:
-        summary += (f" ({left_out} more cells do not count: copies came at "
-                    "twice the link's rate, out of its burst)")
+        summary += (f" (beside {min(left_out):.2f} to {max(left_out):.2f} in "
+                    f"{len(left_out)} that do not count: copies came at twice "
+                    "the link's rate, out of its burst)")
     return tally.verdict(summary)
 
 

@@ -30,7 +30,7 @@ of `kv` are those of [coding against copies](evaluation-ec-vs-replication.md). T
 
 """
 SINGLE = (
-    "Times are medians of all repetitions of a setting's newest revision; bars of error are the least and the most, "
+    "Times are medians of all repetitions of a setting's newest revision and TCP; bars of error are the least and the most, "
     "as in the paper, and on reductions the middle 95 % of resampled medians, cut off at -30 %. Schemes are compared within one setting "
     "alone. Where the paper prints a figure it is drawn hollow beside ours; its times in milliseconds are lost with its "
     "pictures.\n\n")
@@ -65,7 +65,7 @@ def setting_part(measured):
             experiment, BED_NAMES[bed], links(bed, mbit),
             rate_text(statistics.median(rates)) if rates else "",
             "processors" if limited else "",
-            ", ".join(sorted({r.tcp for r in rows if r.tcp})), len(rows),
+            ", ".join(sorted({r.tcp or "not known" for r in rows})), len(rows),
             _spread([len(sample.rows) for setting, samples in
                      measured.settings.items()
                      if (setting.experiment, setting.bed, setting.link_mbit)

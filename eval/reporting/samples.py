@@ -15,7 +15,7 @@ NAMES = {"rep": "copies", "libmemcached-copies": "copies by libmemcached",
          "ers2-optimal": "ERS-2, optimal plan", "reencode": "full re-encode",
          "rs": "plain RS"}
 BED_NAMES = {"namespaces": "links of network namespaces",
-             "server-links": "the same, of servers alone",
+             "server-links": "such links, of servers alone",
              "unshaped": "loopback, unshaped", "cloud": "links as in a cloud",
              "hosts": "separate machines"}
 KIB, MIB = 1 << 10, 1 << 20

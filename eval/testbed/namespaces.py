@@ -167,8 +167,13 @@ class ServerLinksBed(NamespaceBed):
         super().check()
         # Over all servers' links, its own carries no more than they do.
         other = self.network.join(self.client_link())
-        links.hold(links.measure(links.ring([self.client, other]),
-                                 CLIENT_MBIT), CLIENT_MBIT)
+        carries, _ = links.hold(links.measure(
+            links.ring([self.client, other]), CLIENT_MBIT), CLIENT_MBIT)
+        needed = self.link.mbit * len(self.nodes)
+        if carries < needed:
+            raise BedError(f"the client's link carries {carries:.4g} Mbit/s, "
+                           f"all servers' {needed:g}: try again when the machine "
+                           "has less to do")
 
 
 NAMES = (NamespaceBed.name, ServerLinksBed.name)

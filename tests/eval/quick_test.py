@@ -61,7 +61,7 @@ class QuickTest(unittest.TestCase):
         self.assertIn(f"{2 if left_out else 0} groups", again.stderr)
         if found[0].bed == "namespaces":
             self.assertEqual(other.returncode, 3)
-            self.assertIn("rows with TCP cubic, this is reno", other.stderr)
+            self.assertIn("rows whose TCP is cubic, this is reno", other.stderr)
 
     def check_cells(self, found, left_out):
         groups = experiments.quick()
@@ -117,6 +117,27 @@ print(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
       .rstrip(b"\\0").decode(), flush=True)
 sys.stdin.read()
 """
+
+
+class CommandTest(unittest.TestCase):
+
+    def refused(self, code, why, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(os.path.join(folder, "rows.csv"), *words)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(why, done.stderr)
+
+    def test_what_cannot_be_run_is_said(self):
+        self.refused(3, "nothing to run", "exp1-servers", "--bed", "unshaped")
+        self.refused(3, "no exp1-servers: it takes links of namespaces",
+                     "exp1-servers", "--bed", "unshaped")
+        self.refused(3, "nothing to run", "exp1", "--object-bytes", "7")
+
+    def test_what_has_its_own_tcp_takes_no_other(self):
+        self.refused(2, "--tcp: of namespaces alone", "--tcp", "reno", "--bed",
+                     "unshaped")
+        self.refused(2, "--tcp: of namespaces alone", "--tcp", "reno",
+                     "--hosts", "a,b")
 
 
 class CongestionTest(unittest.TestCase):

@@ -166,9 +166,12 @@ class HostsTest(unittest.TestCase):
             text=True, timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = rows.read(out)
+        with open(bed.TCP_DEFAULT, encoding="ascii") as file:
+            own_tcp = file.read().strip()
         self.assertEqual(len(found), 2 * 2 * (5 + 1) + 2 * 2 * 5)
         for row in found:
-            self.assertEqual((row.bed, row.link_mbit), ("hosts", 100))
+            self.assertEqual((row.bed, row.link_mbit, row.tcp),
+                             ("hosts", 100, own_tcp))
             self.assertAlmostEqual(row.measured_mbit, 100, delta=10)
             self.assertEqual((row.payload_in, row.payload_out),
                              (row.expected_in, row.expected_out))

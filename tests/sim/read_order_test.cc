@@ -1,4 +1,5 @@
 // In which order a change that reads and writes does so.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
@@ -86,6 +87,64 @@ TEST_CASE("a transition tells the next one how fast blocks come") {
   REQUIRE(known);
   CHECK(known->rate > 0);
   CHECK(known->travel > net::Duration::zero());
+}
+
+void EvictBlock(SimServer& server) {
+  for (const std::string& key : server.items().LiveKeys()) {
+    if (server.items().Find(key)->value.size() < kBlockBytes) continue;
+    server.Evict(key);
+    return;
+  }
+}
+
+enum class Fault { kNone, kCut, kCrash, kEvict };
+
+// A transition that asks for little ahead; so long after its begin something
+// happens to the first server. Returns how long it took.
+net::Duration TransitionWith(Fault fault, net::Duration after,
+                             std::uint64_t seed) {
+  World world(seed);
+  const std::string servers = world.AddServers(kServers);
+  SimRuntime& process = world.AddProcess("client");
+  store::Session session(process, Open(servers), 16);
+  store::Store store(session, {.scheme = {SchemeKind::kSrs, 3, 1, 4}});
+  std::vector<std::byte> value(kBlocks * kBlockBytes);
+  for (std::byte& byte : value) byte = std::byte(world.random().Below(256));
+  REQUIRE(net::SyncWait(process, store.Put("k", value, {})).has_value());
+  session.link_speed().Learn({25e6, std::chrono::microseconds(200)},
+                             process.Now());
+  world.After(after, [&world, fault] {
+    SimServer& server = *world.servers().front();
+    if (fault == Fault::kCut) server.CutConnections();
+    if (fault == Fault::kCrash) server.Crash();
+    if (fault == Fault::kEvict) EvictBlock(server);
+  });
+  TransitionTarget wide;
+  wide.width = Width::kWide;
+  const net::TimePoint begun = process.Now();
+  const auto done = net::SyncWait(
+      process, store.Transition("k", wide, TransitionVariant::kOptimal));
+  const net::Duration took = process.Now() - begun;
+  INFO((done.has_value() ? "" : done.error().message()));
+  CHECK(done.has_value());
+  // All that it staged is right: it is enough without any one server.
+  SimServer& lost = *world.servers().back();
+  if (fault != Fault::kCrash && fault != Fault::kEvict) lost.Crash();
+  Value got;
+  REQUIRE(net::SyncWait(process, store.Get("k", got)).has_value());
+  CHECK(std::ranges::equal(got.bytes(), value));
+  return took;
+}
+
+TEST_CASE("what breaks while little is asked for ahead is made up for") {
+  constexpr int kMoments = 40;
+  for (const Fault fault : {Fault::kCut, Fault::kCrash, Fault::kEvict}) {
+    const net::Duration whole = TransitionWith(Fault::kNone, {}, 1);
+    for (int moment = 0; moment < kMoments; ++moment) {
+      INFO(static_cast<int>(fault) << " at " << moment << "/" << kMoments);
+      TransitionWith(fault, whole * moment / kMoments, 1);
+    }
+  }
 }
 
 }  // namespace

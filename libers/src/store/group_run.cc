@@ -258,6 +258,7 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
     if (!std::exchange(state.ran, true)) RunStep(plan, plan.steps[i]);
   }
   co_await reads_;
+  assert(lost_reads_ || next_read_ == plan.reads.size());
   if (window_) window_->End(session_.runtime().Now());
   if (lost_reads_) co_return false;
   if (supply) supply();

@@ -71,7 +71,10 @@ GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
 
 void GroupRun::SendOut(Transfer& transfer) {
   transfer.request.outcome = Outcome::kPending;
-  if (window_) window_->AskedAgain(std::exchange(transfer.told, 0));
+  if (window_) {
+    transfer.asked_at = session_.runtime().Now();
+    window_->AskedAgain(std::exchange(transfer.told, 0));
+  }
   store::Send(session_.runtime(), transfer.step, session_.link(transfer.member),
               transfer.request);
 }
@@ -135,7 +138,6 @@ void GroupRun::StartFetch(BlockId block) {
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
   if (window_) {
-    fetch.asked_at = session_.runtime().Now();
     window_->Asked(block_bytes_);
     fetch.request.on_placed = [](net::Request& request) {
       auto& coming = *static_cast<Transfer*>(request.context);

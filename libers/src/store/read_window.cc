@@ -77,10 +77,13 @@ void ReadWindow::Compare(net::TimePoint now) {
   compared_ = {0, now};
 }
 
-// The median: what piled up while this process did not run comes at the speed
-// of memory then, and the last of it may be one slow server's.
+// The middle one, where there are three: what piled up while this process did
+// not run comes at the speed of memory then, and the last of it may be one slow
+// server's.
 void ReadWindow::End(net::TimePoint now) {
   if (rates_.empty() || !travel_) return;
+  // It asked for little, and what that was chosen by is forgotten by now.
+  if (known_ && !speed_->Known(now)) return;
   const auto middle = rates_.begin() + std::ssize(rates_) / 2;
   std::nth_element(rates_.begin(), middle, rates_.end());
   speed_->Learn({*middle, *travel_}, now);

@@ -19,6 +19,8 @@
 namespace ers::store {
 
 // Of one run of a plan. Sizes are in bytes. One thread; `speed` outlives it.
+// Runs side by side do not know of each other: each seems to lag then, and soon
+// asks for all.
 class ReadWindow {
  public:
   ReadWindow(LinkSpeed& speed, net::TimePoint now);

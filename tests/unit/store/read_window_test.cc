@@ -188,6 +188,21 @@ TEST_CASE("what came and is asked for again is on its way again") {
   CHECK_FALSE(window.IsOpen());
 }
 
+TEST_CASE("a run by what is forgotten at its end tells nothing") {
+  LinkSpeed speed = Knowing(kSlow, microseconds(200));
+  net::TimePoint now = net::TimePoint{} + std::chrono::seconds(59);
+  ReadWindow window(speed, now);
+  REQUIRE(Ahead(window) < 1000 * kBlock);
+  window.Asked(40 * kPiece);
+  window.Travelled(microseconds(300));
+  for (int i = 0; i < 40; ++i) {
+    window.Came(kPiece, now);
+    now += milliseconds(30);
+  }
+  window.End(now);
+  CHECK_FALSE(speed.Known(now));
+}
+
 TEST_CASE("what is lost is waited for no longer, and tells no rate") {
   LinkSpeed speed = Knowing(kSlow, milliseconds(2));
   net::TimePoint now{};
