@@ -112,7 +112,8 @@ ASKED = (
           "faster than of copies where the servers' links are the limit.",
           claims.coding_reads_faster_over_servers,
           "k servers send a part each over links of their own, where one sends "
-          "all of a copy.",
+          "all of a copy; of short objects, much of the parts comes out of "
+          "the links' bursts.",
           "Processors that all nodes of one machine share."),
     Claim("bytes-as-counted", "asked", "Transitions move the bytes that the "
           "analyser counts (within 1 %).", claims.bytes_as_counted,

@@ -15,7 +15,7 @@ import needs  # noqa: E402, after the path
 from synthetic import (GOOD, MIB, TOP, FixedAnalyser, everything, row, rows,
                        sample, transitions)
 
-from reporting import catalogue, claims
+from reporting import catalogue, claims, page
 from reporting.samples import Measured, Setting, reduction
 from reporting.verdict import FAILS, HOLDS, NOT_MEASURED
 
@@ -153,6 +153,14 @@ class MeasuredTest(unittest.TestCase):
         measured = Measured(transitions({"srs": 0.1, "ers1": 0.05}))
         for _, srs, ers1 in measured.find("srs", "ers1"):
             self.assertAlmostEqual(reduction(srs, ers1), 50)
+
+    def test_cells_that_waited_for_tcp_are_told(self):
+        late = [row(seconds=seconds, repetition=i, object_bytes=4 * MIB)
+                for i, seconds in enumerate((0.1, 0.1, 0.35))]
+        slow = [row(seconds=seconds, repetition=i, link_mbit=1.0)
+                for i, seconds in enumerate((0.1, 0.1, 0.35))]
+        self.assertIn("in 1 of 2 cells",
+                      page.stalls(Measured(late + sample(0.1) + slow)))
 
     def test_a_setting_tells_what_it_is(self):
         (setting,) = Measured([row()]).settings
