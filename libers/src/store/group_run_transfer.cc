@@ -122,15 +122,10 @@ void GroupRun::OnPlaced(Transfer& fetch) {
   StartFetches();
 }
 
-// Of a fetch that has ended.
+// Of a fetch that has ended. After one that failed no more is asked for.
 void GroupRun::CountRest(const Transfer& fetch) {
-  if (!window_) return;
-  const std::size_t rest = block_bytes_ - fetch.told;
-  if (fetch.request.outcome == Outcome::kOk) {
-    window_->Came(rest, session_.runtime().Now());
-  } else {
-    window_->Lost(rest);
-  }
+  if (!window_ || fetch.request.outcome != Outcome::kOk) return;
+  window_->Came(block_bytes_ - fetch.told, session_.runtime().Now());
 }
 
 void GroupRun::StartFetch(BlockId block) {

@@ -35,11 +35,9 @@ class ReadWindow {
   void Travelled(net::Duration time);
   // Of what was asked for.
   void Came(std::size_t size, net::TimePoint now);
-  // So much of what was asked for will not come.
-  void Lost(std::size_t size);
   // What came in part comes once more.
   void AskedAgain(std::size_t size) { coming_ += size; }
-  // All came or was lost: tells `speed` what was seen.
+  // All came, or some never will: tells `speed` what was seen.
   void End(net::TimePoint now);
 
  private:

@@ -203,20 +203,5 @@ TEST_CASE("a run by what is forgotten at its end tells nothing") {
   CHECK_FALSE(speed.Known(now));
 }
 
-TEST_CASE("what is lost is waited for no longer, and tells no rate") {
-  LinkSpeed speed = Knowing(kSlow, milliseconds(2));
-  net::TimePoint now{};
-  ReadWindow window(speed, now);
-  window.Asked(1'000'000);
-  CHECK_FALSE(window.IsOpen());
-  window.Travelled(milliseconds(1));
-  window.Came(kPiece, now);
-  now += milliseconds(1);
-  window.Lost(1'000'000 - kPiece);
-  CHECK(window.IsOpen());
-  window.End(now);
-  CHECK(speed.Known(now)->rate == kSlow);
-}
-
 }  // namespace
 }  // namespace ers::store
