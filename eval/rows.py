@@ -14,6 +14,10 @@ SCHEMES = ("rep", "libmemcached-copies", "srs", "ers1", "ers2-paper",
 OPERATIONS = ("put", "get", "forward", "backward")
 BEDS = ("namespaces", "server-links", "unshaped", "cloud", "hosts")
 
+# Interfaces are held to the sockets from here on.
+INTERFACE_FROM = 512 << 10
+INTERFACE_TOLERANCE = 0.05
+
 
 class RowError(Exception):
     """A file that holds other rows, as one sentence for the user."""
@@ -169,3 +173,14 @@ def hold_tcp(found, beds, tcp, path):
     if others:
         raise RowError(f"{path} has rows whose TCP is {others.pop()}, this is "
                        f"{tcp}: name another file, or remove that one")
+
+
+def interface_ratio(row):
+    """Bytes at the interface over those at the sockets, both ways together;
+    None: not counted, or so few that headers are most of them."""
+    if row.interface_in is None or row.socket_in is None:
+        return None
+    moved = row.socket_in + row.socket_out
+    if moved < INTERFACE_FROM:
+        return None
+    return (row.interface_in + row.interface_out) / moved

@@ -11,9 +11,6 @@ CELL_SECONDS = 60
 # Starting, connecting, warming up, and what a busy machine adds.
 PATIENCE = 3
 PATIENCE_S = 120
-# Interfaces are held to the sockets from here on.
-INTERFACE_FROM = 512 << 10
-INTERFACE_TOLERANCE = 0.05
 
 
 class RunError(Exception):
@@ -122,14 +119,3 @@ def hold(row):
                 f"{row.experiment}, {row.scheme}, ({row.k},{row.m},{row.k_to})"
                 f", {row.object_bytes} bytes, {row.operation}: blocks of {got} "
                 f"bytes went {way}, the analyser says {want}")
-
-
-def interface_ratio(row):
-    """Bytes at the interface over those at the sockets, both ways together;
-    None: not counted, or so few that headers are most of them."""
-    if row.interface_in is None or row.socket_in is None:
-        return None
-    moved = row.socket_in + row.socket_out
-    if moved < INTERFACE_FROM:
-        return None
-    return (row.interface_in + row.interface_out) / moved

@@ -119,6 +119,12 @@ ASKED = (
           "analyser counts (within 1 %).", claims.bytes_as_counted,
           "One plan is counted and run.",
           "Manifests, headers, and what is asked for twice."),
+    Claim("interfaces-agree", "asked", "The client's interface counts within "
+          "5 % of what its sockets moved, where that is 512 KiB or more.",
+          claims.interfaces_agree,
+          "Headers and acknowledgements are little beside it.",
+          "The shorter the pieces that a link takes at once, the more of them "
+          "is headers and acknowledgements."),
 )
 
 ALL = PAPER + ASKED

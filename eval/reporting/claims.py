@@ -6,8 +6,10 @@ cannot tell.
 """
 
 import dataclasses
+import statistics
 from collections.abc import Callable
 
+import rows
 from reporting import paper
 from reporting.samples import CODED, KIB, MIB, reduction
 from reporting.verdict import Tally
@@ -298,3 +300,17 @@ def bytes_as_counted(measured, _analyser):
                     tally.add(setting, abs(over) <= 1, over,
                               f"{over:+.2f} % {way}", scheme=scheme)
     return tally.verdict("{least:+.2f} to {most:+.2f} % beside the count")
+
+
+def interfaces_agree(measured, _analyser):
+    tally = Tally(low_is_worse=False)
+    for setting, samples in sorted(measured.settings.items(),
+                                   key=lambda item: item[0].sort_key()):
+        for scheme, sample in samples.items():
+            ratios = [ratio for row in sample.rows
+                      if (ratio := rows.interface_ratio(row)) is not None]
+            if ratios:
+                over = 100 * (statistics.median(ratios) - 1)
+                tally.add(setting, abs(over) <= 100 * rows.INTERFACE_TOLERANCE,
+                          over, f"{over:+.1f} %", scheme=scheme)
+    return tally.verdict("{least:+.1f} to {most:+.1f} % beside the sockets")

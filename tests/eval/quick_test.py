@@ -12,7 +12,7 @@ TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(TOP, "eval"))
 # pylint: disable=wrong-import-position
 import rows
-from paper import experiments, runner
+from paper import experiments
 from testbed import bed, namespaces
 
 DEADLINE_S = 280
@@ -97,10 +97,10 @@ class QuickTest(unittest.TestCase):
                             links * (most + row.burst_bytes + 16384))
 
     def check_interface(self, found):
-        ratios = list(filter(None, map(runner.interface_ratio, found)))
+        ratios = list(filter(None, map(rows.interface_ratio, found)))
         if found[0].bed == "namespaces":
             self.assertAlmostEqual(statistics.median(ratios), 1,
-                                   delta=runner.INTERFACE_TOLERANCE)
+                                   delta=rows.INTERFACE_TOLERANCE)
 
 
 # Prints its port, or goes to one, and then its congestion control.

@@ -130,6 +130,17 @@ class ClaimsTest(unittest.TestCase):
             self.assertEqual(judge(claims.bytes_as_counted, found).state,
                              state)
 
+    def test_interfaces_beside_the_sockets_are_told(self):
+        for counted, state in ((1_040_000, HOLDS), (1_060_000, FAILS)):
+            found = transitions(GOOD, socket_in=600_000, socket_out=400_000,
+                                interface_in=counted, interface_out=0)
+            self.assertEqual(judge(claims.interfaces_agree, found).state,
+                             state)
+        few = transitions(GOOD, socket_in=1000, socket_out=1000,
+                          interface_in=3000, interface_out=0)
+        self.assertEqual(judge(claims.interfaces_agree, few).state,
+                         NOT_MEASURED)
+
 
 class MeasuredTest(unittest.TestCase):
 

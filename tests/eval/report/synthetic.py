@@ -62,7 +62,8 @@ GOOD = {"reencode": 0.2, "srs": 0.1, "ers1": 0.05, "ers2-paper": 0.04,
 
 def everything():
     """Rows of all experiments."""
-    found = transitions(GOOD)
+    found = transitions(GOOD, socket_in=MIB, socket_out=0,
+                        interface_in=MIB, interface_out=0)
     found += transitions(GOOD, link_mbit=500.0)
     found += transitions(GOOD, experiment="exp2", link_mbit=None,
                          bed="unshaped")
