@@ -144,21 +144,18 @@ class ClaimsTest(unittest.TestCase):
 
 class MeasuredTest(unittest.TestCase):
 
-    def test_the_newest_revision_alone_counts(self):
-        old = sample(0.1, revision="old", time="2026-01-01T00:00:00Z")
-        new = sample(0.3, revision="new", time="2026-01-02T00:00:00Z")
-        measured = Measured(new + old)
-        (_, found), = measured.find("srs")
-        self.assertAlmostEqual(found.median, 0.3)
-        self.assertEqual({r.revision for r in measured.rows}, {"new"})
-
-    def test_rows_with_another_tcp_are_not_mixed_in(self):
-        old = sample(0.1, tcp="bbr", time="2026-01-01T00:00:00Z")
-        new = sample(0.3, tcp="cubic", time="2026-01-02T00:00:00Z")
-        measured = Measured(new + old)
-        (_, found), = measured.find("srs")
-        self.assertAlmostEqual(found.median, 0.3)
-        self.assertEqual({r.tcp for r in measured.rows}, {"cubic"})
+    def test_the_newest_revision_and_tcp_alone_count(self):
+        for column in ("revision", "tcp"):
+            with self.subTest(column=column):
+                old = sample(0.1, time="2026-01-01T00:00:00Z",
+                             **{column: "old"})
+                new = sample(0.3, time="2026-01-02T00:00:00Z",
+                             **{column: "new"})
+                measured = Measured(new + old)
+                (_, found), = measured.find("srs")
+                self.assertAlmostEqual(found.median, 0.3)
+                self.assertEqual({getattr(r, column) for r in measured.rows},
+                                 {"new"})
 
     def test_a_reduction_is_of_medians(self):
         measured = Measured(transitions({"srs": 0.1, "ers1": 0.05}))
