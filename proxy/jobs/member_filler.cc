@@ -128,7 +128,7 @@ Task<void> MemberFiller::FillAll() {
   store::Session& session = host_.session;
   co_await store::MissRestarted(session);
   Status status;
-  if (session.view()->NotFull() > 0 && !host_.stopping) {
+  if (!session.view()->AllInSync() && !host_.stopping) {
     status = co_await Fill();
   }
   const auto tolerated = store::WithoutSilent(session, session.view());
@@ -163,7 +163,7 @@ Task<Status> MemberFiller::Fill() {
   }
   // Those are tried again, and the view says that they are out.
   for (const store::Member& member : host_.session.view()->members) {
-    unfinished_ |= member.state == MemberState::kFilling;
+    unfinished_ |= member.shown_state() == MemberState::kFilling;
   }
   co_return report || !unfinished_ ? Status() : report.error();
 }

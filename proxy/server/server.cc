@@ -144,7 +144,7 @@ Facts Server::Describe() const {
     if (view) {
       server.seat = view->members[i].name;
       server.name = view->members[i].server();
-      server.state = MemberStateName(view->members[i].state);
+      server.state = MemberStateName(view->members[i].shown_state());
       server.since_s = view->members[i].since;
     }
     facts.servers.push_back(std::move(server));

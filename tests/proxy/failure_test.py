@@ -155,7 +155,7 @@ class TooManyToldTest(ToldCase):
         self.assertEqual(self.last_error(), "")
         for server in ("1", "2"):
             self.tool("stop", server)
-        self.until_told("2 servers are out and the cluster survives 1 (")
+        self.until_told("2 servers are out and this cluster bears 1 (")
         for server in ("1", "2"):
             self.tool("cont", server)
         self.until(lambda: self.last_error() == "", "they answer again")

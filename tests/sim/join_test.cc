@@ -103,15 +103,14 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
 
 // The other process cannot go on to the next view, and nobody has to wait for
 // that.
-TEST_CASE("who comes after more than M were lost is told so, and soon") {
+TEST_CASE("who comes while more than M are silent is told so, and soon") {
   World world(6);
   const std::string servers = world.AddServers(kServers);
   SimClient old(world, servers, "old");
   REQUIRE(old.Put().ok());
-  for (const std::size_t lost : {0, 1}) {
-    world.servers()[lost]->Crash();
-    world.servers()[lost]->Restart();
-  }
+  world.servers()[0]->Crash();
+  world.servers()[0]->Restart();
+  world.servers()[1]->Crash();
   // It misses one, as far as it can, and goes on giving signs of life.
   REQUIRE_FALSE(old.MarkDown(0).ok());
   SimClient newcomer(world, servers, "newcomer");
@@ -131,7 +130,7 @@ TEST_CASE("who comes after more than M were lost is told so, and soon") {
   CHECK(told->code() == StatusCode::kUnavailable);
   const std::string why(told->message());
   CAPTURE(why);
-  CHECK(why.starts_with("2 servers are out and the cluster survives 1 ("));
+  CHECK(why.find("10.0.0.1:11211: connection refused") != std::string::npos);
   CHECK(newcomer.process.Now() - begun < seconds(8));
 }
 

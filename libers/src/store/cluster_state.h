@@ -14,14 +14,16 @@
 #include "net/ring.h"
 #include "store/eviction_watch.h"
 #include "store/lease.h"
+#include "store/memory_loss.h"
 #include "store/orphaned_writes.h"
 #include "store/seats.h"
 #include "store/view_keeper.h"
 
 namespace ers::store {
 
-// Constant after construction, but for keeper, lease, orphans, evictions, seats
-// and what KeepOnDisk remembers, which see to that themselves. Any thread.
+// Constant after construction, but for keeper, lease, loss, orphans, evictions,
+// seats and what KeepOnDisk remembers, which see to that themselves. Any
+// thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -30,6 +32,7 @@ struct ClusterState {
   SeatRing seats;
   ViewKeeper keeper;
   Lease lease;
+  LossWatch loss;
   OrphanedWrites orphans;
   EvictionWatch evictions;
 

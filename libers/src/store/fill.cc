@@ -14,6 +14,7 @@
 #include "store/fill_members.h"
 #include "store/key_walk.h"
 #include "store/keys.h"
+#include "store/memory_loss.h"
 #include "store/mend.h"
 #include "store/planted_bug.h"
 #include "store/store.h"
@@ -185,8 +186,8 @@ Task<Status> TakeUp(Session& session, const std::vector<int>& members,
   });
   Status failed;
   for (const int member : members) {
-    const MemberState state = session.view()->members[member].state;
-    if (state == MemberState::kFull || filling.contains(member)) continue;
+    const bool in_sync = session.view()->members[member].InSync();
+    if (in_sync || filling.contains(member)) continue;
     Status status = co_await BeginFilling(session, member);
     if (status.ok()) status = co_await AwaitLink(session, member);
     if (status.ok()) {
@@ -271,6 +272,10 @@ double FillProgress::SecondsLeft(net::TimePoint now) const {
 
 Task<void> MissRestarted(Session& session) {
   const bool all_know_the_view = co_await CallAll(session);
+  if (MoreThanMaxOut(session)) {
+    (void)co_await GoOnAfterLoss(session);
+    co_return;
+  }
   if (!all_know_the_view) co_await StoreViewAgain(session);
   for (int i = 0; i < session.members(); ++i) {
     // The view first: who is back in it is no longer refused.

@@ -120,8 +120,10 @@ void Lease::Confirm(const View& view) {
     const auto renewed = renewed_.find(static_cast<int>(i));
     if (renewed != renewed_.end()) times.push_back(renewed->second);
   }
-  // As many may leave with the next view without being asked.
-  const int may_leave = std::max(0, view.max_parity - down);
+  // As many may leave with the next view without being asked; also where some
+  // are down by now, which may be taken in again, empty, with as many others.
+  const int there = static_cast<int>(view.members.size()) - down;
+  const int may_leave = std::max(0, std::min(view.max_parity, there - 1));
   if (static_cast<int>(times.size()) <= may_leave) return;
   std::nth_element(times.begin(), times.begin() + may_leave, times.end(),
                    std::greater<>());

@@ -11,6 +11,7 @@
 
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/memory_loss.h"
 #include "store/planted_bug.h"
 #include "store/record.h"
 #include "store/stranded_write.h"
@@ -263,6 +264,8 @@ Task<bool> DropSilent(Session& session, std::vector<int> silent) {
 
 // Who did not take the line, and who is out already.
 Status TooFew(Session& session, View view, const std::vector<int>& silent) {
+  const Status loss = session.cluster().loss.last();
+  if (!loss.ok() && MoreThanMaxOut(session)) return loss;
   std::string names;
   for (const int member : silent) {
     view.members[member].state = MemberState::kDown;
@@ -383,7 +386,7 @@ Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
       co_return Fail(
           StatusCode::kUnavailable,
           fmt::format("only {} of the {} servers needed took the new view "
-                      "({}): bring one back",
+                      "({}): start what does not answer",
                       beat.full, next.Quorum(), silent));
     }
     if (beat.epoch > next.epoch) {

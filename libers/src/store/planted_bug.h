@@ -37,6 +37,8 @@ enum class PlantedBug {
   kDropsYoung,          // collected are also blocks of changes under way
   kNoRestamp,           // garbage goes though a write may land that names it
   kOldChangeCommits,    // a change commits whose blocks may have been collected
+  kTrustsFewAfterLoss,  // what few have kept counts though a later view is lost
+  kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines
   kSilentListsNothing,  // a key that no server listed is taken for none's
 };
 

@@ -187,7 +187,7 @@ Status CheckOthers(const View& view, int member,
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     if (i == at) continue;
     const Member& other = view.members[i];
-    const bool full = other.state == MemberState::kFull;
+    const bool full = other.InSync();
     if (full && answer[i]) {
       ++good;
       continue;
@@ -195,7 +195,7 @@ Status CheckOthers(const View& view, int member,
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", other.server(),
                        full ? "does not answer" : "is not full");
   }
-  const bool lives = answer[at] && seat.state != MemberState::kFilling;
+  const bool lives = answer[at] && seat.shown_state() != MemberState::kFilling;
   if (lives && !out.empty()) {
     return {StatusCode::kUnavailable,
             fmt::format("{} is needed: it answers, and {}; nothing is changed: "

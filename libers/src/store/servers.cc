@@ -45,7 +45,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     if (view) {
       const Member& member = view->members[i];
       server.seat = member.name;
-      server.state = member.state;
+      server.state = member.shown_state();
       server.incarnation = member.incarnation;
       server.since = member.since;
     }

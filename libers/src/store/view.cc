@@ -30,9 +30,11 @@ namespace {
 
 using nlohmann::json;
 
-// From these on members have addresses, and more than one flush may be to come.
+// From these on members have addresses, more than one flush may be to come, and
+// members may be lacking.
 constexpr std::uint64_t kWithAddresses = 2;
 constexpr std::uint64_t kWithFlushAt = 3;
+constexpr std::uint64_t kWithLacking = 4;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
@@ -53,6 +55,7 @@ json ToJson(const View& view) {
                                   {"joined", member.joined},
                                   {"boot_mark", member.boot_mark},
                                   {"since", member.since}});
+    if (member.lacking) entry["lacking"] = true;
     if (!member.address.empty()) entry["address"] = member.address;
     if (!member.previous.empty()) entry["previous"] = member.previous;
   }
@@ -69,8 +72,14 @@ bool AnyReplaced(const View& view) {
                      [](const Member& member) { return member.WasReplaced(); });
 }
 
+bool AnyLacking(const View& view) {
+  return std::any_of(view.members.begin(), view.members.end(),
+                     [](const Member& member) { return member.lacking; });
+}
+
 // The lowest that has all of it.
 std::uint64_t FormatOf(const View& view) {
+  if (AnyLacking(view)) return kWithLacking;
   if (!view.flush_at.empty()) return kWithFlushAt;
   return AnyReplaced(view) ? kWithAddresses : 1;
 }
@@ -112,6 +121,8 @@ Result<View> FromJson(const json& root) {
     Result<MemberState> state = ParseState(entry.at("state"));
     if (!state) return Fail(state.error());
     member.state = *state;
+    if (entry.contains("lacking")) entry.at("lacking").get_to(member.lacking);
+    sane = sane && (!member.lacking || member.state == MemberState::kFull);
     member.joined = UnsignedOf(entry, "joined");
     entry.at("boot_mark").get_to(member.boot_mark);
     member.since = static_cast<std::int64_t>(UnsignedOf(entry, "since"));
@@ -131,6 +142,11 @@ int View::NotFull() const {
   return static_cast<int>(std::count_if(
       members.begin(), members.end(),
       [](const Member& member) { return member.state != MemberState::kFull; }));
+}
+
+bool View::AllInSync() const {
+  return std::all_of(members.begin(), members.end(),
+                     [](const Member& member) { return member.InSync(); });
 }
 
 Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
@@ -168,7 +184,7 @@ Result<View> DecodeView(std::string_view text) {
         view = FromJson(root);
         return view ? Status() : view.error();
       },
-      kWithFlushAt);
+      kWithLacking);
   if (!status.ok()) return Fail(status);
   return view;
 }

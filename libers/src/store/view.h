@@ -32,12 +32,24 @@ struct Member {
   std::string address;
   // Of the one that had it before; empty: nobody, or the one of its name.
   std::string previous;
+  // Taken in as full, with an empty memory, as more than M had lost theirs
+  // (store/memory_loss.h): it decides, and lacks what others have until it has
+  // been filled. Of full members only.
+  bool lacking = false;
 
   [[nodiscard]] const std::string& server() const {
     return address.empty() ? name : address;
   }
   [[nodiscard]] bool WasReplaced() const {
     return !address.empty() || !previous.empty();
+  }
+  // It has all that it should.
+  [[nodiscard]] bool InSync() const {
+    return state == MemberState::kFull && !lacking;
+  }
+  // For people: who lacks something is being filled.
+  [[nodiscard]] MemberState shown_state() const {
+    return lacking ? MemberState::kFilling : state;
   }
 };
 
@@ -52,6 +64,7 @@ struct View {
   std::vector<Member> members;
 
   [[nodiscard]] int NotFull() const;
+  [[nodiscard]] bool AllInSync() const;
   // Is an object that was last changed then flushed now? All in Unix us.
   [[nodiscard]] bool IsFlushed(std::uint64_t changed_us,
                                std::int64_t now_us) const {
@@ -71,8 +84,9 @@ struct View {
   }
 };
 
-// JSON text with a format number (3 with flushes to come beside another, else 2
-// where a server was replaced, else 1) and a checksum; kept under kViewKey and
+// JSON text with a format number (4 where a member was taken in empty, else 3
+// with flushes to come beside another, else 2 where a server was replaced,
+// else 1) and a checksum; kept under kViewKey and
 // in the state file.
 std::string EncodeView(const View& view);
 // kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.

@@ -11,6 +11,7 @@
 #include "base/micros.h"
 #include "store/batch.h"
 #include "store/keys.h"
+#include "store/memory_loss.h"
 #include "store/peers.h"
 #include "store/planted_bug.h"
 #include "store/view_checks.h"
@@ -130,6 +131,7 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   for (const int i : leaving) {
     if (!IsWhoItWas(session, next, i)) continue;
     next.members[i].state = MemberState::kDown;
+    next.members[i].lacking = false;
     next.members[i].since = session.runtime().WallMicros() / kMicrosPerSecond;
   }
   Status tolerated = CheckTolerated(session, next);
@@ -142,6 +144,7 @@ Result<View> WithFilling(Session& session, View next, int member,
   const std::int64_t now = session.runtime().WallMicros();
   Member& filled = next.members[member];
   filled.state = MemberState::kFilling;
+  filled.lacking = false;
   if (!Planted(PlantedBug::kSameIncarnation)) {
     filled.incarnation =
         std::max(filled.incarnation + 1, static_cast<std::uint64_t>(now));
@@ -178,6 +181,7 @@ void Abort(net::ServerLink& link, const std::string& reason) {
 }  // namespace
 
 Task<Status> MarkDown(Session& session, int member, std::string reason) {
+  if (MoreThanMaxOut(session)) co_return co_await GoOnAfterLoss(session);
   if (IsDone(session, member)) co_return Status();
   const std::uint64_t incarnation = session.view()->members[member].incarnation;
   co_await ClaimChange(session);
@@ -206,9 +210,9 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
   co_return status;
 }
 
-Task<Status> ChangeAll(Session& session, const Edit& edit) {
-  std::vector<int> nobody;
-  Status drained = co_await Drain(session, std::move(nobody));
+Task<Status> ChangeAll(Session& session, const Edit& edit,
+                       std::vector<int> leaving) {
+  Status drained = co_await Drain(session, std::move(leaving));
   if (!drained.ok()) co_return drained;
   co_return co_await Install(session, edit);
 }
@@ -262,7 +266,7 @@ Task<Status> EndFilling(Session& session, int member,
                         std::uint64_t incarnation) {
   co_await ClaimChange(session);
   const Member now = session.view()->members[member];
-  if (now.state == MemberState::kFull && now.incarnation == incarnation) {
+  if (now.InSync() && now.incarnation == incarnation) {
     // Another process that filled it, too, was first.
     session.cluster().keeper.EndChange(nullptr);
     co_return Status();
@@ -274,8 +278,9 @@ Task<Status> EndFilling(Session& session, int member,
       return Fail(StatusCode::kUnavailable,
                   session.member_name(member) + " left while it was filled");
     }
-    if (filled.state != MemberState::kFull) {
+    if (!filled.InSync()) {
       filled.state = MemberState::kFull;
+      filled.lacking = false;
       filled.since = session.runtime().WallMicros() / kMicrosPerSecond;
     }
     return Without(session, std::move(view), {});
@@ -309,6 +314,8 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
 }
 
 Task<Status> FollowView(Session& session) {
+  // What others go by now may have been made after a loss.
+  if (MoreThanMaxOut(session)) co_return co_await GoOnAfterLoss(session);
   co_await ClaimChange(session);
   ViewKeeper& keeper = session.cluster().keeper;
   const std::shared_ptr<const View> old = session.view();

@@ -61,8 +61,8 @@ Status CheckTolerated(const Session& session, const View& view) {
     out += (out.empty() ? "" : "; ") + session.Describe(i);
   }
   return {StatusCode::kUnavailable,
-          fmt::format("{} servers are out and the cluster survives {} ({}): "
-                      "bring one back",
+          fmt::format("{} servers are out and this cluster bears {} ({}): "
+                      "start what does not answer, with or without its memory",
                       view.NotFull(), view.max_parity, out)};
 }
 

@@ -25,9 +25,10 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving);
 Result<View> WithFilling(Session& session, View next, int member,
                          const std::string& boot_mark);
 
-// Ends a change of the view that ClaimChange has begun, and that nobody has to
-// leave for: OK once what `edit` makes is in force.
-net::Task<Status> ChangeAll(Session& session, const Edit& edit);
+// Ends a change of the view that ClaimChange has begun: OK once what `edit`
+// makes is in force. What is under way to those of `leaving` is not waited for.
+net::Task<Status> ChangeAll(Session& session, const Edit& edit,
+                            std::vector<int> leaving = {});
 
 }  // namespace ers::store
 

@@ -1,17 +1,22 @@
 // Loading the view, or creating the first one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/micros.h"
 #include "store/keys.h"
 #include "store/peers.h"
+#include "store/planted_bug.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
 #include "store/view_records.h"
+#include "store/wakeup.h"
 
 namespace ers::store {
 namespace {
@@ -19,13 +24,17 @@ namespace {
 using net::Task;
 
 // The view of a cluster that nobody used yet, or that lost all its memory:
-// `before` is what it was then.
-View FirstView(Session& session, int max_parity, std::uint64_t epoch,
-               const View* before) {
+// `before` is what it was then, where that is known. Its epoch is the clock's
+// milliseconds: above that of whatever was lost, which somebody may still go by
+// or a server that was silent may have.
+View FirstView(Session& session, int max_parity, const View* before) {
+  constexpr int kMicrosPerMilli = 1000;
   View view;
-  view.epoch = epoch;
   view.max_parity = max_parity;
   const std::int64_t now = session.runtime().WallMicros();
+  view.epoch = std::max<std::uint64_t>(
+      before == nullptr ? 1 : before->epoch + 1,
+      static_cast<std::uint64_t>(now / kMicrosPerMilli));
   for (int i = 0; i < session.members(); ++i) {
     const net::ServerLink& link = session.link(i);
     const bool up = link.state() == net::ServerLink::State::kUp;
@@ -44,8 +53,7 @@ View FirstView(Session& session, int max_parity, std::uint64_t epoch,
 }
 
 Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
-                               int max_parity, std::uint64_t epoch,
-                               const View* before) {
+                               int max_parity, const View* before) {
   const int members = session.members();
   if (max_parity >= members) {
     co_return Fail(
@@ -61,7 +69,7 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
                                members - records.answered, members,
                                records.silent, members - max_parity));
   }
-  const View view = FirstView(session, max_parity, epoch, before);
+  const View view = FirstView(session, max_parity, before);
   const Status distinct = CheckDistinct(view);
   if (!distinct.ok()) co_return Fail(distinct);
   if (view.NotFull() > max_parity) {
@@ -73,9 +81,15 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
   session.cluster().Log(LogLevel::kInfo,
-                        fmt::format("new view {} over {} servers, M={}", epoch,
-                                    members, max_parity));
+                        fmt::format("new view {} over {} servers, M={}",
+                                    view.epoch, members, max_parity));
   co_return view;
+}
+
+// M of a first view; 0: none is to be made.
+int ChosenM(Session& session, int max_parity) {
+  const int option = session.cluster().options.max_parity;
+  return option != 0 ? option : max_parity;
 }
 
 // What to go by, given what was read.
@@ -94,15 +108,13 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
     const Status fits = CheckMembers(session, session.cluster(), *filed);
     if (!fits.ok()) co_return Fail(fits);
     co_return co_await CreateFirst(session, records, filed->max_parity,
-                                   filed->epoch + 1, &*filed);
+                                   &*filed);
   }
   if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
   if (!best) {
-    const int chosen = session.cluster().options.max_parity != 0
-                           ? session.cluster().options.max_parity
-                           : max_parity;
+    const int chosen = ChosenM(session, max_parity);
     if (chosen != 0) {
-      co_return co_await CreateFirst(session, records, chosen, 1, nullptr);
+      co_return co_await CreateFirst(session, records, chosen, nullptr);
     }
     if (records.answered < members) {
       co_return Fail(
@@ -164,18 +176,24 @@ void TellOutdated(Session& session, const View& view) {
   }
 }
 
-// Members whose memory is not the one the view knows leave it.
+// Members whose memory is not the one the view knows leave it. Their
+// connections were made while none was known, and are of no use now.
 Task<void> DropRestarted(Session& session) {
+  std::vector<int> restarted;
+  const std::shared_ptr<const View> view = session.view();
   for (int i = 0; i < session.members(); ++i) {
-    const std::shared_ptr<const View> view = session.view();
-    const net::ServerLink& link = session.link(i);
+    net::ServerLink& link = session.link(i);
     if (view->members[i].state == MemberState::kDown ||
         link.state() != net::ServerLink::State::kUp ||
         link.facts().boot_mark == view->members[i].boot_mark) {
       continue;
     }
-    // Too many of them: operations that need them say so.
-    (void)co_await MarkDown(session, i, "it was restarted");
+    link.Abort("it was restarted");
+    restarted.push_back(i);
+  }
+  // Of more than M, operations that need them say what is in the way.
+  for (const int member : restarted) {
+    (void)co_await MarkDown(session, member, "it was restarted");
   }
 }
 
@@ -201,6 +219,15 @@ Task<Status> EnsureView(Session& session, int max_parity) {
   // A connection that only broke gets another try: a first view without its
   // server would keep that out.
   if (records && !records->best && Reconnecting(session)) {
+    records = co_await FindViewRecords(session);
+  }
+  // The cluster may be one that has just lost its memory, and who is silent
+  // here may still be read by a process that goes by what was lost.
+  if (records && !records->best && records->answered < session.members() &&
+      session.members() - records->answered <= ChosenM(session, max_parity) &&
+      !Planted(PlantedBug::kNoWaitAfterLoss)) {
+    const std::shared_ptr<Wakeup> leases = Wakeup::New(session.runtime());
+    (void)co_await leases->Wait(kGoneAfter);
     records = co_await FindViewRecords(session);
   }
   if (!records) {

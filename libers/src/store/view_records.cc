@@ -217,7 +217,7 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
     co_return Status(
         StatusCode::kUnavailable,
         fmt::format("only {} of the {} servers needed took the new view ({}): "
-                    "bring one back",
+                    "start what does not answer",
                     held.count, view.Quorum(), held.silent));
   }
   // What those have counts for nothing, and may be of before they left: where

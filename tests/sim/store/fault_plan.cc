@@ -97,6 +97,7 @@ FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
       victims_(scenario.victims) {
   if (scenario.scope != FaultScope::kNone) Draw(span);
   if (scenario.rests) DrawRest(span);
+  if (scenario.loses) DrawLosses(span);
   if (scenario.replaces) {
     SeededRandom aside = world_.random();
     const std::uint64_t count = 1 + aside.Below(3);
@@ -128,6 +129,9 @@ void FaultPlan::Draw(Duration span) {
     }
     if (scenario_.hides && random.Below(2) == 0) kind = FaultKind::kPartition;
     if (scenario_.rolls) kind = Rolling(kind);
+    // Where all homes of a key are lost but one that is damaged, it stays an
+    // error until the key is written anew.
+    if (scenario_.loses && kind == FaultKind::kCorrupt) kind = FaultKind::kSlow;
     const auto [least, most] = Lengths(kind, scenario_);
     const Duration length = random.Between(least, most);
     world_.After(random.Between(earliest, span), [this, kind, length] {
@@ -160,6 +164,42 @@ void FaultPlan::DrawRest(Duration span) {
   world_.After(begin + soon, [this, back] {
     if (!healed_) StrikeVictim(FaultKind::kRestart, back);
   });
+}
+
+// More than M servers die, one soon after the other, and come back empty, in
+// any order; at times one of the others is cut off from a process meanwhile.
+void FaultPlan::DrawLosses(Duration span) {
+  SeededRandom aside = world_.random();
+  const std::uint64_t losses = 1 + aside.Below(3);
+  for (std::uint64_t i = 0; i < losses; ++i) {
+    const Duration begin = aside.Between(milliseconds(20), span);
+    const auto servers = static_cast<std::uint64_t>(scenario_.servers);
+    const auto least = static_cast<std::uint64_t>(scenario_.max_parity) + 1;
+    std::uint64_t count = least + aside.Below(servers - least + 1);
+    for (std::uint64_t server = 0; server < servers; ++server) {
+      // `count` of those that are left, each as likely.
+      if (aside.Below(servers - server) >= count) continue;
+      --count;
+      const Duration dies =
+          begin + aside.Between(Duration{}, milliseconds(300));
+      const Duration length = aside.Between(milliseconds(1), seconds(3));
+      world_.After(dies, [this, server, length] {
+        SimServer& victim = process_.server_of(static_cast<int>(server));
+        if (!healed_) Strike(FaultKind::kRestart, victim, length);
+      });
+    }
+    if (aside.Below(2) == 0) continue;
+    const Duration length = aside.Between(milliseconds(1), kLongestCut);
+    world_.After(begin, [this, length] {
+      if (healed_) return;
+      SimServer& server = Anywhere();
+      SimRuntime& process = process_.any();
+      server.SetReachableFrom(process, false);
+      world_.After(length, [&server, &process] {
+        server.SetReachableFrom(process, true);
+      });
+    });
+  }
 }
 
 // Of a server that is up, or has just died; at times who replaces it dies, too.
@@ -336,6 +376,7 @@ void FaultPlan::Heal() {
     server->faults() = ServerFaults();
     server->SetReachable(true);
     server->Continue();
+    if (scenario_.loses && !server->up()) server->Restart();
   }
 }
 

@@ -44,6 +44,10 @@ struct FaultWindow {
   TimePoint end{};
 };
 
+// How long a process may be cut off from a server while others lose their
+// memory; not shortened by Heal.
+inline constexpr Duration kLongestCut = std::chrono::seconds(4);
+
 // Schedules its faults with World::After as soon as it is made. One thread.
 class FaultPlan {
  public:
@@ -75,6 +79,7 @@ class FaultPlan {
  private:
   void Draw(Duration span);
   void DrawRest(Duration span);
+  void DrawLosses(Duration span);
   void DrawReplacement(Duration span, SeededRandom& aside);
   void StrikeVictim(FaultKind kind, Duration length);
   void Strike(FaultKind kind, SimServer& server, Duration length);

@@ -5,6 +5,7 @@
 //   store_sim --seeds 1-10000 --kinds --complete --jobs 2
 //                                     operations of all kinds, and all that may
 //                                     come of them must have come
+//   store_sim --seeds 1-500 --losses  more than M servers come back empty
 //   store_sim --seeds 17 --trace      what happened in one run
 //   store_sim --seeds 1-500 --bug B   planted bug B must be caught, by the
 //                                     invariant that it breaks ("all": each)
@@ -123,6 +124,14 @@ const std::vector<Planted>& AllPlanted() {
        {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
        Profile::kAny,
        /*rare=*/true},
+      {"trusts-few-after-loss",
+       PlantedBug::kTrustsFewAfterLoss,
+       {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
+       Profile::kLosses},
+      {"no-wait-after-loss",
+       PlantedBug::kNoWaitAfterLoss,
+       {I::kNothingLost, I::kOneChain, I::kViewBarrier},
+       Profile::kLosses},
       {"gc-drops-young", PlantedBug::kDropsYoung, {I::kBlocksOfManifest}},
       {"gc-no-restamp",
        PlantedBug::kNoRestamp,
@@ -286,6 +295,7 @@ int Main(int argc, char** argv) {
   int jobs = 1;
   bool rivals = false;
   bool garbage = false;
+  bool losses = false;
   bool kinds = false;
   bool trace = false;
   bool complete = false;
@@ -296,6 +306,8 @@ int Main(int argc, char** argv) {
   app.add_flag("--rivals", rivals, "only runs that stress the commit");
   app.add_flag("--garbage", garbage,
                "only runs that collect garbage all the time");
+  app.add_flag("--losses", losses,
+               "only runs in which more than M servers come back empty");
   app.add_flag("--kinds", kinds,
                "only runs of at least 200 operations of all kinds by two "
                "processes with three clients and more")
@@ -313,6 +325,7 @@ int Main(int argc, char** argv) {
   std::optional<Profile> profile;
   if (rivals) profile = Profile::kRivals;
   if (garbage) profile = Profile::kGarbage;
+  if (losses) profile = Profile::kLosses;
   if (kinds) profile = Profile::kKinds;
   if (!bug.empty()) return CatchBugs(bug, seeds, profile, jobs);
   return RunAll(seeds, profile.value_or(Profile::kAny), jobs, trace, complete);

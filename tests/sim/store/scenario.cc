@@ -56,6 +56,27 @@ int LeastParity(const Scenario& scenario) {
   return least;
 }
 
+// Two processes at least, each of which may miss what the other does, and
+// pauses that let the time go by in which nobody may act yet.
+void DrawLosses(SeededRandom& random, Scenario& scenario) {
+  scenario.loses = true;
+  scenario.scope = FaultScope::kBeyond;
+  scenario.servers = std::max(scenario.servers, 2 * scenario.max_parity + 1);
+  scenario.victims.resize(static_cast<std::size_t>(scenario.servers));
+  for (int i = 0; i < scenario.servers; ++i) {
+    scenario.victims[static_cast<std::size_t>(i)] = i;
+  }
+  scenario.processes = 2;
+  scenario.clients = 2;
+  scenario.sessions = std::min(scenario.sessions, scenario.clients);
+  scenario.exports = false;
+  scenario.rolls = false;
+  scenario.fills = random.Below(3) != 0;
+  scenario.grace = {};
+  scenario.latency = NetworkOptions().latency_max;
+  scenario.pause = std::chrono::milliseconds(400);
+}
+
 }  // namespace
 
 Scenario DrawScenario(SeededRandom& random, Profile profile) {
@@ -162,9 +183,11 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
       scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
   scenario.lifetimes =
       scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
-  const bool calm = profile != Profile::kRivals && profile != Profile::kGarbage;
+  const bool calm = profile != Profile::kRivals &&
+                    profile != Profile::kGarbage && profile != Profile::kLosses;
   scenario.rests =
       calm && scenario.scope != FaultScope::kNone && two && aside.Below(8) == 0;
+  if (profile == Profile::kLosses) DrawLosses(random, scenario);
   scenario.replaces = calm && scenario.scope != FaultScope::kNone &&
                       aside.Below(kinds ? 4 : 8) == 0;
   return scenario;
@@ -200,7 +223,9 @@ std::string Describe(const Scenario& scenario) {
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),
       scope, victims, scenario.rests ? ", a process rests" : "",
-      scenario.replaces ? ", servers are replaced" : "",
+      scenario.replaces ? ", servers are replaced"
+      : scenario.loses  ? ", more than M are lost"
+                        : "",
       scenario.rolls   ? ", then others"
       : scenario.fills ? ", filled again"
                        : "");

@@ -70,6 +70,9 @@ struct Scenario {
   bool replaces = false;
   // A process has nothing to do for longer than the others wait for it.
   bool rests = false;
+  // kBeyond: more than M servers restart, empty, at about the same time, again
+  // and again. All are up in the end, and then everything must go on.
+  bool loses = false;
   // The longest that a client waits from one operation to the next.
   Duration pause = std::chrono::milliseconds(2);
 };
@@ -78,6 +81,7 @@ enum class Profile {
   kAny,
   kRivals,   // every run a stress of the commit, within M
   kGarbage,  // every run collects garbage all the time, within M
+  kLosses,   // in every run more than M servers lose their memory, and return
   // Operations of all kinds, by two processes with three clients and more, at
   // least 200; every other run a stress of the commit, with as many of each.
   kKinds,

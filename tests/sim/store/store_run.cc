@@ -15,7 +15,9 @@
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
+#include "store/fill_members.h"
 #include "store/garbage.h"
+#include "store/view_changer.h"
 #include "store/wakeup.h"
 
 namespace ers::sim {
@@ -29,6 +31,11 @@ constexpr int kFirstAddress = 11;  // two digits: sorted by name as by number
 constexpr Duration kPatience = minutes(20);
 constexpr Duration kLateReaders = seconds(130);
 constexpr Duration kFillEvery = milliseconds(20);
+// As often as a daemon does.
+constexpr Duration kLookEvery = milliseconds(500);
+// Whatever was lost, no later than this all goes on: 10 s after all can reach
+// all.
+constexpr Duration kGoesOnWithin = kLongestCut + seconds(10);
 
 // About as long as the clients will take.
 Duration SpanOf(const Scenario& scenario) {
@@ -93,6 +100,7 @@ class Driver {
   [[nodiscard]] FaultPlan::ProcessFaults MakeProcessFaults();
   void StartProcess();
   net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
+  net::Task<void> LookRound(std::shared_ptr<ClientProcess> process);
   void KillProcess(Running& running);
   Running& AnyProcess();
   [[nodiscard]] bool Rests(const ClientProcess& process) const {
@@ -115,6 +123,8 @@ class Driver {
   int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
   int collecting_ = 0;   // garbage: the same
+  int looking_ = 0;      // who has come back: the same
+  bool ended_ = false;   // nobody looks any more
   bool ending_ = false;  // no more is filled, nor collected
   bool collected_ = false;
   int clients_ = 0;
@@ -154,6 +164,10 @@ void Driver::StartProcess() {
     ++filling_;
     net::Spawn(FillMembers(running.process));
   }
+  if (scenario_.loses) {
+    ++looking_;
+    net::Spawn(LookRound(running.process));
+  }
   if (scenario_.grace.count() > 0) {
     ++collecting_;
     net::Spawn(CollectAgainAndAgain(running.process));
@@ -182,8 +196,7 @@ net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
     for (int i = 0; i < scenario_.servers && !ending_; ++i) {
       const std::shared_ptr<const store::View> view = process->view();
       if (!view || Rests(*process) ||
-          view->members[static_cast<std::size_t>(i)].state ==
-              MemberState::kFull) {
+          view->members[static_cast<std::size_t>(i)].InSync()) {
         continue;
       }
       store::FillTerms terms;
@@ -194,8 +207,21 @@ net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
   --filling_;
 }
 
+net::Task<void> Driver::LookRound(std::shared_ptr<ClientProcess> process) {
+  while (!ended_) {
+    const auto nap = store::Wakeup::New(process->runtime());
+    co_await nap->Wait(kLookEvery);
+    if (Rests(*process)) continue;
+    const Status known = co_await store::EnsureView(process->session(), 0);
+    if (!process->view() || !known.ok()) continue;
+    co_await store::MissRestarted(process->session());
+  }
+  --looking_;
+}
+
 void Driver::KillProcess(Running& running) {
   running.process->runtime().Kill();
+  if (scenario_.loses) --looking_;
   if (scenario_.fills) --filling_;
   if (scenario_.grace.count() > 0) --collecting_;
   workload_->Forget(running.process.get());
@@ -242,7 +268,8 @@ void Driver::ReadAllAtTheEnd() {
       net::Spawn(workload_->ReadAll(*running.process, clients_++));
     }
   }
-  if (!RunUntilIdle() || scenario_.scope == FaultScope::kBeyond) return;
+  const bool serves = scenario_.scope != FaultScope::kBeyond || scenario_.loses;
+  if (!RunUntilIdle() || !serves) return;
   const auto& operations = workload_->history().operations();
   for (std::size_t i = before; i < operations.size(); ++i) {
     if (operations[i].ending != Ending::kFailed) continue;
@@ -384,7 +411,9 @@ StoreRun Driver::Run() {
   if (RunUntilIdle()) {
     faults_->Heal();
     // Connections are tried again after a backoff of a second at most.
-    world_.RunUntil([] { return false; }, seconds(3));
+    const Duration soon = seconds(3);
+    world_.RunUntil([] { return false; },
+                    scenario_.loses ? kGoesOnWithin : soon);
     ending_ = true;
     // What is begun can be ended, within M faults.
     if (scenario_.scope == FaultScope::kWithin) {
@@ -393,6 +422,10 @@ StoreRun Driver::Run() {
     }
     replacements_->End();
     ReadAllAtTheEnd();
+    ended_ = true;
+    if (!stuck_) {
+      stuck_ = !world_.RunUntil([this] { return looking_ == 0; }, kPatience);
+    }
   }
   if (!stuck_) {
     world_.RunUntil([] { return false; }, kLateReaders);

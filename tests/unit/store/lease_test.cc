@@ -52,12 +52,22 @@ TEST_CASE("the members that took the line last do not make up for the others") {
   CHECK(lease.Holds(kStart + kLeaseFor));
 }
 
-TEST_CASE("with members down fewer may leave, and fewer are enough") {
+// Those may be taken in again, empty, with M others.
+TEST_CASE("with members down as many of the others must take the line") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2, /*down=*/1);
-  Renew(lease, view, 0, 1, kStart);  // the first is down
+  Renew(lease, view, 0, 2, kStart);  // the first is down
   CHECK_FALSE(lease.Holds(kStart));
-  Renew(lease, view, 2, 2, kStart);
+  Renew(lease, view, 3, 3, kStart);
+  CHECK(lease.Holds(kStart));
+}
+
+TEST_CASE("where no more than M are left all of them must take the line") {
+  Lease lease("process 1 on h");
+  const View view = MakeView(3, 2, 1, /*down=*/1);
+  Renew(lease, view, 0, 0, kStart);
+  CHECK_FALSE(lease.Holds(kStart));
+  Renew(lease, view, 1, 1, kStart);
   CHECK(lease.Holds(kStart));
 }
 

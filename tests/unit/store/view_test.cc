@@ -50,6 +50,25 @@ TEST_CASE("a view with a server that was replaced is of format 2") {
   CHECK(EncodeView(*back).find(R"("format":2)") != std::string::npos);
 }
 
+TEST_CASE("a view with a member that was taken in empty is of format 4") {
+  View view = test::ViewExample();
+  view.members[0].lacking = true;
+  CHECK_FALSE(view.AllInSync());
+  CHECK(view.members[0].shown_state() == MemberState::kFilling);
+  CHECK(view.NotFull() == 1);  // the other, which is down
+  const std::string text = EncodeView(view);
+  CHECK(text.find(R"("format":4)") != std::string::npos);
+  const Result<View> read = DecodeView(text);
+  REQUIRE(read.has_value());
+  CHECK(read->members[0].lacking);
+  CHECK_FALSE(read->members[1].lacking);
+  // Who is not full lacks everything.
+  view.members[1].lacking = true;
+  const Result<View> odd = DecodeView(EncodeView(view));
+  REQUIRE_FALSE(odd.has_value());
+  CHECK(odd.error().code() == StatusCode::kCorruption);
+}
+
 TEST_CASE("no flush takes another one back, in effect or to come") {
   View view = test::ViewExample();
   CHECK(view.Flush(1000, 2000).ok());
@@ -127,7 +146,7 @@ TEST_CASE("no changed byte of a view record goes unseen") {
 
 TEST_CASE("a view of a newer format is told apart from a broken one") {
   const Result<View> newer =
-      DecodeView(R"({"format":4,"crc32c":0,"unheard":[1]})");
+      DecodeView(R"({"format":5,"crc32c":0,"unheard":[1]})");
   REQUIRE_FALSE(newer.has_value());
   CHECK(newer.error().code() == StatusCode::kUnsupportedFormat);
 }

@@ -1,0 +1,76 @@
+// MemoryLoss: going on where more than M servers have lost what they held.
+//
+// What is gone is gone: a server that answers with another memory than the view
+// knows holds nothing of before, and to refuse everything would not bring it
+// back. So where more than M members are out, and all of these answer, they are
+// taken in as they are: full, as far as decisions go, under a new incarnation,
+// and lacking, until they have been filled. What the others hold counts on only
+// if no later view can have been lost with the memories: if more than M members
+// are what the newest view that was found calls them, one of them would hold
+// it. Else all that manifests say is void, and every key is a miss
+// (docs/consistency.md, When more than M are lost).
+#ifndef ERS_STORE_MEMORY_LOSS_H_
+#define ERS_STORE_MEMORY_LOSS_H_
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "net/runtime.h"
+#include "net/task.h"
+#include "store/view.h"
+
+namespace ers::store {
+
+class Session;
+
+// What a member's server answers with, whatever the view says of it.
+struct ServerMemory {
+  std::string boot_mark;  // empty: it does not answer
+  std::string error;      // why not
+};
+
+// The view after `base` for members with these memories; `base` itself, at the
+// same epoch, where at most M are out. `now_us`: Unix us. kUnavailable where
+// somebody is silent of more than M that are out, and says who and why;
+// kInvalidArgument where two members have the same memory.
+Result<View> AfterLoss(const View& base,
+                       const std::vector<ServerMemory>& memories,
+                       std::int64_t now_us);
+
+// Of one process: since when it has seen the memories that servers have now.
+// Any thread.
+class LossWatch {
+ public:
+  // Notes what was seen; when that was seen first.
+  net::TimePoint Saw(const std::vector<ServerMemory>& memories,
+                     net::TimePoint now);
+  // Whether to look at the servers again; if so, others are not to for a while.
+  bool IsDue(net::TimePoint now);
+  // What the last look came to.
+  [[nodiscard]] Status last() const;
+  void SetLast(const Status& status);
+
+ private:
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::vector<std::string> marks_;
+  net::TimePoint since_{};
+  net::TimePoint next_look_{};
+  Status last_;
+};
+
+// Are more than M members out, as far as this loop's connections tell? Costs
+// nothing.
+bool MoreThanMaxOut(Session& session);
+
+// Looks at all servers, and goes on with those that lost their memory. OK where
+// a view is in force now under which at most M are out, also where another
+// process has made it. kUnavailable: some do not answer, or others of whom this
+// process does not know may still act under the earlier view; to be called
+// again. Says the same as the last time where that was just now.
+net::Task<Status> GoOnAfterLoss(Session& session);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMORY_LOSS_H_

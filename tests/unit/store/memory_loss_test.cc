@@ -1,0 +1,134 @@
+#include "store/memory_loss.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/view.h"
+
+namespace ers::store {
+namespace {
+
+constexpr std::int64_t kNow = 1'800'000'000'000'000;
+
+// What a member is, and what its server answers with.
+enum class Case { kKept, kLost, kSilent, kFillingKept, kDownAnswers, kCount };
+constexpr int kCases = static_cast<int>(Case::kCount);
+
+bool CountsAsOut(Case is) { return is != Case::kKept; }
+
+struct Fleet {
+  View view;
+  std::vector<ServerMemory> memories;
+};
+
+Fleet MakeFleet(const std::vector<Case>& cases, int max_parity) {
+  Fleet fleet;
+  fleet.view.epoch = 7;
+  fleet.view.max_parity = max_parity;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Member& member = fleet.view.members.emplace_back();
+    member.name = fmt::format("10.0.0.{}:11211", i + 1);
+    member.incarnation = 100 + i;
+    member.boot_mark = fmt::format("{}", i);
+    std::string mark = member.boot_mark;
+    if (cases[i] == Case::kLost) mark = fmt::format("new {}", i);
+    if (cases[i] == Case::kSilent) mark = "";
+    fleet.memories.push_back({mark, "no answer"});
+    if (cases[i] == Case::kFillingKept) member.state = MemberState::kFilling;
+    if (cases[i] == Case::kDownAnswers) member.state = MemberState::kDown;
+  }
+  return fleet;
+}
+
+// What is to be of a member that is taken in, and of one that stays.
+void CheckMember(const Fleet& fleet, const View& next, std::size_t i,
+                 bool stays, bool lacks) {
+  const Member& before = fleet.view.members[i];
+  const Member& now = next.members[i];
+  CHECK(now.state == MemberState::kFull);
+  CHECK(now.boot_mark == fleet.memories[i].boot_mark);
+  CHECK((now.incarnation == before.incarnation) == stays);
+  CHECK((now.joined == fleet.view.epoch + 1) == !stays);
+  CHECK(now.lacking == lacks);
+}
+
+void CheckFleet(const std::vector<Case>& cases, int max_parity) {
+  const Fleet fleet = MakeFleet(cases, max_parity);
+  int out = 0;
+  bool silent = false;
+  for (const Case is : cases) {
+    out += CountsAsOut(is) ? 1 : 0;
+    silent |= is == Case::kSilent;
+  }
+  const Result<View> next = AfterLoss(fleet.view, fleet.memories, kNow);
+  if (out <= max_parity) {
+    REQUIRE(next.has_value());
+    CHECK(EncodeView(*next) == EncodeView(fleet.view));
+    return;
+  }
+  if (silent) {
+    REQUIRE_FALSE(next.has_value());
+    CHECK(next.error().code() == StatusCode::kUnavailable);
+    return;
+  }
+  REQUIRE(next.has_value());
+  // A later view would be on all but M: one of more than M shows it.
+  const int kept = static_cast<int>(cases.size()) - out;
+  const bool proven = kept > max_parity;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const bool stays = proven && cases[i] == Case::kKept;
+    CheckMember(fleet, *next, i, stays, proven && !stays);
+  }
+}
+
+TEST_CASE("after a loss, every fleet of five goes on as it may") {
+  const int fleets = kCases * kCases * kCases * kCases * kCases;
+  for (int number = 0; number < fleets; ++number) {
+    std::vector<Case> cases;
+    for (int rest = number; cases.size() < 5; rest /= kCases) {
+      cases.push_back(static_cast<Case>(rest % kCases));
+    }
+    CAPTURE(number);
+    CheckFleet(cases, 1);
+    CheckFleet(cases, 2);
+  }
+}
+
+TEST_CASE(
+    "who does not answer after a loss is named, and who lost its memory") {
+  const Fleet fleet =
+      MakeFleet({Case::kLost, Case::kSilent, Case::kKept, Case::kKept}, 1);
+  const Result<View> next = AfterLoss(fleet.view, fleet.memories, kNow);
+  REQUIRE_FALSE(next.has_value());
+  CHECK(next.error().message() ==
+        "2 servers are out, and this cluster bears 1: 10.0.0.1:11211 lost its "
+        "memory; 10.0.0.2:11211 does not answer (no answer): start it, with or "
+        "without its memory");
+}
+
+TEST_CASE("two addresses of one server are found out after a loss, too") {
+  Fleet fleet = MakeFleet({Case::kLost, Case::kLost, Case::kLost}, 1);
+  fleet.memories[1] = fleet.memories[0];
+  const Result<View> next = AfterLoss(fleet.view, fleet.memories, kNow);
+  REQUIRE_FALSE(next.has_value());
+  CHECK(next.error().code() == StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("the time since a loss begins anew when another memory is lost") {
+  using std::chrono::seconds;
+  LossWatch watch;
+  const net::TimePoint start{seconds(100)};
+  const std::vector<ServerMemory> memories = {{"a", ""}, {"", "no answer"}};
+  CHECK(watch.Saw(memories, start) == start);
+  CHECK(watch.Saw(memories, start + seconds(3)) == start);
+  const std::vector<ServerMemory> others = {{"a", ""}, {"b", ""}};
+  CHECK(watch.Saw(others, start + seconds(4)) == start + seconds(4));
+}
+
+}  // namespace
+}  // namespace ers::store
