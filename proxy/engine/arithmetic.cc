@@ -36,28 +36,6 @@ std::uint64_t Apply(const Request& request, std::uint64_t number) {
 
 }  // namespace
 
-// Takes memory for the old value, and the new one twice: it is staged from one
-// of them. A value that is longer than it was taken for is taken for again.
-Task<Result<ObjectInfo>> Engine::RewriteShort(
-    const Request& request, store::Memory& memory,
-    const store::Store::Rewriter& rewriter) {
-  std::uint64_t longest = inline_most_;
-  for (;;) {
-    const std::uint64_t expected = longest;
-    const Status room = co_await memory.Take(3 * expected);
-    if (!room.ok()) co_return Fail(room);
-    const auto may_read = [&longest](const ObjectInfo& info) {
-      if (info.length <= longest) return Status();
-      longest = info.length;
-      return Status(StatusCode::kTooLarge, "more than was expected");
-    };
-    Result<ObjectInfo> info =
-        co_await store_.Rewrite(request.key, rewriter, may_read);
-    memory.Give(3 * expected);
-    if (longest == expected) co_return info;
-  }
-}
-
 Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
   const Counter hits =
       request.decrement ? Counter::kDecrHits : Counter::kIncrHits;
@@ -87,8 +65,11 @@ Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
     }
     return rewritten;
   };
+  RewriteRoom room{inline_most_, 0};
+  const Status taken = co_await memory.Take(room.bytes());
+  if (!taken.ok()) co_return Failed(taken);
   const Result<ObjectInfo> info =
-      co_await RewriteShort(request, memory, change);
+      co_await Rewrite(request, memory, room, change);
   if (info) {
     counters_.Add(hits);
     Done done;

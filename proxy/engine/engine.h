@@ -51,6 +51,14 @@ struct EngineLimits {
   std::size_t inline_below = 0;
 };
 
+// What a value takes while it is rewritten: the old one, and the new one twice
+// (its blocks are staged from one of them).
+struct RewriteRoom {
+  std::uint64_t old_most = 0;  // bytes of the old value
+  std::uint64_t added = 0;
+  [[nodiscard]] std::uint64_t bytes() const { return 3 * (old_most + added); }
+};
+
 // One per worker; any number of calls at a time. Requests outlive their calls.
 // Loop thread only.
 class Engine {
@@ -126,9 +134,10 @@ class Engine {
                                   Value& value, store::Access* before);
   net::Task<Done> Delete(const Request& request);
   net::Task<Done> Arithmetic(const Request& request, store::Memory& memory);
-  net::Task<Result<ObjectInfo>> RewriteShort(
-      const Request& request, store::Memory& memory,
-      const store::Store::Rewriter& rewriter);
+  // Gives back the memory for `room`, which the caller has taken.
+  net::Task<Result<ObjectInfo>> Rewrite(const Request& request,
+                                        store::Memory& memory, RewriteRoom room,
+                                        const store::Store::Rewriter& rewriter);
   net::Task<Done> CreateNumber(const Request& request, store::Memory& memory);
   net::Task<Done> Touch(const Request& request);
   net::Task<Done> Flush(const Request& request);

@@ -1,5 +1,6 @@
-// append and prepend.
+// append and prepend, and the memory of what rewrites a value.
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "engine/engine.h"
@@ -9,9 +10,37 @@ namespace ers::proxy {
 using net::Task;
 using Bytes = std::span<const std::byte>;
 
+// A value that is longer than there is room for gets more at once, or all is
+// asked for anew, as nothing may be held by who waits. Nothing was changed
+// then: the store says so before it has read the value.
+Task<Result<ObjectInfo>> Engine::Rewrite(
+    const Request& request, store::Memory& memory, RewriteRoom room,
+    const store::Store::Rewriter& rewriter) {
+  for (;;) {
+    std::optional<RewriteRoom> short_of;
+    const auto may_read = [&](const ObjectInfo& info) {
+      short_of.reset();
+      if (info.length <= room.old_most) return Status();
+      const RewriteRoom wanted{info.length, room.added};
+      if (memory.TryTake(wanted.bytes() - room.bytes())) {
+        room = wanted;
+        return Status();
+      }
+      short_of = wanted;
+      return Status(StatusCode::kTooLarge, "more than was expected");
+    };
+    Result<ObjectInfo> info =
+        co_await store_.Rewrite(request.key, rewriter, may_read);
+    memory.Give(room.bytes());
+    if (info || !short_of) co_return info;
+    room = *short_of;
+    const Status taken = co_await memory.Take(room.bytes());
+    if (!taken.ok()) co_return Fail(taken);
+  }
+}
+
 // The bytes are taken into memory: a rival makes both start over. All memory
-// is asked for at once, before any is held: the old value, the new one twice
-// (its blocks are staged from one of them), and what is added.
+// is asked for at once, before any is held.
 Task<Done> Engine::Extend(const Request& request, store::Content& content,
                           store::Memory& memory) {
   const std::optional<std::uint64_t> cas = request.compare_cas;
@@ -24,15 +53,9 @@ Task<Done> Engine::Extend(const Request& request, store::Content& content,
   };
   const Result<std::uint64_t> length = co_await LengthOf(request);
   if (!length) co_return refused(length.error());
-  const std::uint64_t old_most = *length;
-  const Status room =
-      co_await memory.Take(3 * (old_most + request.value_bytes));
-  if (!room.ok()) co_return Failed(room);
-  const auto may_read = [&](const ObjectInfo& info) {
-    if (info.length <= old_most) return Status();
-    return Status(StatusCode::kUnavailable,
-                  "the value grew meanwhile, and nothing was added: try again");
-  };
+  const RewriteRoom room{*length, request.value_bytes};
+  const Status taken = co_await memory.Take(room.bytes());
+  if (!taken.ok()) co_return Failed(taken);
   Result<Bytes> added = co_await content.Next(request.value_bytes);
   if (!added) co_return Failed(added.error());
   const bool append = request.mode == StoreMode::kAppend;
@@ -60,7 +83,7 @@ Task<Done> Engine::Extend(const Request& request, store::Content& content,
     return rewritten;
   };
   const Result<ObjectInfo> stored =
-      co_await store_.Rewrite(request.key, extend, may_read);
+      co_await Rewrite(request, memory, room, extend);
   if (!stored) co_return refused(stored.error());
   Done done;
   done.reply.item = ItemOf(*stored);

@@ -157,12 +157,21 @@ TEST_CASE("a rewrite replaces what it saw, and is asked again if overtaken") {
   options.client_flags = 5;
   options.width = Width::kWide;
   REQUIRE(f.Put("k", value, options).has_value());
+  // Another process: those of this one wait.
+  ClusterOptions same;
+  same.servers = f.session.cluster().options.servers;
+  store::Session session(f.process, store::OpenClusterState(same).value(), 16);
+  store::Store rival(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}});
   int asked = 0;
-  // The rival, in the middle of the first try.
+  // In the middle of the first try.
   const auto prepend = [&](const ObjectInfo& info,
                            std::span<const std::byte> old) {
     CHECK(info.client_flags == 5);
-    if (++asked == 1) CHECK(f.Put("k", "rival", options).has_value());
+    if (++asked == 1) {
+      const auto put =
+          net::SyncWait(f.process, rival.Put("k", Bytes("rival"), options));
+      CHECK(put.has_value());
+    }
     store::Rewritten rewritten;
     rewritten.value = "new ";
     rewritten.value.append(reinterpret_cast<const char*>(old.data()),

@@ -182,6 +182,21 @@ TEST_CASE("a server may die again at any moment of that") {
   }
 }
 
+TEST_CASE("a change that a flush overtakes takes place behind it") {
+  Fixture f;
+  f.BeginPut();
+  const auto now = static_cast<std::uint64_t>(f.process.WallMicros());
+  REQUIRE(net::SyncWait(f.process, f.store.Flush(now)).ok());
+  f.EndPut();
+  REQUIRE(f.put->has_value());
+  Value value;
+  REQUIRE(net::SyncWait(f.process, f.store.Get("key", value)).has_value());
+  CHECK(value.size() == f.value.size());
+  CHECK(net::SyncWait(f.process, f.store.Get("first", value)).error().code() ==
+        StatusCode::kNotFound);
+  CHECK(f.Lacking() == "");
+}
+
 // Beyond M it cannot leave, and nobody will fill it.
 TEST_CASE("no change leaves out a server that stays in the view") {
   Fixture f;

@@ -47,7 +47,7 @@ Task<Status> ExtendAll(Session& session, const ObjectMap& map,
 Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
                                       const Amender& amender, bool uncounted) {
   CurrentManifest current(session_, key, steps_);
-  Status status = co_await current.Begin();
+  Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
   if (uncounted) current.chain().ReadUncounted();
   for (;;) {
@@ -74,11 +74,14 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
       if (!extended.ok()) co_return Fail(std::move(extended));
     }
     const Check check = PlannedOn((*base)->id);
-    const ChangeOutcome outcome = co_await CommitChange(
+    ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next),
-        amendment.new_cas ? ClientCas::kRises : ClientCas::kStays, std::nullopt,
-        check);
-    if (outcome.restart) continue;
+        amendment.new_cas ? ClientCas::kRises : ClientCas::kStays,
+        current.TakeHomes(), check);
+    if (outcome.restart) {
+      current.Restart(std::move(outcome));
+      continue;
+    }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     co_return InfoOf(*outcome.committed);
   }

@@ -49,12 +49,6 @@ bool IsFlushed(Session& session, const View& view, const ChangeId& id) {
   return view.IsFlushed(id.time_us, session.runtime().WallMicros());
 }
 
-Status Flushed() {
-  return {StatusCode::kUnavailable,
-          "a flush came while the change was under way, which was given up: "
-          "try again"};
-}
-
 Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
   status = co_await std::move(stage);
   latch.CountDown();
@@ -67,9 +61,8 @@ Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
   Staged staged;
   net::Latch latch(session.runtime(), 1);
   net::Spawn(RunStage(std::move(stage), staged.status, latch));
-  Result<HomesRead> read = co_await chain.Prepare();
+  staged.prepared = co_await chain.PrepareAhead();
   co_await latch;
-  if (read) staged.prepared = std::move(*read);
   co_return staged;
 }
 
@@ -95,16 +88,29 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
                                  Manifest next, ClientCas cas,
                                  std::optional<HomesRead> prepared,
                                  Check check) {
+  StoreCounters& counters = session.counters();
+  // The generation of what was staged; its age is the change's.
+  const ChangeId staged = next.id;
+  ChangeId id = staged;
+  if (!chain.has_turn()) {
+    Status turn = co_await chain.TakeTurn();
+    if (!turn.ok()) {
+      counters.aborts_by_failure.Add();
+      DropStaged(session, next);
+      co_return ChangeOutcome{std::move(turn), false, nullptr, {}};
+    }
+    // It is what it was before those that came first.
+    if (chain.waited()) prepared.reset();
+  }
   // Staging took as long as the value, or who gave it, did.
   chain.RestartDeadline();
-  StoreCounters& counters = session.counters();
   for (;;) {
     if (!prepared || prepared->view->epoch != session.view()->epoch) {
       Result<HomesRead> read = co_await chain.Prepare();
       if (!read) {
         counters.aborts_by_failure.Add();
         DropStaged(session, next);
-        co_return ChangeOutcome{read.error(), false, nullptr};
+        co_return ChangeOutcome{read.error(), false, nullptr, {}};
       }
       prepared = std::move(*read);
     }
@@ -114,18 +120,20 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     if (!verdict) {
       counters.aborts_by_check.Add();
       DropStaged(session, next);
-      co_return ChangeOutcome{verdict.error(), false, nullptr};
+      co_return ChangeOutcome{verdict.error(), false, nullptr, {}};
     }
     if (*verdict == Verdict::kRestart) {
       counters.aborts_by_restart.Add();
       DropStaged(session, next);
-      co_return ChangeOutcome{Status(), true, nullptr};
+      co_return ChangeOutcome{Status(), true, nullptr, std::move(prepared)};
     }
-    const bool flushed = IsFlushed(session, *prepared->view, next.id);
-    if (flushed || IsTooOld(session, next.id)) {
+    if (IsFlushed(session, *prepared->view, id)) {
+      id = session.change_ids().Next();
+    }
+    if (IsTooOld(session, staged)) {
       counters.aborts_by_failure.Add();
       DropStaged(session, next);
-      co_return ChangeOutcome{flushed ? Flushed() : TooOld(), false, nullptr};
+      co_return ChangeOutcome{TooOld(), false, nullptr, {}};
     }
     StagedCompletion completion =
         co_await CompleteStaged(session, *prepared->view, chain.first_epoch(),
@@ -139,7 +147,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       if (has_left) continue;
       counters.aborts_by_failure.Add();
       DropStaged(session, completion.tried);
-      co_return ChangeOutcome{completion.status, false, nullptr};
+      co_return ChangeOutcome{completion.status, false, nullptr, {}};
     }
     if (completion.stored) chain.RestartDeadline();
     // It has ended since it was read: that is for the check to know.
@@ -148,6 +156,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       continue;
     }
     next.stale = next.stale || *verdict == Verdict::kGoOnAsStale;
+    next.id = id;
     if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
     if (Planted(PlantedBug::kDropBeforeFlip)) {
       DropReplaced(session, there, std::make_shared<const Manifest>(next));
@@ -157,26 +166,29 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       counters.commits.Add();
       auto committed = std::make_shared<const Manifest>(std::move(next));
       DropReplaced(session, there, committed);
-      if (committed->tombstone) {
-        session.manifests().Erase(committed->key);
-      } else {
-        session.manifests().Insert(committed);
-      }
-      co_return ChangeOutcome{Status(), false, std::move(committed)};
+      chain.Remember(committed);
+      co_return ChangeOutcome{Status(), false, std::move(committed), {}};
     }
     session.manifests().Erase(next.key);
+    next.id = staged;
     if (result.fate == CommitFate::kUnknown) {
       counters.commits_unknown.Add();
       if (Planted(PlantedBug::kDropAfterUnknown)) DropStaged(session, next);
-      co_return ChangeOutcome{result.status, false, nullptr};
+      co_return ChangeOutcome{result.status, false, nullptr, {}};
     }
     if (!result.status.ok()) {
       counters.aborts_by_failure.Add();
       DropStaged(session, next);
-      co_return ChangeOutcome{result.status, false, nullptr};
+      co_return ChangeOutcome{result.status, false, nullptr, {}};
     }
     (result.by_view ? counters.aborts_by_view : counters.aborts_by_rival).Add();
     prepared.reset();
+    if (result.by_view) continue;
+    co_await chain.GiveWay();
+    if (chain.Expired()) {
+      DropStaged(session, next);
+      co_return ChangeOutcome{chain.ChangedWithoutEnd(), false, nullptr, {}};
+    }
   }
 }
 

@@ -26,6 +26,8 @@ struct ChangeOutcome {
   Status status;
   bool restart = false;
   std::shared_ptr<const Manifest> committed;
+  // With `restart`: what the homes show, to plan it anew on.
+  std::optional<HomesRead> met;
 };
 
 struct Staged {
@@ -47,11 +49,12 @@ enum class ClientCas {
   kGiven,  // as the manifest that is to be committed has it
 };
 
-// Commits `next` (with its id, its blocks staged). `check` sees the living
-// manifest that would be replaced (null: none) before each try; its failure
-// ends the change. `prepared` may hold what Prepare gave already. Blocks that
-// did not make it, or were replaced, are dropped; after an unknown outcome all
-// stay.
+// Commits `next` (with its id, its blocks staged), in its turn. Where it was
+// flushed meanwhile it gets another id: it comes behind the flush. `check` sees
+// the living manifest that would be replaced (null: none) before each try; its
+// failure ends the change. `prepared` may hold what Prepare gave already.
+// Blocks that did not make it, or were replaced, are dropped; after an unknown
+// outcome all stay.
 using Check = std::function<Result<Verdict>(const Manifest* living)>;
 net::Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
                                       Manifest next, ClientCas cas,

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "store/key_lines.h"
+
 namespace ers::store {
 namespace {
 
@@ -25,7 +27,10 @@ ClusterState::ClusterState(ClusterOptions cluster_options,
     : options(std::move(cluster_options)),
       endpoints(std::move(sorted_endpoints)),
       keeper(options.state_file),
-      lease(std::move(process_label)) {}
+      lease(std::move(process_label)),
+      lines(std::make_unique<KeyLines>()) {}
+
+ClusterState::~ClusterState() = default;
 
 Status ClusterState::KeepOnDisk(const View& view) {
   Status status = keeper.WriteStateFile(view);

@@ -21,8 +21,10 @@
 
 namespace ers::store {
 
+class KeyLines;
+
 // Constant after construction, but for keeper, lease, loss, orphans, evictions,
-// seats and what KeepOnDisk remembers, which see to that themselves. Any
+// lines, seats and what KeepOnDisk remembers, which see to that themselves. Any
 // thread.
 struct ClusterState {
   ClusterOptions options;
@@ -35,10 +37,12 @@ struct ClusterState {
   LossWatch loss;
   OrphanedWrites orphans;
   EvictionWatch evictions;
+  const std::unique_ptr<KeyLines> lines;
 
   ClusterState(ClusterOptions cluster_options,
                std::vector<net::Endpoint> sorted_endpoints,
                std::string process_label);
+  ~ClusterState();
 
   void Log(LogLevel level, std::string_view line) const {
     if (options.log) options.log(level, line);

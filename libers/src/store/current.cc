@@ -4,12 +4,14 @@
 
 #include <utility>
 
+#include "store/planted_bug.h"
 #include "store/view_changer.h"
 
 namespace ers::store {
 namespace {
 
-constexpr int kMaxTries = 64;
+// At least, of what takes long.
+constexpr int kMinTries = 64;
 
 }  // namespace
 
@@ -19,7 +21,18 @@ CurrentManifest::CurrentManifest(Session& session, std::string_view key,
 
 net::Task<Status> CurrentManifest::Begin() {
   Status status = co_await EnsureViewFor(session_, key_);
-  if (status.ok()) chain_ = std::make_unique<HomeChain>(session_, key_, steps_);
+  if (!status.ok()) co_return status;
+  chain_ = std::make_unique<HomeChain>(session_, key_, steps_);
+  until_ =
+      session_.runtime().Now() + session_.cluster().options.operation_timeout;
+  co_return status;
+}
+
+net::Task<Status> CurrentManifest::BeginInTurn() {
+  Status status = co_await Begin();
+  if (status.ok()) status = co_await chain_->TakeTurn();
+  until_ =
+      session_.runtime().Now() + session_.cluster().options.operation_timeout;
   co_return status;
 }
 
@@ -27,12 +40,10 @@ HomeChain& CurrentManifest::chain() { return *chain_; }
 
 net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   using Found = std::shared_ptr<const Manifest>;
-  if (++tries_ > kMaxTries) {
-    co_return Fail(StatusCode::kUnavailable,
-                   fmt::format("key '{}' is changed by others without end: try "
-                               "again",
-                               key_));
+  if (++tries_ > kMinTries && session_.runtime().Now() >= until_) {
+    co_return Fail(chain_->ChangedWithoutEnd());
   }
+  homes_.reset();
   if (tries_ == 1) {
     Found known = session_.manifests().Find(key_);
     if (known && chain_->Alive(*known, session_.runtime().WallMicros())) {
@@ -41,7 +52,14 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
     }
   }
   remembered_ = false;
-  Result<Found> found = co_await chain_->ReadJudge();
+  Result<Found> found;
+  if (met_ && met_->Agreed() && !Impatient()) {
+    homes_ = std::exchange(met_, {});
+    const Found& shown = homes_->judge().manifest;
+    if (shown && chain_->Alive(*shown, homes_->asked_us)) found = shown;
+  } else {
+    found = co_await chain_->ReadJudge();
+  }
   if (!found) co_return found;
   if (!*found) {
     session_.manifests().Erase(key_);

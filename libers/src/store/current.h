@@ -4,9 +4,12 @@
 #define ERS_STORE_CURRENT_H_
 
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "net/task.h"
+#include "store/change.h"
 #include "store/home_chain.h"
 
 namespace ers::store {
@@ -19,9 +22,17 @@ class CurrentManifest {
 
   // Checks the key and makes sure that a view is in force; before all else.
   net::Task<Status> Begin();
+  // The same, and takes the key's turn (HomeChain::TakeTurn): for what makes a
+  // new value of the old one.
+  net::Task<Status> BeginInTurn();
   // The manifest for the next try. kNotFound: no object. kUnavailable: it
   // changes without end.
   net::Task<Result<std::shared_ptr<const Manifest>>> Next();
+  // A change was planned on another manifest than it met: the next try starts
+  // with that one.
+  void Restart(ChangeOutcome outcome) { met_ = std::move(outcome.met); }
+  // What the homes show where the last one is of them all; empty otherwise.
+  std::optional<HomesRead> TakeHomes() { return std::exchange(homes_, {}); }
   // Whether the last one was only remembered.
   [[nodiscard]] bool remembered() const { return remembered_; }
   // After a try failed for want of blocks: true while it may be because the
@@ -34,10 +45,13 @@ class CurrentManifest {
   std::string_view key_;
   StepTimer* const steps_;
   std::unique_ptr<HomeChain> chain_;
+  std::optional<HomesRead> met_;
+  std::optional<HomesRead> homes_;
   bool remembered_ = false;
   int tries_ = 0;
-  ChangeId shown_;  // by the judge
-  ChangeId short_;  // what it showed when blocks were short
+  net::TimePoint until_;  // it is tried, however often
+  ChangeId shown_;        // by the judge
+  ChangeId short_;        // what it showed when blocks were short
   StatusCode failure_ = StatusCode::kOk;  // of that try
 };
 

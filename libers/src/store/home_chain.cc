@@ -3,23 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "store/batch.h"
 #include "store/expiry.h"
 #include "store/home_copy.h"
 #include "store/keys.h"
+#include "store/lineage.h"
 #include "store/peers.h"
 #include "store/planted_bug.h"
 #include "store/stranded_write.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
+#include "store/wakeup.h"
 
 namespace ers::store {
 namespace {
 
 using net::Outcome;
 using net::Task;
+
+// About a commit's time on a fast network, and so many times twice that.
+constexpr net::Duration kFirstNap = std::chrono::milliseconds(1);
+constexpr int kMostNaps = 5;
+constexpr std::uint64_t kNapParts = 1024;
 
 // The copy for one home; an empty item where nothing is to be there.
 std::string CopyFor(const View& view, int member, const Manifest* manifest) {
@@ -28,6 +36,14 @@ std::string CopyFor(const View& view, int member, const Manifest* manifest) {
   copy.member = static_cast<std::uint16_t>(member);
   copy.incarnation = view.members[member].incarnation;
   return EncodeManifest(copy);
+}
+
+// The first home shows a change that the judge does not show yet.
+bool IsUnderWay(const HomesRead& read) {
+  const HomeCopy& first = read.copies.front();
+  return !Impatient() && first.manifest &&
+         first.shown() != read.judge().shown() &&
+         first.manifest->replaces == ReplacesOf(*read.view, read.judge());
 }
 
 bool Shows(const HomeCopy& home, const Settlement& settlement) {
@@ -58,6 +74,60 @@ HomeChain::HomeChain(Session& session, std::string_view key, StepTimer* steps)
       item_key_(ManifestKey(key)),
       first_epoch_(session.view()->epoch) {
   RestartDeadline();
+}
+
+Task<Status> HomeChain::TakeTurn() {
+  if (has_turn() || out_of_turn_ || Impatient()) return Task<Status>::Ready();
+  std::optional<KeyLines::Turn> turn =
+      session_.cluster().lines->TryTake(session_.runtime(), key_);
+  if (!turn) return WaitForTurn();
+  turn_.emplace(std::move(*turn));
+  return Task<Status>::Ready();
+}
+
+Task<Status> HomeChain::WaitForTurn() {
+  const InStep step(steps_, Step::kWait);
+  const net::Duration patience = session_.cluster().options.operation_timeout;
+  std::optional<KeyLines::Turn> turn = co_await session_.cluster().lines->Take(
+      session_.runtime(), key_, patience);
+  if (!turn) {
+    co_return Status(
+        StatusCode::kUnavailable,
+        fmt::format("changes of key '{}' that came before do not come to an "
+                    "end: try again",
+                    key_));
+  }
+  turn_.emplace(std::move(*turn));
+  if (const Found& found = turn_->found()) {
+    if (found->tombstone) {
+      session_.manifests().Erase(key_);
+    } else {
+      session_.manifests().Insert(found);
+    }
+  }
+  RestartDeadline();
+  co_return Status();
+}
+
+void HomeChain::Remember(const Found& manifest) {
+  if (manifest->tombstone) {
+    session_.manifests().Erase(manifest->key);
+  } else {
+    session_.manifests().Insert(manifest);
+  }
+  if (turn_) turn_->Leave(manifest);
+}
+
+// Rivals that give way alike meet again: so it is by chance. That they rise
+// only so far keeps one that has lost for a while from losing for good.
+Task<void> HomeChain::GiveWay() {
+  if (Impatient()) co_return;
+  const net::Duration most = kFirstNap * (1 << std::min(gave_way_, kMostNaps));
+  ++gave_way_;
+  const auto part =
+      static_cast<net::Duration::rep>(session_.runtime().Random() % kNapParts);
+  const std::shared_ptr<Wakeup> nap = Wakeup::New(session_.runtime());
+  (void)co_await nap->Wait(most * (1 + part) / kNapParts);
 }
 
 void HomeChain::RestartDeadline() {
@@ -153,7 +223,19 @@ Task<Result<HomesRead>> HomeChain::Prepare() {
     found_corrupted_ = true;
     co_return read;
   }
-  co_return co_await Settle();
+  co_return co_await Settle(std::move(*read));
+}
+
+Task<std::optional<HomesRead>> HomeChain::PrepareAhead() {
+  if (Impatient()) {
+    Result<HomesRead> prepared = co_await Prepare();
+    if (!prepared) co_return std::nullopt;
+    co_return std::move(*prepared);
+  }
+  const InStep step(steps_, Step::kManifest);
+  Result<HomesRead> read = co_await Collect(SendStep::kPrepare);
+  if (!read || !read->Agreed()) co_return std::nullopt;
+  co_return std::move(*read);
 }
 
 Task<Result<HomeChain::Found>> HomeChain::ReadSettled() {
@@ -173,10 +255,20 @@ Task<Result<HomeChain::Found>> HomeChain::ReadSettled() {
   co_return read->judge().manifest;
 }
 
-Task<Result<HomesRead>> HomeChain::Settle() {
+// `seen`: what was read of them just now. A change that is under way is left to
+// whoever makes it, as long as it moves: finished by others it would only take
+// longer, and so would theirs.
+Task<Result<HomesRead>> HomeChain::Settle(std::optional<HomesRead> seen) {
   while (!Expired()) {
+    if (seen && IsUnderWay(*seen)) co_await GiveWay();
     Result<HomesRead> read = co_await Collect(SendStep::kSettleRead);
     if (!read || read->Agreed()) co_return read;
+    const bool moves = IsUnderWay(*read) && !(seen && read->SameAs(*seen));
+    if (moves) {
+      seen = std::move(*read);
+      continue;
+    }
+    seen.reset();
     const Result<std::optional<Found>> written = co_await SettleOnce(*read);
     if (!written) co_return Fail(written.error());
   }
@@ -206,7 +298,13 @@ Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
       const Manifest* shown = settlement->manifest.get();
       result = co_await Cas(step, *read.view, home, shown);
     }
-    if (result.outcome == Outcome::kOk) continue;
+    if (result.outcome == Outcome::kOk) {
+      if (&home != &read.judge()) continue;
+      settled_item_ = ReplacesOf(*read.view, home);
+      settled_by_ =
+          settlement->manifest ? settlement->manifest->id : ChangeId();
+      continue;
+    }
     if (result.outcome == Outcome::kNoMemory) {
       co_return Fail(StatusCode::kNoMemory,
                      fmt::format("{} has no memory to settle key '{}'",
@@ -301,16 +399,7 @@ Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
 
 Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
   const InStep step(steps_, Step::kCommit);
-  const Manifest* before = base.judge().manifest.get();
-  next.history.clear();
-  if (before != nullptr) {
-    next.history.push_back(before->id);
-    next.history.insert(next.history.end(), before->history.begin(),
-                        before->history.end());
-    if (next.history.size() > kHistoryLength) {
-      next.history.resize(kHistoryLength);
-    }
-  }
+  next.history = HistoryAfter(base.judge().manifest.get());
   next.replaces = ReplacesOf(*base.view, base.judge());
   next.ends_plain = std::any_of(
       base.copies.begin(), base.copies.end(),
@@ -374,6 +463,7 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
                            "or the new value, whole ({})",
                            key_, why))};
   };
+  settled_item_ = {};
   Result<HomesRead> settled = co_await Settle();
   // What was lost must not land any more once this change counts as not
   // happened: the item gets another token.
@@ -385,18 +475,19 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
   }
   if (!settled) co_return unknown(settled.error().message());
   const HomeCopy& judge = settled->judge();
-  const ChangeId base_id = base.judge().shown();
   CommitResult result{CommitFate::kNotHappened, Status()};
   result.by_view = failed.view_changed || !Answered(failed.outcome);
   if (failed.outcome == Outcome::kNoMemory) {
     result.status = Status(StatusCode::kNoMemory,
                            "a server has no memory for the manifest");
   }
-  if (judge.manifest && judge.manifest->Remembers(next.id)) {
-    co_return CommitResult{CommitFate::kCommitted, Status()};
-  }
-  if (base_id && judge.manifest && judge.manifest->Remembers(base_id)) {
-    co_return result;
+  if (judge.manifest) {
+    const std::optional<bool> happened =
+        Happened(next.id, base.judge().manifest.get(), *judge.manifest);
+    if (happened && *happened) {
+      co_return CommitResult{CommitFate::kCommitted, Status()};
+    }
+    if (happened) co_return result;
   }
   // Where there was no object before, ids cannot tell; the judge's item can:
   // only one change can have replaced it.
@@ -404,6 +495,10 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
                          settled->view->members[judge.member].incarnation ==
                              next.replaces.incarnation;
   if (same_item && judge.token == next.replaces.token) co_return result;
+  // It had it until this very settling replaced it by something else.
+  if (settled_item_ == next.replaces && settled_by_ != next.id) {
+    co_return result;
+  }
   if (judge.manifest && judge.manifest->replaces == next.replaces) {
     co_return result;
   }

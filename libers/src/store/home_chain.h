@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "net/task.h"
+#include "store/key_lines.h"
 #include "store/manifest.h"
 #include "store/send.h"
 #include "store/session.h"
@@ -50,6 +51,8 @@ struct HomesRead {
   [[nodiscard]] const HomeCopy& judge() const { return copies.back(); }
   // All show the same change, or all none.
   [[nodiscard]] bool Agreed() const;
+  // Nobody has written to any of them since `before` was read.
+  [[nodiscard]] bool SameAs(const HomesRead& before) const;
 };
 
 // An object's value as the item that a plain client is to find.
@@ -88,6 +91,24 @@ class HomeChain {
   [[nodiscard]] StepTimer* steps() const { return steps_; }
   // The operation_timeout begins anew.
   void RestartDeadline();
+  // Waits until no change of the key that came before is under way in this
+  // process, and lets none come between until this is destroyed. What others
+  // have made of the object meanwhile is remembered then. At once where it has
+  // been done already. kUnavailable: they do not come to an end.
+  net::Task<Status> TakeTurn();
+  [[nodiscard]] bool has_turn() const { return turn_.has_value(); }
+  // Had to wait for it.
+  [[nodiscard]] bool waited() const { return turn_ && turn_->waited(); }
+  // Tells the next in line, too.
+  void Remember(const std::shared_ptr<const Manifest>& manifest);
+  // From now on it is out of turn: what gives way to all others, and need not
+  // come to an end, must not have others wait for it.
+  void GoOutOfTurn() { out_of_turn_ = true; }
+  // A rival, of another process, was first: waits by chance, longer each time.
+  net::Task<void> GiveWay();
+  // Is the operation_timeout over?
+  [[nodiscard]] bool Expired() const;
+  [[nodiscard]] Status ChangedWithoutEnd() const;
   // That was in force when this was made: before anything is staged.
   [[nodiscard]] std::uint64_t first_epoch() const { return first_epoch_; }
 
@@ -100,6 +121,9 @@ class HomeChain {
   // settles them if they differ. One round trip when all is well. This is the
   // end of a change's prepare.
   net::Task<Result<HomesRead>> Prepare();
+  // The same ahead of time, beside the staging: empty where they differ, as a
+  // rival is in the midst of a change, which is to come to its own end.
+  net::Task<std::optional<HomesRead>> PrepareAhead();
   // Reads all homes and settles them if they differ; leaves no stubs where they
   // all show nothing. What they show then; null: nothing.
   net::Task<Result<std::shared_ptr<const Manifest>>> ReadSettled();
@@ -176,6 +200,7 @@ class HomeChain {
   };
 
   static constexpr int kReadTries = 3;
+  net::Task<Status> WaitForTurn();
   net::Task<Status> HomeFailed(int member);
   std::optional<Result<Found>> JudgeAnswer(const JudgeRequest& judge) const;
   Found Shown(const Found& manifest, std::int64_t asked_us) const;
@@ -187,7 +212,7 @@ class HomeChain {
   net::Task<Result<HomesRead>> Collect(SendStep step);
   net::Task<Result<HomesRead>> CollectPlain(const PlainForm& form,
                                             SendStep step);
-  net::Task<Result<HomesRead>> Settle();
+  net::Task<Result<HomesRead>> Settle(std::optional<HomesRead> seen = {});
   net::Task<Result<std::optional<Found>>> SettleOnce(const HomesRead& read);
   net::Task<Result<HomesRead>> ReadToRestamp();
   net::Task<CasResult> WriteBack(const View& view, const HomeCopy& home);
@@ -203,8 +228,6 @@ class HomeChain {
   net::Task<CommitResult> Resolve(const HomesRead& base, const Manifest& next,
                                   const HomeCopy& home,
                                   const CasResult& failed);
-  bool Expired() const;
-  Status ChangedWithoutEnd() const;
 
   Session& session_;
   StepTimer* const steps_;
@@ -219,6 +242,12 @@ class HomeChain {
   bool takes_ended_ = false;
   bool uncounted_ = false;
   bool tell_access_ = false;
+  bool out_of_turn_ = false;
+  int gave_way_ = 0;  // times
+  // The judge's item that settling has replaced last, and by what change's.
+  Replaces settled_item_;
+  ChangeId settled_by_;
+  std::optional<KeyLines::Turn> turn_;
 };
 
 }  // namespace ers::store

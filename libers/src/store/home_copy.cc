@@ -33,6 +33,16 @@ bool HomesRead::Agreed() const {
   });
 }
 
+bool HomesRead::SameAs(const HomesRead& before) const {
+  return view->epoch == before.view->epoch &&
+         std::equal(copies.begin(), copies.end(), before.copies.begin(),
+                    before.copies.end(),
+                    [](const HomeCopy& a, const HomeCopy& b) {
+                      return a.member == b.member && a.token == b.token &&
+                             a.boot_mark == b.boot_mark;
+                    });
+}
+
 Result<HomeCopy> InterpretCopy(const View& view, int member,
                                const std::string& key, PlainItems plain,
                                const net::Request& request) {

@@ -99,7 +99,7 @@ Task<Result<HomeChain::Found>> HomeChain::AskAllHomes() {
     co_return Shown(read->copies.front().manifest, read->asked_us);
   }
   if (!read->Agreed()) {
-    read = co_await Settle();
+    read = co_await Settle(std::move(*read));
     if (!read) co_return Fail(read.error());
   }
   co_return Shown(read->judge().manifest, read->asked_us);

@@ -58,6 +58,7 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
                                       const MendTerms& terms) {
   HomeChain chain(session, key, terms.steps);
   chain.ReadUncounted();
+  chain.GoOutOfTurn();
   ChangeId short_before;
   MendedObject mended;
   for (int tries = 0; tries < kMendTries;) {

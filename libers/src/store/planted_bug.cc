@@ -7,6 +7,7 @@ namespace ers::store {
 #if defined(ERS_PLANTED_BUGS)
 PlantedBug planted_bug = PlantedBug::kNone;
 StoreWatch* store_watch = nullptr;
+bool impatient = false;
 net::Duration change_timeout = kChangeTimeout;
 #endif
 

@@ -40,6 +40,7 @@ enum class PlantedBug {
   kTrustsFewAfterLoss,  // what few have kept counts though a later view is lost
   kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines
   kSilentListsNothing,  // a key that no server listed is taken for none's
+  kForgetsLast,         // a manifest forgets the change before the last one
 };
 
 #if defined(ERS_PLANTED_BUGS)
@@ -56,8 +57,12 @@ class StoreWatch {
 // One thread.
 extern PlantedBug planted_bug;
 extern StoreWatch* store_watch;
+// No bug, but more rivals: changes of one process do not wait for each other,
+// and none gives way. Nothing but their number may depend on that.
+extern bool impatient;
 
 inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
+inline bool Impatient() { return impatient; }
 inline void TellManifestWrite(std::uint64_t epoch, int member,
                               std::string_view item_key, std::uint64_t token,
                               const ChangeId& id) {
@@ -68,6 +73,7 @@ inline void TellManifestWrite(std::uint64_t epoch, int member,
 #else
 
 constexpr bool Planted(PlantedBug) { return false; }
+constexpr bool Impatient() { return false; }
 inline void TellManifestWrite(std::uint64_t, int, std::string_view,
                               std::uint64_t, const ChangeId&) {}
 

@@ -47,6 +47,7 @@ Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
                          std::optional<HomesRead>& prepared) {
   Status status = PlaceObject(job.session, job.manifest);
   if (!status.ok()) co_return status;
+  prepared.reset();  // it takes too long for that
   const std::optional<std::uint64_t> left = job.content.Left();
   if (left && *left <= job.manifest.group_bytes) {
     Staged staged = co_await StageAndPrepare(job.session, chain, WriteAll(job));
@@ -85,7 +86,8 @@ Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
 }  // namespace
 
 Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
-                               ClientCas cas) {
+                               ClientCas cas,
+                               std::optional<HomesRead> prepared) {
   // How long the value is, if it is shorter than that.
   const std::size_t threshold =
       std::max<std::size_t>(1, job.client.inline_below);
@@ -95,10 +97,9 @@ Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
   } else {
     Result<std::span<const std::byte>> head =
         co_await job.content.Peek(threshold);
-    if (!head) co_return ChangeOutcome{head.error(), false, nullptr};
+    if (!head) co_return ChangeOutcome{head.error(), false, nullptr, {}};
     length = head->size();
   }
-  std::optional<HomesRead> prepared;
   Status status;
   if (length < threshold &&
       FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
@@ -106,7 +107,9 @@ Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
   } else {
     status = co_await StageBlocks(job, chain, prepared);
   }
-  if (!status.ok()) co_return ChangeOutcome{std::move(status), false, nullptr};
+  if (!status.ok()) {
+    co_return ChangeOutcome{std::move(status), false, nullptr, {}};
+  }
   co_return co_await CommitChange(job.session, chain, std::move(job.manifest),
                                   cas, std::move(prepared), std::move(check));
 }

@@ -15,7 +15,7 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
                                              const Rewriter& rewriter,
                                              const RewriteCheck& may_read) {
   CurrentManifest current(session_, key, steps_);
-  Status status = co_await current.Begin();
+  Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
   current.chain().ReadUncounted();
   for (;;) {
@@ -56,9 +56,12 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
     job.manifest.client_flags = (*base)->client_flags;
     job.manifest.expiry = rewritten.expiry.value_or((*base)->expiry);
     const Check check = PlannedOn((*base)->id);
-    const ChangeOutcome outcome =
-        co_await WriteWhole(job, current.chain(), check, ClientCas::kRises);
-    if (outcome.restart) continue;
+    ChangeOutcome outcome = co_await WriteWhole(
+        job, current.chain(), check, ClientCas::kRises, current.TakeHomes());
+    if (outcome.restart) {
+      current.Restart(std::move(outcome));
+      continue;
+    }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     co_return InfoOf(*outcome.committed);
   }

@@ -203,10 +203,13 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       check = WithoutDropped(session_, std::make_shared<const Manifest>(next),
                              std::move(check));
     }
-    const ChangeOutcome outcome = co_await CommitChange(
+    ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next), ClientCas::kStays,
         std::move(staged.prepared), check);
-    if (outcome.restart) continue;
+    if (outcome.restart) {
+      current.Restart(std::move(outcome));
+      continue;
+    }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     session_.counters().of(KindOf(info.path, to->width)).committed.Add();
     info.microseconds = static_cast<std::uint64_t>(

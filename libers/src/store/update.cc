@@ -149,7 +149,7 @@ Status CheckReach(const Manifest& base, std::uint64_t offset, Bytes bytes) {
 Task<Result<ObjectInfo>> Store::Update(std::string_view key,
                                        std::uint64_t offset, Bytes bytes) {
   CurrentManifest source(session_, key, steps_);
-  Status status = co_await source.Begin();
+  Status status = co_await source.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await source.Next();
@@ -163,7 +163,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
     }
     Manifest next = **base;
     next.id = session_.change_ids().Next();
-    std::optional<HomesRead> prepared;
+    std::optional<HomesRead> prepared = source.TakeHomes();
     if (next.is_inline) {
       std::memcpy(next.value.data() + offset, bytes.data(), bytes.size());
     } else {
@@ -180,10 +180,13 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
       }
     }
     const Check check = PlannedOn((*base)->id);
-    const ChangeOutcome outcome =
+    ChangeOutcome outcome =
         co_await CommitChange(session_, source.chain(), std::move(next),
                               ClientCas::kRises, std::move(prepared), check);
-    if (outcome.restart) continue;
+    if (outcome.restart) {
+      source.Restart(std::move(outcome));
+      continue;
+    }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     co_return InfoOf(*outcome.committed);
   }

@@ -137,6 +137,7 @@ Task<void> TouchAll(Session& session, ManifestPtr manifest, int times) {
 // Its blocks go with it. Whoever changes it meanwhile is first.
 Task<void> End(Session& session, ManifestPtr unreadable) {
   HomeChain chain(session, unreadable->key);
+  chain.GoOutOfTurn();
   Manifest tombstone;
   tombstone.id = session.change_ids().Next();
   tombstone.tombstone = true;

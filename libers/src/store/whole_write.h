@@ -3,6 +3,8 @@
 #ifndef ERS_STORE_WHOLE_WRITE_H_
 #define ERS_STORE_WHOLE_WRITE_H_
 
+#include <optional>
+
 #include "ers/options.h"
 #include "net/task.h"
 #include "store/change.h"
@@ -21,9 +23,11 @@ struct PutJob {
   StepTimer* steps = nullptr;
 };
 
-// The view is in force, the scheme checked. `chain` is of the job's key.
+// The view is in force, the scheme checked. `chain` is of the job's key, and
+// `prepared` what Prepare gave already, if anything.
 net::Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
-                                    ClientCas cas);
+                                    ClientCas cas,
+                                    std::optional<HomesRead> prepared = {});
 
 }  // namespace ers::store
 

@@ -40,6 +40,7 @@ constexpr Named kBugs[] = {
     {"gc-no-restamp", PlantedBug::kNoRestamp},
     {"old-change-commits", PlantedBug::kOldChangeCommits},
     {"gc-silent-lists-nothing", PlantedBug::kSilentListsNothing},
+    {"forgets-last", PlantedBug::kForgetsLast},
 };
 
 PlantedBug FromEnvironment() {

@@ -118,7 +118,7 @@ const std::vector<Planted>& AllPlanted() {
        {I::kViewBarrier},
        Profile::kAny,
        /*rare=*/false,
-       /*shown_by=*/10},
+       /*shown_by=*/323},
       {"same-incarnation",
        PlantedBug::kSameIncarnation,
        {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
@@ -146,6 +146,10 @@ const std::vector<Planted>& AllPlanted() {
        PlantedBug::kSilentListsNothing,
        {I::kBlocksOfManifest},
        Profile::kGarbage},
+      {"forgets-last",
+       PlantedBug::kForgetsLast,
+       {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
+       Profile::kRivals},
   };
   return all;
 }

@@ -17,6 +17,7 @@
 #include "sim/store/workload.h"
 #include "store/fill_members.h"
 #include "store/garbage.h"
+#include "store/planted_bug.h"
 #include "store/view_changer.h"
 #include "store/wakeup.h"
 
@@ -64,6 +65,7 @@ class Driver {
         scenario_(DrawScenario(world_.random(), profile)),
         trace_(trace) {
     world_.network().latency_max = scenario_.latency;
+    store::impatient = seed % 2 == 0;
     world_.StartWallAt(WallStart(seed, scenario_));
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
