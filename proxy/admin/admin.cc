@@ -1,6 +1,7 @@
 #include "admin/admin.h"
 
 #include <event2/event.h>
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 
 #include <memory>
@@ -27,6 +28,29 @@ HttpReply Page(const char* type, std::string body) {
   return reply;
 }
 
+// Does the daemon live?
+HttpReply Healthy(const Facts& now) {
+  HttpReply reply = Page("text/plain", now.stopping ? "stopping\n" : "ok\n");
+  if (now.stopping) reply.code = kUnavailable;
+  return reply;
+}
+
+// Would a client be served? Why not is for those who may ask anything.
+HttpReply Ready(const Facts& now, bool trusted) {
+  if (now.serving.serves() && !now.stopping) return Page("text/plain", "ok\n");
+  std::string why = "not serving";
+  if (now.stopping) {
+    why = "stopping";
+  } else if (!now.serving.known) {
+    why = "starting: the servers are being looked at";
+  } else if (trusted) {
+    why += fmt::format(": {}", now.serving.status.message());
+  }
+  HttpReply reply = Page("text/plain", why + "\n");
+  reply.code = kUnavailable;
+  return reply;
+}
+
 }  // namespace
 
 struct Admin::Loop {
@@ -47,12 +71,12 @@ struct Admin::Loop {
 
 // What can only be read.
 HttpReply Admin::Loop::Show(const HttpRequest& request) const {
-  const bool known = request.path == "/healthz" || request.path == "/status" ||
-                     request.path == "/metrics";
+  const bool known = request.path == "/healthz" || request.path == "/readyz" ||
+                     request.path == "/status" || request.path == "/metrics";
   if (!known) {
     return HttpError(404,
-                     "nothing is here: there are /healthz, /status, /metrics "
-                     "and /v1/");
+                     "nothing is here: there are /healthz, /readyz, /status, "
+                     "/metrics and /v1/");
   }
   if (request.method != "GET" && request.method != "HEAD") {
     HttpReply reply = HttpError(405, "only GET and HEAD");
@@ -66,9 +90,8 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   if (request.path == "/metrics") {
     return Page("text/plain; version=0.0.4; charset=utf-8", MetricsText(now));
   }
-  HttpReply reply = Page("text/plain", now.stopping ? "stopping\n" : "ok\n");
-  if (now.stopping) reply.code = kUnavailable;
-  return reply;
+  return request.path == "/readyz" ? Ready(now, gate.Knows(request))
+                                   : Healthy(now);
 }
 
 bool Admin::Loop::Prepare() {

@@ -50,13 +50,20 @@ nlohmann::ordered_json FillJson(const FillState& fill) {
   return json;
 }
 
+std::string_view StateOf(const Facts& facts) {
+  if (facts.stopping) return "stopping";
+  if (facts.serving.serves()) return "serving";
+  return facts.serving.known ? "not serving" : "starting";
+}
+
 }  // namespace
 
 std::string StatusText(const Facts& facts) {
   nlohmann::ordered_json root;
   root["version"] = facts.version;
   root["uptime_s"] = facts.uptime_s;
-  root["state"] = facts.stopping ? "stopping" : "serving";
+  root["state"] = StateOf(facts);
+  root["not_serving_because"] = facts.serving.status.message();
   root["threads"] = facts.threads;
   root["connections"] = facts.connections;
   root["max_connections"] = facts.max_connections;

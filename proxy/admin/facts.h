@@ -13,10 +13,11 @@
 
 namespace ers::proxy {
 
-// What a server is, in this process's view; unknown until the first command
-// needs the servers.
+// What a server is, in this process's view; unreachable where that has it full
+// or filling, or nothing is known of it yet, and it does not answer; else
+// unknown until the first command needs the servers.
 inline constexpr std::string_view kServerStates[] = {"full", "filling", "down",
-                                                     "unknown"};
+                                                     "unreachable", "unknown"};
 
 // What became of an object that a job tried to change.
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};
@@ -36,6 +37,7 @@ struct Facts {
   std::string version;
   std::uint64_t uptime_s = 0;
   bool stopping = false;  // takes no more clients
+  ServingState serving;
   int connections = 0;
   int max_connections = 0;
   int threads = 0;

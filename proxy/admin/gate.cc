@@ -55,7 +55,14 @@ std::string Gate::token() const {
 }
 
 std::optional<HttpReply> Gate::Refuse(const HttpRequest& request) const {
-  if (request.path == "/healthz") return std::nullopt;
+  if (request.path == "/healthz" || request.path == "/readyz") {
+    return std::nullopt;
+  }
+  return RefuseStranger(request);
+}
+
+std::optional<HttpReply> Gate::RefuseStranger(
+    const HttpRequest& request) const {
   const std::string token = this->token();
   if (token.empty()) {
     if (IsOwnName(HostOf(request.host))) return std::nullopt;

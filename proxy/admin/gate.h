@@ -16,12 +16,18 @@ class Gate {
   // Empty: everybody who reaches the port may ask, which has to be loopback.
   void SetToken(std::string token);
 
-  // What a request that may not be answered gets. /healthz is for all: it says
-  // nothing but that the daemon is there.
+  // What a request that may not be answered gets. /healthz and /readyz are for
+  // all: they say nothing but that the daemon is there, and serves.
   [[nodiscard]] std::optional<HttpReply> Refuse(
       const HttpRequest& request) const;
+  // May whoever asks this ask anything?
+  [[nodiscard]] bool Knows(const HttpRequest& request) const {
+    return !RefuseStranger(request).has_value();
+  }
 
  private:
+  [[nodiscard]] std::optional<HttpReply> RefuseStranger(
+      const HttpRequest& request) const;
   [[nodiscard]] std::string token() const;
 
   mutable std::mutex mutex_;

@@ -173,6 +173,7 @@ std::string MetricsText(const Facts& facts) {
   AddOne(Metric::kMemory, facts.memory_bytes, writer);
   AddOne(Metric::kMemoryLimit, facts.memory_limit_bytes, writer);
   AddOne(Metric::kUptime, facts.uptime_s, writer);
+  AddOne(Metric::kServing, facts.serving.serves() ? 1 : 0, writer);
   AddServers(facts, writer);
   AddStore(facts.totals, writer);
   AddCensus(facts.census, writer);

@@ -118,7 +118,8 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(std::uint64_t{1}, kMaxMemoryInFlight))
       ->type_name("BYTES");
   app.add_option("--admin", arguments.admin,
-                 "host:port of HTTP for /healthz, /status, /metrics and jobs; "
+                 "host:port of HTTP for /healthz, /readyz, /status, /metrics "
+                 "and jobs; "
                  ":port is loopback (default: nowhere)")
       ->type_name("ADDRESS");
   app.add_option("--admin-token-file", arguments.admin_token_file,

@@ -38,6 +38,8 @@ struct JobHost {
   std::function<void(const Job& job, std::function<void()> then)> save;
   // An object was changed.
   std::function<void(const TransitionInfo&)> moved;
+  // The servers were looked at; empty: nobody wants to know.
+  std::function<void(const Status& serves)> looked = {};
 };
 
 // Waits for a time, also in vain.

@@ -125,7 +125,8 @@ void Jobs::Loop() {
     bytes_written_ += info.bytes_written;
   };
   host_ = std::make_unique<JobHost>(JobHost{
-      *session_, *store_, changing_, listing_, false, changed, save, moved});
+      *session_, *store_, changing_, listing_, false, changed, save, moved,
+      [this](const Status& serves) { serving_.Note(*session_, serves); }});
   {
     const std::lock_guard lock(mutex_);
     policies_ = std::make_unique<PolicyRunner>(*host_);
@@ -144,7 +145,7 @@ void Jobs::Loop() {
     one.run->Begin();
   }
   timer_ = loop_->NewTimer([this] { OnTimer(); });
-  timer_->Start(kPeriod);
+  timer_->Start({});  // the start waits for the first look
   loop_->RunUntil([this] { return ending_ && Quiet(); });
   timer_.reset();
   runs_.clear();

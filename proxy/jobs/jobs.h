@@ -25,6 +25,7 @@
 #include "jobs/member_filler.h"
 #include "jobs/policy_runner.h"
 #include "jobs/replacement.h"
+#include "jobs/serving_watch.h"
 #include "net/event_loop.h"
 #include "store/cluster_state.h"
 #include "store/eviction_follower.h"
@@ -81,6 +82,11 @@ class Jobs {
   // From now on, for servers that come back and those that are being filled.
   void SetFill(const FillLimits& limits);
   [[nodiscard]] FillState fill_state() const;
+  // See ServingWatch::OnChange; before Start.
+  void OnServing(ServingWatch::Changed changed) {
+    serving_.OnChange(std::move(changed));
+  }
+  [[nodiscard]] ServingState serving() const { return serving_.state(); }
 
   // See GarbageCollector::Collect; kUnavailable: stopping.
   void CollectGarbage(GarbageRequest request, GarbageCollector::Told told);
@@ -141,6 +147,7 @@ class Jobs {
   const int servers_;
   const std::shared_ptr<store::SessionCounters> session_counters_;
   std::unique_ptr<net::EventLoop> loop_;
+  ServingWatch serving_;
 
   // Loop thread only.
   std::unique_ptr<store::Session> session_;

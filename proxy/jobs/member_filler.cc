@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "store/view_changer.h"
+#include "store/serving.h"
 #include "store/view_look.h"
-#include "store/view_records.h"
 
 namespace ers::proxy {
 
@@ -90,23 +89,19 @@ void MemberFiller::Look() {
 
 void MemberFiller::Stop() { stop_.Stop(); }
 
-// A process before this one may have left somebody half filled. A cluster that
-// nobody has used yet is none of a filler's.
-Task<bool> MemberFiller::KnowView() {
-  store::Session& session = host_.session;
-  if (session.view()) co_return true;
-  const Result<store::ViewRecords> records =
-      co_await store::ReadViewRecords(session);
-  if (!records || !records->best) co_return false;
-  const Status status = co_await store::EnsureView(session, 0);
-  co_return status.ok();
+// Also takes the view that is there: a process before this one may have left
+// somebody half filled. A cluster that nobody has used yet is none of a
+// filler's.
+Task<void> MemberFiller::CheckServing() {
+  const Status serves = co_await store::CheckServing(host_.session);
+  if (host_.looked) host_.looked(serves);
 }
 
 Task<void> MemberFiller::Work() {
   unfinished_ = false;
   const net::TimePoint begun = host_.session.runtime().Now();
-  const bool known = co_await KnowView();
-  if (known) co_await FillAll();
+  co_await CheckServing();
+  if (host_.session.view()) co_await FillAll();
   const net::TimePoint now = host_.session.runtime().Now();
   // What does not fit is walked for again half of the time, at most.
   pause_ = unfinished_
@@ -121,6 +116,7 @@ Task<void> MemberFiller::Work() {
 // evict.
 Task<void> MemberFiller::LookBeside() {
   co_await store::MissRestarted(host_.session);
+  co_await CheckServing();
   looking_beside_ = false;
 }
 

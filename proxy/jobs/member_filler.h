@@ -54,7 +54,7 @@ class MemberFiller {
 
  private:
   net::Task<void> Work();
-  net::Task<bool> KnowView();
+  net::Task<void> CheckServing();
   net::Task<void> LookBeside();
   net::Task<void> FillAll();
   net::Task<Status> Fill();

@@ -9,9 +9,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +30,9 @@ namespace {
 
 enum ExitCode { kDone = 0, kBadUsage = 2, kFailed = 3 };
 
+// So long the start waits for the first look at the servers.
+constexpr std::chrono::seconds kFirstLook{2};
+
 constexpr const char* kFooter = R"(
 Examples:
   ersproxy --config /etc/ersproxy.yaml
@@ -35,7 +42,8 @@ Examples:
 SIGTERM and SIGINT take no more clients, answer what was asked and end; the
 second one cuts off. SIGHUP reads the file of --config again: rules, policies,
 fill, limits, the token and the log's level change, clients stay connected. Exit
-codes: 0 ended so, 2 bad usage, 3 failed.)";
+codes: 0 ended so, 2 bad usage, or other servers, weights or M than those of the
+cluster, 3 failed.)";
 
 // Every client and server takes one.
 void RaiseDescriptorLimit(int connections) {
@@ -140,6 +148,48 @@ void Wait(const Arguments& arguments, ServerOptions& options, Server& server,
   if (joiner.joinable()) joiner.join();
 }
 
+// What systemd, or who stands in for it, is told.
+class Notices {
+ public:
+  ServingWatch::Changed OnServing() {
+    return [this](const ServingState& state) {
+      const std::lock_guard lock(mutex_);
+      state_ = state;
+      if (ready_) Tell(state);
+      looked_.notify_all();
+    };
+  }
+  // What the first look at the servers says, if it is over soon: OK where it
+  // serves, or may later.
+  Status AwaitFirstLook() {
+    std::unique_lock lock(mutex_);
+    looked_.wait_for(lock, kFirstLook, [this] { return state_.has_value(); });
+    const bool refused =
+        state_ && state_->status.code() == StatusCode::kIncompatible;
+    return refused ? state_->status : Status();
+  }
+  void Ready() {
+    const std::lock_guard lock(mutex_);
+    sd_notify(0, "READY=1");
+    ready_ = true;
+    if (state_) Tell(*state_);
+  }
+
+ private:
+  static void Tell(const ServingState& state) {
+    const std::string text =
+        state.serves() ? std::string("serving")
+                       : fmt::format("not serving: {}", state.status.message());
+    sd_notify(0, fmt::format("STATUS={}", text).c_str());
+  }
+
+  std::mutex mutex_;
+  std::condition_variable looked_;
+  // Guarded by mutex_.
+  std::optional<ServingState> state_;
+  bool ready_ = false;
+};
+
 int Serve(const Arguments& arguments, ServerOptions options) {
   options.cluster.log = LogLine;
   RaiseDescriptorLimit(options.max_connections);
@@ -147,11 +197,13 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   if (geteuid() == 0 && options.user.empty()) {
     spdlog::warn("this runs as root: give --user, or start it as another user");
   }
+  Notices notices;
   Result<std::unique_ptr<Server>> server = Server::Open(options);
   if (!server) {
     spdlog::error("{}", server.error().message());
     return kBadUsage;
   }
+  (*server)->OnServing(notices.OnServing());
   const Status started = (*server)->Start();
   if (!started.ok()) {
     spdlog::error("{}", started.message());
@@ -160,8 +212,14 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   const std::vector<std::string> names = (*server)->listener_names();
   for (const std::string& name : names) spdlog::info("listening on {}", name);
   int exit_code = kDone;
-  if (WritePortFile(options, names)) {
-    sd_notify(0, "READY=1");
+  const Status fits = notices.AwaitFirstLook();
+  if (!fits.ok()) {
+    spdlog::error("{}", fits.message());
+    exit_code = kBadUsage;
+    (*server)->Stop();
+    (*server)->Join();
+  } else if (WritePortFile(options, names)) {
+    notices.Ready();
     Wait(arguments, options, **server, signals);
   } else {
     spdlog::error("--port-file {}: cannot be written", options.port_file);

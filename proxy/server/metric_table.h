@@ -31,6 +31,9 @@ namespace ers::proxy {
     "Memory that requests under way may hold")                                 \
   X(kUptime, "ersproxy_uptime_seconds", "gauge", "",                           \
     "Seconds since the start")                                                 \
+  X(kServing, "ersproxy_serving", "gauge", "",                                 \
+    "1 while requests can be served: enough servers answer, and a view of "    \
+    "them is in force, or none was needed yet; else 0, and /readyz says why")  \
   X(kServerSentBytes, "ersproxy_server_sent_bytes_total", "counter", "server", \
     "Bytes sent to each memcached server")                                     \
   X(kServerReceivedBytes, "ersproxy_server_received_bytes_total", "counter",   \
@@ -48,7 +51,8 @@ namespace ers::proxy {
     "1 if any connection to the memcached server is in use")                   \
   X(kServerState, "ersproxy_server_state", "gauge", "server, state",           \
     "1 for the state in which the view has each memcached server, 0 for the "  \
-    "others; unknown until a command needs the servers")                       \
+    "others; unreachable where it does not answer and has not left the view, " \
+    "unknown until a command needs the servers")                               \
   X(kServerSince, "ersproxy_server_state_since_seconds", "gauge", "server",    \
     "Unix time of the last change of each memcached server's state; 0 while "  \
     "it is unknown")                                                           \

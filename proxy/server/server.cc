@@ -136,6 +136,8 @@ Facts Server::Describe() const {
   for (const Listener& listener : listeners_) {
     facts.listeners.push_back(listener.name);
   }
+  facts.serving = jobs_->serving();
+  const std::vector<std::string>& unreachable = facts.serving.unreachable;
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
   for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
     Facts::Server server;
@@ -147,6 +149,9 @@ Facts Server::Describe() const {
       server.state = MemberStateName(view->members[i].shown_state());
       server.since_s = view->members[i].since;
     }
+    const bool silent = i < unreachable.size() && !unreachable[i].empty();
+    const bool out = view && view->members[i].state == MemberState::kDown;
+    if (silent && !out) server.state = "unreachable";
     facts.servers.push_back(std::move(server));
   }
   facts.totals = stats_.Sum();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "admin/admin.h"
@@ -25,6 +26,11 @@ class Server {
   // options are complete. kInvalidArgument names the one at fault.
   static Result<std::unique_ptr<Server>> Open(ServerOptions options);
 
+  // Called on another thread once the servers were looked at for the first
+  // time, and where serving begins or ends; before Start.
+  void OnServing(ServingWatch::Changed changed) {
+    jobs_->OnServing(std::move(changed));
+  }
   // Failed: there is no memory, or no file descriptor; nothing was started.
   Status Start();
   // Any thread. The second time clients are cut off.

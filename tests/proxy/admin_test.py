@@ -185,7 +185,7 @@ class AdminTest(AdminCase):
         self.assertEqual(metrics.get("ersproxy_connections_open"), 1)
         self.assertEqual(metrics.get("ersproxy_connections_limit"), 16384)
         states = metrics.all("ersproxy_server_state")
-        self.assertEqual(len(states), 4 * len(self.servers.split(",")))
+        self.assertEqual(len(states), 5 * len(self.servers.split(",")))
         for server in self.servers.split(","):
             for state in ("full", "filling", "down", "unknown"):
                 labels = (("server", server), ("state", state))

@@ -344,15 +344,6 @@ class ReloadTest(DaemonCase):
         self.assertIn("reloaded", daemon.reload())
         self.assertFalse(still_as_it_was())
 
-    def test_the_max_parity_of_the_start_stays(self):
-        path = self.config(RULES, max_parity=False)
-        daemon = self.start("--config", path)
-        self.config("rules:\n  - scheme: rep:4\n", max_parity=False)
-        self.assertIn(f"{path}:4: rules[0]: scheme rep:4 has m = 3: "
-                      "max_parity is 2", daemon.reload())
-        self.config("rules:\n  - scheme: rep:2\n", max_parity=False)
-        self.assertIn("reloaded", daemon.reload())
-
     def test_servers_and_listeners_need_a_restart(self):
         path = self.config("scheme: rep:2\n")
         daemon = self.start("--config", path)
@@ -379,6 +370,18 @@ class ReloadTest(DaemonCase):
         client = daemon.client()
         self.assertIn("no configuration file", daemon.reload())
         self.assertEqual(client.set(b"k", b"v"), b"STORED")
+
+
+class FirstStartTest(DaemonCase):
+
+    def test_the_max_parity_of_the_start_stays(self):
+        path = self.config(RULES, max_parity=False)
+        daemon = self.start("--config", path)
+        self.config("rules:\n  - scheme: rep:4\n", max_parity=False)
+        self.assertIn(f"{path}:4: rules[0]: scheme rep:4 has m = 3: "
+                      "max_parity is 2", daemon.reload())
+        self.config("rules:\n  - scheme: rep:2\n", max_parity=False)
+        self.assertIn("reloaded", daemon.reload())
 
 
 if __name__ == "__main__":

@@ -68,8 +68,11 @@ class Daemon:
             self.addresses = file.read().split()
 
     def expect(self, notice):
+        said = b"STATUS="
         try:
-            said = self.notices.recv(4096)
+            # What it is at comes in between.
+            while said.startswith(b"STATUS="):
+                said = self.notices.recv(4096)
         except TimeoutError:
             said = b"nothing"
         self.case.assertEqual(said, notice, self.log())

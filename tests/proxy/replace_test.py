@@ -203,7 +203,7 @@ class TwiceTest(ReplaceCase):
         proxy.kill()
         for servers in (self.servers, between, self.listed((old, new))):
             self.whole(servers)
-        self.refused(CLUSTER_ERROR, "the servers of this cluster are",
+        self.refused(CLUSTER_ERROR, "other servers than this cluster has: ",
                      "ls", servers=self.listed((old, "127.0.0.1:1")))
         # Another place may get neither the address nor the name.
         for taken in (mid, old):

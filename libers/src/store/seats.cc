@@ -38,16 +38,33 @@ net::Endpoint EndpointOf(const Member& member) {
 }
 
 bool FitsServers(std::span<const net::Endpoint> servers, const View& view) {
+  return Differences(servers, view).empty();
+}
+
+std::string Differences(std::span<const net::Endpoint> servers,
+                        const View& view) {
   Servers left = ByName(servers);
+  std::string text;
+  const auto add = [&text](const std::string& difference) {
+    text += (text.empty() ? "" : ", ") + difference;
+  };
   for (const Member& seat : view.members) {
     const net::Endpoint* server = FindSeat(left, seat);
-    const Result<net::Endpoint> own = ParseServer(seat.name, seat.weight);
-    if (server == nullptr || server->weight != seat.weight || !own) {
-      return false;
+    if (!ParseServer(seat.name, seat.weight)) {
+      add(fmt::format("'{}' is no address", seat.name));
+    } else if (server == nullptr) {
+      add(fmt::format("{} is missing", seat.server()));
+      continue;
+    } else if (server->weight != seat.weight) {
+      add(fmt::format("{} has weight {}, not {}", server->name(), seat.weight,
+                      server->weight));
     }
-    left.erase(server->name());
+    if (server != nullptr) left.erase(server->name());
   }
-  return left.empty();
+  for (const auto& [name, server] : left) {
+    add(fmt::format("{} is none of its servers", name));
+  }
+  return text;
 }
 
 bool SameSeats(const View& one, const View& other) {

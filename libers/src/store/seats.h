@@ -25,6 +25,10 @@ net::Endpoint EndpointOf(const Member& member);
 // its own name.
 bool FitsServers(std::span<const net::Endpoint> servers, const View& view);
 
+// In which servers and weights they differ, for people; empty where they fit.
+std::string Differences(std::span<const net::Endpoint> servers,
+                        const View& view);
+
 // The same seats, whoever has them?
 bool SameSeats(const View& one, const View& other);
 

@@ -15,8 +15,8 @@ using net::Task;
 Status CheckMembers(const Session& session, ClusterState& cluster,
                     const View& view) {
   const std::shared_ptr<const View> now = session.view();
-  const bool same =
-      now ? SameSeats(*now, view) : FitsServers(cluster.endpoints, view);
+  const std::string differences = Differences(cluster.endpoints, view);
+  const bool same = now ? SameSeats(*now, view) : differences.empty();
   if (!same) {
     std::string names;
     for (const Member& member : view.members) {
@@ -24,10 +24,10 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
       if (member.weight != 1) names += fmt::format(":{}", member.weight);
     }
     return {StatusCode::kIncompatible,
-            fmt::format("the servers of this cluster are {}: give exactly "
-                        "these (order is free); one at another address comes "
-                        "in by `ersctl replace OLD NEW`",
-                        names)};
+            fmt::format("other servers than this cluster has: {}; give exactly "
+                        "these, in any order: {} (one at another address comes "
+                        "in by `ersctl replace OLD NEW`)",
+                        differences, names)};
   }
   const int wanted = cluster.options.max_parity;
   if (wanted != 0 && wanted != view.max_parity) {

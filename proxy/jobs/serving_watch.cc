@@ -1,0 +1,55 @@
+#include "jobs/serving_watch.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "store/serving.h"
+
+namespace ers::proxy {
+namespace {
+
+constexpr net::Duration kTellEvery = std::chrono::minutes(1);
+
+void LogServers(store::Session& session, const std::vector<std::string>& before,
+                const std::vector<std::string>& now) {
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const bool was = i < before.size() && !before[i].empty();
+    const std::string& name = session.member_name(static_cast<int>(i));
+    if (!was && !now[i].empty()) {
+      spdlog::warn("{} does not answer: {}", name, now[i]);
+    } else if (was && now[i].empty()) {
+      spdlog::info("{} answers again", name);
+    }
+  }
+}
+
+}  // namespace
+
+void ServingWatch::Note(store::Session& session, const Status& serves) {
+  ServingState now{true, serves, store::UnreachableBecause(session)};
+  ServingState before = state();
+  const bool changed = !before.known || before.serves() != now.serves();
+  {
+    const std::lock_guard lock(mutex_);
+    state_ = now;
+  }
+  LogServers(session, before.unreachable, now.unreachable);
+  const net::TimePoint time = session.runtime().Now();
+  if (!now.serves() && (changed || time - told_ >= kTellEvery)) {
+    told_ = time;
+    spdlog::error("not serving: {}", now.status.message());
+  } else if (changed && before.known) {
+    spdlog::info("serving again");
+  }
+  if (changed && changed_) changed_(now);
+}
+
+ServingState ServingWatch::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+}  // namespace ers::proxy
