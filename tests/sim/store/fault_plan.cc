@@ -167,38 +167,69 @@ void FaultPlan::DrawRest(Duration span) {
 }
 
 // More than M servers die, one soon after the other, and come back empty, in
-// any order; at times one of the others is cut off from a process meanwhile.
+// any order. At times one of the others is cut off from a process meanwhile, or
+// all die but for one that was cut off from everybody before, and knows nothing
+// of what was changed without it.
 void FaultPlan::DrawLosses(Duration span) {
   SeededRandom aside = world_.random();
   const std::uint64_t losses = 1 + aside.Below(3);
   for (std::uint64_t i = 0; i < losses; ++i) {
     const Duration begin = aside.Between(milliseconds(20), span);
-    const auto servers = static_cast<std::uint64_t>(scenario_.servers);
-    const auto least = static_cast<std::uint64_t>(scenario_.max_parity) + 1;
-    std::uint64_t count = least + aside.Below(servers - least + 1);
-    for (std::uint64_t server = 0; server < servers; ++server) {
-      // `count` of those that are left, each as likely.
-      if (aside.Below(servers - server) >= count) continue;
-      --count;
-      const Duration dies =
-          begin + aside.Between(Duration{}, milliseconds(300));
-      const Duration length = aside.Between(milliseconds(1), seconds(3));
-      world_.After(dies, [this, server, length] {
-        SimServer& victim = process_.server_of(static_cast<int>(server));
-        if (!healed_) Strike(FaultKind::kRestart, victim, length);
-      });
+    if (aside.Below(3) == 0) {
+      DrawLossOfOthers(begin, aside);
+    } else {
+      DrawLoss(begin, aside);
     }
-    if (aside.Below(2) == 0) continue;
-    const Duration length = aside.Between(milliseconds(1), kLongestCut);
-    world_.After(begin, [this, length] {
-      if (healed_) return;
-      SimServer& server = Anywhere();
-      SimRuntime& process = process_.any();
-      server.SetReachableFrom(process, false);
-      world_.After(length, [&server, &process] {
-        server.SetReachableFrom(process, true);
-      });
+  }
+}
+
+void FaultPlan::LoseAt(Duration dies, std::uint64_t server, Duration length) {
+  world_.After(dies, [this, server, length] {
+    SimServer& victim = process_.server_of(static_cast<int>(server));
+    if (!healed_) Strike(FaultKind::kRestart, victim, length);
+  });
+}
+
+void FaultPlan::DrawLoss(Duration begin, SeededRandom& aside) {
+  const auto servers = static_cast<std::uint64_t>(scenario_.servers);
+  const auto least = static_cast<std::uint64_t>(scenario_.max_parity) + 1;
+  std::uint64_t count = least + aside.Below(servers - least + 1);
+  for (std::uint64_t server = 0; server < servers; ++server) {
+    // `count` of those that are left, each as likely.
+    if (aside.Below(servers - server) >= count) continue;
+    --count;
+    const Duration dies = begin + aside.Between(Duration{}, milliseconds(300));
+    LoseAt(dies, server, aside.Between(milliseconds(1), seconds(3)));
+  }
+  if (aside.Below(2) == 0) return;
+  const Duration length = aside.Between(milliseconds(1), kLongestCut);
+  world_.After(begin, [this, length] {
+    if (healed_) return;
+    SimServer& server = Anywhere();
+    SimRuntime& process = process_.any();
+    server.SetReachableFrom(process, false);
+    world_.After(length, [&server, &process] {
+      server.SetReachableFrom(process, true);
     });
+  });
+}
+
+void FaultPlan::DrawLossOfOthers(Duration begin, SeededRandom& aside) {
+  const auto servers = static_cast<std::uint64_t>(scenario_.servers);
+  const std::uint64_t stays = aside.Below(servers);
+  const Duration others = begin + aside.Between(seconds(1), seconds(3));
+  world_.After(begin, [this, stays] {
+    if (!healed_) {
+      process_.server_of(static_cast<int>(stays)).SetReachable(false);
+    }
+  });
+  world_.After(others + milliseconds(400), [this, stays] {
+    process_.server_of(static_cast<int>(stays)).SetReachable(true);
+  });
+  for (std::uint64_t server = 0; server < servers; ++server) {
+    if (server == stays) continue;
+    const Duration dies = others + aside.Between(Duration{}, milliseconds(300));
+    LoseAt(dies, server, aside.Between(milliseconds(1), seconds(1)));
   }
 }
 

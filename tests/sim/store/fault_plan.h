@@ -80,6 +80,9 @@ class FaultPlan {
   void Draw(Duration span);
   void DrawRest(Duration span);
   void DrawLosses(Duration span);
+  void DrawLoss(Duration begin, SeededRandom& aside);
+  void DrawLossOfOthers(Duration begin, SeededRandom& aside);
+  void LoseAt(Duration dies, std::uint64_t server, Duration length);
   void DrawReplacement(Duration span, SeededRandom& aside);
   void StrikeVictim(FaultKind kind, Duration length);
   void Strike(FaultKind kind, SimServer& server, Duration length);
