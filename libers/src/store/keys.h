@@ -17,6 +17,7 @@ inline constexpr std::string_view kReservedPrefix = "ers!";
 inline constexpr std::string_view kViewKey = "ers!view";
 inline constexpr std::string_view kBootKey = "ers!boot";
 inline constexpr std::string_view kPeersKey = "ers!peers";
+inline constexpr std::string_view kSparePrefix = "ers!spare";
 
 // XXH3-128 of the object's key.
 struct KeyHash {

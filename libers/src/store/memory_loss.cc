@@ -13,6 +13,7 @@
 #include "store/keys.h"
 #include "store/planted_bug.h"
 #include "store/record.h"
+#include "store/seats.h"
 #include "store/session.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
@@ -164,8 +165,10 @@ struct Look {
   Status newer_format;  // of a record that a server has
 };
 
-Task<void> LookAt(Session& session, int member, Look& look, net::Latch& latch) {
-  const std::unique_ptr<net::ServerLink> link = session.NewStrangerLink(member);
+Task<void> LookAt(Session& session, int member, net::Endpoint server,
+                  Look& look, net::Latch& latch) {
+  const std::unique_ptr<net::ServerLink> link =
+      session.NewStrangerLink(member, server);
   net::Request ask;
   ask.verb = net::Verb::kGet;
   ask.key = kViewKey;
@@ -185,16 +188,39 @@ Task<void> LookAt(Session& session, int member, Look& look, net::Latch& latch) {
   latch.CountDown();
 }
 
-Task<Look> LookAtAll(Session& session) {
-  Look look;
-  look.memories.resize(static_cast<std::size_t>(session.members()));
+// At the servers that have the members' seats in `view`.
+Task<void> LookAtAll(Session& session, std::shared_ptr<const View> view,
+                     Look& look) {
+  look.memories.assign(view->members.size(), {});
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     latch.Add();
-    net::Spawn(LookAt(session, i, look, latch));
+    const Member& member = view->members[static_cast<std::size_t>(i)];
+    net::Spawn(LookAt(session, i, EndpointOf(member), look, latch));
   }
   co_await latch;
-  co_return look;
+}
+
+bool SameServers(const View& one, const View& other) {
+  return std::equal(one.members.begin(), one.members.end(),
+                    other.members.begin(), other.members.end(),
+                    [](const Member& a, const Member& b) {
+                      return a.server() == b.server();
+                    });
+}
+
+// Where a newer view has servers elsewhere, there.
+Task<Look> LookRound(Session& session) {
+  Look look;
+  std::shared_ptr<const View> view = session.cluster().keeper.Newest();
+  for (;;) {
+    co_await LookAtAll(session, view, look);
+    const bool elsewhere = look.newest && look.newest->epoch > view->epoch &&
+                           SameSeats(*look.newest, *view) &&
+                           !SameServers(*look.newest, *view);
+    if (!elsewhere) co_return look;
+    view = std::make_shared<const View>(*look.newest);
+  }
 }
 
 bool AnyKept(const View& view, const std::vector<ServerMemory>& memories) {
@@ -323,7 +349,7 @@ Task<Status> GoOnAfterLoss(Session& session) {
     co_return Status(StatusCode::kUnavailable,
                      "servers are out: they are being looked at, try again");
   }
-  const Look look = co_await LookAtAll(session);
+  const Look look = co_await LookRound(session);
   if (!look.newer_format.ok()) co_return look.newer_format;
   co_await ClaimChange(session);
   Status status = co_await Act(session, look);

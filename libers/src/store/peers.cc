@@ -14,6 +14,7 @@
 #include "store/memory_loss.h"
 #include "store/planted_bug.h"
 #include "store/record.h"
+#include "store/spare_room.h"
 #include "store/stranded_write.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
@@ -111,12 +112,8 @@ Task<Written> WritePeers(Session& session, net::ServerLink& link, SendStep step,
     write.only_connection = read.connection;
     write.body = {&body, 1};
     written.sent = session.runtime().Now();
-    batch.Send(step, link, write);
-    if (behind != nullptr) {
-      behind->only_connection = read.connection;
-      batch.Send(SendStep::kReadView, link, *behind);
-    }
-    co_await batch;
+    if (behind != nullptr) behind->only_connection = read.connection;
+    co_await WriteRecord(session, step, link, write, behind);
     written.done = write.outcome == Outcome::kOk;
     if (write.outcome != Outcome::kExists) break;
   }
@@ -181,6 +178,9 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
     ++beat.held;
     if (view.members[member].state == MemberState::kFull) ++beat.full;
     lease.Renewed(member, written.sent);
+    if (!session.spare_room().Has(link, kViewKey, 1)) {
+      KeepRoom(session, link, kViewKey, EncodeView(view).size());
+    }
     // Without waiting for a member that takes its time.
     const bool goes_on =
         purpose == Purpose::kGoOn && lease.Holds(session.runtime().Now());

@@ -17,6 +17,7 @@
 #include "store/link_speed.h"
 #include "store/manifest_cache.h"
 #include "store/session_counters.h"
+#include "store/spare_room.h"
 #include "store/touch_times.h"
 
 namespace ers::store {
@@ -42,6 +43,7 @@ class Session final : private net::BootGuard {
   BufferPool& buffers() { return buffers_; }
   TouchTimes& touch_times() { return touch_times_; }
   LinkSpeed& link_speed() { return link_speed_; }
+  SpareRoom& spare_room() { return spare_room_; }
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
@@ -108,6 +110,7 @@ class Session final : private net::BootGuard {
   BufferPool buffers_;
   TouchTimes touch_times_;
   LinkSpeed link_speed_;
+  SpareRoom spare_room_;
   // As Seat has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;

@@ -9,6 +9,7 @@
 #include "store/batch.h"
 #include "store/keys.h"
 #include "store/record.h"
+#include "store/spare_room.h"
 #include "store/view_checks.h"
 #include "store/view_links.h"
 #include "store/wakeup.h"
@@ -127,8 +128,7 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
     write.token = read.item_token;
     write.only_connection = read.connection;
     write.body = {&body, 1};
-    batch.Send(SendStep::kWriteView, link, write);
-    co_await batch;
+    co_await WriteRecord(session, SendStep::kWriteView, link, write, nullptr);
   } while (write.outcome == Outcome::kExists);
   if (write.outcome == Outcome::kOk) {
     ++held.count;

@@ -68,7 +68,8 @@ func (ending *Ending) Check() (Remains, error) {
 	return remains, ending.holds("nothing but the cluster's records",
 		func(item Item) bool {
 			return item.Key != "ers!view" && item.Key != "ers!boot" &&
-				item.Key != "ers!peers"
+				item.Key != "ers!peers" &&
+				!strings.HasPrefix(item.Key, "ers!spare.")
 		}, 0)
 }
 

@@ -231,6 +231,13 @@ void FaultPlan::DrawLossOfOthers(Duration begin, SeededRandom& aside) {
     const Duration dies = others + aside.Between(Duration{}, milliseconds(300));
     LoseAt(dies, server, aside.Between(milliseconds(1), seconds(1)));
   }
+  // So that, mostly, nobody is left who knows the newest view.
+  constexpr int kKills = 5;
+  for (int i = 0; i < kKills; ++i) {
+    world_.After(others + milliseconds(310 + i), [this] {
+      if (!healed_) Strike(FaultKind::kClientKill, Anywhere(), {});
+    });
+  }
 }
 
 // Of a server that is up, or has just died; at times who replaces it dies, too.
