@@ -77,11 +77,6 @@ bool Lease::HasLine() const {
   return own_.id != 0;
 }
 
-bool Lease::HasLineOn(int member) const {
-  const std::lock_guard lock(mutex_);
-  return renewed_.count(member) != 0;
-}
-
 void Lease::Observe(const std::vector<Peer>& peers, net::TimePoint now) {
   const std::lock_guard lock(mutex_);
   for (const Peer& peer : peers) {

@@ -66,9 +66,8 @@ class Lease {
                                 net::TimePoint now, std::uint64_t random);
   // The record without this process's line; it has one no more.
   std::vector<Peer> WithoutOwnLine(std::vector<Peer> peers);
-  // Whether a line of this process may be anywhere, or on that member.
+  // Whether a line of this process may be anywhere.
   [[nodiscard]] bool HasLine() const;
-  [[nodiscard]] bool HasLineOn(int member) const;
 
   // Notes what members showed.
   void Observe(const std::vector<Peer>& peers, net::TimePoint now);

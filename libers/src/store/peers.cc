@@ -402,21 +402,14 @@ Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
 }
 
 Task<void> LeavePeers(Session& session) {
-  const Lease& lease = session.cluster().lease;
-  std::vector<std::unique_ptr<net::ServerLink>> others;
   net::Latch latch(session.runtime());
-  // A sign of life that is under way goes ahead of this on each connection.
+  // A sign of life that is under way goes ahead of this on each connection. A
+  // server that is refused has another memory, which never took the line.
   for (int i = 0; i < session.members(); ++i) {
-    net::ServerLink* link = &session.link(i);
-    const net::ServerLink::State state = link->state();
-    // Its memory was found to be another one after it had taken the line.
-    if (state == net::ServerLink::State::kRefused && lease.HasLineOn(i)) {
-      link = others.emplace_back(session.NewStrangerLink(i)).get();
-    } else if (state != net::ServerLink::State::kUp) {
-      continue;
-    }
+    net::ServerLink& link = session.link(i);
+    if (link.state() != net::ServerLink::State::kUp) continue;
     latch.Add();
-    net::Spawn(LeaveOn(session, *link, latch));
+    net::Spawn(LeaveOn(session, link, latch));
   }
   co_await latch;
 }
