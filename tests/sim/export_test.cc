@@ -92,9 +92,8 @@ struct Fixture {
     std::size_t count = 0;
     for (const auto& server : world.servers()) {
       for (const std::string& key : server->items().LiveKeys()) {
-        const bool own =
-            key == "ers!view" || key == "ers!boot" || key == "ers!peers" ||
-            key.starts_with("ers!spare.");
+        const bool own = key == "ers!view" || key == "ers!boot" ||
+                         key == "ers!peers" || key.starts_with("ers!spare.");
         count += !own && !server->items().Find(key)->value.empty();
       }
     }
