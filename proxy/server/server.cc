@@ -12,6 +12,7 @@
 #include "config/address.h"
 #include "config/token.h"
 #include "config/user.h"
+#include "net/resolver.h"
 
 namespace ers::proxy {
 
@@ -35,6 +36,8 @@ Result<std::unique_ptr<Server>> Server::Open(ServerOptions options) {
       store::OpenClusterState(server->options_.cluster);
   if (!cluster) return Fail(cluster.error());
   server->cluster_ = std::move(*cluster);
+  net::Resolver::OfProcess().Prepare(server->cluster_->endpoints,
+                                     net::Resolver::kAtStart);
   Status status = server->Listen();
   // Whatever else is opened, the user could open again.
   if (status.ok()) status = server->BecomeUser();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "net/event_loop.h"
+#include "net/resolver.h"
 #include "store/cluster_state.h"
 #include "store/garbage.h"
 #include "store/rebuild.h"
@@ -123,6 +124,8 @@ Result<std::shared_ptr<Cluster>> Cluster::Open(ClusterOptions options) {
   Result<std::shared_ptr<store::ClusterState>> state =
       store::OpenClusterState(std::move(options));
   if (!state) return Fail(state.error());
+  net::Resolver::OfProcess().Prepare((*state)->endpoints,
+                                     net::Resolver::kAtStart);
   return std::make_shared<ClusterImpl>(std::move(*state));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "net/deferred_queue.h"
+#include "net/resolver.h"
 #include "net/socket_stream.h"
 
 namespace ers::net {
@@ -45,7 +46,7 @@ event_base* NewBase() {
 
 class LibeventLoop final : public EventLoop {
  public:
-  LibeventLoop();
+  explicit LibeventLoop(Resolver& resolver);
   ~LibeventLoop() override;
 
   TimePoint Now() override { return std::chrono::steady_clock::now(); }
@@ -57,7 +58,7 @@ class LibeventLoop final : public EventLoop {
   std::uint64_t Random() override { return random_(); }
   std::unique_ptr<Stream> Connect(const Endpoint& endpoint,
                                   StreamHandler& handler) override {
-    return NewSocketStream(base_, endpoint, handler);
+    return NewSocketStream(base_, *this, resolver_, endpoint, handler);
   }
   std::unique_ptr<AcceptedStream> Adopt(int socket,
                                         StreamHandler& handler) override {
@@ -75,6 +76,7 @@ class LibeventLoop final : public EventLoop {
   void RunDeferred();
 
   event_base* base_;
+  Resolver& resolver_;
   std::mt19937_64 random_ = SeededRandom();
   DeferredQueue deferred_;
   bool running_ = false;  // RunUntil
@@ -148,8 +150,9 @@ class ReadableWatch final : public Watch {
   event* event_;
 };
 
-LibeventLoop::LibeventLoop()
+LibeventLoop::LibeventLoop(Resolver& resolver)
     : base_(NewBase()),
+      resolver_(resolver),
       wake_up_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       wake_up_event_(
           event_new(base_, wake_up_fd_, EV_READ | EV_PERSIST, OnWakeUp, this)) {
@@ -221,7 +224,11 @@ void LibeventLoop::RunUntil(const std::function<bool()>& done) {
 }  // namespace
 
 std::unique_ptr<EventLoop> NewEventLoop() {
-  return std::make_unique<LibeventLoop>();
+  return NewEventLoopWith(Resolver::OfProcess());
+}
+
+std::unique_ptr<EventLoop> NewEventLoopWith(Resolver& resolver) {
+  return std::make_unique<LibeventLoop>(resolver);
 }
 
 }  // namespace ers::net

@@ -1,9 +1,12 @@
 #include "net/server_link.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
+#include "net/resolver.h"
 #include "net/server_link_impl.h"
 
 namespace ers::net {
@@ -19,6 +22,14 @@ constexpr int kMaxDoublings = 20;
 // stopped: neither could it read nor write meanwhile, nor perhaps could the
 // server, and what is open gets its time again.
 constexpr int kParts = 4;
+
+// What keeps a link from being up; `stream` may be null.
+const char* Lack(const Stream* stream) {
+  const auto* named = dynamic_cast<const AwaitsName*>(stream);
+  return named != nullptr && named->Resolving()
+             ? "its host name is not resolved"
+             : "no connection";
+}
 
 void ClearAnswer(Request& request) {
   request.outcome = Outcome::kPending;
@@ -221,7 +232,7 @@ void ServerLink::Impl::OnRetryTimer() {
     }
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
         options_.connect_timeout);
-    Fail("no connection within " + std::to_string(limit.count()) + " ms");
+    Fail(fmt::format("{} within {} ms", Lack(stream_.get()), limit.count()));
     return;
   }
   Connect();
@@ -333,7 +344,8 @@ void ServerLink::Impl::OnDeadline() {
     ArmDeadline(earliest);
     return;
   }
-  Fail(state_ == State::kUp ? "no reply in time" : "no connection in time");
+  Fail(fmt::format("{} in time",
+                   state_ == State::kUp ? "no reply" : Lack(stream_.get())));
 }
 
 template <typename Visit>

@@ -2,19 +2,16 @@
 
 #include <event2/event.h>
 #include <limits.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
-#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "net/errno_text.h"
@@ -22,63 +19,30 @@
 namespace ers::net {
 namespace {
 
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
+// So long an address is waited for while there are others to be tried.
+constexpr timeval kTurn = {0, 150'000};
 
-Address UnixAddress(const std::string& path) {
-  Address address;
-  sockaddr_un local{};
-  local.sun_family = AF_UNIX;
-  assert(path.size() < sizeof local.sun_path);
-  std::memcpy(local.sun_path, path.data(), path.size());
-  std::memcpy(&address.storage, &local, sizeof local);
-  address.size = sizeof local;
-  return address;
-}
-
-// Empty, with `reason`, if the name means nothing.
-std::vector<Address> Resolve(const Endpoint& endpoint, std::string* reason) {
-  if (endpoint.is_unix()) return {UnixAddress(endpoint.path)};
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(),
-                  &hints, &found);
-  if (error != 0) {
-    *reason = "cannot resolve the host name: ";
-    reason->append(gai_strerror(error));
-    return {};
-  }
-  std::vector<Address> addresses;
-  for (const addrinfo* i = found; i != nullptr; i = i->ai_next) {
-    Address address;
-    std::memcpy(&address.storage, i->ai_addr, i->ai_addrlen);
-    address.size = i->ai_addrlen;
-    addresses.push_back(address);
-  }
-  freeaddrinfo(found);
-  return addresses;
-}
-
-class SocketStream final : public AcceptedStream {
+class SocketStream final : public AcceptedStream, public AwaitsName {
  public:
-  SocketStream(event_base* base, const Endpoint& endpoint,
-               StreamHandler& handler)
+  SocketStream(event_base* base, Runtime& runtime, Resolver& resolver,
+               Endpoint endpoint, StreamHandler& handler)
       : base_(base),
         handler_(handler),
-        failure_event_(event_new(base, -1, 0, OnFailure, this)),
-        addresses_(Resolve(endpoint, &reason_)) {
-    ConnectNext();
+        timer_event_(event_new(base, -1, 0, OnTimer, this)),
+        resolver_(&resolver),
+        endpoint_(std::move(endpoint)),
+        addresses_(PlainAddresses(endpoint_)) {
+    if (!addresses_.empty()) {
+      ConnectNext();
+      return;
+    }
+    query_ = resolver.Ask(runtime, endpoint_,
+                          [this](const Found& found) { OnFound(found); });
   }
   SocketStream(event_base* base, int socket, StreamHandler& handler)
       : base_(base),
         handler_(handler),
-        failure_event_(event_new(base, -1, 0, OnFailure, this)),
+        timer_event_(event_new(base, -1, 0, OnTimer, this)),
         connected_(true),
         fd_(socket) {
     SetNoDelay();
@@ -87,22 +51,27 @@ class SocketStream final : public AcceptedStream {
   }
   ~SocketStream() override {
     CloseSocket();
-    event_free(failure_event_);
+    event_free(timer_event_);
   }
 
   ssize_t ReadV(const iovec* pieces, int count) override;
   ssize_t WriteV(const iovec* pieces, int count) override;
   void WantWrite(bool want) override;
+  [[nodiscard]] bool Resolving() const override {
+    return query_ && addresses_.empty();
+  }
   void WantRead(bool want) override;
   std::size_t Unread() const override;
 
  private:
-  static void OnFailure(int, short, void* self);
+  static void OnTimer(int, short, void* self);
   static void OnReadEvent(int, short, void* self);
   static void OnWriteEvent(int, short, void* self);
 
+  void OnFound(const Found& found);
   void ConnectNext();
   bool StartConnect(const Address& address);
+  void GiveUpAddress();
   void OnConnectEnd();
   void CloseSocket();
   void SetNoDelay();
@@ -110,8 +79,13 @@ class SocketStream final : public AcceptedStream {
 
   event_base* base_;
   StreamHandler& handler_;
-  event* failure_event_;
+  // While an address is tried: the end of its turn. Without one: tells that
+  // there is none left.
+  event* timer_event_;
   std::string reason_;
+  Resolver* resolver_ = nullptr;
+  Endpoint endpoint_;
+  std::unique_ptr<Resolver::Query> query_;  // null where there is no name
   std::vector<Address> addresses_;
   std::size_t next_address_ = 0;
   bool connected_ = false;
@@ -128,14 +102,31 @@ void SocketStream::CloseSocket() {
   fd_ = -1;
 }
 
+void SocketStream::OnFound(const Found& found) {
+  addresses_ = found.addresses;
+  if (addresses_.empty()) {
+    reason_ = "cannot resolve the host name: " + found.error;
+  }
+  ConnectNext();
+}
+
 void SocketStream::ConnectNext() {
   while (next_address_ < addresses_.size()) {
-    if (StartConnect(addresses_[next_address_++])) return;
-    CloseSocket();
+    if (StartConnect(addresses_[next_address_++])) {
+      if (next_address_ < addresses_.size()) event_add(timer_event_, &kTurn);
+      return;
+    }
+    GiveUpAddress();
   }
   // The handler is never called from inside Connect.
   const timeval now{};
-  event_add(failure_event_, &now);
+  event_add(timer_event_, &now);
+}
+
+void SocketStream::GiveUpAddress() {
+  CloseSocket();
+  event_del(timer_event_);
+  if (query_) resolver_->PutLast(endpoint_, addresses_[next_address_ - 1]);
 }
 
 bool SocketStream::StartConnect(const Address& address) {
@@ -174,18 +165,25 @@ void SocketStream::OnConnectEnd() {
   if (getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
   if (error != 0) {
     reason_ = ErrnoText(error);
-    CloseSocket();
+    GiveUpAddress();
     ConnectNext();
     return;
   }
   connected_ = true;
+  event_del(timer_event_);
   event_del(write_event_);
   event_add(read_event_, nullptr);
   handler_.OnConnected();  // may destroy this
 }
 
-void SocketStream::OnFailure(int, short, void* self) {
+void SocketStream::OnTimer(int, short, void* self) {
   auto& stream = *static_cast<SocketStream*>(self);
+  if (stream.fd_ >= 0) {
+    stream.reason_ = ErrnoText(ETIMEDOUT);
+    stream.GiveUpAddress();
+    stream.ConnectNext();
+    return;
+  }
   // A copy: the handler destroys the stream.
   const std::string reason = stream.reason_;
   stream.handler_.OnFailed(reason);
@@ -258,10 +256,12 @@ std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, int socket,
   return std::make_unique<SocketStream>(base, socket, handler);
 }
 
-std::unique_ptr<Stream> NewSocketStream(event_base* base,
+std::unique_ptr<Stream> NewSocketStream(event_base* base, Runtime& runtime,
+                                        Resolver& resolver,
                                         const Endpoint& endpoint,
                                         StreamHandler& handler) {
-  return std::make_unique<SocketStream>(base, endpoint, handler);
+  return std::make_unique<SocketStream>(base, runtime, resolver, endpoint,
+                                        handler);
 }
 
 }  // namespace ers::net

@@ -6,18 +6,23 @@
 
 #include "net/endpoint.h"
 #include "net/event_loop.h"
+#include "net/resolver.h"
 #include "net/runtime.h"
 
 struct event_base;
 
 namespace ers::net {
 
-// Starts connecting; see Runtime::Connect. A host name is resolved here (this
-// blocks, except for numbers), and its addresses are tried one after the
-// other. `base` and `handler` outlive the stream.
-std::unique_ptr<Stream> NewSocketStream(event_base* base,
+// Starts connecting; see Runtime::Connect. A host name is looked up by
+// `resolver`, and its addresses are tried one after the other, those last that
+// did not connect before. All but `endpoint` outlive the stream.
+std::unique_ptr<Stream> NewSocketStream(event_base* base, Runtime& runtime,
+                                        Resolver& resolver,
                                         const Endpoint& endpoint,
                                         StreamHandler& handler);
+
+// A loop whose host names are looked up by `resolver`, which outlives it.
+std::unique_ptr<EventLoop> NewEventLoopWith(Resolver& resolver);
 
 // See EventLoop::Adopt. `base` and `handler` outlive the stream.
 std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, int socket,
