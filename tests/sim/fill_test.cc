@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/task.h"
 #include "sim/sim_runtime.h"
@@ -51,17 +52,21 @@ struct Fixture {
     --running;
   }
 
-  static std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
+  std::shared_ptr<store::ClusterState> Open() {
     ClusterOptions options;
     options.servers = servers;
     options.max_parity = 1;
+    options.log = [this](LogLevel level, std::string_view line) {
+      if (level == LogLevel::kWarning) warnings.emplace_back(line);
+    };
     return store::OpenClusterState(options).value();
   }
 
+  std::vector<std::string> warnings;
   World world{1};
   const std::string servers = world.AddServers(kServers);
   SimRuntime& process = world.AddProcess("client");
-  const std::shared_ptr<store::ClusterState> cluster = Open(servers);
+  const std::shared_ptr<store::ClusterState> cluster = Open();
   store::Session session{process, cluster, 16};
   store::Store store;
   std::array<std::byte, kBytes> value;
@@ -136,6 +141,27 @@ TEST_CASE("what does not fit is told, and all else is filled") {
   REQUIRE(report.has_value());
   CHECK(report->blocks == refused.size());
   CHECK(server.items().size() == filled + refused.size());
+  CHECK(f.session.view()->NotFull() == 0);
+}
+
+TEST_CASE("a server that cannot list its keys is named, and is filled") {
+  Fixture f;
+  SimServer& server = *f.world.servers()[0];
+  server.model().dump_refused = [] { return true; };
+  REQUIRE(net::SyncWait(f.process, f.Put("cold0")).ok());
+  REQUIRE(f.world.RunUntil([&f] { return !f.warnings.empty(); },
+                           std::chrono::minutes(1)));
+  CHECK(f.warnings.front().starts_with(server.name() +
+                                       " cannot list its keys: "));
+  server.Crash();
+  REQUIRE(net::SyncWait(f.process, f.Put("cold0")).ok());  // it is missed
+  server.Restart();
+  // It is not full, and so it is silent anyway: it counts once.
+  const store::FillTerms terms;
+  const Result<store::FillReport> report =
+      net::SyncWait(f.process, f.store.Fill(0, terms));
+  CAPTURE(report ? "" : report.error().message());
+  REQUIRE(report.has_value());
   CHECK(f.session.view()->NotFull() == 0);
 }
 

@@ -356,6 +356,7 @@ void ModelServer::Stats(const Tokens& tokens, std::string& out) const {
     stat("evictions", options_.evictions ? "on" : "off");
     stat("slab_chunk_max", "524288");
     stat("item_size_max", std::to_string(options_.item_size_max));
+    if (dump_refused) stat("dump_enabled", dump_refused() ? "no" : "yes");
   } else if (tokens.at[1] == "items") {
     if (options_.evicted_after_s > 0) {
       stat("items:1:evicted", "1");

@@ -27,6 +27,7 @@ struct MemberDump {
   std::unique_ptr<net::ServerLink> link;
   net::Request request;
   const Visit* visit = nullptr;
+  bool full = false;  // by the view; else it counts as silent anyway
   // Where it failed, as it was then: its link tries again while others dump.
   std::string why;
   bool refused = false;
@@ -65,7 +66,7 @@ bool IsBusy(const net::Request& dump) {
 struct Dumps {
   std::deque<MemberDump> members;  // they do not move
   int needed = 0;
-  int done = 0;
+  int done = 0;  // of members that are full
   net::TimePoint deadline;
   bool stopped = false;
 };
@@ -93,7 +94,7 @@ Task<void> DumpMember(Session& session, Dumps& dumps, MemberDump& dump,
     dump.request = net::Request();
   }
   if (dump.request.outcome == net::Outcome::kOk) {
-    ++dumps.done;
+    if (dump.full) ++dumps.done;
   } else {
     NoteFailure(session, dump);
   }
@@ -113,8 +114,9 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view->members[i].state == MemberState::kDown) continue;
+    const bool full = view->members[i].state == MemberState::kFull;
     if (!session.Readable(i)) {  // nobody waits for a dead server twice
-      ++result.silent;
+      if (full) ++result.silent;
       result.why.push_back(session.Describe(i));
       if (session.link(i).state() == net::ServerLink::State::kRefused) {
         result.refused.push_back(i);
@@ -124,6 +126,7 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
     MemberDump& dump = dumps.members.emplace_back();
     dump.link = session.NewLink(i, session.cluster().options.operation_timeout);
     dump.visit = &visit;
+    dump.full = full;
     latch.Add();
     net::Spawn(DumpMember(session, dumps, dump, latch));
   }
@@ -137,7 +140,7 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   if (stop != nullptr) stop->Watch({});
   for (MemberDump& dump : dumps.members) {
     if (dump.request.outcome == net::Outcome::kOk) continue;
-    ++result.silent;
+    if (dump.full) ++result.silent;
     result.why.push_back(std::move(dump.why));
     if (dump.refused) result.refused.push_back(dump.link->member());
   }

@@ -11,6 +11,7 @@
 
 #include "base/micros.h"
 #include "store/keys.h"
+#include "store/listing_check.h"
 #include "store/peers.h"
 #include "store/planted_bug.h"
 #include "store/view_changer.h"
@@ -244,6 +245,7 @@ Task<Status> EnsureView(Session& session, int max_parity) {
   TellOutdated(session, *view);
   keeper.EndChange(std::make_shared<const View>(std::move(*view)));
   co_await DropRestarted(session);
+  session.Detach(TellWhoCannotList(session));
   co_return co_await EnsureLease(session);
 }
 
