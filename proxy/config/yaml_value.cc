@@ -4,16 +4,16 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <sstream>
+
+#include "config/read_file.h"
 
 namespace ers::proxy {
 namespace {
 
+constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
 // The parser's tag of a scalar in quotes.
 constexpr std::string_view kQuoted = "!";
 
@@ -62,19 +62,14 @@ YamlValue::YamlValue(std::string file, std::string path, const YAML::Mark& mark,
       node_(node) {}
 
 Result<YamlValue> YamlValue::Load(const std::string& file) {
-  std::ifstream input(file);
-  std::ostringstream text;
-  // An empty file is nothing to complain about, though << does.
-  if (input && input.peek() != std::ifstream::traits_type::eof()) {
-    text << input.rdbuf();
-  }
-  if (!input.is_open() || input.bad()) {
+  const Result<std::string> text = ReadRegularFile(file, kMaxFileBytes);
+  if (!text) {
     return Fail(RefuseFile(
-        file, fmt::format("cannot be read: {}", std::strerror(errno))));
+        file, fmt::format("cannot be read: {}", text.error().message())));
   }
   try {
-    std::istringstream input_again(text.str());
-    YAML::Parser parser(input_again);
+    std::istringstream input(*text);
+    YAML::Parser parser(input);
     DocumentCounter documents;
     while (documents.count() < 2 && parser.HandleNextDocument(documents)) {
     }
@@ -83,7 +78,7 @@ Result<YamlValue> YamlValue::Load(const std::string& file) {
                   fmt::format("{}:{}: a second document begins: give one", file,
                               LineOf(documents.last())));
     }
-    YAML::Node root = YAML::Load(text.str());
+    YAML::Node root = YAML::Load(*text);
     if (!root.IsDefined() || root.IsNull()) {
       root = YAML::Node(YAML::NodeType::Map);
     }

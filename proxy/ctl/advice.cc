@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "config/read_file.h"
 
 namespace ers::ctl {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;  // of the file
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr double kBitsOfMegabit = 1e6;
 
 Times TimesFrom(const Json& json) {
@@ -108,13 +110,14 @@ Candidate Coded(const AdviceModel& model, const Question& question,
 }  // namespace
 
 Result<AdviceModel> ReadAdviceModel(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
+  const Result<std::string> text = proxy::ReadRegularFile(path, kMaxFileBytes);
+  if (!text) {
     return Fail(StatusCode::kInvalidArgument,
-                path + ": cannot open; name a file that can be read");
+                fmt::format("{}: {}; name a file that can be read", path,
+                            text.error().message()));
   }
   try {
-    const Json json = Json::parse(file);
+    const Json json = Json::parse(*text);
     if (json.at("version").get<int>() != kVersion) {
       return Fail(
           StatusCode::kInvalidArgument,

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "config/read_file.h"
 #include "config/state_dir.h"
 
 namespace ers::proxy {
@@ -92,22 +92,11 @@ Status WriteFile(const std::string& path, std::string_view text) {
 }
 
 Result<std::string> ReadFile(const std::string& path) {
-  // Not to wait for who writes to a pipe.
-  const Socket file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (file.get() < 0) return Fail(Failed(path, "cannot be opened"));
-  std::string text;
-  std::array<char, 65536> part;
-  for (;;) {
-    const ssize_t got = read(file.get(), part.data(), part.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Fail(Failed(path, "cannot be read"));
-    if (got == 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxFileBytes) {
-      return Fail(StatusCode::kUnavailable,
-                  fmt::format("the journal {}: it is too long", path));
-    }
-  }
+  Result<std::string> text = ReadRegularFile(path, kMaxFileBytes);
+  if (text) return text;
+  return Fail(StatusCode::kUnavailable,
+              fmt::format("the journal {}: cannot be read: {}", path,
+                          text.error().message()));
 }
 
 Result<Socket> Lock(const std::string& folder) {

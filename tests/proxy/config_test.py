@@ -228,7 +228,8 @@ class StartTest(DaemonCase):
 
     def test_files_that_cannot_be_read(self):
         for words, why in ((self.path("none"), "No such file or directory"),
-                           (self.work, "Is a directory")):
+                           (self.work, "Is a directory"),
+                           ("/dev/null", "it is not a regular file")):
             for option in ("--config", "--check-config"):
                 self.assertEqual(self.refused(option, words),
                                  f"ersproxy: {words}: cannot be read: {why}\n")
@@ -339,6 +340,10 @@ class ReloadTest(DaemonCase):
         self.assertTrue(still_as_it_was())
         os.unlink(path)
         self.assertIn(f"{path}: cannot be read: No such file", daemon.reload())
+        os.mkfifo(path)  # that nobody writes to
+        self.assertIn(f"{path}: cannot be read: it is not a regular file",
+                      daemon.reload())
+        os.unlink(path)
         self.assertTrue(still_as_it_was())
         self.config("rules:\n  - scheme: rep:2\n")
         self.assertIn("reloaded", daemon.reload())
