@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -62,7 +63,36 @@ Socket OpenTcp(const addrinfo& where) {
 }
 
 // The first socket does not share its port: so another program's is noticed.
-// Once it is bound, it and the others do.
+// Once it is bound, it and the others do. Empty, with errno: it cannot be.
+std::vector<Socket> OpenAt(addrinfo& where, int workers) {
+  {
+    // A probe: bind without sharing fails where anybody else listens.
+    const Socket probe = OpenTcp(where);
+    if (probe.get() < 0) return {};
+    sockaddr_storage bound{};
+    socklen_t size = sizeof bound;
+    getsockname(probe.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+    std::memcpy(where.ai_addr, &bound, where.ai_addrlen);
+  }
+  const int on = 1;
+  std::vector<Socket> sockets;
+  for (int i = 0; i < workers; ++i) {
+    Socket opened(
+        socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (opened.get() < 0 ||
+        setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) !=
+            0 ||
+        setsockopt(opened.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) !=
+            0 ||
+        bind(opened.get(), where.ai_addr, where.ai_addrlen) != 0 ||
+        listen(opened.get(), kBacklog) != 0) {
+      return {};
+    }
+    sockets.push_back(std::move(opened));
+  }
+  return sockets;
+}
+
 Result<Listener> ListenTcp(std::string_view address, const Address& parts,
                            int workers) {
   addrinfo hints{};
@@ -75,59 +105,65 @@ Result<Listener> ListenTcp(std::string_view address, const Address& parts,
   if (error != 0) return Refuse(address, gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found,
                                                              freeaddrinfo);
-  const int on = 1;
   Listener listener;
-  {
-    // A probe: bind without sharing fails where anybody else listens.
-    const Socket probe = OpenTcp(*found);
-    if (probe.get() < 0) return RefuseErrno(address);
-    sockaddr_storage bound{};
-    socklen_t size = sizeof bound;
-    getsockname(probe.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-    std::memcpy(found->ai_addr, &bound, found->ai_addrlen);
+  for (addrinfo* i = found; i != nullptr; i = i->ai_next) {
+    listener.sockets = OpenAt(*i, workers);
+    // "localhost" is also ::1 where the machine has no IPv6.
+    const bool lacks_it = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
+    if (!listener.sockets.empty() || !lacks_it) break;
   }
-  for (int i = 0; i < workers; ++i) {
-    Socket opened(socket(found->ai_family,
-                         SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (opened.get() < 0 ||
-        setsockopt(opened.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) !=
-            0 ||
-        setsockopt(opened.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) !=
-            0 ||
-        bind(opened.get(), found->ai_addr, found->ai_addrlen) != 0 ||
-        listen(opened.get(), kBacklog) != 0) {
-      return RefuseErrno(address);
-    }
-    listener.sockets.push_back(std::move(opened));
-  }
+  if (listener.sockets.empty()) return RefuseErrno(address);
   listener.name = NameOf(listener.sockets.front().get(), parts);
   return listener;
 }
 
-bool SomebodyListens(const sockaddr_un& where) {
-  const Socket probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return probe.get() >= 0 &&
-         connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
-                 sizeof where) == 0;
+// A socket that a process has left behind when it died.
+bool IsStale(const sockaddr_un& where) {
+  struct stat about{};
+  if (lstat(where.sun_path, &about) != 0 || !S_ISSOCK(about.st_mode)) {
+    return false;
+  }
+  // Not to wait for who listens and does not accept.
+  const Socket probe(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
+                 sizeof where) != 0 &&
+         errno == ECONNREFUSED;
 }
 
-Result<Listener> ListenUnix(std::string_view path) {
+tl::unexpected<Status> RefusePath(const std::string& path, int error) {
+  struct stat about{};
+  if (error == EADDRINUSE && lstat(path.c_str(), &about) == 0 &&
+      !S_ISSOCK(about.st_mode)) {
+    return Refuse(path,
+                  "a file that is no socket is there: move it away, or choose "
+                  "another path");
+  }
+  if (error == ENOENT || error == ENOTDIR) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    return Refuse(path, fmt::format("there is no folder {}/: make it, or "
+                                    "choose another path",
+                                    folder));
+  }
+  errno = error;
+  return RefuseErrno(path);
+}
+
+Result<Listener> ListenUnix(const std::string& path) {
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
   std::memcpy(where.sun_path, path.data(), path.size());
   Socket opened(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto bind_it = [&] {
-    return opened.get() >= 0 &&
-           bind(opened.get(), reinterpret_cast<const sockaddr*>(&where),
+    return bind(opened.get(), reinterpret_cast<const sockaddr*>(&where),
                 sizeof where) == 0;
   };
+  if (opened.get() < 0) return RefuseErrno(path);
   if (!bind_it()) {
-    if (errno != EADDRINUSE || SomebodyListens(where)) {
-      errno = EADDRINUSE;
-      return RefuseErrno(path);
-    }
-    unlink(where.sun_path);  // left behind by a process that died
-    if (!bind_it()) return RefuseErrno(path);
+    const int error = errno;
+    if (error != EADDRINUSE || !IsStale(where)) return RefusePath(path, error);
+    unlink(where.sun_path);
+    if (!bind_it()) return RefusePath(path, errno);
   }
   if (listen(opened.get(), kBacklog) != 0) return RefuseErrno(path);
   Listener listener;
