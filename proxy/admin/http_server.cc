@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/descriptors.h"
 #include "server/listener.h"
 
 namespace ers::proxy {
@@ -23,6 +24,8 @@ constexpr ev_ssize_t kMaxHead = 8 << 10;
 // What is a little too long is refused here, in JSON; more than this by
 // libevent, in its own words.
 constexpr ev_ssize_t kMaxBodyRead = 2 * kMaxHttpBody;
+// Where few file descriptors are allowed, one in so many is for these.
+constexpr std::size_t kPartOfAllowed = 8;
 // Until it is tried again whether there is a file descriptor.
 constexpr timeval kPause = {0, 100'000};
 constexpr timeval kOneTurn = {0, 0};
@@ -111,6 +114,9 @@ struct HttpServer::Answers {
 HttpServer::HttpServer(event_base* base, Handler handler)
     : base_(base),
       handler_(std::move(handler)),
+      most_(std::min<std::size_t>(
+          kMaxHttpConnections,
+          static_cast<std::size_t>(AllowedDescriptors()) / kPartOfAllowed)),
       answers_(std::make_shared<Answers>()) {}
 
 HttpServer::~HttpServer() {
@@ -177,7 +183,7 @@ bool HttpServer::Prepare(int socket) {
 // Of a connection that libevent is about to make; null: it makes one itself.
 bufferevent* HttpServer::NewStream() {
   ForgetClosed();
-  if (connections_.size() >= kMaxHttpConnections) MakeRoom();
+  if (connections_.size() >= most_) MakeRoom();
   // The stream closes its socket: libevent would do so before the last
   // reference to the stream is gone, and its events would be those of whoever
   // gets the descriptor next, a client of another thread also.

@@ -64,6 +64,7 @@ class HttpServer {
 
   event_base* const base_;
   const Handler handler_;
+  const std::size_t most_;  // connections
   const std::shared_ptr<Answers> answers_;
   EventOwned<event, event_free> answers_event_;
   std::list<Connection> connections_;  // the oldest first

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 
 #include "admin/metrics_list.h"
 #include "config/arguments.h"
+#include "server/descriptors.h"
 #include "server/log.h"
 #include "server/server.h"
 
@@ -44,25 +44,6 @@ second one cuts off. SIGHUP reads the file of --config again: rules, policies,
 fill, limits, the token and the log's level change, clients stay connected. Exit
 codes: 0 ended so, 2 bad usage, or other servers, weights or M than those of the
 cluster, 3 failed.)";
-
-// Every client and server takes one.
-void RaiseDescriptorLimit(int connections) {
-  constexpr rlim_t kBeside = 4096;
-  const rlim_t wanted = static_cast<rlim_t>(connections) + kBeside;
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur >= wanted) return;
-  // Beyond the hard limit only for who is allowed to.
-  const rlimit all{wanted, std::max(wanted, limit.rlim_max)};
-  if (setrlimit(RLIMIT_NOFILE, &all) == 0) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  setrlimit(RLIMIT_NOFILE, &limit);
-  getrlimit(RLIMIT_NOFILE, &limit);
-  spdlog::warn(
-      "only {} file descriptors are allowed and {} are wanted: "
-      "raise the limit (ulimit -n), or lower --max-connections",
-      limit.rlim_cur, wanted);
-}
 
 // Blocked before the first thread starts, so that all of them have it so.
 int OpenSignals() {
@@ -110,7 +91,7 @@ void Reload(const Arguments& arguments, ServerOptions& running,
   if (status.ok()) {
     running = std::move(*fresh);
     SetLogLevel(running.log_level);
-    RaiseDescriptorLimit(running.max_connections);
+    RaiseDescriptorLimit(running);
     server.Reload(running);
     spdlog::info("reloaded {}: {} rules", running.config_file,
                  running.rules->list.size());
@@ -192,7 +173,7 @@ class Notices {
 
 int Serve(const Arguments& arguments, ServerOptions options) {
   options.cluster.log = LogLine;
-  RaiseDescriptorLimit(options.max_connections);
+  RaiseDescriptorLimit(options);
   const int signals = OpenSignals();
   if (geteuid() == 0 && options.user.empty()) {
     spdlog::warn("this runs as root: give --user, or start it as another user");

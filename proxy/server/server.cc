@@ -13,11 +13,13 @@
 #include "config/token.h"
 #include "config/user.h"
 #include "net/resolver.h"
+#include "server/descriptors.h"
 
 namespace ers::proxy {
 
 Server::Server(ServerOptions options)
     : options_(std::move(options)), stats_(options_, shared_) {
+  shared_.beside_clients = DescriptorsBesideClients(options_);
   SetLimits(options_);
 }
 

@@ -1,6 +1,5 @@
 #include "server/worker.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <string_view>
 #include <utility>
+
+#include "server/descriptors.h"
 
 namespace ers::proxy {
 namespace {
@@ -21,7 +22,8 @@ constexpr double kSlowRate = 16 << 10;
 
 // Other events want their turn, too.
 constexpr int kAcceptsPerTurn = 64;
-Socket OpenSpare() { return Socket(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+// Until it is tried again whether one can be accepted.
+constexpr net::Duration kAcceptPause = std::chrono::milliseconds(100);
 
 constexpr std::string_view kFull = "ERROR Too many open connections\r\n";
 
@@ -44,7 +46,6 @@ Worker::Worker(const ServerOptions& options,
           std::make_shared<store::SessionCounters>(cluster_->endpoints.size())),
       stats_(std::move(stats)),
       loop_(net::NewEventLoop()),
-      spare_(OpenSpare()),
       memory_(*loop_, counters_) {
   memory_.OnWait([this] {
     if (std::exchange(watches_waiters_, true)) return;
@@ -110,10 +111,10 @@ void Worker::Run() {
   host_ = std::make_unique<ConnectionHost>(
       ConnectionHost{*loop_, *engine_, counters_, requests_, steps_, limits,
                      memory_, stats_, "1.6.18-ersproxy-" ERS_VERSION});
-  for (const int socket : sockets_) {
-    watches_.push_back(
-        loop_->WatchReadable(socket, [this, socket] { Accept(socket); }));
-  }
+  accept_timer_ = loop_->NewTimer([this] {
+    if (!stopping_) WatchListeners();
+  });
+  WatchListeners();
   loop_->RunUntil(
       [this] { return stopping_ && (at_once_ || connections_.empty()); });
   // Tasks that are under way point to their connections.
@@ -121,6 +122,7 @@ void Worker::Run() {
   loop_->RunUntil([this] { return connections_.empty() && !counting_; });
   waiters_timer_.reset();
   idle_timer_.reset();
+  accept_timer_.reset();
   count_timer_.reset();
   host_.reset();
   engine_.reset();
@@ -152,36 +154,50 @@ net::Task<void> Worker::CountObjects(std::chrono::seconds period) {
   counting_ = false;
 }
 
+void Worker::WatchListeners() {
+  for (const int socket : sockets_) {
+    watches_.push_back(
+        loop_->WatchReadable(socket, [this, socket] { Accept(socket); }));
+  }
+}
+
 void Worker::Accept(int socket) {
+  const int end = EndOfClients(AllowedDescriptors(), shared_.beside_clients);
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     const int client =
         accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (client >= 0) {
+    if (client >= end) {
+      TurnAway(client);
+    } else if (client >= 0) {
       Add(client);
-    } else if (errno == EMFILE || errno == ENFILE) {
-      TurnAway(socket);
     } else {
-      return;  // another worker was first, or the client left again
+      const bool none_left = errno == EMFILE || errno == ENFILE ||
+                             errno == ENOBUFS || errno == ENOMEM;
+      if (none_left) PauseAccepting();
+      return;  // or another worker was first, or the client left again
     }
   }
 }
 
-// No file descriptor is left: the client would wait, and the loop spin, until
-// one is. The spare one is enough to close the client's.
-void Worker::TurnAway(int socket) {
-  spare_ = Socket();
-  const Socket client(accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
-  if (client.get() >= 0) counters_.Add(Counter::kRejectedConnections);
-  spare_ = OpenSpare();
+// The machine, or what is kept beside clients, has none left: the client waits,
+// and the loop would spin.
+void Worker::PauseAccepting() {
+  accept_timer_->Start(kAcceptPause);
+  // It is inside one of them.
+  loop_->Post([this] { watches_.clear(); });
+}
+
+void Worker::TurnAway(int client) {
+  counters_.Add(Counter::kRejectedConnections);
+  // It may not be taken, which is as good: the connection is closed.
+  (void)!write(client, kFull.data(), kFull.size());
+  close(client);
 }
 
 void Worker::Add(int client) {
   if (shared_.connections.fetch_add(1) >= shared_.max_connections.load()) {
     shared_.connections.fetch_sub(1);
-    counters_.Add(Counter::kRejectedConnections);
-    // It may not be taken, which is as good: the connection is closed.
-    (void)!write(client, kFull.data(), kFull.size());
-    close(client);
+    TurnAway(client);
     return;
   }
   counters_.Add(Counter::kTotalConnections);

@@ -32,6 +32,7 @@ struct Shared {
   ChangingKeys changing;
   std::atomic<int> connections{0};
   std::atomic<int> max_connections{0};
+  int beside_clients = 0;                       // file descriptors; constant
   std::atomic<std::int64_t> idle_timeout_s{0};  // 0: none
   std::atomic<std::uint64_t> max_value_bytes{0};
   std::atomic<std::uint64_t> memory_in_flight_bytes{0};
@@ -77,9 +78,11 @@ class Worker {
  private:
   void Run();
   net::Task<void> CountObjects(std::chrono::seconds period);
+  void WatchListeners();
   void Accept(int socket);
+  void PauseAccepting();
   void Add(int client);
-  void TurnAway(int socket);
+  void TurnAway(int client);
   void WatchWaiters();
   void CloseSlowClients();
   void WatchIdle();
@@ -95,7 +98,6 @@ class Worker {
   decltype(ConnectionHost::stats) stats_;
 
   std::unique_ptr<net::EventLoop> loop_;
-  Socket spare_;  // a file descriptor to fall back on
   MemoryBudget memory_;
   // While others wait for memory.
   bool watches_waiters_ = false;
@@ -109,6 +111,7 @@ class Worker {
   std::unique_ptr<ConnectionHost> host_;
   std::vector<std::unique_ptr<net::Watch>> watches_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::unique_ptr<net::Timer> accept_timer_;
   std::unique_ptr<net::Timer> idle_timer_;
   std::unique_ptr<net::Timer> count_timer_;
   bool counting_ = false;

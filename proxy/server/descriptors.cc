@@ -1,0 +1,61 @@
+#include "server/descriptors.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "admin/http_server.h"
+
+namespace ers::proxy {
+namespace {
+
+// Threads have a connection to each server, and one more while they look at the
+// view; jobs are a thread more.
+constexpr std::ptrdiff_t kPerServerAndThread = 2;
+// Loops, sockets that listen, the log, files that are written.
+constexpr std::ptrdiff_t kFiles = 64;
+
+}  // namespace
+
+int DescriptorsBesideClients(const ServerOptions& options) {
+  const std::string& list = options.cluster.servers;
+  const std::ptrdiff_t servers = 1 + std::count(list.begin(), list.end(), ',');
+  const std::ptrdiff_t to_servers =
+      kPerServerAndThread * servers * (options.threads + 1);
+  return static_cast<int>(to_servers + kFiles + kMaxHttpConnections);
+}
+
+int AllowedDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(
+      std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
+}
+
+int EndOfClients(int allowed, int beside) {
+  return std::max(allowed - beside, allowed / 2);
+}
+
+void RaiseDescriptorLimit(const ServerOptions& options) {
+  const int beside = DescriptorsBesideClients(options);
+  const rlim_t wanted = static_cast<rlim_t>(options.max_connections) +
+                        static_cast<rlim_t>(beside);
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= wanted) return;
+  // Beyond the hard limit only for who is allowed to.
+  const rlimit all{wanted, std::max(wanted, limit.rlim_max)};
+  if (setrlimit(RLIMIT_NOFILE, &all) == 0) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  const int allowed = AllowedDescriptors();
+  spdlog::warn(
+      "only {} file descriptors are allowed and {} are wanted: no more than "
+      "about {} clients are taken; raise the limit (ulimit -n), or lower "
+      "--max-connections",
+      allowed, wanted, EndOfClients(allowed, beside));
+}
+
+}  // namespace ers::proxy
