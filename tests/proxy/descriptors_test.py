@@ -59,7 +59,6 @@ class FewDescriptorsTest(ProxyCase):
         self.tool("kill", "1")
         self.assertEqual(first.set("other", value), b"STORED")
         self.until(lambda: "down" in self.states(), "it is missed")
-        self.assertFalse(self.ask())
         self.tool("start", "1")
         self.until(lambda: set(self.states()) == {"full"}, "all are full")
         self.same(first.get("k"), value)
