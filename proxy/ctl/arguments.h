@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "ctl/key_text.h"
+
 namespace ers::ctl {
 
 // An empty value is a script's unset variable more often than a wish for the
@@ -19,6 +21,11 @@ inline CLI::Validator NotEmpty() {
                                  : std::string();
           },
           ""};
+}
+
+// A key; as base64:... it is taken for the bytes that this stands for.
+inline CLI::Validator IsKey() {
+  return {[](std::string& value) { return TakeKey(value); }, ""};
 }
 
 // The parser would name the range of what it reads them into.

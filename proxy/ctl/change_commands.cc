@@ -3,8 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/files.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/proxy_commands.h"
 #include "ctl/report.h"
@@ -22,7 +24,7 @@ Ending Say(const GlobalOptions& global, const std::string& key,
            const Result<ObjectInfo>& info) {
   if (!info) return info.error();
   if (global.json) return PrintDone(Line(ObjectJson(key, *info)));
-  return PrintDone(fmt::format("{}: {}\n", key, ObjectText(*info)));
+  return PrintDone(fmt::format("{}: {}\n", KeyText(key), ObjectText(*info)));
 }
 
 Ending Update(const GlobalOptions& global, const ChangeArguments& arguments) {
@@ -39,7 +41,7 @@ Ending Update(const GlobalOptions& global, const ChangeArguments& arguments) {
   const Result<std::vector<std::byte>> bytes = input->ReadAll();
   if (!bytes) return bytes.error();
   const Result<ObjectInfo> updated = [&] {
-    const Progress progress("update " + arguments.key);
+    const Progress progress("update " + KeyText(arguments.key));
     return (*client)->Update(arguments.key, arguments.offset, *bytes);
   }();
   return Say(global, arguments.key, updated);
@@ -51,7 +53,7 @@ Ending Append(const GlobalOptions& global, const ChangeArguments& arguments) {
   auto client = OpenClient(global);
   if (!client) return client.error();
   const Result<ObjectInfo> appended = [&] {
-    Progress progress("append " + arguments.key, input->size());
+    Progress progress("append " + KeyText(arguments.key), input->size());
     return (*client)->Append(arguments.key, [&](std::span<std::byte> into) {
       Result<std::size_t> got = input->Read(into);
       if (got) progress.Advance(*got);
@@ -67,9 +69,11 @@ Ending Remove(const GlobalOptions& global, const ChangeArguments& arguments) {
   const Status removed = (*client)->Delete(arguments.key);
   if (!removed.ok()) return removed;
   if (global.json) {
-    return PrintDone(Line({{"key", arguments.key}, {"removed", true}}));
+    Json json = KeyJson(arguments.key);
+    json["removed"] = true;
+    return PrintDone(Line(json));
   }
-  return PrintDone(arguments.key + ": removed\n");
+  return PrintDone(KeyText(arguments.key) + ": removed\n");
 }
 
 using Action = Ending (*)(const GlobalOptions&, const ChangeArguments&);
@@ -79,7 +83,7 @@ CLI::App* Add(CLI::App& app, Command& chosen, const char* name,
               const char* description, Action action,
               const std::shared_ptr<ChangeArguments>& arguments) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->add_option("KEY", arguments->key)->required();
+  command->add_option("KEY", arguments->key)->required()->transform(IsKey());
   command->callback([&chosen, arguments, action] {
     chosen.run = [&chosen, arguments, action] {
       return action(chosen.global, *arguments);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ctl/commands.h"
+#include "ctl/key_text.h"
 #include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
@@ -54,9 +55,9 @@ Status List(const GlobalOptions& global, const ListArguments& arguments) {
       line.pop_back();  // the comma comes before the line's end
       printed = Print((first ? "[" : ",\n") + line);
     } else {
-      printed =
-          Print(fmt::format("{}\t{}\t{}\t{}\n", key, FormatScheme(info.scheme),
-                            WidthName(info.width), info.length));
+      printed = Print(fmt::format("{}\t{}\t{}\t{}\n", KeyText(key),
+                                  FormatScheme(info.scheme),
+                                  WidthName(info.width), info.length));
     }
     first = false;
     return printed.ok();

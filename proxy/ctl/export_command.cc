@@ -10,6 +10,7 @@
 #include "config/key_pattern.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/report.h"
 
@@ -83,9 +84,10 @@ std::string ReportJson(const ExportArguments& arguments, const Counts& counts) {
                {"too_large", counts.too_large}, {"failed", counts.failed}};
   json["errors"] = Json::array();
   for (const Refused& refused : counts.named) {
-    json["errors"].push_back({{"key", refused.key},
-                              {"code", StatusCodeName(refused.status.code())},
-                              {"message", refused.status.message()}});
+    Json error = KeyJson(refused.key);
+    error["code"] = StatusCodeName(refused.status.code());
+    error["message"] = refused.status.message();
+    json["errors"].push_back(error);
   }
   return Line(json);
 }
@@ -93,7 +95,8 @@ std::string ReportJson(const ExportArguments& arguments, const Counts& counts) {
 std::string ReportText(const ExportArguments& arguments, const Counts& counts) {
   std::string text;
   for (const Refused& refused : counts.named) {
-    text += fmt::format("{}: {}\n", refused.key, refused.status.message());
+    text += fmt::format("{}: {}\n", KeyText(refused.key),
+                        OneLine(refused.status.message()));
   }
   return text + fmt::format(
                     "{} {} of {} objects ({} bytes); {} were plain items "
@@ -175,11 +178,12 @@ void AddExport(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand(
       "export", "Turns objects back into plain memcached items");
-  command->add_option("KEY", arguments->keys);
+  command->add_option("KEY", arguments->keys)->transform(IsKey());
   command
       ->add_option("--prefix", arguments->prefix,
                    "Objects whose key begins with this")
       ->check(NotEmpty())
+      ->transform(IsKey())
       ->type_name("TEXT");
   command
       ->add_option("--pattern", arguments->pattern,

@@ -9,6 +9,7 @@
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/files.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/report.h"
 
@@ -66,8 +67,9 @@ Result<GetInfo> GetPieces(Client& client, const std::string& key,
     Result<GetInfo> piece = client.GetRange(key, offset, length, value);
     if (!piece) return piece;
     if (info && info->cas != piece->cas) {
-      return Fail(StatusCode::kConflict,
-                  key + ": changed while its range was read; run it again");
+      return Fail(
+          StatusCode::kConflict,
+          KeyText(key) + ": changed while its range was read; run it again");
     }
     if (info) {
       piece->degraded = piece->degraded || info->degraded;
@@ -100,7 +102,7 @@ Ending Get(const GlobalOptions& global, const GetArguments& arguments) {
   if (!output) return output.error();
 
   const Result<GetInfo> got = [&] {
-    Progress progress("get " + arguments.key);
+    Progress progress("get " + KeyText(arguments.key));
     return range ? GetPieces(**client, arguments.key, *range, *output, progress)
                  : GetWhole(**client, arguments.key, *output, progress);
   }();
@@ -119,7 +121,8 @@ Ending Get(const GlobalOptions& global, const GetArguments& arguments) {
     return Status();
   }
   if (to_stdout) return Status();
-  return PrintDone(fmt::format("{}: {}{}\n", arguments.key, ObjectText(*got),
+  return PrintDone(fmt::format("{}: {}{}\n", KeyText(arguments.key),
+                               ObjectText(*got),
                                got->degraded ? ", decoded" : ""));
 }
 
@@ -128,7 +131,7 @@ Ending Get(const GlobalOptions& global, const GetArguments& arguments) {
 void AddGet(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<GetArguments>();
   CLI::App* get = app.add_subcommand("get", "Writes a value to a file");
-  get->add_option("KEY", arguments->key)->required();
+  get->add_option("KEY", arguments->key)->required()->transform(IsKey());
   get->add_option("-o,--output", arguments->file,
                   "Replaced when the value is there, whole (default: standard "
                   "output)")

@@ -14,9 +14,9 @@
 #include "ctl/admin_client.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/report.h"
-#include "protocol/base64.h"
 
 namespace ers::ctl {
 namespace {
@@ -202,20 +202,10 @@ Ending Watch(const GlobalOptions& global, const std::string& id) {
   return TellEnd(global, *last);
 }
 
-bool IsUtf8(const std::string& text) {
-  const std::string once =
-      Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Json::parse(once).get<std::string>() == text;
-}
-
 Result<Json> SelectionOf(const StartArguments& arguments) {
   Json select = Json::object();
-  if (!arguments.prefix.empty() && IsUtf8(arguments.prefix)) {
-    select["prefix"] = arguments.prefix;
-  } else if (!arguments.prefix.empty()) {
-    std::string text;
-    proxy::AppendBase64(arguments.prefix, text);
-    select["prefix_base64"] = text;
+  if (!arguments.prefix.empty()) {
+    select.update(BytesJson("prefix", arguments.prefix));
   }
   if (!IsUtf8(arguments.pattern)) {
     return Fail(StatusCode::kInvalidArgument,
@@ -291,6 +281,7 @@ void AddStart(CLI::App& job, Command& chosen) {
       ->add_option("--prefix", arguments->prefix,
                    "Objects whose key begins with this")
       ->check(NotEmpty())
+      ->transform(IsKey())
       ->type_name("TEXT");
   start
       ->add_option("--pattern", arguments->pattern,

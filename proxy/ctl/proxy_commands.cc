@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/proxy_link.h"
+#include "protocol/base64.h"
+#include "protocol/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -17,17 +20,23 @@ namespace {
 // A name and its value, in the order of the answer.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-// A key goes into a line between blanks.
-Status CheckWord(std::string_view what, std::string_view word) {
-  const bool fits = !word.empty() && word.size() <= kMaxKeyBytes &&
-                    std::all_of(word.begin(), word.end(), [](char c) {
-                      const auto byte = static_cast<unsigned char>(c);
-                      return byte > 0x20 && byte != 0x7f;
-                    });
-  if (fits) return {};
+// A key as a line has it between blanks, and the flag behind the other words.
+struct KeyWord {
+  std::string word;
+  std::string_view flag;
+
+  explicit KeyWord(const std::string& key) : word(key) {
+    if (!proxy::NeedsBase64(key)) return;
+    word.clear();
+    proxy::AppendBase64(key, word);
+    flag = " b";
+  }
+};
+
+Status CheckKey(std::string_view key) {
+  if (!key.empty() && key.size() <= kMaxKeyBytes) return {};
   return {StatusCode::kInvalidArgument,
-          fmt::format("{} has 1 to {} bytes, no spaces or control characters",
-                      what, kMaxKeyBytes)};
+          fmt::format("a key has 1 to {} bytes", kMaxKeyBytes)};
 }
 
 std::string_view Cut(std::string_view& line) {
@@ -109,7 +118,7 @@ Result<Facts> AskFacts(const GlobalOptions& global, const std::string& key,
 
 // Numbers as numbers, and "inline" as the yes or no that it is.
 Json FactsJson(const std::string& key, const Facts& facts) {
-  Json json = {{"key", key}};
+  Json json = KeyJson(key);
   for (const auto& [name, value] : facts) {
     std::int64_t number = 0;
     const char* end = value.data() + value.size();
@@ -126,28 +135,34 @@ Json FactsJson(const std::string& key, const Facts& facts) {
 }
 
 std::string FactsText(const std::string& key, const Facts& facts) {
-  std::vector<std::vector<std::string>> rows = {{"key", key}};
+  std::vector<std::vector<std::string>> rows = {{"key", KeyText(key)}};
   for (const auto& [name, value] : facts) rows.push_back({name, value});
   return Columns(rows);
 }
 
-// "KEY key scheme width bytes"
+// "KEY key scheme width bytes", or with a key in base64 and "b" behind all.
 bool TakeListed(std::string_view line, const GlobalOptions& global, bool* first,
                 Status* printed) {
   if (Cut(line) != "KEY") return false;
-  const std::string_view key = Cut(line);
+  std::string key(Cut(line));
   const std::string_view scheme = Cut(line);
   const std::string_view width = Cut(line);
   std::uint64_t length = 0;
-  std::from_chars(line.data(), line.data() + line.size(), length);
+  const std::string_view bytes = Cut(line);
+  std::from_chars(bytes.data(), bytes.data() + bytes.size(), length);
+  if (line == "b") {
+    const std::string encoded = std::move(key);
+    if (!proxy::DecodeBase64(encoded, key)) return false;
+  }
   if (!printed->ok()) return true;  // the rest is only waited for
   if (!global.json) {
-    *printed =
-        Print(fmt::format("{}\t{}\t{}\t{}\n", key, scheme, width, length));
+    *printed = Print(
+        fmt::format("{}\t{}\t{}\t{}\n", KeyText(key), scheme, width, length));
     return true;
   }
-  std::string row = Line(
-      {{"key", key}, {"scheme", scheme}, {"width", width}, {"length", length}});
+  Json json = KeyJson(key);
+  json.update({{"scheme", scheme}, {"width", width}, {"length", length}});
+  std::string row = Line(json);
   row.pop_back();  // the comma comes before the line's end
   *printed = Print((*first ? "[" : ",\n") + row);
   *first = false;
@@ -158,11 +173,13 @@ bool TakeListed(std::string_view line, const GlobalOptions& global, bool* first,
 
 Ending TransitionAtProxy(const GlobalOptions& global, const std::string& key,
                          const std::string& to) {
-  const Status fits = CheckWord("a key", key);
+  const Status fits = CheckKey(key);
   if (!fits.ok()) return fits;
-  const Progress progress("transition " + key);
-  const Result<Facts> facts =
-      AskFacts(global, key, fmt::format("ers transition {} {}\r\n", key, to));
+  const Progress progress("transition " + KeyText(key));
+  const KeyWord named(key);
+  const Result<Facts> facts = AskFacts(
+      global, key,
+      fmt::format("ers transition {} {}{}\r\n", named.word, to, named.flag));
   if (!facts) return facts.error();
   return PrintDone(global.json ? Line(FactsJson(key, *facts))
                                : FactsText(key, *facts));
@@ -170,29 +187,34 @@ Ending TransitionAtProxy(const GlobalOptions& global, const std::string& key,
 
 Ending UpdateAtProxy(const GlobalOptions& global, const std::string& key,
                      std::uint64_t offset, std::span<const std::byte> bytes) {
-  const Status fits = CheckWord("a key", key);
+  const Status fits = CheckKey(key);
   if (!fits.ok()) return fits;
-  std::string command =
-      fmt::format("ers update {} {} {}\r\n", key, offset, bytes.size());
+  const KeyWord named(key);
+  std::string command = fmt::format("ers update {} {} {}{}\r\n", named.word,
+                                    offset, bytes.size(), named.flag);
   command.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   command += "\r\n";
   {
-    const Progress progress("update " + key);
+    const Progress progress("update " + KeyText(key));
     const auto nothing_else = [](std::string_view) { return false; };
     const Status updated = Ask(global, key, command, "UPDATED", nothing_else);
     if (!updated.ok()) return updated;
   }
   if (global.json) {
-    return PrintDone(Line({{"key", key}, {"updated", bytes.size()}}));
+    Json json = KeyJson(key);
+    json["updated"] = bytes.size();
+    return PrintDone(Line(json));
   }
-  return PrintDone(fmt::format("{}: {} bytes updated\n", key, bytes.size()));
+  return PrintDone(
+      fmt::format("{}: {} bytes updated\n", KeyText(key), bytes.size()));
 }
 
 Status StatAtProxy(const GlobalOptions& global, const std::string& key) {
-  const Status fits = CheckWord("a key", key);
+  const Status fits = CheckKey(key);
   if (!fits.ok()) return fits;
-  const Result<Facts> facts =
-      AskFacts(global, key, fmt::format("ers stat {}\r\n", key));
+  const KeyWord named(key);
+  const Result<Facts> facts = AskFacts(
+      global, key, fmt::format("ers stat {}{}\r\n", named.word, named.flag));
   if (!facts) return facts.error();
   return Print(global.json ? Line(FactsJson(key, *facts))
                            : FactsText(key, *facts));

@@ -7,8 +7,10 @@
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/files.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/report.h"
+#include "protocol/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -35,6 +37,12 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   if (arguments.expire_seconds > 0) {
     options.expiry = std::time(nullptr) + arguments.expire_seconds;
   }
+  if (proxy::NeedsBase64(arguments.key)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("key {}: spaces and control characters are not "
+                              "allowed",
+                              KeyText(arguments.key)));
+  }
   Result<Input> input = Input::Open(arguments.file);
   if (!input) return input.error();
   if (input->size() > kMaxValueBytes) {
@@ -49,7 +57,7 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   if (!client) return client.error();
 
   Result<ObjectInfo> stored = [&] {
-    Progress progress("put " + arguments.key, input->size());
+    Progress progress("put " + KeyText(arguments.key), input->size());
     return (*client)->PutFrom(
         arguments.key,
         [&](std::span<std::byte> into) {
@@ -61,7 +69,8 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   }();
   if (!stored) return stored.error();
   if (global.json) return PrintDone(Line(ObjectJson(arguments.key, *stored)));
-  return PrintDone(fmt::format("{}: {}\n", arguments.key, ObjectText(*stored)));
+  return PrintDone(
+      fmt::format("{}: {}\n", KeyText(arguments.key), ObjectText(*stored)));
 }
 
 }  // namespace
@@ -69,7 +78,9 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
 void AddPut(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<PutArguments>();
   CLI::App* put = app.add_subcommand("put", "Stores a file under a key");
-  put->add_option("KEY", arguments->key, "1 to 250 bytes")->required();
+  put->add_option("KEY", arguments->key, "1 to 250 bytes")
+      ->required()
+      ->transform(IsKey());
   put->add_option("FILE", arguments->file, "- for standard input")->required();
   put->add_option("--scheme", arguments->scheme,
                   "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or ers2:K,M,KP "

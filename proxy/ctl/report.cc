@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "ctl/key_text.h"
+#include "protocol/plain_text.h"
+
 namespace ers::ctl {
 
 ExitCode ExitCodeOf(StatusCode code) {
@@ -44,11 +47,17 @@ ExitCode ReportError(const Ending& ending, bool json) {
         Line({{"error",
                {{"code", name}, {"message", message}, {"exit", exit_code}}}});
   } else {
-    text = fmt::format("ersctl: {}\n", message);
+    text = fmt::format("ersctl: {}\n", OneLine(message));
   }
   // Nobody is left to tell where standard error is closed.
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
   return exit_code;
+}
+
+std::string OneLine(std::string_view text) {
+  std::string line;
+  proxy::AppendOneLine(text, line);
+  return line;
 }
 
 std::string Line(const Json& json) {
@@ -56,17 +65,18 @@ std::string Line(const Json& json) {
 }
 
 Json ObjectJson(std::string_view key, const ObjectInfo& info) {
-  return {{"key", key},
-          {"scheme", FormatScheme(info.scheme)},
-          {"width", WidthName(info.width)},
-          {"length", info.length},
-          {"version", info.version},
-          {"inline", info.is_inline},
-          {"group_bytes", info.group_bytes},
-          {"groups", info.groups},
-          {"flags", info.client_flags},
-          {"cas", info.cas},
-          {"expiry", info.expiry}};
+  Json json = KeyJson(key);
+  json.update({{"scheme", FormatScheme(info.scheme)},
+               {"width", WidthName(info.width)},
+               {"length", info.length},
+               {"version", info.version},
+               {"inline", info.is_inline},
+               {"group_bytes", info.group_bytes},
+               {"groups", info.groups},
+               {"flags", info.client_flags},
+               {"cas", info.cas},
+               {"expiry", info.expiry}});
+  return json;
 }
 
 std::string ObjectText(const ObjectInfo& info) {

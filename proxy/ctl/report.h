@@ -48,9 +48,11 @@ struct Ending {
 // nothing.
 ExitCode ReportError(const Ending& ending, bool json);
 
+// Blanks for what would make more lines than one of it: bytes of keys.
+std::string OneLine(std::string_view text);
 // One line of JSON. Bytes that are not UTF-8 become U+FFFD.
 std::string Line(const Json& json);
-// `key` and everything that an ObjectInfo tells.
+// `key` (KeyJson) and everything that an ObjectInfo tells.
 Json ObjectJson(std::string_view key, const ObjectInfo& info);
 // "1048576 bytes, ers2:4,1,5, narrow"
 std::string ObjectText(const ObjectInfo& info);

@@ -68,6 +68,8 @@ Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
                 "no servers: give --servers host:port,... or set ERS_SERVERS");
   }
   ClusterOptions cluster_options;
+  // Clients of a daemon may have stored any.
+  cluster_options.binary_keys = true;
   cluster_options.servers = global.servers;
   cluster_options.max_parity = global.max_parity;
   cluster_options.least_redundancy = global.least_redundancy;

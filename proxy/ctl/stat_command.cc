@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/key_text.h"
 #include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
@@ -32,7 +34,7 @@ std::string DetailJson(const std::string& key, const ObjectDetail& detail) {
 
 std::string DetailText(const std::string& key, const ObjectDetail& detail) {
   std::string text = Columns({
-      {"key", key},
+      {"key", KeyText(key)},
       {"scheme", FormatScheme(detail.scheme)},
       {"width", std::string(WidthName(detail.width))},
       {"length", fmt::format("{} bytes", detail.length)},
@@ -77,7 +79,7 @@ void AddStat(CLI::App& app, Command& chosen) {
   auto key = std::make_shared<std::string>();
   CLI::App* stat =
       app.add_subcommand("stat", "Shows an object and where its blocks are");
-  stat->add_option("KEY", *key)->required();
+  stat->add_option("KEY", *key)->required()->transform(IsKey());
   stat->footer("Example: ersctl stat photo");
   stat->callback([&chosen, key] {
     chosen.run = [&chosen, key] { return Stat(chosen.global, *key); };

@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/proxy_commands.h"
 #include "ctl/report.h"
@@ -58,7 +60,7 @@ Ending Transition(const GlobalOptions& global,
   auto client = OpenClient(global);
   if (!client) return client.error();
   const Result<TransitionInfo> info = [&] {
-    const Progress progress("transition " + arguments.key);
+    const Progress progress("transition " + KeyText(arguments.key));
     return (*client)->Transition(arguments.key, *target,
                                  VariantOf(arguments.plan));
   }();
@@ -74,7 +76,7 @@ void AddTransition(CLI::App& app, Command& chosen) {
   CLI::App* transition = app.add_subcommand(
       "transition",
       "Changes the width, scheme or parity of an object, in place");
-  transition->add_option("KEY", arguments->key)->required();
+  transition->add_option("KEY", arguments->key)->required()->transform(IsKey());
   transition->add_option("--to", arguments->to, "narrow, wide or any scheme")
       ->required()
       ->type_name("TARGET");

@@ -9,6 +9,7 @@
 #include "config/key_pattern.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/report.h"
 
@@ -42,7 +43,8 @@ constexpr Fault kAllFaults[] = {Fault::kMissing,        Fault::kCorrupt,
                                 Fault::kUnreadable};
 
 Json NamedJson(const Named& named) {
-  Json json = {{"key", named.key}, {"fault", FaultName(named.fault)}};
+  Json json = KeyJson(named.key);
+  json["fault"] = FaultName(named.fault);
   if (named.group >= 0) json["group"] = named.group;
   if (named.block >= 0) json["block"] = named.block;
   if (!named.server.empty()) json["server"] = named.server;
@@ -74,13 +76,13 @@ std::string ReportJson(const VerifyArguments& arguments,
 }
 
 std::string NamedText(const Named& named) {
-  std::string text = fmt::format("{}: ", named.key);
+  std::string text = fmt::format("{}: ", KeyText(named.key));
   if (named.block >= 0) {
     text += fmt::format("group {} block {} ", named.group, named.block);
   }
   text += FaultName(named.fault);
   if (!named.server.empty()) text += fmt::format(" ({})", named.server);
-  if (!named.detail.empty()) text += fmt::format(": {}", named.detail);
+  if (!named.detail.empty()) text += ": " + OneLine(named.detail);
   return text + "\n";
 }
 

@@ -1,31 +1,24 @@
 // incr and decr: decimal numbers of 64 bits, as memcached's protocol.txt has
 // them (section "Increment/Decrement").
-#include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/engine.h"
-#include "protocol/exptime.h"
+#include "protocol/words.h"
 
 namespace ers::proxy {
 namespace {
 
 using net::Task;
 
-// The digits that the value begins with, up to a blank or zero byte; what is
-// behind that is lost, as it is in memcached.
+// The number that the value begins with, up to white space or a zero byte; what
+// is behind that is lost, as it is in memcached.
 std::optional<std::uint64_t> Parse(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  text.remove_prefix(begin);
   std::uint64_t number = 0;
-  const auto parsed =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  const char* end = text.data() + text.size();
-  const bool ends =
-      parsed.ptr == end || *parsed.ptr == ' ' || *parsed.ptr == '\0';
-  if (parsed.ec != std::errc() || !ends) return std::nullopt;
+  if (!ParseNumber(text.substr(0, text.find('\0')), number)) {
+    return std::nullopt;
+  }
   return number;
 }
 
@@ -43,13 +36,16 @@ Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
       request.decrement ? Counter::kDecrMisses : Counter::kIncrMisses;
   std::uint64_t number = 0;
   bool not_a_number = false;
+  std::int64_t told = 0;
   const auto change = [&](const ObjectInfo& info,
                           std::span<const std::byte> old) {
     store::Rewritten rewritten;
     const auto value =
         Parse({reinterpret_cast<const char*>(old.data()), old.size()});
     not_a_number = !value;
-    if (request.compare_cas && info.cas != *request.compare_cas) {
+    // memcached looks at the CAS of what may be a number only.
+    if (!old.empty() && request.compare_cas &&
+        info.cas != *request.compare_cas) {
       not_a_number = false;
       rewritten.status = Status(StatusCode::kConflict, "another CAS");
     } else if (!value) {
@@ -57,10 +53,12 @@ Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
     } else {
       number = Apply(request, *value);
       rewritten.value = std::to_string(number);
-      if (rewritten.value.size() < old.size()) {
-        rewritten.value.resize(old.size(), ' ');
-      }
-      if (request.exptime) rewritten.expiry = ExpiryOf(request);
+      rewritten.keeps_marks = rewritten.value.size() <= old.size();
+      if (rewritten.keeps_marks) rewritten.value.resize(old.size(), ' ');
+      const Times times = TimesOf(request, info.expiry, /*created=*/false,
+                                  rewritten.value.size(), info.client_flags);
+      rewritten.expiry = times.left;
+      told = times.told;
       ApplyRules(request, info, rewritten);
     }
     return rewritten;
@@ -74,6 +72,7 @@ Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
     counters_.Add(hits);
     Done done;
     done.reply.item = ItemOf(*info);
+    done.reply.item.ttl = TtlOf(told);
     done.reply.number = number;
     co_return done;
   }
@@ -93,7 +92,8 @@ Task<Done> Engine::CreateNumber(const Request& request, store::Memory& memory) {
   const std::string text = std::to_string(request.initial);
   store::MemoryContent content(std::as_bytes(std::span(text)));
   PutOptions options;
-  options.expiry = proxy::ExpiryOf(*request.vivify, Now());
+  const Times times = TimesOf(request, 0, /*created=*/true, text.size(), 0);
+  options.expiry = times.left;
   store::PutTerms terms;
   ApplyRules(request, text.size(), options, terms);
   terms.condition = store::PutCondition::kAbsent;
@@ -108,6 +108,7 @@ Task<Done> Engine::CreateNumber(const Request& request, store::Memory& memory) {
   }
   Done done;
   done.reply.item = ItemOf(*created);
+  done.reply.item.ttl = TtlOf(times.told);
   done.reply.number = request.initial;
   done.reply.created = true;
   co_return done;

@@ -118,18 +118,16 @@ ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
   item.bytes = info.length;
   item.client_flags = info.client_flags;
   item.cas = info.cas;
-  item.ttl =
-      info.expiry == 0 ? -1 : std::max<std::int64_t>(0, info.expiry - Now());
+  item.ttl = TtlOf(info.expiry);
   return item;
 }
 
 // gat and its like: what is read gets the new expiry. False: it is gone.
-Task<Status> Engine::TouchRead(const Request& request, ItemInfo* item) {
+Task<Status> Engine::TouchRead(const Request& request) {
   counters_.Add(Counter::kCmdTouch);
   const Result<ObjectInfo> touched = co_await SetExpiry(request);
   counters_.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
   if (!touched) co_return touched.error();
-  if (!request.tells_old_ttl) item->ttl = ItemOf(*touched).ttl;
   co_return Status();
 }
 
@@ -138,7 +136,8 @@ Task<Gotten> Engine::Vivify(const Request& request, store::Memory& memory) {
   Gotten gotten;
   store::MemoryContent nothing({});
   PutOptions options;
-  options.expiry = proxy::ExpiryOf(*request.vivify, Now());
+  const Times times = TimesOf(request, 0, /*created=*/true, 0, 0);
+  options.expiry = times.left;
   store::PutTerms terms;
   ApplyRules(request, 0, options, terms);
   terms.condition = store::PutCondition::kAbsent;
@@ -155,6 +154,7 @@ Task<Gotten> Engine::Vivify(const Request& request, store::Memory& memory) {
     co_return gotten;
   }
   gotten.done.reply.item = ItemOf(*made);
+  gotten.done.reply.item.ttl = TtlOf(times.told);
   gotten.done.reply.item.won = true;
   gotten.done.reply.created = true;
   co_return gotten;
@@ -163,11 +163,11 @@ Task<Gotten> Engine::Vivify(const Request& request, store::Memory& memory) {
 // Who is to put a new value: one client of those that see the item stale or
 // near its end (protocol.txt, "Stale items").
 Task<void> Engine::Judge(const Request& request, const ObjectInfo& info,
-                         ItemInfo* item) {
+                         std::int64_t expiry, ItemInfo* item) {
   item->stale = info.stale;
   item->another_won = info.won;
-  const bool near_end =
-      request.recache && info.expiry != 0 && item->ttl < *request.recache;
+  const bool near_end = request.recache && expiry != 0 &&
+                        expiry < proxy::ExpiryOf(*request.recache, Now());
   if (info.won || !(info.stale || near_end)) co_return;
   const std::uint64_t cas = info.cas;
   const auto win = [cas](const ObjectInfo& now) {
@@ -293,16 +293,20 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   item = ItemOf(*info);
   TellAccess(before, item);
   if (request.style.dialect == Dialect::kMeta) {
-    co_await Judge(request, *info, &item);
+    const Times times = TimesOf(request, info->expiry, /*created=*/false,
+                                info->length, info->client_flags);
+    item.ttl = TtlOf(times.told);
+    co_await Judge(request, *info, times.judged, &item);
   }
-  if (request.exptime) {
-    const Status touched = co_await TouchRead(request, &item);
+  gotten.long_value = request.want_value && info->length > gotten.value.size();
+  if (request.exptime && !(gotten.long_value && EndsAtOnce(request))) {
+    const Status touched = co_await TouchRead(request);
     if (!touched.ok()) {
+      gotten.long_value = false;
       gotten.done = Failed(touched);
       co_return gotten;
     }
   }
-  gotten.long_value = request.want_value && info->length > gotten.value.size();
   if (gotten.long_value) co_return gotten;
   CountHit(request, *info);
   co_return gotten;
@@ -333,6 +337,12 @@ Task<Status> Engine::Stream(const Request& request, bool counted,
       counters_.Add(Counter::kGetMisses);
     }
     co_return info.error();
+  }
+  // What ends at once is handed out first.
+  if (EndsAtOnce(request)) {
+    const Status touched = co_await TouchRead(request);
+    const bool gone = touched.code() == StatusCode::kNotFound;
+    if (!touched.ok() && !gone) co_return touched;
   }
   co_return Status();
 }

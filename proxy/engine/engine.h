@@ -147,10 +147,10 @@ class Engine {
   net::Task<Done> ListChanging(
       const Request& request,
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
-  net::Task<Status> TouchRead(const Request& request, ItemInfo* item);
+  net::Task<Status> TouchRead(const Request& request);
   net::Task<Gotten> Vivify(const Request& request, store::Memory& memory);
   net::Task<void> Judge(const Request& request, const ObjectInfo& info,
-                        ItemInfo* item);
+                        std::int64_t expiry, ItemInfo* item);
   net::Task<Status> Invalidate(const Request& request);
 
   void CountHit(const Request& request, const ObjectInfo& info);
@@ -169,6 +169,19 @@ class Engine {
   void ApplyRules(const Request& request, const ObjectInfo& info,
                   store::Rewritten& rewritten) const;
   [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const;
+  // Its exptime is over.
+  [[nodiscard]] bool EndsAtOnce(const Request& request) const;
+  [[nodiscard]] std::int64_t TtlOf(std::int64_t expiry) const;
+  // Expiries by request.time_flags, of an item that had `expiry`, or has just
+  // been created: what it has then, what t tells and what R looks at.
+  struct Times {
+    std::int64_t left = 0;
+    std::int64_t told = 0;
+    std::int64_t judged = 0;
+  };
+  [[nodiscard]] Times TimesOf(const Request& request, std::int64_t expiry,
+                              bool created, std::uint64_t bytes,
+                              std::uint32_t client_flags) const;
 
   store::Session& session_;
   store::Store& store_;

@@ -44,11 +44,12 @@ Task<Result<ObjectInfo>> Engine::Rewrite(
 Task<Done> Engine::Extend(const Request& request, store::Content& content,
                           store::Memory& memory) {
   const std::optional<std::uint64_t> cas = request.compare_cas;
+  bool too_long = false;
   const auto refused = [&](const Status& why) {
     Done done = Failed(why);
-    const bool other = done.reply.outcome == Outcome::kNotFound ||
-                       done.reply.outcome == Outcome::kExists;
-    if (other && !cas) done.reply.outcome = Outcome::kNotStored;
+    if (too_long || done.reply.outcome == Outcome::kNotFound) {
+      done.reply.outcome = Outcome::kNotStored;
+    }
     return done;
   };
   const Result<std::uint64_t> length = co_await LengthOf(request);
@@ -65,7 +66,8 @@ Task<Done> Engine::Extend(const Request& request, store::Content& content,
       rewritten.status = Status(StatusCode::kConflict, "another CAS");
       return rewritten;
     }
-    if (old.size() + added->size() > limits_.max_value_bytes) {
+    too_long = old.size() + added->size() > limits_.max_value_bytes;
+    if (too_long) {
       rewritten.status = Status(StatusCode::kConflict, "too long");
       return rewritten;
     }

@@ -1,4 +1,4 @@
-// Base64 of the meta protocol's binary keys.
+// Base64 of keys that lines of text cannot hold.
 #ifndef ERS_PROXY_PROTOCOL_BASE64_H_
 #define ERS_PROXY_PROTOCOL_BASE64_H_
 

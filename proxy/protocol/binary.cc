@@ -71,6 +71,8 @@ constexpr std::array<Opcode, kOpcodes> MakeOpcodes() {
 }
 constexpr std::array<Opcode, kOpcodes> kTable = MakeOpcodes();
 
+constexpr std::uint32_t kMaxBodyBytes = 0x7fffffff;
+
 // An exptime of arithmetic that says: do not create the item.
 constexpr std::uint64_t kNoVivify = 0xffffffff;
 
@@ -178,7 +180,10 @@ BinaryVerdict CheckBinaryHeader(const BinaryHeader& header,
   }
   // Only a command with a value has one by now.
   if (header.body_bytes - before_value > limits.max_value_bytes) {
-    return {.status = BinaryStatus::kTooLarge, .swallow = header.body_bytes};
+    // No body at all to memcached, which counts them in an int: nobody waits
+    // until it has come.
+    const bool absurd = header.body_bytes > kMaxBodyBytes;
+    return {.status = BinaryStatus::kTooLarge, .close = absurd};
   }
   return {};
 }
@@ -229,6 +234,7 @@ void FillBinaryRequest(const BinaryHeader& header,
       const std::uint64_t exptime = TakeNumber(extras, 4);
       if (exptime != kNoVivify) {
         request.vivify = static_cast<std::int64_t>(exptime);
+        request.time_flags += 'N';
       }
       break;
     }

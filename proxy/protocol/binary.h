@@ -52,13 +52,14 @@ struct BinaryVerdict {
 // REQUIRES: kBinaryHeaderBytes bytes that begin with kBinaryMagic. Any thread,
 // as all here.
 BinaryHeader ReadBinaryHeader(std::string_view bytes);
-// After kOk, extras and key together are at most kMaxExtrasAndKey bytes.
+// After kOk and kTooLarge (of the value), extras and key together are at most
+// kMaxExtrasAndKey bytes, and a request can be filled in.
 BinaryVerdict CheckBinaryHeader(const BinaryHeader& header,
                                 const Limits& limits);
 inline constexpr std::size_t kMaxExtrasAndKey = 20 + kMaxKeyBytes;
 
-// Fills in `request` (as constructed) from a header that is kOk and the extras
-// and key behind it.
+// Fills in `request` (as constructed) from such a header and the extras and key
+// behind it.
 void FillBinaryRequest(const BinaryHeader& header,
                        std::string_view extras_and_key, Request& request);
 

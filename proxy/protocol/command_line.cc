@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "protocol/exptime.h"
+
 namespace ers::proxy {
 namespace {
 
@@ -41,10 +43,9 @@ Parsed ParseStore(const Words& words, bool with_cas, StoreMode mode,
   std::uint64_t cas = 0;
   if (!TakeKey(words[1], request) ||
       !ParseNumber(words[2], request.client_flags) ||
-      !ParseNumber(words[3], exptime) ||
-      !ParseNumber(words[4], request.value_bytes) ||
-      (with_cas && !ParseNumber(words[5], cas)) ||
-      request.value_bytes > kMaxValueLength) {
+      !ParseExptime(words[3], exptime) ||
+      !ParseLength(words[4], request.value_bytes) ||
+      (with_cas && !ParseNumber(words[5], cas))) {
     return ErrorFor(request, kBadFormat);
   }
   if (with_cas) request.compare_cas = cas;
@@ -68,7 +69,7 @@ Parsed ParseGet(std::string_view line, bool touches, bool with_cas,
   if (first.empty()) return Error(kNoSuchCommand);
   if (touches) {
     std::int64_t exptime = 0;
-    if (!ParseNumber(first, exptime)) return Error(kBadExptime);
+    if (!ParseExptime(first, exptime)) return Error(kBadExptime);
     request.exptime = exptime;
     line = rest;
   }
@@ -116,7 +117,7 @@ Parsed ParseTouch(const Words& words, Request& request) {
   request.style.quiet = SaysNoreply(words);
   if (!TakeKey(words[1], request)) return ErrorFor(request, kBadFormat);
   std::int64_t exptime = 0;
-  if (!ParseNumber(words[2], exptime)) return ErrorFor(request, kBadExptime);
+  if (!ParseExptime(words[2], exptime)) return ErrorFor(request, kBadExptime);
   request.exptime = exptime;
   return {};
 }
@@ -127,7 +128,7 @@ Parsed ParseFlush(const Words& words, Request& request) {
   request.style.quiet = SaysNoreply(words);
   if (words.size() != (request.style.quiet ? 2 : 1)) {
     std::int64_t delay = 0;
-    if (!ParseNumber(words[1], delay)) return ErrorFor(request, kBadExptime);
+    if (!ParseExptime(words[1], delay)) return ErrorFor(request, kBadExptime);
     request.exptime = delay;
   }
   return {};
@@ -163,6 +164,16 @@ bool IsAboutOneServer(std::string_view command) {
   return false;
 }
 
+// What a browser or an open HTTP proxy sends; the words are no command of ours.
+// memcached looks at the last word, unless the first begins like a command.
+bool IsHttp(const Words& words) {
+  const std::string_view command = words[0];
+  constexpr std::string_view kCommandsBegin = "acdgist";
+  return command.size() > 1 &&
+         kCommandsBegin.find(command[0]) == std::string_view::npos &&
+         words.last().starts_with("HTTP/");
+}
+
 // Where the command is one of those that are followed by a value.
 bool ParseAnyStore(const Words& words, const Limits& limits, Request& request,
                    Parsed& parsed) {
@@ -189,6 +200,13 @@ bool ParseAnyStore(const Words& words, const Limits& limits, Request& request,
 }
 
 }  // namespace
+
+bool ParseLength(std::string_view word, std::uint64_t& length) {
+  std::int64_t number = 0;
+  if (!ParseNumber(word, number) || number < 0) return false;
+  length = static_cast<std::uint64_t>(number);
+  return length <= kMaxValueLength;
+}
 
 bool IsGetLine(std::string_view line) {
   const std::string_view command = TakeWord(line);
@@ -231,6 +249,10 @@ Parsed ParseCommandLine(std::string_view line, const Limits& limits,
   if (IsAboutOneServer(command)) {
     request.style.quiet = SaysNoreply(words);
     return ErrorFor(request, "CLIENT_ERROR not supported by this proxy");
+  }
+  if (IsHttp(words)) {
+    parsed.kind = Parsed::Kind::kClose;
+    return parsed;
   }
   return Error(kNoSuchCommand);
 }

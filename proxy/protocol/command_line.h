@@ -28,6 +28,9 @@ inline constexpr std::uint64_t kLineEndBytes = 2;
 inline constexpr std::uint64_t kMaxValueLength =
     std::numeric_limits<std::int32_t>::max() - kLineEndBytes;
 
+// The length of a value to come. False: none, or too long to be one.
+[[nodiscard]] bool ParseLength(std::string_view word, std::uint64_t& length);
+
 // Commands by family; each takes lines that begin with its own words only.
 [[nodiscard]] Parsed ParseMeta(const Words& words, const Limits& limits,
                                Request& request);

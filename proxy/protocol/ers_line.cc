@@ -1,34 +1,60 @@
 // The commands that memcached does not have: ers transition, update, stat, list
 // and trace.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "protocol/base64.h"
 #include "protocol/command_line.h"
 
 namespace ers::proxy {
 namespace {
 
+// The key, and whether the word at `at` says that it is in base64.
+struct Named {
+  std::string_view key;
+  std::size_t at = 0;
+  bool encoded = false;
+
+  Named(const Words& words, std::size_t key_at, std::size_t b_at)
+      : key(words[key_at]), at(b_at), encoded(words[b_at] == "b") {}
+  // How many words there are up to the `b`, where there is one.
+  [[nodiscard]] std::size_t words() const { return at + (encoded ? 1 : 0); }
+  [[nodiscard]] Parsed Take(Request& request) const {
+    request.key = key;
+    if (encoded && !DecodeBase64(key, request.key)) {
+      return Error("CLIENT_ERROR error decoding key");
+    }
+    if (request.key.size() > kMaxKeyBytes) return Error(kBadFormat);
+    return {};
+  }
+};
+
 Parsed ParseTransition(const Words& words, Request& request) {
   request.verb = Verb::kTransition;
-  if (words.size() != 4) {
+  const Named named(words, 2, 4);
+  if (words.size() != named.words()) {
     return Error(
-        "CLIENT_ERROR usage: ers transition <key> narrow|wide|<scheme>");
+        "CLIENT_ERROR usage: ers transition <key> narrow|wide|<scheme> [b]");
   }
   request.argument = words[3];
-  return {};
+  return named.Take(request);
 }
 
 Parsed ParseUpdate(const Words& words, const Limits& limits, Request& request) {
   request.verb = Verb::kUpdate;
-  const bool noreply = words[5] == "noreply";
-  if (words.size() != 5 && !(words.size() == 6 && noreply)) {
+  const Named named(words, 2, 5);
+  const bool noreply = words[named.words()] == "noreply";
+  if (words.size() != named.words() + (noreply ? 1 : 0)) {
     return Error(
-        "CLIENT_ERROR usage: ers update <key> <offset> <bytes> [noreply]");
+        "CLIENT_ERROR usage: ers update <key> <offset> <bytes> [b] [noreply]");
   }
   request.style.quiet = noreply;
-  Parsed parsed;
-  if (!ParseNumber(words[3], request.offset) ||
-      !ParseNumber(words[4], request.value_bytes)) {
+  Parsed parsed = named.Take(request);
+  if (parsed.kind == Parsed::Kind::kError) {
+    // Told as it is.
+  } else if (!ParseNumber(words[3], request.offset) ||
+             !ParseNumber(words[4], request.value_bytes)) {
     parsed = Error(kBadFormat);
   } else if (request.value_bytes > limits.max_value_bytes) {
     // A length beside which no line end can be counted is no length.
@@ -42,8 +68,11 @@ Parsed ParseUpdate(const Words& words, const Limits& limits, Request& request) {
 
 Parsed ParseInspect(const Words& words, Request& request) {
   request.verb = Verb::kInspect;
-  if (words.size() != 3) return Error("CLIENT_ERROR usage: ers stat <key>");
-  return {};
+  const Named named(words, 2, 3);
+  if (words.size() != named.words()) {
+    return Error("CLIENT_ERROR usage: ers stat <key> [b]");
+  }
+  return named.Take(request);
 }
 
 Parsed ParseList(const Words& words, Request& request) {
@@ -51,14 +80,15 @@ Parsed ParseList(const Words& words, Request& request) {
   const bool transitioning = words[2] == "transitioning";
   const bool narrow = words[2] == "narrow";
   const bool wide = words[2] == "wide";
-  if (words.size() > 4 || (!transitioning && !narrow && !wide)) {
+  const Named named(words, 3, 4);
+  if (words.size() > named.words() || (!transitioning && !narrow && !wide)) {
     return Error(
-        "CLIENT_ERROR usage: ers list transitioning|narrow|wide [prefix]");
+        "CLIENT_ERROR usage: ers list transitioning|narrow|wide [prefix [b]]");
   }
   request.listed = transitioning ? Listed::kTransitioning
                    : narrow      ? Listed::kNarrow
                                  : Listed::kWide;
-  return {};
+  return named.Take(request);
 }
 
 // `line` begins with "ers trace".
@@ -79,14 +109,10 @@ Parsed ParseErs(std::string_view line, const Words& words, const Limits& limits,
                 Request& request) {
   const std::string_view command = words[1];
   if (command == "trace") return ParseTrace(line, limits, request);
-  const bool lists = command == "list";
-  const std::string_view key = words[lists ? 3 : 2];
-  if (key.size() > kMaxKeyBytes) return Error(kBadFormat);
-  request.key = key;
   if (command == "transition") return ParseTransition(words, request);
   if (command == "update") return ParseUpdate(words, limits, request);
   if (command == "stat") return ParseInspect(words, request);
-  if (lists) return ParseList(words, request);
+  if (command == "list") return ParseList(words, request);
   return Error("CLIENT_ERROR usage: ers transition|update|stat|list|trace ...");
 }
 

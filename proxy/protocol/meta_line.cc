@@ -4,6 +4,7 @@
 
 #include "protocol/base64.h"
 #include "protocol/command_line.h"
+#include "protocol/exptime.h"
 
 namespace ers::proxy {
 namespace {
@@ -36,11 +37,14 @@ class FlagReader {
   void ReadOne(char flag, std::string_view token);
   static bool IsKnown(char flag);
 
-  template <typename T>
-  void Number(std::string_view token, std::optional<T>& into,
-              std::string_view error = kBadToken) {
-    T number = 0;
-    if (!ParseNumber(token, number)) return Fail(error);
+  void Cas(std::string_view token, std::optional<std::uint64_t>& into) {
+    std::uint64_t number = 0;
+    if (!ParseNumber(token, number)) return Fail(kBadToken);
+    into = number;
+  }
+  void Exptime(std::string_view token, std::optional<std::int64_t>& into) {
+    std::int64_t number = 0;
+    if (!ParseExptime(token, number)) return Fail(kBadToken);
     into = number;
   }
   void Fail(std::string_view error) {
@@ -89,18 +93,18 @@ void FlagReader::ReadOne(char flag, std::string_view token) {
       }
       break;
     case 'N':
-      return Number(token, request_.vivify);
+      request_.time_flags += flag;
+      return Exptime(token, request_.vivify);
     case 'T':
-      // memcached goes by the flags' order.
-      request_.tells_old_ttl =
-          style.return_flags.find('t') != std::string::npos;
-      return Number(token, request_.exptime);
+      request_.time_flags += flag;
+      return Exptime(token, request_.exptime);
     case 'R':
-      return Number(token, request_.recache);
+      request_.time_flags += flag;
+      return Exptime(token, request_.recache);
     case 'C':
-      return Number(token, request_.compare_cas);
+      return Cas(token, request_.compare_cas);
     case 'E':
-      return Number(token, request_.new_cas);
+      return Cas(token, request_.new_cas);
     case 'F':
       // memcached has no text of its own for this one.
       if (!ParseNumber(token, request_.client_flags)) failed_ = true;
@@ -141,7 +145,10 @@ void FlagReader::ReadOne(char flag, std::string_view token) {
     case 'P':  // hints for a proxy of another kind
     case 'L':
       break;
-    default:  // "cfhklst"
+    case 't':
+      request_.time_flags += flag;
+      [[fallthrough]];
+    default:  // "cfhkls"
       style.return_flags += flag;
       break;
   }
@@ -210,10 +217,7 @@ Parsed ParseMetaStore(const Words& words, const Limits& limits,
   if (words.size() > kMaxMetaWords) {
     return Error("CLIENT_ERROR options flags too long");
   }
-  if (!ParseNumber(words[2], request.value_bytes) ||
-      request.value_bytes > kMaxValueLength) {
-    return Error(kBadFormat);
-  }
+  if (!ParseLength(words[2], request.value_bytes)) return Error(kBadFormat);
   // From here on it is known where the next command begins.
   const std::uint64_t swallow = request.value_bytes + kLineEndBytes;
   FlagReader flags(words, 3, request);

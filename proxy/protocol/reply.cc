@@ -4,17 +4,12 @@
 
 #include <iterator>
 
+#include "protocol/base64.h"
 #include "protocol/binary.h"
+#include "protocol/plain_text.h"
 #include "protocol/reply_writers.h"
 
 namespace ers::proxy {
-
-void AppendOneLine(std::string_view text, std::string& out) {
-  for (const char c : text) {
-    const bool control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-    out += control ? ' ' : c;
-  }
-}
 
 void AppendErrorLine(const Request& request, const Reply& reply,
                      std::string& out) {
@@ -86,8 +81,15 @@ void AppendStat(const Request& request, std::string_view name,
 void AppendListed(std::string_view key, std::string_view scheme,
                   std::string_view width, std::uint64_t bytes,
                   std::string& out) {
-  fmt::format_to(std::back_inserter(out), "KEY {} {} {} {}\r\n", key, scheme,
-                 width, bytes);
+  const bool encoded = NeedsBase64(key);
+  out += "KEY ";
+  if (encoded) {
+    AppendBase64(key, out);
+  } else {
+    out += key;
+  }
+  fmt::format_to(std::back_inserter(out), " {} {} {}{}\r\n", scheme, width,
+                 bytes, encoded ? " b" : "");
 }
 
 void AppendTrace(std::string_view name, std::string_view value,

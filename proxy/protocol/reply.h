@@ -25,6 +25,10 @@ enum class Outcome : std::uint8_t {
   kServerError,  // `text` says what is broken
 };
 
+// The version of memcached that we speak like. Clients compare it as numbers,
+// so nothing stands behind it.
+inline constexpr std::string_view kSpokenVersion = "1.6.18";
+
 // What a reply may tell of an item.
 struct ItemInfo {
   std::uint64_t bytes = 0;  // length of the value
@@ -66,7 +70,8 @@ std::string_view ValueTrailer(const Request& request);
 // kStats, kInspect, kTransition: one line of the list. AppendReply ends it.
 void AppendStat(const Request& request, std::string_view name,
                 std::string_view value, std::string& out);
-// kList: one object. AppendReply ends the list.
+// kList: one object, its key in base64 and a `b` behind all where a line cannot
+// hold it. AppendReply ends the list.
 void AppendListed(std::string_view key, std::string_view scheme,
                   std::string_view width, std::uint64_t bytes,
                   std::string& out);

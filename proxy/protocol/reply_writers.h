@@ -26,8 +26,6 @@ void AppendBinaryValueHeader(const Request& request, const ItemInfo& item,
 // The error line, shared by text and meta.
 void AppendErrorLine(const Request& request, const Reply& reply,
                      std::string& out);
-// `text` with blanks for control characters: it stays one line.
-void AppendOneLine(std::string_view text, std::string& out);
 
 }  // namespace ers::proxy
 

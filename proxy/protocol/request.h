@@ -83,8 +83,10 @@ struct Request {
   // kGet: the client wins the recache if the item lives shorter than this
   // exptime.
   std::optional<std::int64_t> recache;
-  // kGet with an exptime: the TTL that is told is the one from before it.
-  bool tells_old_ttl = false;
+  // kGet, kArithmetic: those of N (vivify), T (exptime), R (recache) and t
+  // (tell the TTL) that were given, in the client's order: each sees the expiry
+  // as those before it left it.
+  std::string time_flags;
   bool want_value = false;  // kGet, kArithmetic
   bool no_bump = false;     // kGet: does not count as an access
   // kDelete: keep the item, mark it as stale and give it a new CAS. kStore with

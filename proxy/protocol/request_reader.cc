@@ -114,6 +114,8 @@ RequestReader::Step RequestReader::OnLine(std::string_view line) {
       return RefuseLine(parsed);
     case Parsed::Kind::kGets:
       return BeginGets(line, parsed.keys);
+    case Parsed::Kind::kClose:
+      return Close();
     case Parsed::Kind::kRequest:
       break;
   }
@@ -123,26 +125,32 @@ RequestReader::Step RequestReader::OnLine(std::string_view line) {
   return Say(Event::kRequest);
 }
 
+std::string RequestReader::RefusedKey() const {
+  const bool sets = request_.verb == Verb::kStore &&
+                    request_.mode == StoreMode::kSet && !request_.compare_cas;
+  return sets ? request_.key : std::string();
+}
+
 RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
   error_.clear();
   refused_key_.clear();
-  if (parsed.error == kTooLargeError && request_.verb == Verb::kStore &&
-      request_.mode == StoreMode::kSet && !request_.compare_cas) {
-    refused_key_ = request_.key;
-  }
+  if (parsed.error == kTooLargeError) refused_key_ = RefusedKey();
   if (!parsed.silent) {
     error_ += parsed.error;
     error_ += kEndOfLine;
   }
   const bool complete = line_complete_;
   Rest();
-  if (!complete) {
-    state_ = State::kSkipLine;
-  } else if (parsed.swallow > 0) {
-    left_ = parsed.swallow;
-    state_ = State::kSwallow;
-  }
-  return Say(Event::kError);
+  if (!complete) state_ = State::kSkipLine;
+  return SayErrorBehind(parsed.swallow);
+}
+
+// A client that writes all before it reads is told when it has written.
+RequestReader::Step RequestReader::SayErrorBehind(std::uint64_t swallowed) {
+  if (swallowed == 0) return Say(Event::kError);
+  left_ = swallowed;
+  state_ = State::kSwallow;
+  return GoOn();
 }
 
 RequestReader::Step RequestReader::BeginGets(std::string_view line,
@@ -216,7 +224,8 @@ RequestReader::Step RequestReader::ReadHeader(std::string_view& input) {
   header_ = ReadBinaryHeader(held_);
   held_.clear();
   const BinaryVerdict verdict = CheckBinaryHeader(header_, limits_);
-  if (verdict.status == BinaryStatus::kOk) {
+  too_large_ = verdict.status == BinaryStatus::kTooLarge && !verdict.close;
+  if (verdict.status == BinaryStatus::kOk || too_large_) {
     state_ = State::kExtrasAndKey;
     return GoOn();
   }
@@ -224,16 +233,16 @@ RequestReader::Step RequestReader::ReadHeader(std::string_view& input) {
   request_.style.dialect = Dialect::kBinary;
   request_.style.opcode = header_.opcode;
   request_.style.opaque_id = header_.opaque;
-  error_.clear();
   refused_key_.clear();
-  AppendBinaryError(request_.style, verdict.status, "", error_);
-  if (verdict.close) {
-    Close();
-  } else if (verdict.swallow > 0) {
-    left_ = verdict.swallow;
-    state_ = State::kSwallow;
-  }
-  return Say(Event::kError);
+  if (verdict.close) Close();
+  return RefuseBinary(verdict.status, verdict.swallow);
+}
+
+RequestReader::Step RequestReader::RefuseBinary(BinaryStatus status,
+                                                std::uint64_t swallowed) {
+  error_.clear();
+  AppendBinaryError(request_.style, status, "", error_);
+  return SayErrorBehind(swallowed);
 }
 
 RequestReader::Step RequestReader::ReadExtrasAndKey(std::string_view& input) {
@@ -242,6 +251,11 @@ RequestReader::Step RequestReader::ReadExtrasAndKey(std::string_view& input) {
   if (!FillTo(size, input)) return Say(Event::kNeedInput);
   request_ = Request();
   FillBinaryRequest(header_, held_, request_);
+  if (too_large_) {
+    refused_key_ = RefusedKey();
+    Rest();
+    return RefuseBinary(BinaryStatus::kTooLarge, request_.value_bytes);
+  }
   if (request_.has_value()) return BeginValue();
   Rest();
   if (request_.verb == Verb::kQuit) Close();
@@ -294,7 +308,7 @@ RequestReader::Step RequestReader::Swallow(std::string_view& input) {
   left_ -= taken;
   if (left_ > 0) return Say(Event::kNeedInput);
   Rest();
-  return GoOn();
+  return Say(Event::kError);
 }
 
 }  // namespace ers::proxy

@@ -40,8 +40,8 @@ class RequestReader {
     kValue,     // value(): the next bytes of it
     kValueEnd,  // the value was complete
     kValueBad,  // it was not ended by CRLF: forget it; error() is the answer
-    // A line that is no request; error() is the answer. In a long get line it
-    // stands for kEndOfGets.
+    // A line that is no request, or a value that is refused and was read to its
+    // end; error() is the answer. In a long get line it stands for kEndOfGets.
     kError,
     kClose,  // send what is due and close; all later calls say so too
   };
@@ -105,6 +105,9 @@ class RequestReader {
   Step OnLine(std::string_view line);
   Step BeginGets(std::string_view line, std::string_view keys);
   Step RefuseLine(const Parsed& parsed);
+  Step RefuseBinary(BinaryStatus status, std::uint64_t swallowed);
+  Step SayErrorBehind(std::uint64_t swallowed);
+  [[nodiscard]] std::string RefusedKey() const;
   Step BeginValue();
   Step Close();
   // Where the next request begins.
@@ -123,6 +126,7 @@ class RequestReader {
   bool line_complete_ = false;  // held_ has its '\n' no more, but all before
   std::size_t next_key_ = 0;    // kKeys: where in held_
   BinaryHeader header_;
+  bool too_large_ = false;  // the value behind header_
   std::uint64_t left_ = 0;  // of the value, or to swallow
   // Of the line end behind a value: bytes seen, and whether they were right.
   std::size_t end_seen_ = 0;

@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "protocol/plain_text.h"
 #include "protocol/reply_writers.h"
 
 namespace ers::proxy {

@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 namespace ers::proxy {
 
@@ -25,7 +27,7 @@ class Words {
  public:
   // As many as memcached takes of one line: no command has more, but for the
   // keys of a get, which are not cut here.
-  static constexpr std::size_t kMax = 24;
+  static constexpr std::size_t kMax = 23;
 
   explicit Words(std::string_view line) {
     while (size_ < kMax) {
@@ -50,17 +52,37 @@ class Words {
   std::size_t size_ = 0;
 };
 
-// False, with `number` unspecified, unless all of `text` is a decimal number
-// that fits, with an optional sign ('-' only where T is signed).
+// White space as memcached's numbers take it (isspace of the C locale).
+constexpr bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// A number as memcached 1.6.18 reads it (strtoull, strtoll): white space, a
+// sign, digits, and behind them the end or white space, whatever follows that.
+// For an unsigned T a negative number is one only where it wraps around to less
+// than 2^63. False, with `number` unspecified, where there is none that fits.
 template <typename T>
 [[nodiscard]] bool ParseNumber(std::string_view text, T& number) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return false;
-  }
+  const auto first = std::find_if_not(text.begin(), text.end(), IsSpace);
+  text.remove_prefix(static_cast<std::size_t>(first - text.begin()));
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  std::uint64_t size = 0;
   const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  return result.ec == std::errc() && result.ptr == end;
+  const auto result = std::from_chars(text.data(), end, size);
+  if (result.ec != std::errc()) return false;
+  if (result.ptr != end && !IsSpace(*result.ptr)) return false;
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  const std::uint64_t value = negative ? 0 - size : size;
+  if constexpr (std::is_signed_v<T>) {
+    if (size > kSign - (negative ? 0 : 1)) return false;
+    const auto whole = static_cast<std::int64_t>(value);
+    number = static_cast<T>(whole);
+    return number == whole;
+  } else {
+    const bool minus = negative || text.find('-') != text.npos;
+    if (value >= kSign && minus) return false;
+    number = static_cast<T>(value);
+    return number == value;
+  }
 }
 
 }  // namespace ers::proxy

@@ -3,7 +3,9 @@
 #ifndef ERS_PROXY_SERVER_CONNECTION_H_
 #define ERS_PROXY_SERVER_CONNECTION_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -41,7 +43,7 @@ struct ConnectionHost {
       const std::string& argument,
       const std::function<void(std::string_view, std::string_view)>& stat)>
       stats;
-  std::string version;
+  std::atomic<std::uint32_t>& verbosity;
   int until_sample = kSampleEvery;
   // Memory to read into that no connection needs now.
   std::vector<std::unique_ptr<char[]>> spare_buffers = {};

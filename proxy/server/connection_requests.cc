@@ -1,4 +1,6 @@
 // The requests of one connection, each from its start to its answer.
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,6 +10,9 @@
 namespace ers::proxy {
 
 using net::Task;
+
+// As memcached has it.
+constexpr std::uint32_t kMaxVerbosity = 2;
 
 // A stream's memory: pieces are asked for ahead only while its client keeps up,
 // and waited for only when all before has left.
@@ -76,7 +81,7 @@ Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged, bool counted) {
   }
   bool begun = false;
   const auto begin = [&](ItemInfo item) {
-    if (slot.request.tells_old_ttl) item.ttl = judged.ttl;
+    item.ttl = judged.ttl;
     item.stale = judged.stale;
     item.won = judged.won;
     item.another_won = judged.another_won;
@@ -180,7 +185,10 @@ Task<void> Connection::RunList(Slot& slot) {
 void Connection::AnswerAtOnce(Slot& slot) {
   Reply reply;
   std::string text;
-  if (slot.request.verb == Verb::kVersion) text = host_.version;
+  if (slot.request.verb == Verb::kVersion) text = kSpokenVersion;
+  if (slot.request.verb == Verb::kVerbosity) {
+    host_.verbosity = std::min(slot.request.level, kMaxVerbosity);
+  }
   if (slot.request.verb == Verb::kStats) {
     const auto answer =
         host_.stats(slot.request.argument,

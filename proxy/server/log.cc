@@ -8,7 +8,10 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
+
+#include "protocol/plain_text.h"
 
 namespace ers::proxy {
 namespace {
@@ -60,7 +63,10 @@ void LogLine(LogLevel level, std::string_view line) {
   static constexpr spdlog::level::level_enum kLevels[] = {
       spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
       spdlog::level::err};
-  spdlog::log(kLevels[static_cast<std::size_t>(level)], "{}", line);
+  // Keys of clients may stand in it, and make no lines of their own.
+  std::string one_line;
+  AppendOneLine(line, one_line);
+  spdlog::log(kLevels[static_cast<std::size_t>(level)], "{}", one_line);
 }
 
 }  // namespace ers::proxy

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <ctime>
 
+#include "protocol/reply.h"
+
 namespace ers::proxy {
 namespace {
 
@@ -170,7 +172,8 @@ void Stats::General(const Visit& stat) {
   number("pid", static_cast<std::uint64_t>(getpid()));
   number("uptime", static_cast<std::uint64_t>(uptime.count()));
   number("time", static_cast<std::uint64_t>(std::time(nullptr)));
-  stat("version", "1.6.18-ersproxy-" ERS_VERSION);
+  stat("version", kSpokenVersion);
+  stat("ers_version", ERS_VERSION);
   number("pointer_size", 8 * sizeof(void*));
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -197,6 +200,7 @@ void Stats::Settings(const Visit& stat) const {
   number("maxbytes", 0);
   number("maxconns",
          static_cast<std::uint64_t>(shared_.max_connections.load()));
+  number("verbosity", shared_.verbosity.load());
   number("idle_timeout",
          static_cast<std::uint64_t>(shared_.idle_timeout_s.load()));
   number("item_size_max", shared_.max_value_bytes.load());

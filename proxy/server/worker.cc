@@ -110,7 +110,7 @@ void Worker::Run() {
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
       ConnectionHost{*loop_, *engine_, counters_, requests_, steps_, limits,
-                     memory_, stats_, "1.6.18-ersproxy-" ERS_VERSION});
+                     memory_, stats_, shared_.verbosity});
   accept_timer_ = loop_->NewTimer([this] {
     if (!stopping_) WatchListeners();
   });

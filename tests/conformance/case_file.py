@@ -50,6 +50,7 @@ class Case:
         self.binary = binary
         self.split = split
         self.place = place
+        self.drawn = False  # at random: it may name CAS values never answered
         self.steps = []
 
 

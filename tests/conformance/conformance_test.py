@@ -21,6 +21,7 @@ import answer
 import case_file
 import frame
 import lying_relay
+import pipelines
 import split
 import symbols
 import template
@@ -119,6 +120,37 @@ class WholeSuiteTest(ConformanceCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         runs = int(re.search(r"4 cases, (\d+) runs", result.stdout)[1])
         self.assertGreater(runs, 100)
+
+
+class RandomTest(ConformanceCase):
+
+    def test_two_memcacheds_agree_on_pipelines(self):
+        result = self.run_suite("--target", "plain", "--random", "600")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("30 pipelines drawn with seed 1: 0 differ",
+                      result.stdout)
+
+    def test_a_seed_draws_the_same_again(self):
+        def drawn(seed):
+            return [pipelines.directives(case)
+                    for protocol in pipelines.PROTOCOLS
+                    for case in pipelines.cases(protocol, seed, 120)]
+        self.assertEqual(drawn(1), drawn(1))
+        self.assertEqual(len(set(drawn(1) + drawn(2))), 12)
+
+    def test_a_lie_is_noticed_and_its_pipeline_printed_as_a_case(self):
+        relay = lying_relay.LyingRelay(
+            SERVERS[1], lambda a: a.replace(b"NOT_STORED", b"NOT_FOUND"))
+        self.addCleanup(relay.close)
+        said = self.run_own("--random", "60", "--cases", "text", code=1,
+                            target=relay.address)
+        self.assertIn("text/1-0 step ", said)
+        self.assertIn("1 pipelines drawn with seed 1: 1 differ", said)
+        self.case(said[said.index("case 1-0"):said.index("1 pipelines")])
+        [case] = case_file.read_all(os.path.join(self.folder, "cases"))
+        drawn = next(pipelines.cases("text", 1, 60))
+        self.assertEqual(pipelines.directives(case),
+                         pipelines.directives(drawn))
 
 
 class PlantedDifferencesTest(ConformanceCase):

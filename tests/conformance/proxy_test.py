@@ -78,6 +78,16 @@ class ProxyTest(unittest.TestCase):
                          result.stdout[-4000:] + result.stderr)
 
 
+    def test_answers_pipelines_drawn_at_random_as_memcached(self):
+        result = subprocess.run(
+            [os.path.join(HERE, "run"), "--reference", "memcached",
+             "--target", self.address, "--timeout", "30", "--random", "900"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=DEADLINE_S, check=False)
+        self.assertEqual(result.returncode, 0,
+                         result.stdout[-4000:] + result.stderr)
+
+
 class DocumentTest(unittest.TestCase):
 
     def text(self):

@@ -1,8 +1,10 @@
 """ersctl --proxy: commands that an ersproxy carries out on its client port."""
 
+import base64
 import json
 import os
 import socket
+import struct
 import unittest
 
 from proxy_case import ProxyCase, random_bytes
@@ -88,6 +90,57 @@ class InBandTest(ProxyCase):
         self.assertEqual(len(rows), 10)
         self.assertEqual(list(rows[0]), ["key", "scheme", "width", "length"])
 
+    def test_a_key_that_no_line_can_hold(self):
+        odd = b"a\r\nEND\r\nKEY b ers2:4,1,5 narrow 47 \x00" + b"x" * 200
+        name = base64.b64encode(odd)
+        link = self.link()
+        # The binary protocol, for the key is too long in base64.
+        with self.link() as binary:
+            binary.send(struct.pack(">BBHBBHIIQ", 0x80, 1, len(odd), 8, 0, 0,
+                                    len(odd) + 8 + 5000, 0, 0)
+                        + bytes(8) + odd + b"v" * 5000)
+            self.assertEqual(binary.read(24)[6:8], b"\0\0")
+        link.set("base64:x", b"w" * 5000)
+        listed = [line for line in link.lines(b"ers list narrow")
+                  if line.startswith((b"KEY " + name, b"KEY base64:x"))]
+        self.assertEqual(sorted(listed), sorted([
+            b"KEY %s ers2:4,1,5 narrow 5000 b" % name,
+            b"KEY base64:x ers2:4,1,5 narrow 5000"]))
+        self.assertEqual(link.lines(b"ers list narrow %s b" % name),
+                         [line for line in listed if line.endswith(b" b")])
+        self.assertEqual(link.lines(b"ers transition %s wide b" % name)[0],
+                         b"STAT path plan")
+        self.assertIn(b"STAT width wide", link.lines(b"ers stat %s b" % name))
+        link.send(b"ers update %s 1 2 b\r\nuu\r\n" % name)
+        self.assertEqual(link.line(), b"UPDATED")
+        # ersctl, by the proxy and by itself.
+        text = "base64:" + name.decode()
+        reserved = "base64:" + base64.b64encode(b"base64:x").decode()
+        for ctl in (self.done, self.ctl):
+            keys = [line.split(b"\t")[0].decode()
+                    for line in ctl("ls").splitlines()]
+            self.assertIn(text, keys)
+            self.assertIn(reserved, keys)
+            told = [row.get("key") for row in json.loads(ctl("ls", "--json"))]
+            self.assertIn(odd.decode(), told)
+            for key in (odd.decode(), "base64:x"):
+                encoded = "base64:" + base64.b64encode(key.encode()).decode()
+                self.assertEqual(
+                    json.loads(ctl("stat", encoded, "--json"))["key"], key)
+        self.same(self.ctl("get", text), b"vuu" + b"v" * 4997)
+        self.assertEqual(self.ctl("rm", text), text.encode() + b": removed\n")
+        self.ctl("rm", reserved)
+
+    def test_a_key_that_is_no_utf_8(self):
+        link = self.link()
+        key = b"\xff\xfe"
+        self.assertEqual(link.ask(b"set %s 0 0 1\r\nx" % key), b"STORED")
+        for ctl in (self.done, self.ctl):
+            told = [row.get("key_base64")
+                    for row in json.loads(ctl("ls", "--json"))]
+            self.assertIn(base64.b64encode(key).decode(), told)
+        self.assertEqual(link.ask(b"delete " + key), b"DELETED")
+
     def test_what_is_refused_says_why(self):
         for words in (["transition", "none", "--to", "wide"],
                       ["stat", "none"],
@@ -101,8 +154,11 @@ class InBandTest(ProxyCase):
                       "sideways")
         self.at_fails(BAD_USAGE, "--plan", "transition", "r", "--to", "wide",
                       "--plan", "paper")
-        self.at_fails(BAD_USAGE, "spaces", "stat", "a b")
-        self.at_fails(BAD_USAGE, "spaces", "stat", "x" * 251)
+        self.at_fails(BAD_USAGE, "base64:YSBi", "stat", "a b")
+        self.at_fails(NOT_FOUND, "a b", "stat", "base64:YSBi")
+        self.at_fails(BAD_USAGE, "base64:YQpi", "stat", "a\nb")
+        self.at_fails(BAD_USAGE, "250 bytes", "stat", "x" * 251)
+        self.at_fails(BAD_USAGE, "base64", "stat", "base64:a")
         self.at_fails(BAD_USAGE, "--servers", "put", "r", "-", data=b"x")
         self.at_fails(BAD_USAGE, "--servers", "export", "r")
 

@@ -67,6 +67,16 @@ class ExporterTest(MetricsCase):
         self.numeric(slabs, SLABS, "1:")
         self.numeric(slabs, ["active_slabs", "total_malloced"])
 
+    def test_versions_and_the_level_that_a_client_sets(self):
+        client = self.serve().client()
+        facts = client.facts(b"stats")
+        self.assertEqual(facts["version"], "1.6.18")
+        self.assertRegex(facts["ers_version"], r"^\d+\.\d+\.\d+")
+        self.assertEqual(client.line(b"version\r\n"), b"VERSION 1.6.18")
+        for level, told in ((b"0", "0"), (b"1", "1"), (b"7", "2")):
+            self.assertEqual(client.line(b"verbosity %s\r\n" % level), b"OK")
+            self.assertEqual(client.facts(b"stats settings")["verbosity"], told)
+
     def exporter(self):
         """The program; skips with the reason where it cannot be had."""
         folder = FOLDER or tempfile.mkdtemp(dir=self.folder)

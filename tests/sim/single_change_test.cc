@@ -222,6 +222,7 @@ TEST_CASE("marks stay with an object until a put") {
   CHECK(stale->cas > cas);
   store::Amendment win;
   win.won = true;
+  win.expiry = f.UnixSeconds() + 1000;
   CHECK(amend(win)->cas == stale->cas);
   TransitionTarget wide;
   wide.width = Width::kWide;
@@ -232,22 +233,70 @@ TEST_CASE("marks stay with an object until a put") {
   CHECK(f.last->stale);
   CHECK(f.last->won);
 
-  // A put that knows an older CAS is taken as stale, if it asks for that.
+  // A put that knows an older CAS is taken as stale, if it asks for that, and
+  // puts the value alone.
+  const std::string late(value.size(), 'l');
   PutOptions options;
   options.expected_cas = cas;
-  CHECK(CodeOf(f.Put("k", "late", options)) == StatusCode::kConflict);
-  store::MemoryContent content(Bytes("late"));
+  options.expiry = f.UnixSeconds() + 1;
+  CHECK(CodeOf(f.Put("k", late, options)) == StatusCode::kConflict);
+  store::MemoryContent content(Bytes(late));
   store::PutTerms terms;
   terms.stale_if_newer = true;
   REQUIRE(
       net::SyncWait(f.process, f.store.PutContent("k", content, options, terms))
           .has_value());
-  CHECK(f.Get("k") == "late");
+  CHECK(f.Get("k") == late);
   CHECK(f.last->stale);
-  CHECK_FALSE(f.last->won);
+  CHECK(f.last->won);
+  CHECK(f.last->expiry == *win.expiry);
+  // Its blocks were to end long before that.
+  f.Sleep(seconds(500));
+  CHECK(f.Get("k") == late);
   REQUIRE(f.Put("k", "new").has_value());
   CHECK(f.Get("k") == "new");
   CHECK_FALSE(f.last->stale);
+}
+
+TEST_CASE("marks end with a value that is rewritten, unless it keeps them") {
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  REQUIRE(f.Put("k", value).has_value());
+  const auto mark = [&f] {
+    const auto both = [](const ObjectInfo&) {
+      store::Amendment marks;
+      marks.stale = marks.won = true;
+      return marks;
+    };
+    REQUIRE(net::SyncWait(f.process, f.store.Amend("k", both)).has_value());
+  };
+  const auto rewrite = [&f](bool keeps_marks) {
+    const auto rewriter = [=](const ObjectInfo&,
+                              std::span<const std::byte> old) {
+      store::Rewritten rewritten;
+      rewritten.value.assign(old.size(), 'w');
+      rewritten.keeps_marks = keeps_marks;
+      return rewritten;
+    };
+    return net::SyncWait(f.process, f.store.Rewrite("k", rewriter));
+  };
+  mark();
+  auto info = rewrite(true);
+  REQUIRE(info.has_value());
+  CHECK(info->stale);
+  CHECK(info->won);
+  info = rewrite(false);
+  REQUIRE(info.has_value());
+  CHECK_FALSE(info->stale);
+  CHECK_FALSE(info->won);
+  mark();
+  const auto nothing = [](std::span<std::byte>) {
+    return Result<std::size_t>(0);
+  };
+  info = net::SyncWait(f.process, f.store.Append("k", nothing));
+  REQUIRE(info.has_value());
+  CHECK_FALSE(info->stale);
+  CHECK_FALSE(info->won);
 }
 
 TEST_CASE("a put may choose the object's CAS") {

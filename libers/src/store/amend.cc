@@ -1,7 +1,4 @@
-#include <cstddef>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "store/change.h"
 #include "store/current.h"
@@ -11,38 +8,7 @@
 #include "store/store.h"
 
 namespace ers::store {
-namespace {
-
 using net::Task;
-
-// Before the manifest promises a longer life, the blocks get it. A member that
-// is silent leaves, as with every change: whoever fills it sees blocks that end
-// too early. kUnavailable: it may not leave.
-Task<Status> ExtendAll(Session& session, const ObjectMap& map,
-                       StepTimer* steps) {
-  std::vector<PlacedBlock> blocks;
-  for (int group = 0; group < map.groups(); ++group) {
-    for (const layout::BlockId block :
-         map.geometry().StoredBlocks(map.width())) {
-      blocks.emplace_back(group, block);
-    }
-  }
-  const std::uint64_t epoch = session.view()->epoch;
-  const std::set<int> silent =
-      co_await ExtendBlocks(session, map, std::move(blocks), steps);
-  co_await MarkFailed(session, epoch, silent);
-  for (const int member : silent) {
-    const Member& is =
-        session.view()->members[static_cast<std::size_t>(member)];
-    if (is.state == MemberState::kDown || is.joined > epoch) continue;
-    co_return Status(StatusCode::kUnavailable,
-                     "blocks of the object could not be given a longer life: " +
-                         session.Describe(member));
-  }
-  co_return Status();
-}
-
-}  // namespace
 
 Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
                                       const Amender& amender, bool uncounted) {
@@ -70,7 +36,7 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
     next.id = session_.change_ids().Next();
     if (!next.is_inline && LivesLonger(next.expiry, (*base)->expiry)) {
       const ObjectMap map(*base);
-      Status extended = co_await ExtendAll(session_, map, steps_);
+      Status extended = co_await ExtendObject(session_, map, steps_);
       if (!extended.ok()) co_return Fail(std::move(extended));
     }
     const Check check = PlannedOn((*base)->id);

@@ -124,6 +124,7 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   if (!base) co_return Fail(base.error());
   Manifest next = *base->manifest;
   next.id = session_.change_ids().Next();
+  next.stale = next.won = false;
   if (next.is_inline) {
     status = co_await GrowInline(session_, options_.inline_below, source, next,
                                  steps_);

@@ -8,6 +8,9 @@
 
 #include "store/change_age.h"
 #include "store/dropping.h"
+#include "store/expiry.h"
+#include "store/extend.h"
+#include "store/object_map.h"
 #include "store/planted_bug.h"
 #include "store/staged_blocks.h"
 #include "store/view_changer.h"
@@ -47,6 +50,19 @@ Status TooOld() {
 // have been put behind the flush.
 bool IsFlushed(Session& session, const View& view, const ChangeId& id) {
   return view.IsFlushed(id.time_us, session.runtime().WallMicros());
+}
+
+// The value of `next` alone: the rest is as with what it takes the place of.
+Task<Status> TakePlaceOf(Session& session, const Manifest& there,
+                         Manifest& next, StepTimer* steps) {
+  next.stale = true;
+  next.won = there.won;
+  const std::int64_t staged_for = std::exchange(next.expiry, there.expiry);
+  if (next.is_inline || !LivesLonger(next.expiry, staged_for)) {
+    co_return Status();
+  }
+  const ObjectMap map(std::make_shared<const Manifest>(next));
+  co_return co_await ExtendObject(session, map, steps);
 }
 
 Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
@@ -135,6 +151,15 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       DropStaged(session, next);
       co_return ChangeOutcome{TooOld(), false, nullptr, {}};
     }
+    if (*verdict == Verdict::kGoOnAsStale) {
+      const Status taken =
+          co_await TakePlaceOf(session, *there, next, chain.steps());
+      if (!taken.ok()) {
+        counters.aborts_by_failure.Add();
+        DropStaged(session, next);
+        co_return ChangeOutcome{taken, false, nullptr, {}};
+      }
+    }
     StagedCompletion completion =
         co_await CompleteStaged(session, *prepared->view, chain.first_epoch(),
                                 there.get(), next, chain.steps());
@@ -155,7 +180,6 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       prepared.reset();
       continue;
     }
-    next.stale = next.stale || *verdict == Verdict::kGoOnAsStale;
     next.id = id;
     if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
     if (Planted(PlantedBug::kDropBeforeFlip)) {

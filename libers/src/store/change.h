@@ -17,7 +17,8 @@ namespace ers::store {
 // What a change thinks of the manifest that it is about to replace.
 enum class Verdict {
   kGoOn,
-  kGoOnAsStale,  // and mark what is put as stale
+  kGoOnAsStale,  // and put only the value: as stale, with the expiry and the
+                 // mark of a winner that are there
   kRestart,      // it was planned on another one
 };
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxRelativeSeconds = 60LL * 60 * 24 * 30;
 }  // namespace
 
 bool IsExpired(std::int64_t expiry, std::int64_t now_us) {
-  return expiry != 0 && now_us >= expiry * kMicrosPerSecond;
+  return expiry != 0 && now_us / kMicrosPerSecond >= expiry;
 }
 
 std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
@@ -28,8 +28,9 @@ std::int64_t BlockExptime(std::int64_t expiry, std::int64_t now_us) {
   if (left <= kMaxRelativeSeconds) return left;
   // memcached reads exptime as 32 bits and takes what is larger for past; the
   // manifest's own expiry still holds where the item has none.
-  const std::int64_t absolute = expiry + kSlackSeconds;
-  return absolute <= std::numeric_limits<std::int32_t>::max() ? absolute : 0;
+  constexpr std::int64_t kLast =
+      std::numeric_limits<std::int32_t>::max() - kSlackSeconds;
+  return expiry <= kLast ? expiry + kSlackSeconds : 0;
 }
 
 std::int64_t PlainExptime(std::int64_t expiry, std::int64_t now_us) {

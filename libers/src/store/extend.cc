@@ -1,9 +1,12 @@
 #include "store/extend.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 
 #include "store/batch.h"
+#include "store/change.h"
 
 namespace ers::store {
 namespace {
@@ -49,6 +52,30 @@ net::Task<std::set<int>> ExtendBlocks(Session& session, const ObjectMap& map,
     if (silent.empty()) break;
   }
   co_return silent;
+}
+
+net::Task<Status> ExtendObject(Session& session, const ObjectMap& map,
+                               StepTimer* steps) {
+  std::vector<PlacedBlock> blocks;
+  for (int group = 0; group < map.groups(); ++group) {
+    for (const layout::BlockId block :
+         map.geometry().StoredBlocks(map.width())) {
+      blocks.emplace_back(group, block);
+    }
+  }
+  const std::uint64_t epoch = session.view()->epoch;
+  const std::set<int> silent =
+      co_await ExtendBlocks(session, map, std::move(blocks), steps);
+  co_await MarkFailed(session, epoch, silent);
+  for (const int member : silent) {
+    const Member& is =
+        session.view()->members[static_cast<std::size_t>(member)];
+    if (is.state == MemberState::kDown || is.joined > epoch) continue;
+    co_return Status(StatusCode::kUnavailable,
+                     "blocks of the object could not be given a longer life: " +
+                         session.Describe(member));
+  }
+  co_return Status();
 }
 
 }  // namespace ers::store

@@ -24,6 +24,12 @@ net::Task<std::set<int>> ExtendBlocks(Session& session, const ObjectMap& map,
                                       std::vector<PlacedBlock> blocks,
                                       StepTimer* steps);
 
+// All of them, before a manifest promises a longer life. A member that is
+// silent leaves, as with every change: whoever fills it sees blocks that end
+// too early. kUnavailable: it may not leave.
+net::Task<Status> ExtendObject(Session& session, const ObjectMap& map,
+                               StepTimer* steps);
+
 }  // namespace ers::store
 
 #endif  // ERS_STORE_EXTEND_H_

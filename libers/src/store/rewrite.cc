@@ -51,8 +51,10 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
     job.manifest.key = key;
     job.manifest.scheme = (*base)->scheme;
     job.manifest.width = (*base)->width;
-    job.manifest.stale = (*base)->stale;
-    job.manifest.won = (*base)->won;
+    if (rewritten.keeps_marks) {
+      job.manifest.stale = (*base)->stale;
+      job.manifest.won = (*base)->won;
+    }
     job.manifest.client_flags = (*base)->client_flags;
     job.manifest.expiry = rewritten.expiry.value_or((*base)->expiry);
     const Check check = PlannedOn((*base)->id);

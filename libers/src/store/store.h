@@ -42,8 +42,8 @@ struct PutTerms {
   PutCondition condition = PutCondition::kNone;
   // The object's CAS from now on; empty: the next one.
   std::optional<std::uint64_t> new_cas;
-  // With an expected CAS: an object whose CAS is higher is replaced, too, by
-  // one that is marked as stale.
+  // With an expected CAS: an object whose CAS is higher gets the value, too. It
+  // is stale then; its expiry and its mark of a winner stay.
   bool stale_if_newer = false;
   bool won = false;  // the mark
   // Nothing is staged, and no content read, where the object refuses it by then
@@ -57,6 +57,7 @@ struct PutTerms {
 struct Rewritten {
   Status status;  // not OK: nothing is changed
   std::string value;
+  bool keeps_marks = false;            // stale, won: they end with a value else
   std::optional<std::int64_t> expiry;  // Unix seconds; empty: as it was
   // In place of the client's limit, in bytes.
   std::optional<std::size_t> inline_below;

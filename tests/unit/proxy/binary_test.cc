@@ -135,6 +135,34 @@ TEST_CASE("a binary key is any bytes") {
         "get key=" + longest + " want-value binary=00:abcd");
 }
 
+TEST_CASE("a binary value that is too large is answered when it was read") {
+  const Limits limits{.max_value_bytes = 4};
+  const auto told = [&limits](int opcode, std::string_view extras,
+                              std::uint64_t cas) {
+    const Packet large{.opcode = opcode,
+                       .extras = std::string(extras),
+                       .key = "a",
+                       .value = "abcde",
+                       .cas = cas};
+    const std::string bytes = large.bytes();
+    Transcript transcript(limits);
+    transcript.Feed(std::string_view(bytes).substr(0, bytes.size() - 1));
+    CHECK(transcript.text().empty());
+    transcript.Feed(std::string_view(bytes).substr(bytes.size() - 1));
+    const std::string error =
+        "error:" + Printable(test::PacketReply(opcode, 0x03, "Too large."));
+    REQUIRE(transcript.text().starts_with(error));
+    return transcript.text().substr(error.size());
+  };
+  // What a set would have replaced is out of date.
+  CHECK(told(0x01, kFlagsAndExptime, 0) == " removes a");
+  CHECK(told(0x11, kFlagsAndExptime, 0) == " removes a");
+  CHECK(told(0x01, kFlagsAndExptime, 7).empty());
+  CHECK(told(0x02, kFlagsAndExptime, 0).empty());
+  CHECK(told(0x03, kFlagsAndExptime, 0).empty());
+  CHECK(told(0x0e, "", 0).empty());
+}
+
 TEST_CASE("a binary value that is too large is swallowed") {
   const Packet large{
       .opcode = 0x11, .extras = kFlagsAndExptime, .key = "a", .value = "abcde"};
@@ -143,7 +171,7 @@ TEST_CASE("a binary value that is too large is swallowed") {
   transcript.Feed(large.bytes() + noop.bytes());
   CHECK(transcript.text() ==
         "error:" + Printable(test::PacketReply(0x11, 0x03, "Too large.")) +
-            "\nnoop binary=0a:1");
+            " removes a\nnoop binary=0a:1");
 }
 
 TEST_CASE("anything but a header closes a binary connection") {

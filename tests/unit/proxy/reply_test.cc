@@ -323,6 +323,15 @@ TEST_CASE("replies to our own commands") {
   AppendReply(RequestOf("ers list wide\r\n"), {}, out);
   CHECK(out == "KEY movie ers2:4,1,5 wide 123\r\nEND\r\n");
 
+  // A key that would end its line, or the list.
+  out.clear();
+  AppendListed("a\r\nEND", "rep:3", "narrow", 1, out);
+  AppendListed("a b", "rep:3", "narrow", 1, out);
+  AppendListed("\xff", "rep:3", "narrow", 1, out);
+  CHECK(out ==
+        "KEY YQ0KRU5E rep:3 narrow 1 b\r\nKEY YSBi rep:3 narrow 1 b\r\n"
+        "KEY \xff rep:3 narrow 1\r\n");
+
   const Request traced = RequestOf("ers trace delete a noreply\r\n");
   out.clear();
   AppendReply(traced, {}, out);

@@ -107,8 +107,8 @@ TEST_CASE("a value that is too large is refused and swallowed") {
         "error:SERVER_ERROR object too large for cache| removes a\nnoop meta");
   check("set a 0 0 5 noreply\r\nabcde\r\nmn\r\n",
         "error: removes a\nnoop meta");
-  check("cas a 0 0 2147483645 1\r\nabcde\r\nmn\r\n",
-        "error:SERVER_ERROR object too large for cache|");
+  // No answer before all of the value was read.
+  check("cas a 0 0 2147483645 1\r\nabcde\r\nmn\r\n", "");
   check("ms a 5 q\r\nabcde\r\nmn\r\n",
         "error:SERVER_ERROR object too large for cache| removes a\nnoop meta");
   check("ers update a 0 5\r\nabcde\r\nmn\r\n",
@@ -157,6 +157,28 @@ TEST_CASE("commands without a value") {
   });
 }
 
+TEST_CASE(
+    "a line of HTTP closes the connection, and nothing behind it counts") {
+  const std::string behind = " HTTP/1.1\r\nset a 0 0 1\r\nx\r\n";
+  for (const std::string_view line :
+       {"GET /", "POST / x y", "HEAD", "CONNECT a:1", "DELETE  /a ", "link /",
+        "replace", "version", "Xx", "memcached", "quits"}) {
+    CAPTURE(line);
+    const bool is_command = line == "replace" || line == "version";
+    CHECK((TranscriptOf(std::string(line) + behind) == "close") != is_command);
+  }
+  CHECK(TranscriptOf("HTTP/1.1\r\nquit\r\n") == "close");
+  // The first word begins like a command, or has one letter only.
+  for (const std::string_view line :
+       {"trace /", "set", "gett /", "G /", "mx /"}) {
+    CAPTURE(line);
+    CHECK(TranscriptOf(std::string(line) + " HTTP/1.1\r\n") == "error:ERROR|");
+  }
+  CHECK(TranscriptOf("GET / http/1.1\r\n") == "error:ERROR|");
+  CHECK(TranscriptOf("get HTTP/1.1\r\n") ==
+        "get key=HTTP/1.1 want-value\nend-of-gets want-value");
+}
+
 TEST_CASE("a key has up to 250 bytes") {
   const std::string key(250, 'k');
   CHECK(TranscriptOf("get " + key + "\r\n") ==
@@ -180,6 +202,13 @@ TEST_CASE("our own commands") {
       {"ers list transitioning\r\n", "list listed=transitioning"},
       {"ers list narrow\r\n", "list listed=narrow"},
       {"ers list wide movies:\r\n", "list key=movies: listed=wide"},
+      {"ers stat YQ0KYg== b\r\n", "inspect key=a\\x0d\\x0ab"},
+      {"ers stat b\r\n", "inspect key=b"},
+      {"ers transition YQ0KYg== b b\r\n",
+       "transition key=a\\x0d\\x0ab argument=b"},
+      {"ers update YQ0KYg== 0 1 b noreply\r\nx\r\n",
+       "update key=a\\x0d\\x0ab bytes=1 quiet\nvalue:x\nend"},
+      {"ers list narrow YQ0= b\r\n", "list key=a\\x0d listed=narrow"},
       {"ers trace get a b\r\n",
        "get key=a want-value traced\nget key=b want-value traced\n"
        "end-of-gets want-value traced"},
@@ -194,9 +223,11 @@ TEST_CASE("our own commands") {
 TEST_CASE("our own commands tell what is wrong with them") {
   const std::string usage = "error:CLIENT_ERROR usage: ers ";
   const std::string transition =
-      usage + "transition <key> narrow|wide|<scheme>|";
-  const std::string update = usage + "update <key> <offset> <bytes> [noreply]|";
-  const std::string list = usage + "list transitioning|narrow|wide [prefix]|";
+      usage + "transition <key> narrow|wide|<scheme> [b]|";
+  const std::string update =
+      usage + "update <key> <offset> <bytes> [b] [noreply]|";
+  const std::string list =
+      usage + "list transitioning|narrow|wide [prefix [b]]|";
   const std::string trace = usage + "trace <command line>|";
   const std::string any = usage + "transition|update|stat|list|trace ...|";
   const std::string format = "error:CLIENT_ERROR bad command line format|";
@@ -206,7 +237,8 @@ TEST_CASE("our own commands tell what is wrong with them") {
       {"ers foo", any},
       {"ers transition", transition},
       {"ers transition a", transition},
-      {"ers transition a wide b", transition},
+      {"ers transition a wide c", transition},
+      {"ers transition a wide b", "error:CLIENT_ERROR error decoding key|"},
       {"ers update a 1", update},
       {"ers update a 1 2 foo", update},
       {"ers update a 1 2 noreply foo", update},
@@ -214,11 +246,14 @@ TEST_CASE("our own commands tell what is wrong with them") {
       {"ers update a 1 -2", format},
       {"ers update a 1 18446744073709551615", format},
       {"ers update a 1 x noreply", "error:"},
-      {"ers stat", usage + "stat <key>|"},
-      {"ers stat a b", usage + "stat <key>|"},
+      {"ers stat", usage + "stat <key> [b]|"},
+      {"ers stat a c", usage + "stat <key> [b]|"},
+      {"ers stat a b", "error:CLIENT_ERROR error decoding key|"},
+      {"ers stat YWI= b b", usage + "stat <key> [b]|"},
       {"ers list", list},
       {"ers list all", list},
-      {"ers list wide a b", list},
+      {"ers list wide a b", "error:CLIENT_ERROR error decoding key|"},
+      {"ers list wide a c", list},
       {"ers trace", trace},
       {"ers trace   ", trace},
       {"ers trace ers trace get a", trace},
