@@ -316,9 +316,11 @@ Task<Status> Join(Session& session) {
     if (current && beat.outdated) co_await StoreAgain(session, view);
     if (lease.Holds(now)) co_return Status();
     const bool late = now >= deadline;
-    // No more than those will take the line before somebody brings one back;
-    // others may be behind for that very reason.
-    const bool in_vain = !asked && AllDead(session, beat.silent);
+    // No more than those will take the line before somebody starts one of the
+    // others; who is behind may be so for that very reason.
+    const bool too_few = !asked || (current && behind.empty());
+    const bool in_vain =
+        too_few && !beat.silent.empty() && AllDead(session, beat.silent);
     if (!current) {
       Status followed = co_await FollowView(session);
       if (!followed.ok()) co_return followed;

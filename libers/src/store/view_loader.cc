@@ -78,7 +78,8 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
                    "servers went away while the cluster was set up: try again");
   }
   std::optional<View> newer;
-  const Status stored = co_await StoreViewRecord(session, view, newer);
+  const Status stored =
+      co_await StoreViewRecord(session, view, newer, /*first=*/true);
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
   session.cluster().Log(LogLevel::kInfo,

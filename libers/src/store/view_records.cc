@@ -94,7 +94,7 @@ struct Held {
 // Replaces the record on one member, whatever others do to it meanwhile, unless
 // they put there what is as new.
 Task<void> StoreOne(Session& session, net::ServerLink& link,
-                    const std::string& text, std::uint64_t epoch, Held& held,
+                    const std::string& text, std::uint64_t as_new, Held& held,
                     std::optional<View>& newer) {
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write;
@@ -115,11 +115,11 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
       co_return;
     }
     // Another process is taking it over at the same time.
-    if (there && there->epoch == epoch && read.value == text) {
+    if (there && read.value == text) {
       ++held.count;
       co_return;
     }
-    if (there && there->epoch >= epoch) {
+    if (there && there->epoch >= as_new) {
       if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
       co_return;
     }
@@ -144,14 +144,15 @@ Task<void> StoreOnLatch(Task<void> store, net::Latch& latch) {
 
 // Stores `text` on every member that has that state in `view`, all at once.
 Task<void> StoreOnAll(Session& session, ViewLinks& links, const View& view,
-                      MemberState state, const std::string& text, Held& held,
+                      MemberState state, const std::string& text,
+                      std::uint64_t as_new, Held& held,
                       std::optional<View>& newer) {
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view.members[i].state != state) continue;
     latch.Add();
     Task<void> store =
-        StoreOne(session, links.At(i), text, view.epoch, held, newer);
+        StoreOne(session, links.At(i), text, as_new, held, newer);
     net::Spawn(StoreOnLatch(std::move(store), latch));
   }
   co_await latch;
@@ -197,13 +198,14 @@ Task<Result<ViewRecords>> FindViewRecords(Session& session) {
 }
 
 Task<Status> StoreViewRecord(Session& session, const View& view,
-                             std::optional<View>& newer) {
+                             std::optional<View>& newer, bool first) {
   if (!session.view()) session.Seat(view);
   ViewLinks links(session, view);
   const std::string text = EncodeView(view);
+  const std::uint64_t as_new = first ? 1 : view.epoch;
   Held held;
-  co_await StoreOnAll(session, links, view, MemberState::kFull, text, held,
-                      newer);
+  co_await StoreOnAll(session, links, view, MemberState::kFull, text, as_new,
+                      held, newer);
   if (!held.newer_format.ok()) {
     // Whatever others hold cannot be built upon without this one.
     newer.reset();
@@ -223,8 +225,8 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   // What those have counts for nothing, and may be of before they left: where
   // it has a higher epoch, this view is to get one above that.
   std::optional<View> left;
-  co_await StoreOnAll(session, links, view, MemberState::kFilling, text, held,
-                      left);
+  co_await StoreOnAll(session, links, view, MemberState::kFilling, text, as_new,
+                      held, left);
   if (!held.newer_format.ok()) co_return held.newer_format;
   if (left) {
     newer = view;

@@ -30,9 +30,10 @@ net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
 // against the record that is there. OK when n - M members that are full under
 // it hold it; `newer` is set, and nothing promised, when one held another view
 // of the same epoch, or a later one. kUnsupportedFormat as above: that record
-// stays.
+// stays. A `first` view takes the place of none: whatever is there is newer.
 net::Task<Status> StoreViewRecord(Session& session, const View& view,
-                                  std::optional<View>& newer);
+                                  std::optional<View>& newer,
+                                  bool first = false);
 
 }  // namespace ers::store
 
