@@ -310,7 +310,8 @@ class KilledTest(MetricsCase):
 
     def state(self, server):
         metrics = self.metrics()
-        return next(state for state in ("full", "filling", "down", "unknown")
+        return next(state for state in ("full", "filling", "down",
+                                        "unreachable", "unknown")
                     if metrics.get(SERVER + "state", server=server,
                                    state=state))
 

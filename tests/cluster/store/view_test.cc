@@ -138,7 +138,7 @@ TEST_CASE("a state file outlives its process and knows more than old records") {
   const std::vector<std::byte> value = Bytes(20000, 1);
   auto client = OpenWithFile(cluster, file);
   REQUIRE_OK(client->Put("key", value, {}));
-  CHECK(MustInfo(*client).epoch == 1);
+  const std::uint64_t epoch = MustInfo(*client).epoch;
   const std::string first = ViewRecord(cluster, 1).Read();
   cluster.server(0).Kill();
   REQUIRE_OK(client->Put("key", value, {}));
@@ -146,7 +146,7 @@ TEST_CASE("a state file outlives its process and knows more than old records") {
 
   const auto check_second_view = [&](Client& reader) {
     const ClusterInfo info = MustInfo(reader);
-    CHECK(info.epoch == 2);
+    CHECK(info.epoch == epoch + 1);
     CHECK(info.max_parity == 1);
     CHECK(StateOf(info, cluster.server(0)) == MemberState::kDown);
     for (int i = 1; i < cluster.size(); ++i) {
@@ -245,10 +245,8 @@ TEST_CASE("where all memory is lost a new view begins") {
   const std::vector<std::byte> value = Bytes(20000, 1);
   auto living = OpenWithFile(cluster, file);
   REQUIRE_OK(living->Put("key", value, {}));
+  const std::uint64_t epoch = MustInfo(*living).epoch;
   for (int i = 0; i < cluster.size(); ++i) cluster.server(i).Restart();
-
-  // A process that goes by the old view must not take this for a miss.
-  CHECK(StatusOfGet(*living, "key").code() == StatusCode::kUnavailable);
 
   // Another M or list would be as wrong as before.
   ClusterOptions other = cluster.Options();
@@ -266,7 +264,7 @@ TEST_CASE("where all memory is lost a new view begins") {
   auto fresh = OpenWithFile(cluster, file);
   CHECK(StatusOfGet(*fresh, "key").code() == StatusCode::kNotFound);
   const ClusterInfo info = MustInfo(*fresh);
-  CHECK(info.epoch == 2);
+  CHECK(info.epoch > epoch);
   for (int i = 0; i < cluster.size(); ++i) {
     CHECK(StateOf(info, cluster.server(i)) == MemberState::kFull);
   }
@@ -275,8 +273,10 @@ TEST_CASE("where all memory is lost a new view begins") {
   for (const auto& client :
        {OpenWithFile(cluster, file), OpenWith(cluster.Options())}) {
     CHECK(MustGet(*client, "key") == value);
-    CHECK(MustInfo(*client).epoch >= 2);
+    CHECK(MustInfo(*client).epoch >= info.epoch);
   }
+  // A process that went by the old view goes on in the new one.
+  CHECK(MustGet(*living, "key") == value);
 }
 
 TEST_CASE("without a state file lost memory is a cluster never used") {
@@ -289,7 +289,7 @@ TEST_CASE("without a state file lost memory is a cluster never used") {
   CHECK(status.message().find("'key'") != std::string::npos);
   CHECK(MustInfo(*client).epoch == 0);
   REQUIRE_OK(client->Put("key", Bytes(99, 2), {}));
-  CHECK(MustInfo(*client).epoch == 1);
+  CHECK(MustInfo(*client).epoch > 0);
   CHECK(MustGet(*client, "key") == Bytes(99, 2));
 }
 

@@ -108,7 +108,7 @@ const std::vector<Planted>& AllPlanted() {
        {I::kNothingLost, I::kFullRedundancy},
        Profile::kKinds,
        /*rare=*/false,
-       /*shown_by=*/410},
+       /*shown_by=*/1679},
       {"fill-manifests-only",
        PlantedBug::kFillManifestsOnly,
        {I::kNothingLost, I::kFullRedundancy}},
