@@ -291,4 +291,6 @@ class FlushAll(Operation):
         return [show(link, key) for key in (self.key, *BYSTANDERS)]
 
     def restore(self):
+        # With all servers: else they are placed elsewhere.
+        self.world.heal()
         store_bystanders(self.world.link)

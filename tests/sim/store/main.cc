@@ -69,8 +69,7 @@ const std::vector<Planted>& AllPlanted() {
        PlantedBug::kSettleFirstToLast,
        {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
        Profile::kRivals,
-       /*rare=*/false,
-       /*shown_by=*/10286},
+       /*rare=*/true},
       {"commit-by-set",
        PlantedBug::kCommitBySet,
        {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole}},
@@ -131,7 +130,9 @@ const std::vector<Planted>& AllPlanted() {
       {"no-wait-after-loss",
        PlantedBug::kNoWaitAfterLoss,
        {I::kNothingLost, I::kOneChain, I::kViewBarrier},
-       Profile::kLosses},
+       Profile::kLosses,
+       /*rare=*/false,
+       /*shown_by=*/2304},
       {"gc-drops-young", PlantedBug::kDropsYoung, {I::kBlocksOfManifest}},
       {"gc-no-restamp",
        PlantedBug::kNoRestamp,
@@ -149,7 +150,8 @@ const std::vector<Planted>& AllPlanted() {
       {"forgets-last",
        PlantedBug::kForgetsLast,
        {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
-       Profile::kRivals},
+       Profile::kRivals,
+       /*rare=*/true},
   };
   return all;
 }
