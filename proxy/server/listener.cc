@@ -126,7 +126,8 @@ bool IsStale(const sockaddr_un& where) {
   // Not to wait for who listens and does not accept.
   const Socket probe(
       socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
+  return probe.get() >= 0 &&
+         connect(probe.get(), reinterpret_cast<const sockaddr*>(&where),
                  sizeof where) != 0 &&
          errno == ECONNREFUSED;
 }
