@@ -130,6 +130,8 @@ def command_line(settings, port):
                "-t", str(settings["threads"])]
     if not settings["evict"]:
         command.append("-M")
+    if not settings.get("lru_maintainer", True):
+        command += ["-o", "no_lru_maintainer"]
     if os.geteuid() == 0:
         command += ["-u", unprivileged_user()]
     return command
