@@ -166,8 +166,11 @@ Task<void> Engine::Judge(const Request& request, const ObjectInfo& info,
                          std::int64_t expiry, ItemInfo* item) {
   item->stale = info.stale;
   item->another_won = info.won;
-  const bool near_end = request.recache && expiry != 0 &&
-                        expiry < proxy::ExpiryOf(*request.recache, Now());
+  const std::int64_t seconds = Now();
+  // What is over is over for all: none ends before it.
+  const std::int64_t last =
+      request.recache ? proxy::ExpiryOf(*request.recache, seconds) : 0;
+  const bool near_end = last > seconds && expiry != 0 && expiry < last;
   if (info.won || !(info.stale || near_end)) co_return;
   const std::uint64_t cas = info.cas;
   const auto win = [cas](const ObjectInfo& now) {

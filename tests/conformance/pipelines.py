@@ -3,7 +3,8 @@
 The same seed gives the same pipelines. They leave out what servers do not
 agree on from one run to the next, or on purpose (docs/protocol.md): accesses
 (h, l, me), statistics, lives that end while a pipeline runs, and arithmetic
-on an item whose answer memcached has not sent yet (it makes a new item then).
+on an item whose answer memcached has not sent yet (it makes a new item then),
+and T of ma (which memcached gives to the item that a longer number replaced).
 No value holds a minus: memcached looks for one behind the item's end.
 """
 
@@ -211,7 +212,7 @@ class Drawn:
         self.written += 1
         mode = self.draw.choice(("", "MI", "M+", "MD", "M-", "Mincr"))
         self.say(f"ma {name}{encoded} {mode}" + self.flags(
-            "v", "c", "k", "t", "q", "O7", "N", "T",
+            "v", "c", "k", "t", "q", "O7", "N",
             f"D{self.draw.choice(DELTAS)}", "J10",
             f"C{self.cas()}"))
 
