@@ -75,9 +75,10 @@ class Answers {
 };
 
 struct World {
-  // Never gone: a look-up that hangs outlives its test.
-  Answers& answers = *new Answers;
-  Resolver resolver{[&all = answers](const Endpoint&) { return all.Next(); }};
+  // A look-up that hangs outlives its test, and keeps them.
+  std::shared_ptr<Answers> kept = std::make_shared<Answers>();
+  Answers& answers = *kept;
+  Resolver resolver{[all = kept](const Endpoint&) { return all->Next(); }};
   std::unique_ptr<EventLoop> loop = NewEventLoopWith(resolver);
   const Endpoint name = *ParseEndpoint("cache.example:11211");
 
