@@ -15,9 +15,13 @@ inline void AddFormatOption(CLI::App* command, Format* format) {
                                                  {"csv", Format::kCsv},
                                                  {"json", Format::kJson}};
   command
-      ->add_option("--format", *format,
-                   "table (for people, the default), csv or json")
-      ->transform(CLI::CheckedTransformer(formats))
+      ->add_option_function<std::string>(
+          "--format",
+          [format, formats](const std::string& name) {
+            *format = formats.at(name);
+          },
+          "table (for people, the default), csv or json")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
       ->option_text("table|csv|json");
 }
 

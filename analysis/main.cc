@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -15,6 +16,7 @@
 #include "analysis/render.h"
 #include "analysis/script.h"
 #include "analysis/table1.h"
+#include "cli/usage.h"
 
 namespace {
 
@@ -26,7 +28,7 @@ using ers::analysis::Format;
 using ers::analysis::Print;
 using ers::analysis::Row;
 
-constexpr int kExitBadUsage = 2;
+using ers::cli::kBadUsage;
 constexpr int kExitFailed = 3;
 
 struct Arguments {
@@ -119,14 +121,15 @@ Status Figures(const Arguments& arguments) {
 int Report(const Status& status) {
   if (status.ok()) return 0;
   fmt::print(stderr, "ers-analyze: {}\n", status.message());
-  return status.code() == StatusCode::kInvalidArgument ? kExitBadUsage
+  return status.code() == StatusCode::kInvalidArgument ? kBadUsage
                                                        : kExitFailed;
 }
 
 int Run(int argc, char** argv) {
   CLI::App app(
       "Counts the blocks that transitions between RS(K,M) and RS(KP,M), or to "
-      "another M, read and write, in the plans that libers runs.");
+      "another M, read and write, in the plans that libers runs.",
+      "ers-analyze");
   app.set_version_flag("--version", "ers-analyze " ERS_VERSION);
   app.require_subcommand(1);
   Arguments arguments;
@@ -155,11 +158,8 @@ int Run(int argc, char** argv) {
   figures->add_option("--python", arguments.python, "Python 3 with matplotlib")
       ->capture_default_str();
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitBadUsage;
-  }
+  const std::optional<int> ended = ers::cli::Parse(app, argc, argv);
+  if (ended) return *ended;
   if (count->parsed()) return Report(Count(arguments));
   if (parity->parsed()) return Report(Parity(arguments));
   if (sweep->parsed()) return Report(Sweep(arguments));

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "bench/contender.h"
 #include "bench/samples_command.h"
 #include "bench/store_bench.h"
+#include "cli/usage.h"
 
 namespace {
 
@@ -25,7 +27,6 @@ using ers::analysis::Format;
 using ers::bench::Case;
 
 constexpr int kExitMissed = 1;  // a promise of `check`
-constexpr int kExitBadUsage = 2;
 constexpr int kExitFailed = 3;
 constexpr int kExitInterrupted = 130;
 
@@ -68,7 +69,7 @@ int Report(const Status& status) {
     return kExitInterrupted;
   }
   fmt::print(stderr, "ers-bench: {}\n", status.message());
-  return status.code() == StatusCode::kInvalidArgument ? kExitBadUsage
+  return status.code() == StatusCode::kInvalidArgument ? ers::cli::kBadUsage
                                                        : kExitFailed;
 }
 
@@ -286,7 +287,8 @@ void AddCheck(CLI::App* app, Arguments* arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Times libers against memcached's own ways to hold a value.");
+  CLI::App app("Times libers against memcached's own ways to hold a value.",
+               "ers-bench");
   app.set_version_flag("--version", "ers-bench " ERS_VERSION);
   app.require_subcommand(1);
   Arguments arguments;
@@ -296,11 +298,8 @@ int main(int argc, char** argv) {
   AddCodes(&app, &arguments);
   AddCheck(&app, &arguments);
   ers::bench::AddSamplesCommand(&app, &arguments.samples);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitBadUsage;
-  }
+  const std::optional<int> ended = ers::cli::Parse(app, argc, argv);
+  if (ended) return *ended;
   HandleSignals();
   if (app.got_subcommand("store")) return Store(arguments);
   if (app.got_subcommand("parity")) return Parity(arguments);

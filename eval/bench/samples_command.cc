@@ -24,7 +24,7 @@ void AddSamplesCommand(CLI::App* app, SamplesArguments* arguments) {
       ->add_option("--cell-seconds", options.cell_seconds,
                    "A cell that took longer has no further repetitions")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.001, 1e9));
   command->add_option("--interface", options.interface,
                       "Network interface whose bytes are counted");
   command

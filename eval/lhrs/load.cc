@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bench/plain_client.h"
+#include "cli/usage.h"
 #include "ers/options.h"
 #include "ers/value.h"
 #include "net/event_loop.h"
@@ -203,11 +205,11 @@ int Main(int argc, char** argv) {
   app.add_option("--scheme", arguments.scheme)->capture_default_str();
   app.add_option("--max-parity", arguments.max_parity)->capture_default_str();
   app.add_option("--records", arguments.records)
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   app.add_option("--bytes", arguments.bytes, "Of each")->capture_default_str();
   app.add_option("--in-flight", arguments.in_flight, "Records at a time")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   app.add_option("--to", arguments.to, "For parity: a scheme");
   app.fallthrough();  // of those that follow
@@ -218,7 +220,8 @@ int Main(int argc, char** argv) {
                      "Brings all records to a scheme with more or "
                      "less parity");
   app.require_subcommand(1, 1);
-  CLI11_PARSE(app, argc, argv);
+  const std::optional<int> ended = cli::Parse(app, argc, argv);
+  if (ended) return *ended;
   const Status status =
       Run(arguments, app.get_subcommands().front()->get_name());
   if (status.ok()) return 0;

@@ -16,11 +16,14 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/usage.h"
 
 namespace {
 
@@ -233,11 +236,8 @@ int Main(int argc, char** argv) {
                "Set other keys than are got: one who overwrites a long value "
                "cuts off who is reading it");
   app.add_flag("--fill", options.fill, "Set each key once, instead");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  const std::optional<int> ended = ers::cli::Parse(app, argc, argv);
+  if (ended) return *ended;
   if (options.fill) options.requests = options.keys;
   try {
     Run(options);

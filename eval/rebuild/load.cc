@@ -9,11 +9,13 @@
 #include <cstdio>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/usage.h"
 #include "ers/options.h"
 #include "ers/value.h"
 #include "net/event_loop.h"
@@ -242,7 +244,8 @@ int Main(int argc, char** argv) {
   app.add_subcommand("get", "Reads all values, some of them decoded");
   app.add_subcommand("rebuild", "Fills all servers that are out and answer");
   app.require_subcommand(1, 1);
-  CLI11_PARSE(app, argc, argv);
+  const std::optional<int> ended = cli::Parse(app, argc, argv);
+  if (ended) return *ended;
   const Status status =
       Run(arguments, app.get_subcommands().front()->get_name());
   if (status.ok()) return 0;

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "cli/usage.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/report.h"
@@ -94,14 +94,8 @@ bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
     const bool json = std::any_of(
         arguments.begin(), arguments.end(),
         [](const char* a) { return std::string_view(a) == "--json"; });
-    // The parser misses the command before it sees what stands in its place.
-    const std::vector<std::string> unknown = app.remaining();
-    const std::string message =
-        app.get_subcommands().empty() && !unknown.empty()
-            ? "unknown command or option '" + unknown.front() + "'"
-            : std::string(error.what());
     exit_code = ReportError(Status(StatusCode::kInvalidArgument,
-                                   message + " (ersctl --help tells more)"),
+                                   cli::UsageError(app, error, argc, argv)),
                             json);
   }
   return false;

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "admin/metrics_list.h"
+#include "cli/usage.h"
 #include "config/arguments.h"
 #include "server/descriptors.h"
 #include "server/log.h"
@@ -222,15 +223,8 @@ int Main(int argc, char** argv) {
   app.footer(kFooter);
   Arguments arguments;
   AddArguments(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
-  } catch (const CLI::Error& error) {
-    fmt::print(stderr, "ersproxy: {} (ersproxy --help tells more)\n",
-               error.what());
-    return kBadUsage;
-  }
+  const std::optional<int> ended = cli::Parse(app, argc, argv);
+  if (ended) return *ended;
   if (arguments.list_metrics) {
     fmt::print("{}", MetricsList());
     return kDone;

@@ -285,6 +285,13 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertTrue(done.stderr.strip())
                 self.assertEqual(done.stdout, "")
+        for arguments, text in (
+                (("sweep", "--format", "x"),
+                 "--format: 'x' is none of table,csv,json"),
+                (("count", "--fromat", "csv", "4", "1", "5"),
+                 "there is no option --fromat")):
+            self.assertIn(f"ers-analyze: {text} (ers-analyze {arguments[0]} "
+                          "--help tells more)\n", run(*arguments).stderr)
 
     def test_help_and_version(self):
         self.assertIn("figures", output_of("--help"))

@@ -23,7 +23,7 @@ class BadUsageTest(CtlCase):
     def test_command_lines(self):
         self.file("f", b"x")
         for text, words in (
-                ("subcommand", []),
+                ("a command is missing", []),
                 ("KEY", ["get"]),
                 ("FILE", ["put", "kept"]),
                 ("--offset", ["update", "kept", "f"]),

@@ -23,6 +23,8 @@ ALLOWED = (
     ("libers/include/ers/a.h", "string_view"),
     ("libers/include/ers/a.h", "stdint.h"),
     ("eval/a.cc", "analysis/counts.h"),
+    ("eval/a.cc", "cli/usage.h"),
+    ("proxy/a.cc", "cli/usage.h"),
     ("proxy/a.cc", "sys/socket.h"),
     ("proxy/a.cc", "ers/client.h"),
     ("proxy/protocol/a.cc", "protocol/request.h"),
@@ -55,6 +57,8 @@ FORBIDDEN = (
     ("proxy/protocol/a.cc", "sys/socket.h"),
     ("proxy/protocol/a.h", "ers/client.h"),
     ("analysis/a.cc", "eval/a.h"),
+    ("cli/a.cc", "analysis/counts.h"),
+    ("libers/src/base/a.cc", "cli/usage.h"),
 )
 
 

@@ -257,7 +257,7 @@ class CheckTest(DaemonCase):
     def test_an_option_that_there_is_not(self):
         self.assertEqual(
             self.refused("--frob"),
-            "ersproxy: The following argument was not expected: --frob "
+            "ersproxy: there is no option --frob "
             "(ersproxy --help tells more)\n")
 
     def test_options_go_before_the_file_here_too(self):

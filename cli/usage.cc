@@ -1,0 +1,158 @@
+#include "cli/usage.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <regex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace ers::cli {
+namespace {
+
+using Words = std::span<const std::string>;
+
+bool LooksLikeOption(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && word != "--";
+}
+
+// "--name" of "--name=value", "-n" of "-nvalue".
+std::string NameOf(std::string_view word) {
+  return std::string(word.starts_with("--") ? word.substr(0, word.find('='))
+                                            : word.substr(0, 2));
+}
+
+const CLI::Option* FindOption(const CLI::App& command,
+                              const std::string& name) {
+  for (const CLI::App* app = &command; app != nullptr;
+       app = app->get_fallthrough() ? app->get_parent() : nullptr) {
+    const CLI::Option* found = app->get_option_no_throw(name);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands(std::function<bool(const CLI::App*)>());
+}
+
+// The arguments as the parser takes them, up to the first that it does not
+// know: all that it says of others may follow from that one.
+class Walk {
+ public:
+  Walk(const CLI::App& app, Words words) : command_(&app) {
+    while (!words.empty() && words[0] != "--" && fault_.empty()) {
+      words = LooksLikeOption(words[0]) ? TakeOption(words) : TakeWord(words);
+    }
+  }
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+  // "ersctl get".
+  [[nodiscard]] std::string command() const {
+    std::string path;
+    for (const CLI::App* app = command_; app != nullptr;
+         app = app->get_parent()) {
+      path = app->get_name() + (path.empty() ? "" : " ") + path;
+    }
+    return path;
+  }
+
+ private:
+  Words TakeOption(Words words) {
+    const std::string name = NameOf(words[0]);
+    const bool has_value = name != words[0];
+    const CLI::Option* option = FindOption(*command_, name);
+    if (option == nullptr) {
+      fault_ = fmt::format("there is no option {}", name);
+      return words;
+    }
+    words = words.subspan(1);
+    if (option->get_items_expected_min() == 0 || has_value) return words;
+    if (words.empty()) {
+      fault_ = fmt::format("{} needs a value behind it", name);
+      return words;
+    }
+    if (LooksLikeOption(words[0]) &&
+        FindOption(*command_, NameOf(words[0])) != nullptr) {
+      fault_ = fmt::format("{} needs a value behind it, and {} follows", name,
+                           NameOf(words[0]));
+    }
+    return words.subspan(1);
+  }
+
+  Words TakeWord(Words words) {
+    const std::vector<const CLI::App*> commands = CommandsOf(*command_);
+    if (commands.empty()) return words.subspan(1);
+    for (const CLI::App* command : commands) {
+      if (!command->check_name(words[0])) continue;
+      command_ = command;
+      return words.subspan(1);
+    }
+    fault_ = fmt::format("there is no command '{}'", words[0]);
+    return words;
+  }
+
+  const CLI::App* command_;
+  std::string fault_;
+};
+
+struct Wording {
+  const char* parser;
+  const char* ours;
+};
+// Of versions 2.1 to 2.5 of the parser. What none fits stays as it is.
+constexpr Wording kWordings[] = {
+    {R"(A subcommand is required)", "a command is missing"},
+    {R"(([^ ]+) is required)", "$1 is missing"},
+    {R"(([^ ]+): [0-9]+ required .* missing)", "$1 needs a value behind it"},
+    {R"(([^ ]+): At [Mm]ost 1 required but received .*)",
+     "$1 may be given only once"},
+    {R"(Could not convert: ([^ ]+) = (.*))", "$1: '$2' is not a number"},
+    {R"(([^ ]+): .*\b[Vv]alue (.*) not in range \[?([-0-9.]+) (?:to|-) ([-0-9.]+)\]?.*)",
+     "$1: '$2' is not a number from $3 to $4"},
+    {R"(([^ ]+): (.*) not in \{(.*)\})", "$1: '$2' is none of $3"},
+    {R"(The following argument was not expected: (.*))",
+     "'$1' is more than this command takes"},
+    {R"(The following arguments were not expected: (.*))",
+     "this is more than the command takes: $1"},
+    {R"(([^ ]+) excludes ([^ ]+))", "give $1 or $2, not both"},
+    {R"(([^ ]+) requires ([^ ]+))", "$1 needs $2 beside it"},
+};
+
+std::string Reword(const std::string& text) {
+  for (const Wording& wording : kWordings) {
+    const std::regex pattern(wording.parser);
+    if (!std::regex_match(text, pattern)) continue;
+    const std::string ours = std::regex_replace(text, pattern, wording.ours);
+    // "0.100000" of bounds that are no whole numbers.
+    return std::regex_replace(ours, std::regex(R"((\.[0-9]*[1-9])0+\b|\.0+\b)"),
+                              "$1");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string UsageError(const CLI::App& app, const CLI::Error& error, int argc,
+                       const char* const* argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const Walk walk(app, words);
+  const std::string why =
+      walk.fault().empty() ? Reword(error.what()) : walk.fault();
+  return fmt::format("{} ({} --help tells more)", why, walk.command());
+}
+
+std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::Error& error) {
+    fmt::print(stderr, "{}: {}\n", app.get_name(),
+               UsageError(app, error, argc, argv));
+    return kBadUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ers::cli

@@ -1,0 +1,24 @@
+// What is wrong with a command line, in words for who typed it.
+#ifndef ERS_CLI_USAGE_H_
+#define ERS_CLI_USAGE_H_
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+namespace ers::cli {
+
+constexpr int kBadUsage = 2;
+
+// Why `app` threw `error` for the arguments: names the one at fault, which is
+// an option that there is not before all others, and the help that tells more.
+std::string UsageError(const CLI::App& app, const CLI::Error& error, int argc,
+                       const char* const* argv);
+
+// Parses. The exit code where the program ends here: it was asked for help,
+// which standard output has, or misused, and standard error says how.
+std::optional<int> Parse(CLI::App& app, int argc, char** argv);
+
+}  // namespace ers::cli
+
+#endif  // ERS_CLI_USAGE_H_

@@ -1,0 +1,114 @@
+// What is said of command lines that are wrong.
+#include "cli/usage.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace ers::cli {
+namespace {
+
+// What a program with a bit of everything says of `words`; "": they are good.
+std::string Said(const std::vector<std::string>& words) {
+  CLI::App app("Tries", "tool");
+  app.require_subcommand(1, 1);
+  app.fallthrough();
+  int number = 0;
+  double share = 0;
+  std::string text;
+  bool flag = false;
+  app.add_option("--servers", text);
+  app.add_option("-m,--most", number)->check(CLI::Range(1, 254));
+  app.add_option("--share", share)->check(CLI::Range(0.5, 20.0));
+  CLI::App* get = app.add_subcommand("get", "Gets");
+  get->add_option("KEY", text)->required();
+  get->add_option("COUNT", number);
+  get->add_option("--format", text)->check(CLI::IsMember({"csv", "json"}));
+  CLI::Option* all = get->add_flag("--all", flag);
+  CLI::Option* some = get->add_flag("--some", flag)->excludes(all);
+  get->add_flag("--few", flag)->needs(some);
+  CLI::App* job = app.add_subcommand("job", "Jobs");
+  job->require_subcommand(1, 1);
+  job->add_subcommand("start", "Starts")->add_option("--to", text)->required();
+
+  std::vector<const char*> argv = {"tool"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  const int argc = static_cast<int>(argv.size());
+  try {
+    app.parse(argc, argv.data());
+  } catch (const CLI::Error& error) {
+    return UsageError(app, error, argc, argv.data());
+  }
+  return "";
+}
+
+TEST_CASE("a good command line is no error") {
+  CHECK(Said({"get", "key", "--most", "3", "--format=csv"}).empty());
+  CHECK(Said({"job", "start", "--to", "-1"}).empty());
+}
+
+TEST_CASE("an option that there is not is blamed before its neighbours") {
+  const std::string of_get =
+      "there is no option --fromat (tool get --help tells more)";
+  CHECK(Said({"get", "key", "--fromat", "csv"}) == of_get);
+  CHECK(Said({"get", "--fromat", "csv", "key"}) == of_get);
+  CHECK(Said({"get", "--fromat=csv", "key"}) == of_get);
+  CHECK(Said({"get", "--fromat", "csv"}) == of_get);
+  CHECK(Said({"--servres", "a:1", "get", "key"}) ==
+        "there is no option --servres (tool --help tells more)");
+  CHECK(Said({"get", "key", "-q"}) ==
+        "there is no option -q (tool get --help tells more)");
+  CHECK(Said({"job", "start", "--ot", "wide"}) ==
+        "there is no option --ot (tool job start --help tells more)");
+}
+
+TEST_CASE("a value that is missing does not make the next word one") {
+  CHECK(Said({"get", "key", "--format"}) ==
+        "--format needs a value behind it (tool get --help tells more)");
+  CHECK(Said({"--servers", "--most", "3", "get", "key"}) ==
+        "--servers needs a value behind it, and --most follows (tool --help "
+        "tells more)");
+}
+
+TEST_CASE("commands and arguments that are missing or too many are named") {
+  CHECK(Said({}) == "a command is missing (tool --help tells more)");
+  CHECK(Said({"job"}) == "a command is missing (tool job --help tells more)");
+  CHECK(Said({"gte", "key"}) ==
+        "there is no command 'gte' (tool --help tells more)");
+  CHECK(Said({"job", "strat"}) ==
+        "there is no command 'strat' (tool job --help tells more)");
+  CHECK(Said({"get"}) == "KEY is missing (tool get --help tells more)");
+  CHECK(Said({"job", "start"}) ==
+        "--to is missing (tool job start --help tells more)");
+  CHECK(Said({"get", "key", "1", "more"}) ==
+        "'more' is more than this command takes (tool get --help tells more)");
+  CHECK(Said({"get", "--", "-key", "1", "-x"}) ==
+        "'-x' is more than this command takes (tool get --help tells more)");
+}
+
+TEST_CASE("values that will not do are shown with those that would") {
+  const std::string most =
+      "--most: '255' is not a number from 1 to 254 (tool get --help tells "
+      "more)";
+  CHECK(Said({"get", "key", "--most", "255"}) == most);
+  CHECK(Said({"get", "key", "-m255"}) == most);
+  CHECK(Said({"get", "key", "--share", "x"}) ==
+        "--share: 'x' is not a number from 0.5 to 20 (tool get --help tells "
+        "more)");
+  CHECK(Said({"get", "key", "--format", "xml"}) ==
+        "--format: 'xml' is none of csv,json (tool get --help tells more)");
+  CHECK(Said({"get", "key", "many"}) ==
+        "COUNT: 'many' is not a number (tool get --help tells more)");
+}
+
+TEST_CASE("options that do not go together are both named") {
+  CHECK(Said({"get", "key", "--some", "--all"}) ==
+        "give --all or --some, not both (tool get --help tells more)");
+  CHECK(Said({"get", "key", "--few"}) ==
+        "--few needs --some beside it (tool get --help tells more)");
+  CHECK(Said({"get", "key", "--most", "1", "--most", "2"}) ==
+        "--most may be given only once (tool get --help tells more)");
+}
+
+}  // namespace
+}  // namespace ers::cli
