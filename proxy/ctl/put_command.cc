@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <ctime>
 #include <limits>
 #include <memory>
 
@@ -34,9 +33,6 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   }
   if (arguments.width == "wide") options.width = Width::kWide;
   options.client_flags = arguments.flags;
-  if (arguments.expire_seconds > 0) {
-    options.expiry = std::time(nullptr) + arguments.expire_seconds;
-  }
   if (proxy::NeedsBase64(arguments.key)) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("key {}: spaces and control characters are not "
@@ -55,6 +51,11 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   client_options.inline_below = arguments.inline_below;
   auto client = OpenClient(global, client_options);
   if (!client) return client.error();
+  if (arguments.expire_seconds > 0) {
+    const Result<ClusterInfo> cluster = (*client)->Servers();
+    if (!cluster) return cluster.error();
+    options.expiry = cluster->time + arguments.expire_seconds;
+  }
 
   Result<ObjectInfo> stored = [&] {
     Progress progress("put " + KeyText(arguments.key), input->size());

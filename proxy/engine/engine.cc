@@ -53,7 +53,7 @@ Done Engine::Failed(const Status& status) {
 }
 
 std::int64_t Engine::Now() const {
-  return session_.runtime().WallMicros() / kMicrosPerSecond;
+  return session_.WallMicros() / kMicrosPerSecond;
 }
 
 std::int64_t Engine::ExpiryOf(const Request& request) const {
@@ -481,11 +481,11 @@ Task<Done> Engine::Touch(const Request& request) {
 
 Task<Done> Engine::Flush(const Request& request) {
   counters_.Add(Counter::kCmdFlush);
-  const std::int64_t now = session_.runtime().WallMicros();
-  const std::int64_t at = request.exptime.value_or(0) <= 0
-                              ? now
-                              : ExpiryOf(request) * kMicrosPerSecond;
-  const Status status = co_await store_.Flush(static_cast<std::uint64_t>(at));
+  std::uint64_t at = store::kAtOnce;
+  if (request.exptime.value_or(0) > 0) {
+    at = static_cast<std::uint64_t>(ExpiryOf(request) * kMicrosPerSecond);
+  }
+  const Status status = co_await store_.Flush(at);
   co_return status.ok() ? Done() : Failed(status);
 }
 

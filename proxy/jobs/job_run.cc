@@ -144,8 +144,8 @@ JournalEntry JobRun::Entry() const {
     entry = *before_;
   } else {
     entry.listed = listed_;
-    entry.saved_us = runtime_.WallMicros();
-    entry.nonce = host_.session.change_ids().nonce();
+    entry.saved_us = host_.session.WallMicros();
+    entry.nonce = host_.session.maker();
     entry.under_way.assign(under_way_.begin(), under_way_.end());
   }
   entry.job = job_;
@@ -160,7 +160,7 @@ bool JobRun::ChangedBefore(const store::Manifest& manifest) const {
       std::find(before_->under_way.begin(), before_->under_way.end(),
                 manifest.key) != before_->under_way.end();
   const auto ours = [&](const store::ChangeId& id) {
-    return id.nonce == before_->nonce &&
+    return id.maker() == before_->nonce &&
            (was_under_way ||
             static_cast<std::int64_t>(id.time_us) > before_->saved_us);
   };
@@ -180,7 +180,7 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
     if (ChangedBefore(manifest)) ++counts.changed;
     return;
   }
-  if (!select.TakesTimes(object, runtime_.WallMicros())) return;
+  if (!select.TakesTimes(object, host_.session.WallMicros())) return;
   if (need == Need::kNothing) {
     ++counts.already;
     return;

@@ -202,7 +202,7 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
   // Somebody else was first, or it is gone.
   if (!info || !now || now->width != Width::kWide) co_return;
   const std::int64_t age_us =
-      runtime_.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
+      jobs_.session.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
   if (age_us < policies_.leave_alone_seconds * kMicrosPerSecond) {
     Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
     co_return;

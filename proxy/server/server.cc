@@ -107,7 +107,7 @@ Status Server::Start() {
           return stats_.Answer(argument, stat);
         }));
   }
-  stats_.Watch(workers_, &jobs_->session_counters());
+  stats_.Watch(workers_, &jobs_->session_counters(), cluster_->clock);
   if (admin_listener_) {
     Result<std::unique_ptr<Admin>> admin = Admin::Open(
         std::move(*admin_listener_), options_.admin_token,

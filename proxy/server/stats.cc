@@ -8,7 +8,9 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <optional>
 
+#include "base/micros.h"
 #include "protocol/reply.h"
 
 namespace ers::proxy {
@@ -167,11 +169,15 @@ void Stats::General(const Visit& stat) {
   const auto number = [&stat](std::string_view name, std::uint64_t value) {
     stat(name, fmt::format("{}", value));
   };
-  const auto uptime = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::steady_clock::now() - kStarted);
+  const auto now = std::chrono::steady_clock::now();
+  const auto uptime =
+      std::chrono::duration_cast<std::chrono::seconds>(now - kStarted);
+  // Times to live go by it.
+  const std::optional<std::int64_t> told = clock_->Told(now);
   number("pid", static_cast<std::uint64_t>(getpid()));
   number("uptime", static_cast<std::uint64_t>(uptime.count()));
-  number("time", static_cast<std::uint64_t>(std::time(nullptr)));
+  number("time", static_cast<std::uint64_t>(told ? *told / kMicrosPerSecond
+                                                 : std::time(nullptr)));
   stat("version", kSpokenVersion);
   stat("ers_version", ERS_VERSION);
   number("pointer_size", 8 * sizeof(void*));

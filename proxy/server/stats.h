@@ -26,12 +26,14 @@ class Stats {
   Stats(const ServerOptions& options, const Shared& shared)
       : options_(options), shared_(shared) {}
 
-  // Before any other call; `workers` outlives this, and so does `background`
-  // (null: none), what is done for no client.
+  // Before any other call; all outlive this. `background` (null: none) is what
+  // is done for no client.
   void Watch(const std::vector<std::unique_ptr<Worker>>& workers,
-             const store::SessionCounters* background) {
+             const store::SessionCounters* background,
+             const store::ClusterClock& clock) {
     workers_ = &workers;
     background_ = background;
+    clock_ = &clock;
   }
   // The lines of `stats ARGUMENT`, and what stands in place of END, or "";
   // nothing: there are no such stats.
@@ -54,6 +56,7 @@ class Stats {
   const Shared& shared_;
   const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
   const store::SessionCounters* background_ = nullptr;
+  const store::ClusterClock* clock_ = nullptr;
   mutable std::mutex mutex_;
   // Of StatValues; empty: never. Guarded by mutex_.
   std::vector<std::uint64_t> at_reset_;

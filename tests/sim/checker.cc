@@ -308,7 +308,7 @@ class KeyCheck {
       const bool may_be_deleted = std::any_of(
           operations_.begin(), operations_.end(), [&](const Operation* op) {
             if (op->kind == OperationKind::kFlush) {
-              return MayHappen(*op) && op->flush_at >= (*put)->invoked &&
+              return MayHappen(*op) && MayFlush(*op, **put) &&
                      !Before(*miss, *op);
             }
             return MayEnd(*op, *miss) && !Before(*op, **put) &&
@@ -336,6 +336,11 @@ class KeyCheck {
     }
   }
 
+  // Also what was put while it was under way.
+  static bool MayFlush(const Operation& flush, const Operation& put) {
+    return flush.flush_at >= put.invoked || flush.ending != Ending::kAcked ||
+           (flush.flush_at <= flush.invoked && !Before(flush, put));
+  }
   static bool MayHappen(const Operation& operation) {
     return operation.ending == Ending::kAcked ||
            operation.ending == Ending::kUnknown ||

@@ -295,11 +295,13 @@ TEST_CASE("good histories of flushes pass") {
   tale.Get(4, 5, {a});
   tale.Miss(4, 5);
   tale.Miss(7, 8);
-  // Changed meanwhile, in any way: it may be either.
-  const auto b = tale.Put(9, 10, Ending::kAcked, 1);
-  tale.Flush(11, 16, 11);
-  tale.Other(OperationKind::kTransition, 12, 13);
-  tale.Get(17, 18, {b});
+  // Put meanwhile: it may be either.
+  tale.Flush(9, 13, 9);
+  const auto b = tale.Put(10, 11, Ending::kAcked, 1);
+  tale.Get(14, 15, {b});
+  tale.Flush(16, 18, 16);
+  tale.Put(16, 17, Ending::kAcked, 1);
+  tale.Miss(18, 19);
   // What was put behind it stays; what is unknown may come late.
   tale.Flush(19, 20, 19, Ending::kUnknown);
   const auto c = tale.Put(21, 22, Ending::kAcked, 1);
@@ -334,9 +336,15 @@ TEST_CASE("a flush that does too much, too little, or is taken back is found") {
     tale.Breaks(Invariant::kMissOnlyIfAbsent);
   }
   SECTION("a value that was put behind it") {
-    tale.Flush(3, 6, 3);
-    tale.Put(4, 5, Ending::kAcked, 1);
+    tale.Flush(3, 4, 3);
+    tale.Put(5, 6, Ending::kAcked, 1);
     tale.Miss(7, 8);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("a value that was changed alone while it came") {
+    tale.Flush(3, 6, 3);
+    tale.Other(OperationKind::kTransition, 4, 5);
+    tale.Get(7, 8, {a});
     tale.Breaks(Invariant::kOneChain);
   }
   SECTION("before its time") {

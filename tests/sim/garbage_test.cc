@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/micros.h"
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
@@ -314,8 +315,8 @@ TEST_CASE("the space of what was flushed is free at once") {
   REQUIRE(f.client.Put("k", std::string(kBytes, 'a')).ok());
   const std::size_t blocks = f.Blocks();
   f.Wait(seconds(1));
-  const auto now = static_cast<std::uint64_t>(f.client.process.WallMicros());
-  REQUIRE(net::SyncWait(f.client.process, f.client.store->Flush(now)).ok());
+  REQUIRE(net::SyncWait(f.client.process, f.client.store->Flush(store::kAtOnce))
+              .ok());
   REQUIRE(f.client.Put("new", std::string(kBytes, 'n')).ok());
   CHECK(f.Blocks() == 2 * blocks);
   const GarbageReport report = f.client.Collect();
@@ -333,7 +334,14 @@ TEST_CASE("a change that takes too long is given up before its commit") {
   const std::size_t live = f.Blocks();
   const auto late = [&f](const SimConnection&, const AppliedCommand& command) {
     if (!store::ParseBlockKey(command.key)) return;
-    f.client.process.set_wall_skew(minutes(61));
+    // The servers' clocks are further on.
+    for (int i = 0; i < kServers; ++i) {
+      f.client.session->cluster().clock.Note(
+          f.client.process, i,
+          static_cast<std::uint64_t>(f.world.WallMicros() / kMicrosPerSecond +
+                                     61 * 60),
+          f.client.process.Now());
+    }
   };
   for (const auto& server : f.world.servers()) server->on_applied = late;
   const Status status = f.client.Put("k", std::string(kBytes, 'b'));

@@ -71,7 +71,8 @@ struct Operation {
   // Puts, kTouch: from then on there is no object.
   TimePoint expires = TimePoint::max();
   // kFlush: what was last changed before is absent from then on, or from when
-  // it is done, if that is later.
+  // it is done, if that is later. Not later than `invoked`: what is there when
+  // it is done.
   TimePoint flush_at{};
 
   TimePoint invoked{};

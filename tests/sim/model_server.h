@@ -11,6 +11,7 @@
 #define ERS_TESTS_SIM_MODEL_SERVER_H_
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,7 @@ struct ModelServerOptions {
   // What it says of what it evicted, whatever that was: 0: nothing.
   int evicted_after_s = 0;
   std::string version = "1.6.18";
+  std::chrono::seconds clock_ahead{};  // of the world's
 };
 
 // One command that changed something, or tried to: told after it was applied.

@@ -283,6 +283,7 @@ class Search {
       if (fresh) pending_.erase(operation.flush_at);
       return explained;
     }
+    if (!passes && !IsToCome(operation)) return Try(i, low, 0);
     const TimePoint time = passes ? operation.invoked : operation.flush_at;
     const Fate fate =
         Flushed(state, time, passes ? operation.invoked : EndOf(operation));

@@ -12,8 +12,10 @@ SimServer::SimServer(World& world, std::string name, ModelServerOptions options,
                      int pid)
     : world_(world),
       name_(std::move(name)),
-      model_(std::move(options), pid,
-             [&world] { return world.WallMicros() / 1'000'000; }) {
+      clock_ahead_(options.clock_ahead),
+      model_(std::move(options), pid, [&world, this] {
+        return world.WallMicros() / 1'000'000 + clock_ahead_.count();
+      }) {
   model_.out_of_memory = [this](std::string_view) {
     return world_.random().Chance(faults_.out_of_memory_chance);
   };

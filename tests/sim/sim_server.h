@@ -78,6 +78,7 @@ class SimServer {
 
   World& world_;
   std::string name_;
+  const std::chrono::seconds clock_ahead_;
   ModelServer model_;
   ServerFaults faults_;
   bool up_ = true;

@@ -375,6 +375,7 @@ typedef struct ers_cluster_info {
   int max_parity; /* M */
   const ers_server_info* servers;
   size_t server_count;
+  int64_t time; /* Unix seconds by the servers' clocks: expiry goes by it */
 } ers_cluster_info;
 
 /* The view, and who answers right now. Ownership as in ers_stat. */

@@ -75,7 +75,8 @@ struct PutOptions {
   // The width that an elastic object is born with.
   Width width = Width::kNarrow;
   std::uint32_t client_flags = 0;
-  // Absolute Unix time in seconds; 0 never.
+  // Absolute Unix time in seconds, by the servers' clocks (ClusterInfo::time);
+  // 0 never.
   std::int64_t expiry = 0;
   // The object must have this client CAS (0: no condition).
   std::uint64_t expected_cas = 0;

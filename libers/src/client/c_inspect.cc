@@ -127,6 +127,7 @@ ers_status ers_servers(ers_client* client, const ers_cluster_info** info) {
     }
     owned->epoch = owned->source.epoch;
     owned->max_parity = owned->source.max_parity;
+    owned->time = owned->source.time;
     owned->servers = owned->server_infos.data();
     owned->server_count = owned->server_infos.size();
     *info = owned.release();

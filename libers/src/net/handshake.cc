@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "net/number.h"
+#include "net/stat_lines.h"
 
 namespace ers::net {
 namespace {
@@ -20,27 +20,6 @@ constexpr std::int64_t kStubSeconds = 60;
 // Each further read means that the item went away or changed in between.
 constexpr int kMaxNonceReads = 8;
 constexpr std::size_t kMaxNonce = 64;
-
-// The word behind "STAT name " in `lines`.
-std::optional<std::string_view> Stat(std::string_view lines,
-                                     std::string_view name) {
-  const std::string wanted = fmt::format("STAT {} ", name);
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1);
-    const std::string_view line = lines.substr(0, end);
-    if (line.starts_with(wanted)) return line.substr(wanted.size());
-    lines.remove_prefix(end + 1);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> StatNumber(std::string_view lines,
-                                        std::string_view name) {
-  const auto word = Stat(lines, name);
-  std::uint64_t number = 0;
-  if (!word || !ParseNumber(*word, &number)) return std::nullopt;
-  return number;
-}
 
 // "1.6.18" or "1.6.18_1-debian" as 1.6; the meta commands are complete there.
 bool IsNewEnough(std::string_view version) {
@@ -70,8 +49,9 @@ bool IsNonce(std::string_view value) {
 
 }  // namespace
 
-std::span<Request> Handshake::Begin(std::uint64_t random) {
+std::span<Request> Handshake::Begin(std::uint64_t random, TimePoint now) {
   facts_ = ServerFacts();
+  facts_.greeted = now;
   error_.clear();
   reads_ = 0;
   nonce_ = fmt::format("{:016x}", random);
@@ -117,6 +97,7 @@ Handshake::Step Handshake::OnStats(const Request& reply) {
   }
   // Their difference stays the same for the life of the process.
   facts_.boot_mark = fmt::format("{}/{}/", *pid, *time - *uptime);
+  facts_.clock_seconds = *time;
   return Step::kWait;
 }
 

@@ -33,9 +33,9 @@ class Handshake {
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
-  // Starts over. Sent in one go, in this order. `random` becomes the nonce if
-  // this process is the one to create it.
-  std::span<Request> Begin(std::uint64_t random);
+  // Starts over, at `now`. Sent in one go, in this order. `random` becomes the
+  // nonce if this process is the one to create it.
+  std::span<Request> Begin(std::uint64_t random, TimePoint now);
   // `reply` is the oldest of the requests sent, with its outcome.
   Step OnReply(const Request& reply);
   Request& next() { return cas_or_reread_; }

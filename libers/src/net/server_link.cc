@@ -167,7 +167,8 @@ void ServerLink::Impl::WatchConnection() {
 void ServerLink::Impl::OnConnected() {
   ++connection_;
   counters_.connections.Add();
-  for (Request& request : handshake_.Begin(runtime_.Random())) {
+  const TimePoint now = runtime_.Now();
+  for (Request& request : handshake_.Begin(runtime_.Random(), now)) {
     greeting_.Push(request);
   }
   Write();

@@ -45,6 +45,9 @@ struct ServerFacts {
   // Larger items are made of several chunks.
   std::uint64_t slab_chunk_max = 0;
   bool evictions = true;
+  // What its clock showed, in Unix seconds, some time after that moment.
+  std::uint64_t clock_seconds = 0;
+  TimePoint greeted;
 };
 
 // Counted since construction, at the socket. Any thread may read.

@@ -33,7 +33,7 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
       if (!amendment.status.ok()) co_return Fail(std::move(amendment.status));
       co_return InfoOf(**base);
     }
-    next.id = session_.change_ids().Next();
+    next.id = session_.NewChangeId();
     if (!next.is_inline && LivesLonger(next.expiry, (*base)->expiry)) {
       const ObjectMap map(*base);
       Status extended = co_await ExtendObject(session_, map, steps_);

@@ -123,7 +123,7 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   Result<Base> base = co_await ReadBase(session_, current);
   if (!base) co_return Fail(base.error());
   Manifest next = *base->manifest;
-  next.id = session_.change_ids().Next();
+  next.id = session_.NewChangeId();
   next.stale = next.won = false;
   if (next.is_inline) {
     status = co_await GrowInline(session_, options_.inline_below, source, next,

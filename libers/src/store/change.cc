@@ -32,7 +32,7 @@ std::uint64_t NextCas(const Manifest& next, const Manifest* there) {
 // collects the blocks renews them.
 bool IsTooOld(Session& session, const ChangeId& id) {
   using std::chrono::microseconds;
-  const microseconds now(session.runtime().WallMicros());
+  const microseconds now(session.WallMicros());
   return now - microseconds(id.time_us) > ChangeTimeout() &&
          !Planted(PlantedBug::kOldChangeCommits);
 }
@@ -49,7 +49,7 @@ Status TooOld() {
 // Committed, it would be absent at once, and what it replaces be gone: that may
 // have been put behind the flush.
 bool IsFlushed(Session& session, const View& view, const ChangeId& id) {
-  return view.IsFlushed(id.time_us, session.runtime().WallMicros());
+  return view.IsFlushed(id, session.WallMicros());
 }
 
 // The value of `next` alone: the rest is as with what it takes the place of.
@@ -144,7 +144,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
       co_return ChangeOutcome{Status(), true, nullptr, std::move(prepared)};
     }
     if (IsFlushed(session, *prepared->view, id)) {
-      id = session.change_ids().Next();
+      id = session.NewChangeId();
     }
     if (IsTooOld(session, staged)) {
       counters.aborts_by_failure.Add();
@@ -176,7 +176,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     }
     if (completion.stored) chain.RestartDeadline();
     // It has ended since it was read: that is for the check to know.
-    if (alive && !chain.Alive(*there, session.runtime().WallMicros())) {
+    if (alive && !chain.Alive(*there, session.WallMicros())) {
       prepared.reset();
       continue;
     }

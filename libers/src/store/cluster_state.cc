@@ -28,6 +28,7 @@ ClusterState::ClusterState(ClusterOptions cluster_options,
       endpoints(std::move(sorted_endpoints)),
       keeper(options.state_file),
       lease(std::move(process_label)),
+      clock(endpoints.size()),
       lines(std::make_unique<KeyLines>()) {}
 
 ClusterState::~ClusterState() = default;

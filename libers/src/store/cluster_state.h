@@ -12,6 +12,7 @@
 #include "ers/status.h"
 #include "net/endpoint.h"
 #include "net/ring.h"
+#include "store/cluster_clock.h"
 #include "store/eviction_watch.h"
 #include "store/lease.h"
 #include "store/memory_loss.h"
@@ -23,9 +24,9 @@ namespace ers::store {
 
 class KeyLines;
 
-// Constant after construction, but for keeper, lease, loss, orphans, evictions,
-// lines, seats and what KeepOnDisk remembers, which see to that themselves. Any
-// thread.
+// Constant after construction, but for keeper, lease, clock, loss, orphans,
+// evictions, lines, seats and what KeepOnDisk remembers, which see to that
+// themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -34,6 +35,7 @@ struct ClusterState {
   SeatRing seats;
   ViewKeeper keeper;
   Lease lease;
+  ClusterClock clock;
   LossWatch loss;
   OrphanedWrites orphans;
   EvictionWatch evictions;

@@ -46,7 +46,7 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   homes_.reset();
   if (tries_ == 1) {
     Found known = session_.manifests().Find(key_);
-    if (known && chain_->Alive(*known, session_.runtime().WallMicros())) {
+    if (known && chain_->Alive(*known, session_.WallMicros())) {
       remembered_ = true;
       co_return known;
     }

@@ -15,7 +15,7 @@ net::Task<Status> Store::Delete(std::string_view key,
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
   Manifest tombstone;
-  tombstone.id = session_.change_ids().Next();
+  tombstone.id = session_.NewChangeId();
   tombstone.tombstone = true;
   tombstone.key = key;
   const HomeChain& chain = current.chain();

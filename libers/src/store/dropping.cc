@@ -23,9 +23,9 @@ constexpr std::uint64_t kReadBytesPerSecond = std::uint64_t{4} << 20;
 std::int64_t GraceSeconds(Session& session, const ObjectMap& old) {
   if (old.groups() == 1) return 0;
   const Manifest& manifest = old.manifest();
-  const std::int64_t lived = (session.runtime().WallMicros() -
-                              static_cast<std::int64_t>(manifest.id.time_us)) /
-                             kMicrosPerSecond;
+  const std::int64_t lived =
+      (session.WallMicros() - static_cast<std::int64_t>(manifest.id.time_us)) /
+      kMicrosPerSecond;
   const auto reading =
       static_cast<std::int64_t>(manifest.length / kReadBytesPerSecond);
   return std::clamp<std::int64_t>(lived, 0, kReadSeconds + reading);

@@ -64,7 +64,7 @@ class Collection {
       : session_(session),
         terms_(terms),
         view_(session.view()),
-        now_us_(session.runtime().WallMicros()),
+        now_us_(session.WallMicros()),
         pace_(session.runtime(), terms.options.objects_per_second),
         youngest_us_(now_us_ -
                      std::chrono::duration_cast<std::chrono::microseconds>(
@@ -157,7 +157,7 @@ class Collection {
         item.expiry < now_us_ / kMicrosPerSecond + kExpiringSeconds;
     // The space of what was flushed is wanted at once.
     const bool young = IsYoung(block.generation) &&
-                       !view_->IsFlushed(block.generation.time_us, now_us_);
+                       !view_->IsBehind(block.generation, now_us_);
     if (counted) {
       ++report_.listed;
       report_.expiring += expiring ? 1 : 0;
@@ -277,8 +277,7 @@ class Collection {
     if (!homes) co_return homes.error();
     const ManifestPtr& shown = homes->judge().manifest;
     if (shown && !shown->tombstone &&
-        session_.view()->IsFlushed(shown->id.time_us,
-                                   session_.runtime().WallMicros())) {
+        session_.view()->IsFlushed(shown->id, session_.WallMicros())) {
       Status status = co_await Bury(chain, shown, blocks);
       if (!status.ok()) co_return status;
     }
@@ -313,7 +312,7 @@ class Collection {
     if (!settled) co_return settled.error();
     const ManifestPtr& shown = settled->manifest;
     if (shown && !shown->tombstone &&
-        view_->IsFlushed(shown->id.time_us, (*homes)->asked_us)) {
+        view_->IsFlushed(shown->id, (*homes)->asked_us)) {
       ++report_.flushed;
       CountFlushed(shown, blocks);
     }
@@ -327,7 +326,7 @@ class Collection {
                     Blocks& blocks) {
     ++report_.flushed;
     Manifest tombstone;
-    tombstone.id = session_.change_ids().Next();
+    tombstone.id = session_.NewChangeId();
     tombstone.tombstone = true;
     tombstone.key = flushed->key;
     const Check check = [](const Manifest* living) -> Result<Verdict> {

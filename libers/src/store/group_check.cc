@@ -114,7 +114,7 @@ class GroupChecker {
       as_stored_[block] = true;
       check_.bytes += block_bytes_;
       if (EndsBefore(read.request.item_ttl, map_.manifest().expiry,
-                     session_.runtime().WallMicros())) {
+                     session_.WallMicros())) {
         Note(block, Fault::kMissing);
         check_.lacking.lost.push_back(block);
       }

@@ -329,7 +329,7 @@ Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
 Task<void> GroupRun::WriteBack(SendStep step, std::span<const BlockId> blocks,
                                const ChangeId& generation) {
   const std::int64_t exptime =
-      BlockExptime(map_.manifest().expiry, session_.runtime().WallMicros());
+      BlockExptime(map_.manifest().expiry, session_.WallMicros());
   for (const BlockId block : blocks) {
     const std::byte* content = have_[block] ? buffers_[block] : fresh_[block];
     if (content == nullptr) continue;

@@ -172,7 +172,7 @@ Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
     if (!leave.ok()) co_return Fail(std::move(leave));
     HomesRead read;
     read.view = session_.view();
-    read.asked_us = session_.runtime().WallMicros();
+    read.asked_us = session_.WallMicros();
     Result<Homes> homes = CurrentHomes(*read.view);
     if (!homes) co_return Fail(homes.error());
     std::vector<net::Request> requests(homes->members.size());
@@ -326,10 +326,9 @@ Task<HomeChain::CasResult> HomeChain::Cas(SendStep step, const View& view,
   const std::string bytes = CopyFor(view, home.member, manifest);
   const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
   net::Request request;
-  request.exptime =
-      manifest == nullptr
-          ? kStubSeconds
-          : ManifestExptime(*manifest, session_.runtime().WallMicros());
+  request.exptime = manifest == nullptr
+                        ? kStubSeconds
+                        : ManifestExptime(*manifest, session_.WallMicros());
   request.body = {&body, 1};
   const ChangeId id = manifest == nullptr ? ChangeId{} : manifest->id;
   co_return co_await CasItem(step, view, home, id, request);

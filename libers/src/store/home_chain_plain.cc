@@ -79,7 +79,7 @@ Task<Result<HomesRead>> HomeChain::CollectPlain(const PlainForm& form,
 // token there any more.
 Task<HomeChain::CasResult> HomeChain::CasPlain(SendStep step, const View& view,
                                                const HomeCopy& home) {
-  const std::int64_t now = session_.runtime().WallMicros();
+  const std::int64_t now = session_.WallMicros();
   const iovec body{const_cast<char*>(home.plain.data()), home.plain.size()};
   net::Request request;
   request.client_flags = home.plain_flags;
@@ -126,8 +126,7 @@ Task<CommitResult> HomeChain::CommitPlain(const HomesRead& base,
     if (home.member == form.member) {
       net::Request request;
       request.client_flags = form.client_flags;
-      request.exptime =
-          PlainExptime(form.expiry, session_.runtime().WallMicros());
+      request.exptime = PlainExptime(form.expiry, session_.WallMicros());
       request.body = {&body, 1};
       const ChangeId none;
       result = co_await CasItem(send, *base.view, home, none, request);

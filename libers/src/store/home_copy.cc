@@ -96,7 +96,7 @@ Result<HomeCopy> InterpretCopy(const View& view, int member,
 
 bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
   return !manifest.tombstone && !IsExpired(manifest.expiry, now_us) &&
-         !view.IsFlushed(manifest.id.time_us, now_us);
+         !view.IsFlushed(manifest.id, now_us);
 }
 
 Replaces ReplacesOf(const View& view, const HomeCopy& judge) {
@@ -112,9 +112,8 @@ Result<Settlement> ChooseSettlement(const HomesRead& read,
       judge.manifest && IsAlive(*judge.manifest, *read.view, read.asked_us);
   const bool nothing_there = judge.kind != HomeCopy::Kind::kCorrupt && !alive;
   const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
-  const bool too_late =
-      first.manifest && !first.manifest->tombstone &&
-      read.view->IsFlushed(first.manifest->id.time_us, read.asked_us);
+  const bool too_late = first.manifest && !first.manifest->tombstone &&
+                        read.view->IsFlushed(first.manifest->id, read.asked_us);
   const bool wanted =
       first.manifest &&
       ((first.manifest->replaces == ReplacesOf(*read.view, judge) && !ended &&

@@ -14,7 +14,7 @@ net::Task<Result<std::optional<HomesRead>>> PeekAtHomes(
     const std::string& key) {
   HomesRead read;
   read.view = std::move(view);
-  read.asked_us = session.runtime().WallMicros();
+  read.asked_us = session.WallMicros();
   const Homes homes = HomesOf(*read.view, session.ring(), key);
   if (!homes.judge_is_full) {
     co_return Fail(StatusCode::kUnavailable,

@@ -19,7 +19,7 @@ Status HomeChain::BeginReadJudge(JudgeRequest& judge) {
   Result<Homes> homes = CurrentHomes(*judge.view);
   if (!homes) return homes.error();
   judge.member = homes->judge();
-  judge.asked_us = session_.runtime().WallMicros();
+  judge.asked_us = session_.WallMicros();
   judge.request = net::Request();
   judge.request.verb = net::Verb::kGet;
   judge.request.key = item_key_;

@@ -22,7 +22,7 @@ Ids::iterator LeastNeeded(Ids& ids) {
   for (auto at = std::prev(ids.end()); at != ids.begin(); --at) {
     const bool newer_there = std::any_of(
         ids.begin(), at,
-        [at](const ChangeId& newer) { return newer.nonce == at->nonce; });
+        [at](const ChangeId& newer) { return newer.maker() == at->maker(); });
     if (newer_there) return at;
   }
   return std::prev(ids.end());
@@ -49,7 +49,7 @@ std::optional<bool> Happened(const ChangeId& id, const Manifest* base,
   const Ids ids = Lineage(now);
   const bool another =
       std::any_of(ids.begin(), ids.end(), [&](const ChangeId& other) {
-        return other.nonce == id.nonce && !base->Remembers(other);
+        return other.maker() == id.maker() && !base->Remembers(other);
       });
   const bool reaches_base = std::any_of(
       ids.begin(), ids.end(),

@@ -277,7 +277,7 @@ Result<Plan> MakePlan(Session& session, const Look& look) {
   const net::TimePoint now = session.runtime().Now();
   const net::TimePoint since = session.cluster().loss.Saw(look.memories, now);
   const Result<View> next =
-      AfterLoss(plan.newest, look.memories, session.runtime().WallMicros());
+      AfterLoss(plan.newest, look.memories, session.WallMicros());
   if (!next) return Fail(next.error());
   plan.loses = EncodeView(*next) != EncodeView(plan.newest);
   if (plan.loses) {
@@ -300,8 +300,7 @@ void RetryKept(Session& session, const View& view, const Look& look) {
 Result<View> NextView(Session& session, const Look& look, const Plan& plan,
                       const View& base) {
   const View& newest = base.epoch < plan.newest.epoch ? plan.newest : base;
-  Result<View> after =
-      AfterLoss(newest, look.memories, session.runtime().WallMicros());
+  Result<View> after = AfterLoss(newest, look.memories, session.WallMicros());
   if (!after) return after;
   const bool same = EncodeView(*after) == EncodeView(newest);
   Result<View> next = Without(session, std::move(*after), {});

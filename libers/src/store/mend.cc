@@ -63,7 +63,7 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
   MendedObject mended;
   for (int tries = 0; tries < kMendTries;) {
     chain.RestartDeadline();
-    const std::int64_t asked_us = session.runtime().WallMicros();
+    const std::int64_t asked_us = session.WallMicros();
     const Result<ManifestPtr> settled = co_await chain.ReadSettled();
     if (!settled) co_return Fail(settled.error());
     mended.settled = chain.settled();

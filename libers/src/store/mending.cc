@@ -81,7 +81,7 @@ Task<Result<std::vector<BlockId>>> FindLost(Session& session,
     probe.request.uncounted = true;
   }
   co_await Ask(session, probes);
-  const std::int64_t now = session.runtime().WallMicros();
+  const std::int64_t now = session.WallMicros();
   std::vector<BlockId> lost;
   std::string why;
   for (const Probe& probe : probes) {
@@ -157,7 +157,7 @@ Task<Status> Mending::StoreBlocks(int group, const Lacking& lacking,
   restored_ += static_cast<int>(restored);
   if (!lacking.never.empty()) {
     if (!next_.id) {
-      next_.id = session_.change_ids().Next();
+      next_.id = session_.NewChangeId();
       commit_by_ = session_.runtime().Now() + ChangeTimeout() / 2;
     }
     co_await run.WriteBack(SendStep::kComplete, lacking.never, next_.id);

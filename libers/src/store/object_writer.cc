@@ -331,9 +331,8 @@ bool FitsInline(Session& session, const Manifest& manifest,
 Task<WriteOutcome> WriteGroups(Session& session, Content& content,
                                int first_group, Manifest& manifest,
                                StepTimer* steps) {
-  const Staging staging{
-      manifest.id,
-      BlockExptime(manifest.expiry, session.runtime().WallMicros())};
+  const Staging staging{manifest.id,
+                        BlockExptime(manifest.expiry, session.WallMicros())};
   const auto geometry = layout::GetGeometry(manifest.scheme);
   const auto data = static_cast<std::uint32_t>(geometry->data_blocks());
   const auto parity =

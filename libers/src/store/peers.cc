@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "net/stat_lines.h"
 #include "store/batch.h"
 #include "store/keys.h"
 #include "store/memory_loss.h"
@@ -191,6 +192,23 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
   latch.CountDown();
 }
 
+// What a member's clock shows, on the way.
+Task<void> AskClock(Session& session, net::ServerLink& link,
+                    net::Latch& latch) {
+  net::Request ask;
+  ask.verb = net::Verb::kStats;
+  const net::TimePoint asked = session.runtime().Now();
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kServerStats, link, ask);
+  co_await batch;
+  const auto seconds = net::StatNumber(ask.value, "time");
+  if (ask.outcome == Outcome::kOk && seconds) {
+    session.cluster().clock.Note(session.runtime(), link.member(), *seconds,
+                                 asked);
+  }
+  latch.CountDown();
+}
+
 Task<void> LeaveOn(Session& session, net::ServerLink& link, net::Latch& latch) {
   Lease& lease = session.cluster().lease;
   const Edit edit = [&lease](std::vector<Peer> peers) {
@@ -208,8 +226,13 @@ Task<Beat> BeatAll(Session& session, ViewLinks& links, const View& view,
   std::string text;
   if (purpose == Purpose::kJoin) text = EncodeView(view);
   net::Latch latch(session.runtime());
+  const bool asks = session.cluster().clock.TakeTurn(session.runtime().Now());
   for (int i = 0; i < session.members(); ++i) {
     if (view.members[i].state == MemberState::kDown) continue;
+    if (asks) {
+      latch.Add();
+      net::Spawn(AskClock(session, links.At(i), latch));
+    }
     latch.Add();
     net::Spawn(BeatOn(session, links.At(i), view, text, purpose, beat, latch));
   }

@@ -36,8 +36,7 @@ class PlannedGroups {
         map_(map),
         planner_(planner),
         next_(next),
-        staging_{next.id,
-                 BlockExptime(next.expiry, session.runtime().WallMicros())} {}
+        staging_{next.id, BlockExptime(next.expiry, session.WallMicros())} {}
 
   Task<void> Run() {
     for (int group = 0; group < map_.groups() && outcome_.status.ok();

@@ -41,6 +41,7 @@ enum class PlantedBug {
   kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines
   kSilentListsNothing,  // a key that no server listed is taken for none's
   kForgetsLast,         // a manifest forgets the change before the last one
+  kFlushByClock,        // a flush takes what is of before its maker's time
 };
 
 #if defined(ERS_PLANTED_BUGS)

@@ -134,7 +134,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   ClientOptions client = options_;
   client.inline_below = terms.inline_below.value_or(options_.inline_below);
   PutJob job{session_, client, content, Manifest(), steps_};
-  job.manifest.id = session_.change_ids().Next();
+  job.manifest.id = session_.NewChangeId();
   job.manifest.key = key;
   job.manifest.scheme = scheme;
   job.manifest.width = options.width;

@@ -47,7 +47,7 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
     client.inline_below =
         rewritten.inline_below.value_or(options_.inline_below);
     PutJob job{session_, client, content, Manifest(), steps_};
-    job.manifest.id = session_.change_ids().Next();
+    job.manifest.id = session_.NewChangeId();
     job.manifest.key = key;
     job.manifest.scheme = (*base)->scheme;
     job.manifest.width = (*base)->width;

@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/micros.h"
 #include "store/batch.h"
 #include "store/store.h"
 #include "store/view_changer.h"
@@ -24,6 +25,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
   co_await batch;
   const std::shared_ptr<const View> view = session_.view();
   ClusterInfo info;
+  info.time = session_.WallMicros() / kMicrosPerSecond;
   if (view) {
     info.epoch = view->epoch;
     info.max_parity = view->max_parity;

@@ -17,7 +17,7 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
       counters_(counters ? std::move(counters)
                          : std::make_shared<SessionCounters>(
                                cluster_->endpoints.size())),
-      change_ids_(runtime),
+      change_ids_(runtime, cluster_->clock),
       manifests_(cached_manifests),
       holding_(runtime) {
   cluster_->lease.AddSession();
@@ -43,6 +43,11 @@ Session::~Session() {
   }
   for (const auto& link : links_) link->Flush();
   runtime_.RunUntil([this] { return detached_ == 0; });
+}
+
+ChangeId Session::NewChangeId() {
+  const std::shared_ptr<const View> now = view();
+  return change_ids_.Next(now ? now->flush_mark : 0);
 }
 
 std::shared_ptr<const View> Session::view() const {
@@ -173,6 +178,7 @@ net::Task<void> Session::Count(net::Task<void> task) {
 
 bool Session::Accept(int member, const net::ServerFacts& facts,
                      std::string* why) {
+  cluster_->clock.Note(runtime_, member, facts.clock_seconds, facts.greeted);
   const std::shared_ptr<const View> now = view();
   if (!now) return true;
   const std::string& known = now->members[member].boot_mark;

@@ -38,7 +38,12 @@ class Session final : private net::BootGuard {
 
   net::Runtime& runtime() { return runtime_; }
   ClusterState& cluster() { return *cluster_; }
-  ChangeIdSource& change_ids() { return change_ids_; }
+  // The time of the cluster, in Unix microseconds: what is stored goes by it.
+  std::int64_t WallMicros() { return cluster_->clock.Micros(runtime_); }
+  // The name of a change that begins now.
+  ChangeId NewChangeId();
+  // What the ids of this session's changes have in common.
+  [[nodiscard]] std::uint64_t maker() const { return change_ids_.maker(); }
   ManifestCache& manifests() { return manifests_; }
   BufferPool& buffers() { return buffers_; }
   TouchTimes& touch_times() { return touch_times_; }

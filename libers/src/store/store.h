@@ -174,8 +174,9 @@ class Store {
   // The value as a plain item where plain clients look, in the object's place.
   net::Task<Result<ObjectInfo>> Export(std::string_view key, ExportMode mode);
   // Makes every object that was last changed before `time_us` (Unix
-  // microseconds, also in the future) absent from then on. It takes back no
-  // other flush. kOutcomeUnknown: it may take effect later.
+  // microseconds, also in the future) absent from then on; or, with kAtOnce,
+  // whatever is there. It takes back no other flush. kOutcomeUnknown: it may
+  // take effect later, on what there is by then.
   net::Task<Status> Flush(std::uint64_t time_us);
   net::Task<Result<TransitionInfo>> Transition(std::string_view key,
                                                const TransitionTarget& target,

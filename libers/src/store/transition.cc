@@ -184,7 +184,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
     TransitionInfo info;
     info.path = PathTo(**base, *to);
     Manifest next = **base;
-    next.id = session_.change_ids().Next();
+    next.id = session_.NewChangeId();
     next.scheme = to->scheme;
     next.width = to->width;
     Staged staged = co_await StageAndPrepare(

@@ -114,8 +114,8 @@ class GroupUpdate {
 Task<Status> StageUpdate(Session& session, const ObjectMap& map,
                          std::uint64_t offset, Bytes bytes, Manifest& next,
                          StepTimer* steps) {
-  const Staging staging{
-      next.id, BlockExptime(next.expiry, session.runtime().WallMicros())};
+  const Staging staging{next.id,
+                        BlockExptime(next.expiry, session.WallMicros())};
   const std::uint64_t size = map.manifest().group_bytes;
   const std::uint64_t epoch = session.view()->epoch;
   std::set<int> failed;
@@ -162,7 +162,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
       co_return InfoOf(**base);
     }
     Manifest next = **base;
-    next.id = session_.change_ids().Next();
+    next.id = session_.NewChangeId();
     std::optional<HomesRead> prepared = source.TakeHomes();
     if (next.is_inline) {
       std::memcpy(next.value.data() + offset, bytes.data(), bytes.size());

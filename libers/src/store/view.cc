@@ -31,10 +31,11 @@ namespace {
 using nlohmann::json;
 
 // From these on members have addresses, more than one flush may be to come, and
-// members may be lacking.
+// members may be lacking, and there is a mark of flushes.
 constexpr std::uint64_t kWithAddresses = 2;
 constexpr std::uint64_t kWithFlushAt = 3;
 constexpr std::uint64_t kWithLacking = 4;
+constexpr std::uint64_t kWithFlushMark = 5;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
@@ -64,6 +65,7 @@ json ToJson(const View& view) {
                {"flushed_before", view.flushed_before},
                {"members", std::move(members)}};
   if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
+  if (view.flush_mark != 0) root["flush_mark"] = view.flush_mark;
   return root;
 }
 
@@ -79,6 +81,7 @@ bool AnyLacking(const View& view) {
 
 // The lowest that has all of it.
 std::uint64_t FormatOf(const View& view) {
+  if (view.flush_mark != 0) return kWithFlushMark;
   if (AnyLacking(view)) return kWithLacking;
   if (!view.flush_at.empty()) return kWithFlushAt;
   return AnyReplaced(view) ? kWithAddresses : 1;
@@ -103,7 +106,11 @@ Result<View> FromJson(const json& root) {
       view.flush_at.push_back(flush.get_ref<const json::number_unsigned_t&>());
     }
   }
-  bool sane = view.epoch > 0 && max_parity > 0 && max_parity < kMaxMembers;
+  const std::uint64_t flush_mark =
+      root.contains("flush_mark") ? UnsignedOf(root, "flush_mark") : 0;
+  bool sane = view.epoch > 0 && max_parity > 0 && max_parity < kMaxMembers &&
+              flush_mark <= kMostFlushMark;
+  view.flush_mark = sane ? static_cast<FlushMark>(flush_mark) : 0;
   view.max_parity = sane ? static_cast<int>(max_parity) : 0;
   for (const json& entry : root.at("members")) {
     Member member;
@@ -149,6 +156,35 @@ bool View::AllInSync() const {
                      [](const Member& member) { return member.InSync(); });
 }
 
+bool View::IsFlushed(const ChangeId& change, std::int64_t now_us) const {
+  if (flush_mark != 0 && change.flush_mark() != flush_mark) return true;
+  const auto by = [&](std::uint64_t flush) {
+    return change.time_us < flush &&
+           flush <= static_cast<std::uint64_t>(now_us);
+  };
+  return by(flushed_before) ||
+         std::any_of(flush_at.begin(), flush_at.end(), by);
+}
+
+bool View::IsBehind(const ChangeId& generation, std::int64_t now_us) const {
+  // Marks go round.
+  const FlushMark ahead =
+      (generation.flush_mark() - flush_mark) & kMostFlushMark;
+  const bool later = ahead != 0 && ahead <= kMostFlushMark / 2;
+  return !later && IsFlushed(generation, now_us);
+}
+
+void View::FlushAll(std::int64_t now_us) {
+  flush_mark = flush_mark % kMostFlushMark + 1;
+  // What that would have been is flushed now; so nothing later can be.
+  std::erase_if(flush_at, [now_us](std::uint64_t flush) {
+    return flush <= static_cast<std::uint64_t>(now_us);
+  });
+  if (flushed_before > static_cast<std::uint64_t>(now_us)) return;
+  flushed_before = flush_at.empty() ? 0 : flush_at.front();
+  if (!flush_at.empty()) flush_at.erase(flush_at.begin());
+}
+
 Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
   constexpr std::size_t kMostToCome = 16;
   const auto now = static_cast<std::uint64_t>(now_us);
@@ -184,7 +220,7 @@ Result<View> DecodeView(std::string_view text) {
         view = FromJson(root);
         return view ? Status() : view.error();
       },
-      kWithLacking);
+      kWithFlushMark);
   if (!status.ok()) return Fail(status);
   return view;
 }

@@ -2,7 +2,6 @@
 #ifndef ERS_STORE_VIEW_H_
 #define ERS_STORE_VIEW_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,8 +12,12 @@
 #include "ers/status.h"
 #include "net/endpoint.h"
 #include "net/ring.h"
+#include "store/change_id.h"
 
 namespace ers::store {
+
+// The time of a flush that waits for none.
+inline constexpr std::uint64_t kAtOnce = 0;
 
 struct Member {
   // Its seat: the place on the ring. The server that the cluster was set up
@@ -57,6 +60,9 @@ struct Member {
 struct View {
   std::uint64_t epoch = 0;
   int max_parity = 1;  // M
+  // What changes were made under another one than this counts as absent; 0:
+  // nothing was flushed yet.
+  FlushMark flush_mark = 0;
   // Unix us: older changes count as absent, from that time on.
   std::uint64_t flushed_before = 0;
   // The same, of flushes that were to come beside that one; rising.
@@ -65,15 +71,15 @@ struct View {
 
   [[nodiscard]] int NotFull() const;
   [[nodiscard]] bool AllInSync() const;
-  // Is an object that was last changed then flushed now? All in Unix us.
-  [[nodiscard]] bool IsFlushed(std::uint64_t changed_us,
-                               std::int64_t now_us) const {
-    const auto by = [=](std::uint64_t flush) {
-      return changed_us < flush && flush <= static_cast<std::uint64_t>(now_us);
-    };
-    return by(flushed_before) ||
-           std::any_of(flush_at.begin(), flush_at.end(), by);
-  }
+  // Is an object with this last change flushed at that time (Unix us)?
+  [[nodiscard]] bool IsFlushed(const ChangeId& change,
+                               std::int64_t now_us) const;
+  // The same of blocks, of a change that may be of a later view than this.
+  [[nodiscard]] bool IsBehind(const ChangeId& generation,
+                              std::int64_t now_us) const;
+  // Whatever was changed under this view or an earlier one is flushed under the
+  // one that this becomes.
+  void FlushAll(std::int64_t now_us);
   // Whatever was changed before `time_us` is flushed from then on. No flush is
   // ever taken back, also not one to come: another process may go by it already
   // by the time that this view is in force. kUnavailable: too many are to come.
@@ -84,10 +90,10 @@ struct View {
   }
 };
 
-// JSON text with a format number (4 where a member was taken in empty, else 3
-// with flushes to come beside another, else 2 where a server was replaced,
-// else 1) and a checksum; kept under kViewKey and
-// in the state file.
+// JSON text with a format number (5 once all was flushed, else 4 where a member
+// was taken in empty, else 3 with flushes to come beside another, else 2 where
+// a server was replaced, else 1) and a checksum; kept under kViewKey and in the
+// state file.
 std::string EncodeView(const View& view);
 // kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.
 Result<View> DecodeView(std::string_view text);

@@ -132,7 +132,7 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
     if (!IsWhoItWas(session, next, i)) continue;
     next.members[i].state = MemberState::kDown;
     next.members[i].lacking = false;
-    next.members[i].since = session.runtime().WallMicros() / kMicrosPerSecond;
+    next.members[i].since = session.WallMicros() / kMicrosPerSecond;
   }
   Status tolerated = CheckTolerated(session, next);
   if (!tolerated.ok()) return Fail(std::move(tolerated));
@@ -141,7 +141,7 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
 
 Result<View> WithFilling(Session& session, View next, int member,
                          const std::string& boot_mark) {
-  const std::int64_t now = session.runtime().WallMicros();
+  const std::int64_t now = session.WallMicros();
   Member& filled = next.members[member];
   filled.state = MemberState::kFilling;
   filled.lacking = false;
@@ -281,7 +281,7 @@ Task<Status> EndFilling(Session& session, int member,
     if (!filled.InSync()) {
       filled.state = MemberState::kFull;
       filled.lacking = false;
-      filled.since = session.runtime().WallMicros() / kMicrosPerSecond;
+      filled.since = session.WallMicros() / kMicrosPerSecond;
     }
     return Without(session, std::move(view), {});
   };
@@ -299,7 +299,15 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
   co_await ClaimChange(session);
   bool made = false;
   const Edit edit = [&session, &made, time_us](View view) -> Result<View> {
-    Status flushed = view.Flush(time_us, session.runtime().WallMicros());
+    const std::int64_t now = session.WallMicros();
+    Status flushed;
+    if (time_us == kAtOnce && Planted(PlantedBug::kFlushByClock)) {
+      flushed = view.Flush(static_cast<std::uint64_t>(now), now);
+    } else if (time_us == kAtOnce) {
+      view.FlushAll(now);
+    } else {
+      flushed = view.Flush(time_us, now);
+    }
     if (!flushed.ok()) return Fail(std::move(flushed));
     Result<View> next = Without(session, std::move(view), {});
     made = made || next.has_value();

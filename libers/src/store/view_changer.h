@@ -44,9 +44,10 @@ net::Task<Status> EndFilling(Session& session, int member,
 net::Task<Status> FollowView(Session& session);
 
 // OK once every object that was last changed before `time_us` (Unix
-// microseconds) is absent, from that time on. No flush takes another one back,
-// in effect or to come. kOutcomeUnknown: some members may have taken it. A view
-// must be in force.
+// microseconds) is absent, from that time on; or, with kAtOnce, every object
+// that was there before this ends: that goes by no clock. No flush takes
+// another one back, in effect or to come. kOutcomeUnknown: some members may
+// have taken it. A view must be in force.
 net::Task<Status> FlushBefore(Session& session, std::uint64_t time_us);
 
 }  // namespace ers::store

@@ -32,7 +32,8 @@ View FirstView(Session& session, int max_parity, const View* before) {
   constexpr int kMicrosPerMilli = 1000;
   View view;
   view.max_parity = max_parity;
-  const std::int64_t now = session.runtime().WallMicros();
+  if (before != nullptr) view.flush_mark = before->flush_mark;
+  const std::int64_t now = session.WallMicros();
   view.epoch = std::max<std::uint64_t>(
       before == nullptr ? 1 : before->epoch + 1,
       static_cast<std::uint64_t>(now / kMicrosPerMilli));

@@ -139,7 +139,7 @@ Task<void> End(Session& session, ManifestPtr unreadable) {
   HomeChain chain(session, unreadable->key);
   chain.GoOutOfTurn();
   Manifest tombstone;
-  tombstone.id = session.change_ids().Next();
+  tombstone.id = session.NewChangeId();
   tombstone.tombstone = true;
   tombstone.key = unreadable->key;
   const Check check = PlannedOn(unreadable->id);

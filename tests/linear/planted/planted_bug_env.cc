@@ -41,6 +41,7 @@ constexpr Named kBugs[] = {
     {"old-change-commits", PlantedBug::kOldChangeCommits},
     {"gc-silent-lists-nothing", PlantedBug::kSilentListsNothing},
     {"forgets-last", PlantedBug::kForgetsLast},
+    {"flush-by-clock", PlantedBug::kFlushByClock},
 };
 
 PlantedBug FromEnvironment() {

@@ -152,6 +152,10 @@ const std::vector<Planted>& AllPlanted() {
        {I::kNothingLost, I::kOneChain, I::kFailedLeavesWhole},
        Profile::kRivals,
        /*rare=*/true},
+      {"flush-by-clock",
+       PlantedBug::kFlushByClock,
+       {I::kNothingLost, I::kOneChain, I::kMissOnlyIfAbsent},
+       Profile::kKinds},
   };
   return all;
 }

@@ -190,6 +190,12 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   if (profile == Profile::kLosses) DrawLosses(random, scenario);
   scenario.replaces = calm && scenario.scope != FaultScope::kNone &&
                       aside.Below(kinds ? 4 : 8) == 0;
+  scenario.clocks = scenario.flushes && aside.Below(3) == 0;
+  if (scenario.clocks) {
+    // What lives for a second, or has a G of as much, is by the clocks.
+    scenario.lifetimes = false;
+    scenario.grace = {};
+  }
   return scenario;
 }
 
@@ -218,7 +224,9 @@ std::string Describe(const Scenario& scenario) {
       scenario.exports ? ", exports" : "",
       scenario.keeps_warm ? ", kept warm" : "",
       scenario.lifetimes ? ", lifetimes" : "",
-      scenario.flushes ? ", flushes" : "",
+      scenario.clocks    ? ", flushes, wrong clocks"
+      : scenario.flushes ? ", flushes"
+                         : "",
       scenario.grace.count() > 0
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),

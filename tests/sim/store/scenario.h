@@ -53,6 +53,8 @@ struct Scenario {
   // Also puts under a condition, touches, and checks that mend.
   bool all_kinds = false;
   bool flushes = false;  // now and then
+  // Processes' clocks, and some servers', are wrong by up to an hour, and step.
+  bool clocks = false;
   // Reads touch what they do not read, and end what cannot be read any more.
   bool keeps_warm = false;
   FaultScope scope = FaultScope::kWithin;

@@ -24,6 +24,7 @@
 namespace ers::sim {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
@@ -58,20 +59,35 @@ std::int64_t WallStart(std::uint64_t seed, const Scenario& scenario) {
          std::chrono::duration_cast<std::chrono::microseconds>(early).count();
 }
 
+// Of a clock that is wrong.
+Duration DrawSkew(SeededRandom& random) {
+  return random.Between(-hours(1), hours(1));
+}
+
 // Owns all that a run is made of, in the order in which it must go.
 class Driver {
  public:
   Driver(std::uint64_t seed, Profile profile, bool trace)
       : world_(seed),
         scenario_(DrawScenario(world_.random(), profile)),
-        trace_(trace) {
+        trace_(trace),
+        clocks_(seed * 17 + 3) {
     world_.network().latency_max = scenario_.latency;
     store::impatient = seed % 2 == 0;
     world_.StartWallAt(WallStart(seed, scenario_));
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
     options.evicted_after_s = scenario_.keeps_warm ? 1 : 0;
+    // As many servers as may be out are wrong, if the others are more.
+    const int wrong = scenario_.clocks ? std::min(scenario_.max_parity,
+                                                  (scenario_.servers - 1) / 2)
+                                       : 0;
     for (int i = 0; i < scenario_.servers; ++i) {
+      options.clock_ahead = {};
+      if (i < wrong) {
+        options.clock_ahead =
+            std::chrono::duration_cast<seconds>(DrawSkew(clocks_));
+      }
       world_.AddServer(fmt::format("10.0.0.{}:11211", kFirstAddress + i),
                        options);
     }
@@ -101,6 +117,7 @@ class Driver {
 
   [[nodiscard]] std::string ServerList();
   [[nodiscard]] FaultPlan::ProcessFaults MakeProcessFaults();
+  void StepClocks();
   void StartProcess();
   net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
   net::Task<void> LookRound(std::shared_ptr<ClientProcess> process);
@@ -123,6 +140,7 @@ class Driver {
   std::unique_ptr<Workload> workload_;
   std::vector<Running> running_;
   std::unique_ptr<FaultPlan> faults_;
+  SeededRandom clocks_;
   int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
   int collecting_ = 0;   // garbage: the same
@@ -152,8 +170,19 @@ std::string Driver::ServerList() {
   return list;
 }
 
+// Of a process, now and then.
+void Driver::StepClocks() {
+  if (!running_.empty()) {
+    AnyProcess().process->runtime().set_wall_skew(DrawSkew(clocks_));
+  }
+  if (ending_) return;
+  world_.After(clocks_.Between({}, SpanOf(scenario_) / 4),
+               [this] { StepClocks(); });
+}
+
 void Driver::StartProcess() {
   SimRuntime& runtime = world_.AddProcess(fmt::format("p{}", processes_++));
+  if (scenario_.clocks) runtime.set_wall_skew(DrawSkew(clocks_));
   Running& running = running_.emplace_back();
   running.process =
       std::make_shared<ClientProcess>(runtime, ServerList(), scenario_, trace_);
@@ -410,6 +439,7 @@ StoreRun Driver::Run() {
   faults_ = std::make_unique<FaultPlan>(world_, scenario_, SpanOf(scenario_),
                                         MakeProcessFaults());
   for (int i = 0; i < scenario_.processes; ++i) StartProcess();
+  if (scenario_.clocks) StepClocks();
   StoreRun run;
   if (RunUntilIdle()) {
     faults_->Heal();

@@ -90,7 +90,7 @@ void Workload::EndChange(std::uint32_t id, const Status& status) {
 }
 
 std::int64_t Workload::DrawExpiry(std::uint64_t one_in) {
-  constexpr std::int64_t kFar = 1000;  // seconds
+  constexpr std::int64_t kFar = 10000;  // seconds
   SeededRandom& random = world_.random();
   const std::uint64_t choice = random.Below(2 * one_in);
   const std::int64_t now = world_.WallMicros() / kMicrosPerSecond;
@@ -272,12 +272,15 @@ Task<void> Workload::Flush(store::Store& store, int client) {
   const Duration delay = random.Below(4) == 0
                              ? random.Between({}, 100 * scenario_.latency)
                              : Duration{};
+  // A time to come is by the clocks.
+  const bool at_once = delay == Duration{} || scenario_.clocks;
   const std::int64_t time =
       world_.WallMicros() +
       std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
-  const std::uint32_t id =
-      history_.BeginFlush(client, world_.AtWall(time), world_.now());
-  const Status status = co_await store.Flush(static_cast<std::uint64_t>(time));
+  const std::uint32_t id = history_.BeginFlush(
+      client, at_once ? world_.now() : world_.AtWall(time), world_.now());
+  const Status status = co_await store.Flush(
+      at_once ? store::kAtOnce : static_cast<std::uint64_t>(time));
   EndChange(id, status);
 }
 

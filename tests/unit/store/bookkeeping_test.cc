@@ -72,17 +72,21 @@ class Clock final : public net::Runtime {
 TEST_CASE("change ids rise, whatever the clock does") {
   Clock clock;
   clock.wall = 1000;
-  ChangeIdSource source(clock);
-  const ChangeId first = source.Next();
+  const ClusterClock untold(1);
+  ChangeIdSource source(clock, untold);
+  const ChangeId first = source.Next(0);
   CHECK(first.time_us == 1000);
-  CHECK(first.nonce == 5);               // never 0, so that no id is "none"
-  CHECK(source.Next().time_us == 1001);  // the clock stands still
-  clock.wall = 10;                       // and goes back
-  CHECK(source.Next().time_us == 1002);
+  CHECK(first.nonce == 5);                // never 0, so that no id is "none"
+  CHECK(source.Next(0).time_us == 1001);  // the clock stands still
+  clock.wall = 10;                        // and goes back
+  CHECK(source.Next(0).time_us == 1002);
   clock.wall = 5000;
-  CHECK(source.Next().time_us == 5000);
+  CHECK(source.Next(0).time_us == 5000);
   clock.random = 8;
-  CHECK(ChangeIdSource(clock).Next() == ChangeId{5000, 9});
+  CHECK(ChangeIdSource(clock, untold).Next(0) == ChangeId{5000, 9});
+  const ChangeId marked = source.Next(7);
+  CHECK(marked.flush_mark() == 7);
+  CHECK(marked.maker() == first.maker());
   CHECK(FormatChangeId({0x1a, 0x2b}) == "000000000000001a000000000000002b");
 }
 

@@ -72,22 +72,22 @@ TEST_CASE("a view with a member that was taken in empty is of format 4") {
 TEST_CASE("no flush takes another one back, in effect or to come") {
   View view = test::ViewExample();
   CHECK(view.Flush(1000, 2000).ok());
-  CHECK(view.IsFlushed(999, 2000));
-  CHECK_FALSE(view.IsFlushed(1000, 2000));
+  CHECK(view.IsFlushed({999, 1}, 2000));
+  CHECK_FALSE(view.IsFlushed({1000, 1}, 2000));
   // One of an earlier time takes nothing back.
   CHECK(view.Flush(500, 2000).ok());
-  CHECK(view.IsFlushed(999, 2000));
+  CHECK(view.IsFlushed({999, 1}, 2000));
   CHECK(view.Flush(3000, 2000).ok());
-  CHECK(view.IsFlushed(999, 2000));
-  CHECK_FALSE(view.IsFlushed(1000, 2999));
-  CHECK(view.IsFlushed(2999, 3000));
+  CHECK(view.IsFlushed({999, 1}, 2000));
+  CHECK_FALSE(view.IsFlushed({1000, 1}, 2999));
+  CHECK(view.IsFlushed({2999, 1}, 3000));
   // Nor does any other.
   CHECK(view.Flush(4000, 2000).ok());
-  CHECK(view.IsFlushed(2999, 3000));
+  CHECK(view.IsFlushed({2999, 1}, 3000));
   CHECK(view.Flush(2000, 2000).ok());
-  CHECK(view.IsFlushed(1999, 2000));
-  CHECK(view.IsFlushed(2999, 3000));
-  CHECK(view.IsFlushed(3999, 4000));
+  CHECK(view.IsFlushed({1999, 1}, 2000));
+  CHECK(view.IsFlushed({2999, 1}, 3000));
+  CHECK(view.IsFlushed({3999, 1}, 4000));
   const Result<View> read = DecodeView(EncodeView(view));
   REQUIRE(read.has_value());
   CHECK(read->flushed_before == 2000);
@@ -100,11 +100,69 @@ TEST_CASE("no flush takes another one back, in effect or to come") {
   // Alone it needs no place of its own.
   View first = test::ViewExample();
   CHECK(first.Flush(3000, 2000).ok());
-  CHECK_FALSE(first.IsFlushed(1000, 2999));
-  CHECK(first.IsFlushed(1000, 3000));
+  CHECK_FALSE(first.IsFlushed({1000, 1}, 2999));
+  CHECK(first.IsFlushed({1000, 1}, 3000));
   CHECK(EncodeView(first).find(R"("format":1)") != std::string::npos);
   for (std::uint64_t i = 1; i < 16; ++i) CHECK(first.Flush(3000 + i, 9).ok());
   CHECK(first.Flush(9000, 9).code() == StatusCode::kUnavailable);
+}
+
+// Made under that mark.
+ChangeId Under(FlushMark mark) {
+  return {1500, std::uint64_t{mark} << kMakerBits | 9};
+}
+
+TEST_CASE(
+    "a flush of all takes what was made under another view, by no clock") {
+  View view = test::ViewExample();
+  CHECK_FALSE(view.IsFlushed(Under(0), 2000));
+  // Of a version that knew no marks.
+  CHECK_FALSE(view.IsFlushed(Under(77), 2000));
+  view.FlushAll(1000);
+  CHECK(view.flush_mark == 1);
+  CHECK(view.IsFlushed(Under(0), 0));
+  CHECK(view.IsFlushed(Under(77), 0));
+  CHECK_FALSE(view.IsFlushed(Under(1), 0));
+  view.FlushAll(1000);
+  CHECK(view.IsFlushed(Under(1), 0));
+  CHECK_FALSE(view.IsFlushed(Under(2), 0));
+  const Result<View> read = DecodeView(EncodeView(view));
+  REQUIRE(read.has_value());
+  CHECK(read->flush_mark == 2);
+  CHECK(EncodeView(view).find(R"("format":5)") != std::string::npos);
+  // None is the mark of no flush.
+  view.flush_mark = kMostFlushMark;
+  CHECK(EncodeView(*DecodeView(EncodeView(view))) == EncodeView(view));
+  view.FlushAll(1000);
+  CHECK(view.flush_mark == 1);
+  CHECK(view.IsFlushed(Under(kMostFlushMark), 0));
+}
+
+TEST_CASE("a flush of all leaves those alone that are to come") {
+  View view = test::ViewExample();
+  for (const std::uint64_t time : {1000, 3000, 4000}) {
+    CHECK(view.Flush(time, 2000).ok());
+  }
+  view.FlushAll(2000);
+  CHECK(view.flushed_before == 3000);
+  CHECK(view.flush_at == std::vector<std::uint64_t>{4000});
+  CHECK_FALSE(view.IsFlushed(Under(1), 2999));
+  CHECK(view.IsFlushed(Under(1), 3000));
+  view.FlushAll(5000);
+  CHECK(view.flushed_before == 0);
+  CHECK(view.flush_at.empty());
+  CHECK_FALSE(view.IsFlushed(Under(2), 6000));
+}
+
+TEST_CASE("blocks of a change under a later view are not behind a flush") {
+  View view = test::ViewExample();
+  view.FlushAll(1000);
+  CHECK(view.IsBehind(Under(0), 2000));
+  CHECK_FALSE(view.IsBehind(Under(1), 2000));
+  CHECK_FALSE(view.IsBehind(Under(2), 2000));
+  view.flush_mark = kMostFlushMark;
+  CHECK(view.IsBehind(Under(kMostFlushMark - 1), 2000));
+  CHECK_FALSE(view.IsBehind(Under(1), 2000));
 }
 
 TEST_CASE("an address that is none is corruption") {
@@ -146,7 +204,7 @@ TEST_CASE("no changed byte of a view record goes unseen") {
 
 TEST_CASE("a view of a newer format is told apart from a broken one") {
   const Result<View> newer =
-      DecodeView(R"({"format":5,"crc32c":0,"unheard":[1]})");
+      DecodeView(R"({"format":6,"crc32c":0,"unheard":[1]})");
   REQUIRE_FALSE(newer.has_value());
   CHECK(newer.error().code() == StatusCode::kUnsupportedFormat);
 }
