@@ -98,6 +98,7 @@ Handshake::Step Handshake::OnStats(const Request& reply) {
   // Their difference stays the same for the life of the process.
   facts_.boot_mark = fmt::format("{}/{}/", *pid, *time - *uptime);
   facts_.clock_seconds = *time;
+  facts_.up_seconds = *uptime;
   return Step::kWait;
 }
 

@@ -45,8 +45,10 @@ struct ServerFacts {
   // Larger items are made of several chunks.
   std::uint64_t slab_chunk_max = 0;
   bool evictions = true;
-  // What its clock showed, in Unix seconds, some time after that moment.
+  // What its clock showed, in Unix seconds, and how long it had been up, some
+  // time after that moment. Whole seconds: it may be up for one less.
   std::uint64_t clock_seconds = 0;
+  std::uint64_t up_seconds = 0;
   TimePoint greeted;
 };
 

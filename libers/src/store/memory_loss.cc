@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/micros.h"
@@ -30,6 +31,12 @@ constexpr net::Duration kLookEvery = std::chrono::milliseconds(200);
 bool IsOut(const Member& member, const ServerMemory& memory) {
   return member.state != MemberState::kFull ||
          memory.boot_mark != member.boot_mark;
+}
+
+// Of the server's process: of a boot mark all but what marks its memory, which
+// somebody may have emptied.
+std::string_view LifeOf(std::string_view boot_mark) {
+  return boot_mark.substr(0, boot_mark.rfind('/'));
 }
 
 // "a, b, c and 4 more".
@@ -115,6 +122,21 @@ Result<View> AfterLoss(const View& base,
   return next;
 }
 
+net::TimePoint LostBy(const View& base,
+                      const std::vector<ServerMemory>& memories,
+                      net::TimePoint seen) {
+  std::optional<net::TimePoint> last;
+  for (std::size_t i = 0; i < memories.size(); ++i) {
+    const std::string& before = base.members[i].boot_mark;
+    const std::string& now = memories[i].boot_mark;
+    if (before == now) continue;
+    const bool restarted = !before.empty() && LifeOf(before) != LifeOf(now);
+    const net::TimePoint lost = restarted ? memories[i].began : seen;
+    last = std::max(lost, last.value_or(lost));
+  }
+  return std::min(seen, last.value_or(seen));
+}
+
 net::TimePoint LossWatch::Saw(const std::vector<ServerMemory>& memories,
                               net::TimePoint now) {
   std::vector<std::string> marks;
@@ -177,7 +199,11 @@ Task<void> LookAt(Session& session, int member, net::Endpoint server,
   batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;
   ServerMemory& memory = look.memories[static_cast<std::size_t>(member)];
-  if (net::Answered(ask.outcome)) memory.boot_mark = link->facts().boot_mark;
+  if (net::Answered(ask.outcome)) {
+    memory.boot_mark = link->facts().boot_mark;
+    const std::chrono::seconds up(link->facts().up_seconds);
+    memory.began = session.runtime().Now() - up + std::chrono::seconds(1);
+  }
   memory.error = link->last_error().empty() ? "no answer" : link->last_error();
   Result<View> there = DecodeView(ask.value);
   if (there && (!look.newest || look.newest->epoch < there->epoch)) {
@@ -275,7 +301,9 @@ Result<Plan> MakePlan(Session& session, const Look& look) {
     plan.newest = *look.newest;
   }
   const net::TimePoint now = session.runtime().Now();
-  const net::TimePoint since = session.cluster().loss.Saw(look.memories, now);
+  const net::TimePoint since =
+      LostBy(plan.newest, look.memories,
+             session.cluster().loss.Saw(look.memories, now));
   const Result<View> next =
       AfterLoss(plan.newest, look.memories, session.WallMicros());
   if (!next) return Fail(next.error());

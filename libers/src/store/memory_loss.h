@@ -28,6 +28,7 @@ class Session;
 struct ServerMemory {
   std::string boot_mark;  // empty: it does not answer
   std::string error;      // why not
+  net::TimePoint began;   // the server started no later than this
 };
 
 // The view after `base` for members with these memories; `base` itself, at the
@@ -37,6 +38,13 @@ struct ServerMemory {
 Result<View> AfterLoss(const View& base,
                        const std::vector<ServerMemory>& memories,
                        std::int64_t now_us);
+
+// No lease was renewed later on what members have lost since `base`, if all of
+// them have the present memories since `seen` at the latest. A server that was
+// started again had its last renewal before that.
+net::TimePoint LostBy(const View& base,
+                      const std::vector<ServerMemory>& memories,
+                      net::TimePoint seen);
 
 // Of one process: since when it has seen the memories that servers have now.
 // Any thread.

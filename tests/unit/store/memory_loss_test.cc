@@ -38,7 +38,7 @@ Fleet MakeFleet(const std::vector<Case>& cases, int max_parity) {
     std::string mark = member.boot_mark;
     if (cases[i] == Case::kLost) mark = fmt::format("new {}", i);
     if (cases[i] == Case::kSilent) mark = "";
-    fleet.memories.push_back({mark, "no answer"});
+    fleet.memories.push_back({mark, "no answer", {}});
     if (cases[i] == Case::kFillingKept) member.state = MemberState::kFilling;
     if (cases[i] == Case::kDownAnswers) member.state = MemberState::kDown;
   }
@@ -119,14 +119,40 @@ TEST_CASE("two addresses of one server are found out after a loss, too") {
   CHECK(next.error().code() == StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("what was lost was lost by the start of the server, if it started") {
+  using std::chrono::seconds;
+  const net::TimePoint seen{seconds(100)};
+  View view;
+  view.members.resize(3);
+  view.members[0].boot_mark = "12/1700000000/a";
+  view.members[1].boot_mark = "13/1700000000/b";
+  view.members[2].boot_mark = "14/1700000000/c";
+  std::vector<ServerMemory> memories = {
+      {"22/1700000050/d", "", net::TimePoint{seconds(50)}},
+      {"23/1700000060/e", "", net::TimePoint{seconds(60)}},
+      {"14/1700000000/c", "", net::TimePoint{seconds(0)}}};
+  CHECK(LostBy(view, memories, seen) == net::TimePoint{seconds(60)});
+  // Emptied, by whom and when nobody tells.
+  memories[1] = {"13/1700000000/e", "", net::TimePoint{seconds(0)}};
+  CHECK(LostBy(view, memories, seen) == seen);
+  // Of what it was before nothing is known.
+  view.members[1].boot_mark.clear();
+  CHECK(LostBy(view, memories, seen) == seen);
+  // Whole seconds may make the start later than that it was seen.
+  view.members[1].boot_mark = "33/1700000000/b";
+  memories[1] = {"13/1700000000/e", "", seen + seconds(1)};
+  CHECK(LostBy(view, memories, seen) == seen);
+}
+
 TEST_CASE("the time since a loss begins anew when another memory is lost") {
   using std::chrono::seconds;
   LossWatch watch;
   const net::TimePoint start{seconds(100)};
-  const std::vector<ServerMemory> memories = {{"a", ""}, {"", "no answer"}};
+  const std::vector<ServerMemory> memories = {{"a", "", {}},
+                                              {"", "no answer", {}}};
   CHECK(watch.Saw(memories, start) == start);
   CHECK(watch.Saw(memories, start + seconds(3)) == start);
-  const std::vector<ServerMemory> others = {{"a", ""}, {"b", ""}};
+  const std::vector<ServerMemory> others = {{"a", "", {}}, {"b", "", {}}};
   CHECK(watch.Saw(others, start + seconds(4)) == start + seconds(4));
 }
 
