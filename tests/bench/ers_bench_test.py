@@ -121,7 +121,7 @@ class Store(unittest.TestCase):
                 (("parity", "--size", "9", "--to", "1"), "another m"),
                 (("parity", "--size", "9", "--scheme", "rs:4,1"), "elastic"),
                 (("check", "--reps", "5"), "--reps"),
-                (("code", "--k-min", "0"), "--k-min"), ((), "subcommand")):
+                (("code", "--k-min", "0"), "--k-min"), ((), "command is missing")):
             with self.subTest(arguments):
                 done = run(*arguments)
                 self.assertEqual(done.returncode, 2, done.stderr)
