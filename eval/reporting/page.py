@@ -4,8 +4,10 @@ import statistics
 
 from reporting import catalogue, paper
 from reporting.markdown import table
-from reporting.samples import BED_NAMES, NAMES, label, links, reduction, size
-from reporting.verdict import FAILS, HOLDS, NOT_MEASURED
+from reporting.samples import (BED_NAMES, COPIES, NAMES, PAPER_COPIES, label,
+                               links, reduction, size)
+from reporting.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_MEASURED
+from testbed.namespaces import TCP
 
 # TCP waits no shorter before it sends again.
 TIMEOUT_S = 0.2
@@ -31,7 +33,8 @@ of `kv` are those of [coding against copies](evaluation-ec-vs-replication.md). T
 
 """
 SINGLE = (
-    "Times are medians of all repetitions of a setting's newest revision and TCP; bars of error are the least and the most, "
+    "Times are medians of all repetitions of a setting's newest revision and TCP (congestion control); what differs in TCP is not "
+    "compared. Bars of error are the least and the most, "
     "as in the paper, and on reductions the middle 95 % of resampled medians, cut off at -30 %. Schemes are compared within one setting "
     "alone. Where the paper prints a figure it is drawn hollow beside ours; its times in milliseconds are lost with its "
     "pictures.\n\n")
@@ -112,23 +115,26 @@ def _spread(counts):
 
 
 def claims_part(measured, analyser):
-    judged = [(claim, claim.check(measured, analyser))
+    judged = [(claim, claim.judge(measured, analyser))
               for claim in catalogue.ALL]
     count = {state: sum(v.state == state for _, v in judged)
-             for state in (HOLDS, FAILS, NOT_MEASURED)}
+             for state in (HOLDS, FAILS, NOT_COMPARABLE, NOT_MEASURED)}
     text = (f"## Claims\n\nOf {len(judged)} claims: " + ", ".join(
         f"{state}: {number}"
         for state, number in count.items()) +
         f". The last {len(catalogue.ASKED)} are not the "
-        "paper's but were asked of libers.\n\n")
+        "paper's but were asked of libers. A claim is judged where it was made, "
+        "those of the paper at its bandwidth and its sets; what other links gave "
+        "stands beside, and decides nothing.\n\n")
     lines = []
     for claim, verdict in judged:
-        reason = {HOLDS: claim.why, FAILS: claim.why_not,
-                  NOT_MEASURED: ""}[verdict.state]
+        reason = {HOLDS: claim.why, FAILS: claim.why_not}.get(verdict.state, "")
         state = verdict.state
-        lines.append([claim.source, claim.text, verdict.measured,
-                      f"**{state}**" if state == FAILS else state, reason])
-    text += table(["from", "claim", "measured here", "", "why"], lines)
+        lines.append([claim.source, claim.text, claim.at.text, verdict.measured,
+                      f"**{state}**" if state == FAILS else state, reason,
+                      verdict.beside])
+    text += table(["from", "claim", "judged at", "measured there", "", "why",
+                   "on other links"], lines)
     missed = [(c, v) for c, v in judged if v.misses]
     if missed:
         text += "### Where claims do not hold\n\n"
@@ -174,23 +180,30 @@ def reductions_table(measured, analyser, experiment):
 def times_table(measured, experiment):
     """Of writing and reading: what copies take, and coding beside it."""
     schemes = ("srs", "ers1", "ers2-optimal")
+    kinds = (PAPER_COPIES, COPIES)
     lines = []
     for setting, in measured.find(experiment=experiment,
                                   operation=("put", "get")):
-        copies = measured.copies(setting)
         samples = measured.settings[setting]
-        if copies is None or not any(s in samples for s in schemes):
+        copies = [measured.copies(setting, kind) for kind in kinds]
+        if not any(copies) or not any(s in samples for s in schemes):
             continue
-        lines.append([
-            setting.operation, label(setting.parameters()),
-            size(setting.object_bytes), setting.links(),
-            size(setting.threshold_bytes), f"{1000 * copies.median:.2f}",
-            *(f"{samples[s].median / copies.median:.2f}" if s in samples
-              else "" for s in schemes)])
-    text = table(["", "set", "object", "links", "coded from", "copies, ms",
-                  *(NAMES[s] for s in schemes)], lines)
-    return text and ("Times of coded objects are given as parts of that of "
-                     "copies (m + 1 of them, by libers).\n\n" + text)
+        line = [setting.operation, label(setting.parameters()),
+                size(setting.object_bytes), setting.links(),
+                size(setting.threshold_bytes)]
+        for whole in copies:
+            line.append(f"{1000 * whole.median:.2f}" if whole else "")
+            line += [f"{samples[s].median / whole.median:.2f}"
+                     if whole and s in samples else "" for s in schemes]
+        lines.append(line)
+    columns = ["", "set", "object", "links", "coded from"]
+    for kind in kinds:
+        columns += [f"{NAMES[kind]}, ms", *(NAMES[s] for s in schemes)]
+    text = table(columns, lines)
+    return text and ("Times of coded objects are given as parts of that of the "
+                     "copies to their left, m + 1 of them: first those of "
+                     "libmemcached, one set after the other, which are the "
+                     "paper's replication, then those of libers.\n\n" + text)
 
 
 def order_table(measured):
@@ -215,10 +228,23 @@ def ranges_table(experiment):
         ["", "ERS-1, %", "ERS-2, %"], lines))
 
 
+def tcp_note(measured, experiment):
+    """What was measured under another congestion control than the scripts'
+    own is compared with nothing else, and says so."""
+    others = sorted({row.tcp or "one not known" for row in measured.rows
+                     if row.experiment == experiment} - {TCP})
+    if not others:
+        return ""
+    return (f"Measured under {' and '.join(others)}, where other experiments "
+            f"have {TCP}: schemes are compared with each other, and nothing here "
+            "with another experiment.\n\n")
+
+
 def experiment_part(measured, analyser, experiment, figures, folder):
     text = f"## {TITLES[experiment]}\n\n"
     if not measured.find(experiment=experiment):
         return text + "Not measured.\n\n"
+    text += tcp_note(measured, experiment)
     for name in figures.get(experiment, []):
         text += (f"![{name}]({folder}/{name}.png)\n\n"
                  f"[As SVG]({folder}/{name}.svg).\n\n")

@@ -9,7 +9,9 @@ import statistics
 
 CODED = ("srs", "ers1", "ers2-paper", "ers2-optimal", "rs")
 COPIES = "rep"
-NAMES = {"rep": "copies", "libmemcached-copies": "copies by libmemcached",
+PAPER_COPIES = "libmemcached-copies"  # the paper's: memcached's own clients
+NAMES = {"rep": "copies by libers",
+         "libmemcached-copies": "copies by libmemcached",
          "srs": "SRS", "ers1": "ERS-1", "ers2-paper": "ERS-2, paper's plan",
          "ers2-no-order": "ERS-2, no order selection",
          "ers2-optimal": "ERS-2, optimal plan", "reencode": "full re-encode",
@@ -33,6 +35,7 @@ class Setting:
     k: int | None
     k_to: int | None
     threshold_bytes: int
+    tcp: str | None  # None: not known
 
     def parameters(self):
         return (self.k, self.m, self.k_to)
@@ -79,14 +82,17 @@ class Measured:
     def __init__(self, rows):
         grouped = {}
         for row in rows:
-            by_run = grouped.setdefault(_setting(row), {})
-            by_run.setdefault((row.revision, row.tcp), []).append(row)
+            setting = _setting(row)
+            by_run = grouped.setdefault(
+                dataclasses.replace(setting, tcp=None), {})
+            by_run.setdefault((row.revision, setting), []).append(row)
         self.settings = {}
         self.rows = []
-        for setting, by_run in grouped.items():
+        for by_run in grouped.values():
             # Those of two revisions say nothing when mixed.
-            newest = max(by_run.values(),
-                         key=lambda part: max(row.time for row in part))
+            (_, setting), newest = max(
+                by_run.items(),
+                key=lambda run: max(row.time for row in run[1]))
             by_scheme = {}
             for row in newest:
                 by_scheme.setdefault(row.scheme, []).append(row)
@@ -107,24 +113,24 @@ class Measured:
                 found.append((setting, *(samples[s] for s in schemes)))
         return found
 
-    def copies(self, setting):
+    def copies(self, setting, scheme=COPIES):
         """What whole copies, that survive as many failures, did beside it."""
         key = dataclasses.replace(setting, k=None, k_to=None)
         for threshold in sorted({s.threshold_bytes for s in self.settings}):
             samples = self.settings.get(
                 dataclasses.replace(key, threshold_bytes=threshold), {})
-            if COPIES in samples:
-                return samples[COPIES]
+            if scheme in samples:
+                return samples[scheme]
         return None
 
 
 def _setting(row):
-    copies = row.scheme in (COPIES, "libmemcached-copies")
+    copies = row.scheme in (COPIES, PAPER_COPIES)
     return Setting(
         experiment=row.experiment, bed=row.bed, link_mbit=row.link_mbit,
         operation=row.operation, object_bytes=row.object_bytes, m=row.m,
         k=None if copies else row.k, k_to=None if copies else row.k_to,
-        threshold_bytes=row.threshold_bytes)
+        threshold_bytes=row.threshold_bytes, tcp=row.tcp)
 
 
 def _fits(value, wanted):

@@ -13,6 +13,7 @@ MIB = 1 << 20
 BLOCKS = {"reencode": 45, "srs": 24, "ers1": 13, "ers2-paper": 12,
           "ers2-no-order": 15, "ers2-optimal": 12}
 REPETITIONS = 5
+PAPER_MBIT = 10000.0
 
 
 class FixedAnalyser:
@@ -30,7 +31,8 @@ def row(**values):
     given.update({
         "time": "2026-01-01T00:00:00Z", "revision": "r1", "host": "a host",
         "seed": 1, "experiment": "exp4", "bed": "namespaces",
-        "link_mbit": 200.0, "measured_mbit": 190.0, "threshold_bytes": 0,
+        "link_mbit": 200.0, "measured_mbit": 190.0, "tcp": "cubic",
+        "threshold_bytes": 0,
         "k": 4, "m": 1, "k_to": 5, "servers": 6, "scheme": "srs",
         "operation": "forward", "object_bytes": MIB, "repetition": 0,
         "seconds": 0.1, "blocks_written": 0, "block_bytes": MIB // 20,
@@ -65,25 +67,27 @@ def everything():
     found = transitions(GOOD, socket_in=MIB, socket_out=0,
                         interface_in=MIB, interface_out=0)
     found += transitions(GOOD, link_mbit=500.0)
-    found += transitions(GOOD, experiment="exp2", link_mbit=None,
-                         bed="unshaped")
+    found += transitions(GOOD, experiment="exp2", link_mbit=PAPER_MBIT)
+    found += transitions(GOOD, experiment="exp6", bed="cloud", link_mbit=None)
     for experiment in ("exp3", "exp7"):
-        bed = "cloud" if experiment == "exp7" else "namespaces"
+        where = ({"bed": "cloud", "link_mbit": None} if experiment == "exp7"
+                 else {"link_mbit": PAPER_MBIT})
         for size in (MIB, 4 * MIB):
             found += transitions(
                 {name: seconds * size / MIB for name, seconds in GOOD.items()},
-                experiment=experiment, object_bytes=size, link_mbit=10000.0,
-                bed=bed)
+                experiment=experiment, object_bytes=size, **where)
     for scheme, seconds in (("ers2-no-order", 0.05), ("ers2-paper", 0.04)):
         found += sample(seconds, experiment="exp5", operation="backward",
-                        scheme=scheme)
+                        scheme=scheme, link_mbit=PAPER_MBIT)
     for size in (MIB // 16, MIB):
-        for operation in ("put", "get"):
-            for scheme, factor in (("rep", 2), ("srs", 1.3), ("ers1", 1.3),
-                                   ("ers2-optimal", 1.3)):
-                found += sample(factor * size / 1e8, experiment="exp1",
-                                operation=operation, scheme=scheme,
-                                object_bytes=size)
+        for mbit in (200.0, PAPER_MBIT):
+            for operation in ("put", "get"):
+                for scheme, factor in (("libmemcached-copies", 2.6), ("rep", 2),
+                                       ("srs", 1.3), ("ers1", 1.3),
+                                       ("ers2-optimal", 1.3)):
+                    found += sample(factor * size / 1e8, experiment="exp1",
+                                    operation=operation, scheme=scheme,
+                                    object_bytes=size, link_mbit=mbit)
         for scheme, factor in (("rep", 4), ("ers2-optimal", 1.1)):
             found += sample(factor * size / 1e8, experiment="exp1-servers",
                             bed="server-links", operation="get", scheme=scheme,
