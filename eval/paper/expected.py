@@ -24,7 +24,7 @@ class Analyser:
             told = subprocess.run(
                 [self.program, "count", str(k), str(m), str(k_to), "--format",
                  "csv"], check=True, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, text=True).stdout
+                capture_output=True, text=True).stdout
             self.counted[k, m, k_to] = {
                 (row["scheme"], row["direction"], row["variant"]):
                     (int(row["reads"]), int(row["writes"]))

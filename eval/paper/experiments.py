@@ -12,6 +12,8 @@ SETS = ((4, 1, 5), (5, 1, 6), (8, 2, 10), (9, 2, 10), (10, 3, 12),
 SIZES = (KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB)
 MOVES = ("forward", "backward")
 TRANSITIONS = ("srs", "ers1", "ers2-paper", "ers2-optimal", "reencode")
+# What else there is has no width that could change.
+MOVING = (*TRANSITIONS, "ers2-no-order")
 HOLDING = ("libmemcached-copies", "rep", "srs", "ers1", "ers2-optimal")
 # Shorter values are kept whole unless a client says otherwise.
 DEFAULT_THRESHOLD = 4096
@@ -21,6 +23,7 @@ DEFAULT_MBIT = 10_000  # the paper's
 NETWORK_MBITS = (500, 200)
 MBITS = (10_000, 1000, 500, 200, 70, 40, 10, 1)
 NAMES = ("exp1", "exp1-servers", "exp2", "exp3", "exp4", "exp5", "exp6", "exp7")
+OWN = "own"  # whatever is asked for
 CLOUD = ("exp6", "exp7")
 # Their bandwidth is that of each server's link; the client's is no limit.
 SERVER_LINKS = ("exp1-servers",)
@@ -125,6 +128,38 @@ def quick():
     groups += _groups("exp7", (None,), SETS[-1:], (64 * KIB,), TRANSITIONS,
                       MOVES)
     return groups
+
+
+def own(mbits, sets, sizes, schemes, operations):
+    """All of these with each other, as far as a scheme can do it."""
+    cells = []
+    for scheme in schemes:
+        able = tuple(operation for operation in operations
+                     if scheme in MOVING or operation not in MOVES)
+        if able:
+            cells.append(Cell(scheme, able))
+    return [Group(OWN, mbit, *parameters, size, tuple(cells))
+            for mbit in mbits for parameters in sets for size in sizes
+            if cells]
+
+
+def with_sets(groups, sets):
+    """The same with other parameters."""
+    return list(dict.fromkeys(
+        dataclasses.replace(group, k=k, m=m, k_to=k_to)
+        for group in groups for k, m, k_to in sets))
+
+
+def only(groups, schemes, operations):
+    """What there is of these schemes and operations."""
+    def cells(group):
+        for cell in group.cells:
+            kept = tuple(o for o in cell.operations if o in operations)
+            if cell.scheme in schemes and kept:
+                yield dataclasses.replace(cell, operations=kept)
+    made = [dataclasses.replace(group, cells=tuple(cells(group)))
+            for group in groups]
+    return [group for group in made if group.cells]
 
 
 def unshaped(groups):

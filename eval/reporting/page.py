@@ -2,6 +2,7 @@
 
 import statistics
 
+from paper.experiments import OWN
 from reporting import catalogue, paper
 from reporting.markdown import table
 from reporting.samples import (BED_NAMES, COPIES, NAMES, PAPER_COPIES, label,
@@ -220,6 +221,22 @@ def order_table(measured):
                   "less, %", "the paper, %"], lines)
 
 
+def own_part(measured):
+    """Of what somebody chose there is nothing to compare: times alone."""
+    lines = [[setting.operation, f"m = {setting.m}" if setting.k is None
+              else label(setting.parameters()),
+              size(setting.object_bytes), setting.links(), NAMES[scheme],
+              *(f"{1000 * seconds:.2f}"
+                for seconds in (sample.median, sample.least, sample.most)),
+              len(sample.rows)]
+             for setting, in measured.find(experiment=OWN)
+             for scheme, sample in sorted(measured.settings[setting].items())]
+    text = table(["", "set", "object", "links", "scheme", "median, ms",
+                  "least, ms", "most, ms", "repetitions"], lines)
+    return text and "## An experiment of one's own\n\n" + tcp_note(
+        measured, OWN) + text
+
+
 def ranges_table(experiment):
     lines = [[direction, *(f"{least} to {most}" for least, most in ranges)]
              for (name, direction), ranges in paper.RANGES.items()
@@ -264,4 +281,5 @@ def render(measured, analyser, figures, folder):
     for experiment in TITLES:
         text += experiment_part(measured, analyser, experiment, figures,
                                 folder)
+    text += own_part(measured)
     return text.rstrip("\n") + "\n"

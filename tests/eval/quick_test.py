@@ -133,6 +133,27 @@ class CommandTest(unittest.TestCase):
                      "exp1-servers", "--bed", "unshaped")
         self.refused(3, "nothing to run", "exp1", "--object-bytes", "7")
 
+    def test_parameters_that_are_none_are_said(self):
+        self.refused(2, "'6,2' is not three numbers", "exp2", "--set", "6,2")
+        self.refused(3, "--set 5,1,4: ", "exp2", "--set", "5,1,4", "--bed",
+                     "unshaped")
+        self.refused(2, "--scheme says which schemes", "own")
+
+    def test_an_experiment_of_one_s_own_is_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "rows.csv")
+            done = run(out, "own", "--scheme", "ers2-paper", "rs", "--set",
+                       "3,1,6", "--object-bytes", "10000", "--bed", "unshaped")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = rows.read(out)
+        self.assertEqual(
+            {(row.scheme, row.operation) for row in found},
+            {("rs", "put"), ("rs", "get")}
+            | {("ers2-paper", operation) for operation in rows.OPERATIONS})
+        self.assertEqual({(row.experiment, row.k, row.m, row.k_to, row.servers,
+                           row.object_bytes) for row in found},
+                         {("own", 3, 1, 6, 7, 10000)})
+
     def test_what_has_its_own_tcp_takes_no_other(self):
         self.refused(2, "--tcp: of namespaces alone", "--tcp", "reno", "--bed",
                      "unshaped")

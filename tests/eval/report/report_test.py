@@ -307,6 +307,13 @@ class ReportTest(unittest.TestCase):
         self.assertIn("| put | (4,1,5) | 1 MiB | 200 Mbit/s | 0 B | 50.00 | "
                       "2.00 |  |  | 200.00 | 0.50 |", self.page())
 
+    def test_an_experiment_of_one_s_own_is_shown(self):
+        rows.append(self.path("rows.csv"), sample(
+            0.1, experiment="own", k=6, m=2, k_to=8, link_mbit=500.0))
+        self.report(self.path("rows.csv"), "--no-figures")
+        self.assertIn("| forward | (6,2,8) | 1 MiB | 500 Mbit/s | SRS | 100.00 "
+                      "| 98.00 | 102.00 | 5 |", self.page())
+
     def test_an_experiment_under_another_tcp_says_so(self):
         rows.append(self.path("rows.csv"), [
             *transitions(GOOD),

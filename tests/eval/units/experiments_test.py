@@ -58,6 +58,38 @@ class ExperimentsTest(unittest.TestCase):
         self.assertLess(guess, 5 * 3600)
 
 
+class ChoiceTest(unittest.TestCase):
+
+    def test_other_sets_take_the_place_of_those_of_all_experiments(self):
+        groups = experiments.with_sets(experiments.full(), [(6, 2, 8)])
+        self.assertEqual({(group.k, group.m, group.k_to) for group in groups},
+                         {(6, 2, 8)})
+        self.assertEqual({group.experiment for group in groups},
+                         set(experiments.NAMES))
+        found = keys(groups)
+        self.assertEqual(len(found), len(set(found)))
+
+    def test_schemes_and_operations_are_chosen_from_what_there_is(self):
+        groups = experiments.only(experiments.full(), ("srs", "rep"),
+                                  ("put", "forward"))
+        self.assertEqual(
+            {(cell.scheme, operation) for group in groups
+             for cell in group.cells for operation in cell.operations},
+            {("srs", "put"), ("srs", "forward"), ("rep", "put")})
+        self.assertNotIn("exp5", {group.experiment for group in groups})
+
+    def test_an_experiment_of_one_s_own_has_what_its_schemes_can_do(self):
+        (group,) = experiments.own((500,), [(6, 2, 8)], (MIB,),
+                                   ("ers2-optimal", "rs"), ("put", "forward"))
+        self.assertEqual(
+            [(cell.scheme, cell.operations) for cell in group.cells],
+            [("ers2-optimal", ("put", "forward")), ("rs", ("put",))])
+        self.assertEqual((group.k, group.m, group.k_to, group.link_mbit),
+                         (6, 2, 8, 500))
+        self.assertEqual(experiments.own((500,), [(6, 2, 8)], (MIB,), ("rep",),
+                                         ("forward",)), [])
+
+
 class ExpectedTest(unittest.TestCase):
 
     def setUp(self):
