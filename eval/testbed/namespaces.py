@@ -70,6 +70,27 @@ class Namespace:
         self.holder.wait()
 
 
+class Loopback(Namespace):
+    """A machine by itself, whose processes talk with each other: unshaped, but
+    under a congestion control that is not the machine's own."""
+
+    address = "127.0.0.1"
+
+    def __init__(self, tcp=TCP):
+        super().__init__()
+        self.tcp = tcp
+        try:
+            self.configure("ip", "link", "set", "dev", "lo", "up")
+            for to in ("127.0.0.0/8", "127.0.0.1"):
+                self.configure("ip", "route", "change", "table", "local",
+                               "local", to, "dev", "lo", "proto", "kernel",
+                               "scope", "host", "src", self.address, "congctl",
+                               tcp)
+        except BaseException:
+            self.end()
+            raise
+
+
 class Network:
 
     def __init__(self, link, tcp=TCP):

@@ -19,10 +19,16 @@ class LhrsMeasureTest(unittest.TestCase):
         result = subprocess.run(
             [sys.executable, "-B", MEASURE, "--programs",
              os.environ["ERS_PROGRAMS"], "--reps", "1", "--records",
-             str(RECORDS), "--bytes", str(BYTES), "--memory", "64"],
+             str(RECORDS), "--bytes", str(BYTES), "--memory", "64", "--links",
+             "loopback"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True,
             text=True, timeout=DEADLINE_S)
         cls.rows = list(csv.DictReader(result.stdout.splitlines()))
+
+    def test_rows_tell_of_the_network(self):
+        for row in self.rows:
+            self.assertEqual((row["bed"], row["link_mbit"]), ("unshaped", ""))
+            self.assertTrue(row["tcp"])
 
     def cases(self, scenario):
         return [(row["case"], int(row["in_flight"]))
