@@ -26,6 +26,7 @@ void AddJobs(CLI::App& app, Command& chosen);
 void AddExport(CLI::App& app, Command& chosen);
 void AddGarbage(CLI::App& app, Command& chosen);  // gc
 void AddRebuild(CLI::App& app, Command& chosen);  // and replace
+void AddRecover(CLI::App& app, Command& chosen);
 void AddVerify(CLI::App& app, Command& chosen);
 void AddCluster(CLI::App& app, Command& chosen);  // ls, servers
 void AddAdvise(CLI::App& app, Command& chosen);

@@ -145,6 +145,7 @@ int Main(int argc, char** argv) {
   AddExport(app, command);
   AddVerify(app, command);
   AddRebuild(app, command);
+  AddRecover(app, command);
   AddJobs(app, command);
   AddCluster(app, command);
   AddGarbage(app, command);

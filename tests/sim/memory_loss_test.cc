@@ -1,4 +1,7 @@
 // More than M servers that lose their memory, and return.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
@@ -12,6 +15,7 @@
 #include "sim/sim_client.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
+#include "store/accept_loss.h"
 #include "store/fill_members.h"
 #include "store/view_changer.h"
 #include "store/wakeup.h"
@@ -131,6 +135,144 @@ TEST_CASE("who comes after the loss goes on, too, and without a daemon") {
   CHECK(status.ok());
   CHECK(newcomer.process.Now() - begun < seconds(10));
   CHECK(newcomer.Put().ok());
+}
+
+// `servers`: those of the cluster, 10.0.0.0 and on; as many successors.
+std::vector<Successor> SuccessorsOf(World& world,
+                                    const std::vector<std::size_t>& dead) {
+  std::vector<Successor> successors;
+  for (const std::size_t server : dead) {
+    const std::string name = fmt::format("10.0.1.{}:11211", server);
+    world.AddServer(name);
+    successors.push_back({world.servers()[server]->name(), name});
+  }
+  return successors;
+}
+
+Status Recover(SimClient& client, std::vector<Successor> successors,
+               Loss* told = nullptr) {
+  const auto agree = [told](const Loss& loss) {
+    if (told != nullptr) *told = loss;
+    return true;
+  };
+  return net::SyncWait(
+      client.process,
+      store::AcceptLoss(client.session, std::move(successors), agree));
+}
+
+void Crash(World& world, const std::vector<std::size_t>& servers) {
+  for (const std::size_t server : servers) world.servers()[server]->Crash();
+}
+
+// Servers that are not homes of "key", from the first on.
+std::vector<std::size_t> NoHomes(SimClient& client, std::size_t count) {
+  const std::vector<int> homes =
+      store::HomesOf(*client.session.view(), client.session.ring(), "key")
+          .members;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; others.size() < count; ++i) {
+    if (std::find(homes.begin(), homes.end(), static_cast<int>(i)) ==
+        homes.end()) {
+      others.push_back(i);
+    }
+  }
+  return others;
+}
+
+TEST_CASE(
+    "a person gives dead servers up, and what others have kept is there") {
+  World world(21);
+  const std::string servers = world.AddServers(kServers);
+  SimClient client(world, servers, "one");
+  SimClient other(world, servers, "other");
+  REQUIRE(client.Put().ok());
+  REQUIRE(other.Put().ok());
+  const std::vector<std::size_t> dead = NoHomes(client, 2);
+  Crash(world, dead);
+  LookFor(client, seconds(8));
+  // By itself nothing goes on: they may be alive for others.
+  const std::uint64_t before = client.epoch();
+  CHECK(before == other.epoch());
+  // A third process, which has met none of them.
+  SimClient person(world, servers, "person");
+  const TimePoint begun = person.process.Now();
+  Loss told;
+  REQUIRE(Recover(person, SuccessorsOf(world, dead), &told).ok());
+  CHECK(person.process.Now() - begun >= store::kGoneAfter);
+  CHECK(told.silent.size() == 2);
+  CHECK(told.kept == kServers - 2);
+  CHECK_FALSE(told.all_is_lost);
+  for (SimClient* one : {&client, &other}) {
+    LookFor(*one, seconds(8));
+    CHECK(one->epoch() > before);
+    CHECK(Get(*one) == StatusCode::kOk);
+    CHECK(one->Put().ok());
+  }
+  // The dead come back with all that they had: nobody asks them.
+  for (const std::size_t server : dead) world.servers()[server]->Restart();
+  CHECK(Get(client) == StatusCode::kOk);
+  SimClient late(world, servers, "late");
+  REQUIRE(late.Begin().ok());
+  CHECK(late.epoch() >= client.epoch());
+  CHECK(Get(late) == StatusCode::kOk);
+}
+
+TEST_CASE("where too few have kept what they had nothing of it counts") {
+  World world(22);
+  const std::string servers = world.AddServers(kServers);
+  SimClient client(world, servers, "one");
+  REQUIRE(client.Put().ok());
+  const std::vector<int> homes =
+      store::HomesOf(*client.session.view(), client.session.ring(), "key")
+          .members;
+  // One that has it stays: a later view without it may be lost with the rest.
+  std::vector<std::size_t> dead;
+  for (std::size_t i = 0; i < kServers; ++i) {
+    if (static_cast<int>(i) != homes[0]) dead.push_back(i);
+  }
+  Crash(world, dead);
+  Loss told;
+  SimClient person(world, servers, "person");
+  REQUIRE(Recover(person, SuccessorsOf(world, dead), &told).ok());
+  CHECK(told.all_is_lost);
+  CHECK(Get(person) == StatusCode::kNotFound);
+  CHECK(person.Put().ok());
+}
+
+TEST_CASE("what a person asks for is refused where it loses for nothing") {
+  World world(23);
+  const std::string servers = world.AddServers(kServers);
+  SimClient client(world, servers, "one");
+  REQUIRE(client.Put().ok());
+  const std::vector<Successor> successors = SuccessorsOf(world, {0, 1, 2});
+  Crash(world, {0});
+  // ersctl replace does that.
+  CHECK(Recover(client, {successors[0]}).code() ==
+        StatusCode::kInvalidArgument);
+  Crash(world, {1});
+  // Who is left out may hold what others lost.
+  const Status partly = Recover(client, {successors[0]});
+  CHECK(partly.code() == StatusCode::kInvalidArgument);
+  CHECK(partly.message().find(successors[1].old_server) != std::string::npos);
+  // Who answers has blocks.
+  const Status living = Recover(client, successors);
+  CHECK(living.code() == StatusCode::kInvalidArgument);
+  CHECK(living.message().find(successors[2].old_server) != std::string::npos);
+  // A successor has another life behind it.
+  const std::vector<Successor> twice = {
+      successors[0], {successors[1].old_server, successors[0].new_server}};
+  CHECK(Recover(client, twice).code() == StatusCode::kInvalidArgument);
+  const auto refuses = [](const Loss&) { return false; };
+  const Status refused =
+      net::SyncWait(client.process,
+                    store::AcceptLoss(client.session,
+                                      {successors[0], successors[1]}, refuses));
+  CHECK(refused.code() == StatusCode::kConflict);
+  CHECK(Recover(client, {successors[0], successors[1]}).ok());
+  // Again: it is done already, and no more are out.
+  CHECK(Recover(client, {successors[0], successors[1]}).code() ==
+        StatusCode::kInvalidArgument);
+  CHECK(client.Put().ok());
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ers/export.h"
 #include "ers/garbage.h"
@@ -158,6 +159,19 @@ class ERS_API Client {
   // the cluster was never used.
   virtual Status Replace(const std::string& old_server,
                          const std::string& new_server) = 0;
+
+  // Goes on where more servers are out than the cluster survives, and some of
+  // them do not answer: for a person, who knows that those are dead. Each gets
+  // an empty server in its place, and all that they held is gone; values are
+  // left where `agree`, which is told the loss and may refuse, shows so. Waits
+  // 5 s and more for processes that may still go by what was lost. OK as well
+  // where that was done before. No server that comes back brings old values
+  // with it. kInvalidArgument: no more are out than the cluster survives, one
+  // that does not answer has no successor, one that answers has, or a new one
+  // holds items; kConflict: not agreed; kNotFound: no server that answers
+  // knows the cluster; kUnavailable as of Replace.
+  virtual Status Recover(const std::vector<Successor>& successors,
+                         const std::function<bool(const Loss&)>& agree) = 0;
 
   // Reads every block of every object, and every copy of its manifest; checks
   // their checksums, parity against data, and that the copies agree. Without

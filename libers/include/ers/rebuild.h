@@ -23,6 +23,24 @@ struct RebuildProgress {
   std::uint64_t bytes_written = 0;
 };
 
+// An empty server that is to have the place of another one.
+struct Successor {
+  std::string old_server;
+  std::string new_server;
+};
+
+// More servers are out than the cluster survives.
+struct Loss {
+  std::vector<std::string> silent;  // do not answer
+  std::vector<std::string> lost;    // answer, and have lost their memory
+  int out = 0;                      // these, and others that were not full
+  int kept = 0;                     // have all that they had
+  // Too few kept it to know that no later change is among what is lost: what
+  // they hold counts for nothing. Else values are there whose copies and
+  // blocks they have enough of.
+  bool all_is_lost = false;
+};
+
 struct RebuildReport {
   std::vector<std::string> filled;  // servers that became full
   std::vector<std::string> out;     // are not, and why

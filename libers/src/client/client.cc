@@ -6,6 +6,7 @@
 
 #include "net/event_loop.h"
 #include "net/resolver.h"
+#include "store/accept_loss.h"
 #include "store/cluster_state.h"
 #include "store/garbage.h"
 #include "store/rebuild.h"
@@ -97,6 +98,10 @@ class ClientImpl final : public Client {
   Status Replace(const std::string& old_server,
                  const std::string& new_server) override {
     return Wait(store::ReplaceServer(session_, old_server, new_server));
+  }
+  Status Recover(const std::vector<Successor>& successors,
+                 const std::function<bool(const Loss&)>& agree) override {
+    return Wait(store::AcceptLoss(session_, successors, agree));
   }
   Result<VerifyReport> Verify(const VerifyOptions& options) override {
     store::Verifier verifier(session_, options);

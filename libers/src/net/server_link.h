@@ -45,8 +45,8 @@ struct ServerFacts {
   // Larger items are made of several chunks.
   std::uint64_t slab_chunk_max = 0;
   bool evictions = true;
-  // What its clock showed, in Unix seconds, and how long it had been up, some
-  // time after that moment. Whole seconds: it may be up for one less.
+  // What its clock and its uptime showed, in Unix seconds and in seconds, some
+  // time after that moment. It is up for up to 3 s less than it shows.
   std::uint64_t clock_seconds = 0;
   std::uint64_t up_seconds = 0;
   TimePoint greeted;

@@ -14,7 +14,7 @@
 #include "store/fill_members.h"
 #include "store/key_walk.h"
 #include "store/keys.h"
-#include "store/memory_loss.h"
+#include "store/loss_round.h"
 #include "store/mend.h"
 #include "store/planted_bug.h"
 #include "store/store.h"

@@ -16,13 +16,11 @@
 #include <string>
 #include <vector>
 
+#include "ers/rebuild.h"
 #include "net/runtime.h"
-#include "net/task.h"
 #include "store/view.h"
 
 namespace ers::store {
-
-class Session;
 
 // What a member's server answers with, whatever the view says of it.
 struct ServerMemory {
@@ -68,16 +66,11 @@ class LossWatch {
   Status last_;
 };
 
-// Are more than M members out, as far as this loop's connections tell? Costs
-// nothing.
-bool MoreThanMaxOut(Session& session);
+// Does it not answer with the memory that the view knows, or is it not full?
+bool IsOut(const Member& member, const ServerMemory& memory);
 
-// Looks at all servers, and goes on with those that lost their memory. OK where
-// a view is in force now under which at most M are out, also where another
-// process has made it. kUnavailable: some do not answer, or others of whom this
-// process does not know may still act under the earlier view; to be called
-// again. Says the same as the last time where that was just now.
-net::Task<Status> GoOnAfterLoss(Session& session);
+// Who is out of the cluster.
+Loss LossOf(const View& base, const std::vector<ServerMemory>& memories);
 
 }  // namespace ers::store
 

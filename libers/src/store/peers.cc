@@ -12,7 +12,7 @@
 #include "net/stat_lines.h"
 #include "store/batch.h"
 #include "store/keys.h"
-#include "store/memory_loss.h"
+#include "store/loss_round.h"
 #include "store/planted_bug.h"
 #include "store/record.h"
 #include "store/spare_room.h"

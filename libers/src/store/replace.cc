@@ -14,7 +14,7 @@
 #include "store/batch.h"
 #include "store/keys.h"
 #include "store/planted_bug.h"
-#include "store/seats.h"
+#include "store/succession.h"
 #include "store/view_changer.h"
 #include "store/view_checks.h"
 #include "store/view_edit.h"
@@ -23,133 +23,6 @@ namespace ers::store {
 namespace {
 
 using net::Task;
-
-struct Replacement {
-  net::Endpoint old_server;
-  net::Endpoint new_server;
-};
-
-Result<Replacement> Parse(const std::string& old_server,
-                          const std::string& new_server) {
-  Result<net::Endpoint> before = net::ParseEndpoint(old_server);
-  if (!before) return Fail(before.error());
-  Result<net::Endpoint> after = net::ParseEndpoint(new_server);
-  if (!after) return Fail(after.error());
-  return Replacement{std::move(*before), std::move(*after)};
-}
-
-struct Place {
-  int member = 0;
-  bool done = false;  // the new server has it already
-};
-
-bool Had(const Member& seat, const std::string& server) {
-  return seat.name == server || seat.previous == server;
-}
-
-Result<Place> FindPlace(const View& view, const Replacement& asked) {
-  const std::string before = asked.old_server.name();
-  const std::string after = asked.new_server.name();
-  std::string servers;
-  Place place{-1, false};
-  for (std::size_t i = 0; i < view.members.size(); ++i) {
-    const Member& seat = view.members[i];
-    servers += (servers.empty() ? "" : ", ") + seat.server();
-    const bool done =
-        before != after && seat.server() == after && Had(seat, before);
-    if (done || seat.server() == before) {
-      place = {static_cast<int>(i), done};
-      if (done) return place;
-    }
-  }
-  if (place.member < 0) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("{} is none of the servers of this cluster, which "
-                            "are {}",
-                            before, servers));
-  }
-  const Member& seat = view.members[static_cast<std::size_t>(place.member)];
-  for (const Member& other : view.members) {
-    if (other.server() != after && (&other == &seat || !Had(other, after))) {
-      continue;
-    }
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("{} is, or was, the server in the place of {}: "
-                            "name another",
-                            after, other.name));
-  }
-  if (asked.new_server.weight != 1 && asked.new_server.weight != seat.weight) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("{} takes over the weight of {}, which is {}: give "
-                            "that, or none",
-                            after, before, seat.weight));
-  }
-  return place;
-}
-
-// Counts the items that a server lists.
-void CountLine(net::Request& request, std::string_view line) {
-  if (line.starts_with("key=")) {
-    ++*static_cast<std::uint64_t*>(request.line_context);
-  }
-}
-
-// The mark of the new server's memory, in which nothing else may be: what it
-// had in another life could pass for what it has in this. `taken`: it has a
-// view in which it has the place; that one's epoch.
-Task<Result<std::string>> MarkOfEmpty(Session& session, int member,
-                                      const Replacement& asked,
-                                      std::uint64_t& taken) {
-  const std::string name = asked.new_server.name();
-  const std::unique_ptr<net::ServerLink> link =
-      session.NewStrangerLink(member, asked.new_server);
-  net::Request view;
-  view.verb = net::Verb::kGet;
-  view.key = kViewKey;
-  Batch batch(session.runtime());
-  batch.Send(SendStep::kAskMark, *link, view);
-  co_await batch;
-  const std::string mark = link->facts().boot_mark;
-  if (mark.empty() || !net::Answered(view.outcome)) {
-    const std::string why =
-        link->last_error().empty() ? "no answer" : link->last_error();
-    co_return Fail(StatusCode::kUnavailable, fmt::format("{}: {}", name, why));
-  }
-  if (view.outcome == net::Outcome::kOk) {
-    const Result<View> there = DecodeView(view.value);
-    const bool has_place =
-        there && SameSeats(*there, *session.view()) &&
-        there->members[static_cast<std::size_t>(member)].server() == name;
-    if (has_place) taken = there->epoch;
-    co_return Fail(StatusCode::kInvalidArgument,
-                   fmt::format("{} is, or was, a server of a cluster: restart "
-                               "it, so that it is empty",
-                               name));
-  }
-  // Before it, memcached takes no other command.
-  std::uint64_t items = 0;
-  net::Request list;
-  list.verb = net::Verb::kMetadump;
-  list.on_line = CountLine;
-  list.line_context = &items;
-  batch.Send(SendStep::kAskMark, *link, list);
-  co_await batch;
-  if (list.outcome != net::Outcome::kOk) {
-    const std::string_view why =
-        list.value.empty() ? link->last_error() : list.value;
-    co_return Fail(StatusCode::kUnavailable,
-                   fmt::format("{} cannot list its keys: {}: try again", name,
-                               why.empty() ? "no answer" : why));
-  }
-  // The mark is one.
-  if (items > 1) {
-    co_return Fail(StatusCode::kInvalidArgument,
-                   fmt::format("{} holds {} items: restart it, so that it is "
-                               "empty",
-                               name, items - 1));
-  }
-  co_return mark;
-}
 
 // Which members answer with the memory that the view knows them by. Over
 // connections of their own: who died unnoticed must not count, nor who is only
@@ -215,7 +88,7 @@ Status CheckOthers(const View& view, int member,
 
 Task<Status> ReplaceServer(Session& session, std::string old_server,
                            std::string new_server) {
-  const Result<Replacement> asked = Parse(old_server, new_server);
+  const Result<Succession> asked = ParseSuccession(old_server, new_server);
   if (!asked) co_return asked.error();
   Status status = co_await EnsureView(session, 0);
   if (!status.ok()) co_return status;
@@ -228,7 +101,7 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
     if (found->done) co_return Status();
     member = found->member;
     std::uint64_t taken = 0;
-    mark = co_await MarkOfEmpty(session, member, *asked, taken);
+    mark = co_await MarkOfEmpty(session, session.view(), member, *asked, taken);
     if (mark) break;
     if (mark.error().code() != StatusCode::kInvalidArgument) {
       co_return mark.error();
@@ -260,9 +133,7 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
     Member& seat = view.members[static_cast<std::size_t>(member)];
     Status others = CheckOthers(view, member, answer);
     if (!others.ok()) return Fail(std::move(others));
-    const std::string after = asked->new_server.name();
-    seat.previous = std::exchange(seat.address, after);
-    if (after == seat.name) seat.address.clear();
+    GiveSeat(seat, asked->new_server.name());
     Result<View> next = WithFilling(session, std::move(view), member, *mark);
     if (next && Planted(PlantedBug::kReplacedIsFull)) {
       next->members[static_cast<std::size_t>(member)].state =

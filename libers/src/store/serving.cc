@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "store/memory_loss.h"
+#include "store/loss_round.h"
 #include "store/view_changer.h"
 #include "store/view_look.h"
 #include "store/view_records.h"

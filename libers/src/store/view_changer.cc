@@ -11,7 +11,7 @@
 #include "base/micros.h"
 #include "store/batch.h"
 #include "store/keys.h"
-#include "store/memory_loss.h"
+#include "store/loss_round.h"
 #include "store/peers.h"
 #include "store/planted_bug.h"
 #include "store/view_checks.h"

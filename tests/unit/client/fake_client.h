@@ -122,6 +122,12 @@ class FakeClient : public Client {
     const Result<bool> answer = Answer(old_server, true);
     return answer ? Status() : answer.error();
   }
+  Status Recover(const std::vector<Successor>& successors,
+                 const std::function<bool(const Loss&)>& agree) override {
+    (void)agree(Loss{});
+    const Result<bool> answer = Answer(successors.front().old_server, true);
+    return answer ? Status() : answer.error();
+  }
   Result<VerifyReport> Verify(const VerifyOptions& options) override {
     verify_options = options;
     return Answer("", verified);
