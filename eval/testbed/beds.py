@@ -22,6 +22,12 @@ def kind_of(arguments):
     return "unshaped"
 
 
+def with_tcp(kind):
+    """Those whose congestion control a run of this kind chooses."""
+    return ((*namespaces.NAMES, cloud.CloudBed.name) if kind == "namespaces"
+            else ())
+
+
 class Beds:
     """Beds for groups, each made, and its links measured, before the first
     group of an experiment that needs it; one at a time."""
@@ -57,7 +63,9 @@ class Beds:
 
     def make(self, nodes, group, on_cloud):
         if on_cloud:
-            return cloud.CloudBed(nodes, self.arguments.seed)
+            return cloud.CloudBed(
+                nodes, self.arguments.seed,
+                self.arguments.tcp if self.kind == "namespaces" else None)
         if self.kind == "hosts":
             return hosts.HostsBed(self.arguments.hosts, self.arguments.ssh,
                                   nodes, group.link_mbit)

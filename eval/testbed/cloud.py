@@ -2,7 +2,8 @@
 
 Each server is behind a proxy of its own, toxiproxy, which holds back what goes
 through it: the kernel need not be able to, and nobody has to be root. The client
-is on this machine, too.
+is on this machine, too. Where there is root, all of them have a congestion control
+that is not the machine's own, as the other beds' do.
 """
 
 import dataclasses
@@ -13,10 +14,8 @@ import shutil
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
-from testbed import bed, links
+from testbed import bed, links, namespaces
 from testbed.bed import BedError
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -101,18 +100,45 @@ def free_port():
 HOLD = '"$@" </dev/null >/dev/null 2>&1 & held=$!; trap "kill $held" EXIT; cat'
 
 
-class Proxies:
-    """One toxiproxy, and the proxies in it."""
+# Asks where the proxy is, which nobody outside can reach: for a line with a URL
+# and what to send, one with what was answered, or why nothing was.
+ASK = """
+import json, sys, urllib.request
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+for line in sys.stdin:
+    url, data, seconds = json.loads(line)
+    request = urllib.request.Request(
+        url, None if data is None else data.encode(),
+        {"Content-Type": "application/json", "User-Agent": "eval"})
+    try:
+        with opener.open(request, timeout=seconds) as answer:
+            told = [answer.read().decode(), None]
+    except OSError as error:
+        told = [None, str(error)]
+    print(json.dumps(told), flush=True)
+"""
 
-    def __init__(self, seed):
+
+class Proxies:
+    """One toxiproxy on a node, and the proxies in it."""
+
+    def __init__(self, node, seed):
         self.count = 0
+        self.asking = bed.Ending(node.command("python3", "-c", ASK))
+        try:
+            self.start(node, seed)
+        except BaseException:
+            self.asking.end()
+            raise
+
+    def start(self, node, seed):
         for left in reversed(range(TRIES)):
             # Somebody may take the port before it does.
             port = free_port()
             self.url = f"http://127.0.0.1:{port}"
-            self.process = bed.Ending(
-                ["sh", "-c", HOLD, "sh", PROGRAM, "-host", "127.0.0.1",
-                 "-port", str(port), "-seed", str(seed)])
+            self.process = bed.Ending(node.command(
+                "sh", "-c", HOLD, "sh", PROGRAM, "-host", "127.0.0.1",
+                "-port", str(port), "-seed", str(seed)))
             if self.answers():
                 return
             self.process.end()
@@ -122,21 +148,25 @@ class Proxies:
     def answers(self):
         end = time.monotonic() + START_S
         while time.monotonic() < end:
-            try:
-                self.ask("version", None)
+            if self.told("version", None)[1] is None:
                 return True
-            except (OSError, urllib.error.URLError):
-                # Nothing tells of a port that is listened on.
-                time.sleep(0.01)
+            # Nothing tells of a port that is listened on.
+            time.sleep(0.01)
         return False
 
+    def told(self, path, what):
+        """(answer, why there is none)"""
+        data = None if what is None else json.dumps(what)
+        self.asking.process.stdin.write(
+            json.dumps([f"{self.url}/{path}", data, START_S]) + "\n")
+        self.asking.process.stdin.flush()
+        return json.loads(self.asking.line())
+
     def ask(self, path, what):
-        data = None if what is None else json.dumps(what).encode()
-        request = urllib.request.Request(
-            f"{self.url}/{path}", data,
-            {"Content-Type": "application/json", "User-Agent": "eval"})
-        with urllib.request.urlopen(request, timeout=START_S) as answer:
-            return answer.read().decode()
+        answer, why_not = self.told(path, what)
+        if why_not is not None:
+            raise BedError(f"toxiproxy: {path}: {why_not}")
+        return answer
 
     def add(self, port, profile):
         """The port of a proxy to that port of this machine."""
@@ -153,6 +183,7 @@ class Proxies:
 
     def end(self):
         self.process.end()
+        self.asking.end()
 
 
 class ProxiedServers(bed.Servers):
@@ -172,10 +203,20 @@ class CloudBed(bed.Bed):
 
     name = "cloud"
 
-    def __init__(self, servers, seed):
+    def __init__(self, servers, seed, tcp=None):
+        """`tcp` None: the machine's own."""
         super().__init__(servers)
         self.profiles = profiles(servers, seed)
-        self.proxies = Proxies(seed)
+        self.inside = None
+        if tcp is not None:
+            self.inside = self.client = namespaces.Loopback(tcp)
+            self.nodes = [self.inside] * servers
+            self.tcp = tcp
+        try:
+            self.proxies = Proxies(self.client, seed)
+        except BaseException:
+            self.leave()
+            raise
 
     def check(self):
         """Each link by itself, both ways: they are not alike."""
@@ -193,5 +234,10 @@ class CloudBed(bed.Bed):
     def servers(self, count):
         return ProxiedServers(self.nodes[:count], self.proxies, self.profiles)
 
+    def leave(self):
+        if self.inside is not None:
+            self.inside.end()
+
     def end(self):
         self.proxies.end()
+        self.leave()
