@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "server/log.h"
 #include "store/peers.h"
 #include "store/replace.h"
 
@@ -23,6 +24,20 @@ constexpr std::size_t kManifests = 1024;
 
 Status NoSuchJob(std::uint64_t id) {
   return {StatusCode::kNotFound, fmt::format("there is no job {}", id)};
+}
+
+// One line for each state that a job comes to: it may change every object.
+void LogState(const Job& job) {
+  const JobCounts& counts = job.counts;
+  std::string line = fmt::format("job {}, to {}: {}", job.id, job.spec.to,
+                                 JobStateName(job.state));
+  if (job.state != JobState::kListing) {
+    line += fmt::format(", {} objects changed, {} failed, {} left",
+                        counts.changed, counts.failed, counts.left);
+  }
+  if (!job.last_error.empty()) line += ": " + job.last_error;
+  LogLine(job.state == JobState::kFailed ? LogLevel::kWarning : LogLevel::kInfo,
+          line);
 }
 
 Status Stopping() {
@@ -203,7 +218,18 @@ PolicyCounts Jobs::policy_counts() const {
 
 void Jobs::CollectGarbage(GarbageRequest request, GarbageCollector::Told told) {
   loop_->Post([this, request, told = std::move(told)] {
-    garbage_->Collect(request, told);
+    spdlog::info("garbage asked for by hand is looked for");
+    garbage_->Collect(request, [told,
+                                request](const Result<GarbageReport>& report) {
+      if (report) {
+        spdlog::info("garbage asked for by hand: {} of {} blocks {}",
+                     report->dropped, report->listed,
+                     request.dry_run ? "found, and left" : "dropped");
+      } else {
+        spdlog::warn("garbage asked for by hand: {}", report.error().message());
+      }
+      told(report);
+    });
   });
 }
 
@@ -240,14 +266,17 @@ FillState Jobs::fill_state() const {
 
 void Jobs::OnChanged(const Job& job, bool state_changed) {
   Run& one = runs_.at(job.id);
+  bool other_state = false;
   {
     const std::lock_guard lock(mutex_);
     Job& shown = board_[job.id];
+    other_state = shown.state != job.state;
     if (job.counts.failed > shown.counts.failed) {
       failed_ += job.counts.failed - shown.counts.failed;
     }
     shown = job;
   }
+  if (other_state) LogState(job);
   one.dirty = true;
   if (state_changed) Save(job.id, [](const Status&) {});
 }
@@ -400,6 +429,7 @@ void Jobs::CreateHere(JobSpec spec, const Told& told) {
       const std::lock_guard lock(mutex_);
       board_[id] = run.job();
     }
+    LogState(run.job());
     told(run.job());
     run.Begin();
   });
@@ -438,13 +468,22 @@ void Jobs::Forget(std::uint64_t id, Told told) {
     const auto found = runs_.find(id);
     if (found == runs_.end()) return told(Fail(NoSuchJob(id)));
     const JobRun& run = *found->second.run;
-    if (!Ended(run.job().state) || run.at_work()) {
+    if (!Ended(run.job().state)) {
       return told(Fail(StatusCode::kConflict,
-                       fmt::format("job {} has not ended: cancel it first, or "
-                                   "wait until its last objects are done",
-                                   id)));
+                       fmt::format("job {} is {}: cancel it first, or wait "
+                                   "until it is done",
+                                   id, JobStateName(run.job().state))));
+    }
+    if (run.at_work()) {
+      return told(
+          Fail(StatusCode::kConflict,
+               fmt::format("job {} is {}, and objects that it had begun "
+                           "with are still being changed: try again in "
+                           "a moment",
+                           id, JobStateName(run.job().state))));
     }
     const Job job = run.job();
+    spdlog::info("job {} is forgotten", id);
     Remove(id, [job, told](const Status& removed) {
       if (removed.ok()) return told(job);
       told(Fail(removed));
@@ -477,6 +516,9 @@ Task<void> Jobs::TransitionHere(std::string key, TransitionTarget target,
         co_await store_->Transition(key, target, TransitionVariant::kOptimal));
   }
   --singles_;
+  LogLine(LogLevel::kInfo,
+          fmt::format("transition of '{}', asked for over HTTP: {}", key,
+                      *result ? "done" : (*result).error().message()));
   moved(*result);
 }
 

@@ -174,7 +174,7 @@ void MemberFiller::Tell(const Status& status) {
   }
   const net::TimePoint now = host_.session.runtime().Now();
   if (status.ok()) {
-    spdlog::info("no more: {}", before);
+    spdlog::info("over by now: {}", before);
   } else if (before.empty() || now - complained_ >= kTellEvery) {
     // What stands in the way may be another object each time.
     complained_ = now;

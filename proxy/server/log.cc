@@ -51,6 +51,8 @@ void OpenLog(LogFormat format) {
       "ersproxy", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   if (format == LogFormat::kJson) {
     logger->set_formatter(std::make_unique<JsonFormatter>());
+  } else {
+    logger->set_pattern("[%Y-%m-%d %H:%M:%S.%e %z] [%n] [%l] %v");
   }
   spdlog::set_default_logger(std::move(logger));
 }

@@ -152,6 +152,9 @@ class KilledProxyTest(GarbageCase):
                                    "--dry-run", "--json"))
         self.assertEqual((look["dry_run"], look["dropped"]), (True, left))
         told = self.ctl("--proxy", admin, "gc", "--grace", "0").decode()
+        for end in ("found, and left", "dropped"):
+            self.assertRegex(self.proxy.said(), "garbage asked for by hand: "
+                             rf"{left} of \d+ blocks {end}\n")
         self.assertIn(f"dropped {left} of ", told)
         self.exactly_the_live_ones()
         metrics = self.api.metrics()
@@ -191,6 +194,8 @@ class BackgroundTest(GarbageCase):
         self.until(lambda: sum(self.blocks()) == live, "the rest is dropped")
         self.assertEqual(link.get("after"), self.values["after"])
         self.until(lambda: "garbage is collected" in proxy.said(), "it says so")
+        self.assertRegex(proxy.said(), r"view \d+: flush_all was asked for\n")
+        self.assertNotIn("by hand", proxy.said())
         metrics = Api(proxy.addresses[-1]).metrics()
         self.assertGreater(
             metrics["ersproxy_garbage_collected_timestamp_seconds"], 0)

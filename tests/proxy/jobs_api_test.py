@@ -150,6 +150,9 @@ class ApiTest(JobsCase):
                      "one width only")
         self.refused("/v1/transition", {"key": "none", "to": "wide"}, "none",
                      404)
+        log = self.proxy.said()
+        self.assertIn("transition of 'one', asked for over HTTP: done", log)
+        self.assertIn("transition of 'none', asked for over HTTP: key", log)
         self.same(link.get_many("one")["one"][:2], (value, 7))
 
     def test_a_key_of_any_bytes(self):
@@ -192,7 +195,9 @@ class ApiTest(JobsCase):
         self.assertGreater(now["seconds_left"], 0)
         self.assertEqual(now["bytes_left"],
                          now["objects"]["left"] * 100 * KIB)
-        self.assertEqual(self.api.ask("DELETE", f"/v1/jobs/{number}")[0], 409)
+        code, told = self.api.ask("DELETE", f"/v1/jobs/{number}")
+        self.assertEqual(code, 409)
+        self.assertIn(f"job {number} is running: cancel it", told["error"])
         for _ in range(2):  # the second time, too
             code, told = self.api.command(number, "pause")
             self.assertEqual((code, told["state"]), (200, "paused"))
@@ -221,6 +226,13 @@ class ApiTest(JobsCase):
         self.until(lambda: self.api.ask("DELETE", f"/v1/jobs/{number}")
                    == (200, {}), "its last objects are done")
         self.assertEqual(self.api.ask("GET", f"/v1/jobs/{number}")[0], 404)
+        log = self.proxy.said()
+        for state in ("listing", "running, 0 objects changed", "paused, ",
+                      "running, ", "cancelled, "):
+            line = f"job {number}, to wide: {state}"
+            self.assertIn(line, log)
+            log = log[log.index(line) + 1:]
+        self.assertIn(f"job {number} is forgotten", log)
 
     def test_the_commands_of_one_that_has_ended(self):
         number = self.api.start(select={"prefix": "none:"})["id"]

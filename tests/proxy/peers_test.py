@@ -99,7 +99,9 @@ class StalledProxyTest(PeersCase):
         self.same(self.links[1].get("k"), new, "k")
         self.put("k", old, self.links[1])
         self.same(self.links[0].get("k"), old, "k")
-        self.assertIn("taken over from another process", self.other.said())
+        self.assertRegex(self.other.said(),
+                         r"view \d+: taken over from another process, after "
+                         r"view \d+\n")
 
 
 class KilledProxyTest(PeersCase):

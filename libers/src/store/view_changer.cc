@@ -314,6 +314,11 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
     return next;
   };
   Status status = co_await ChangeAll(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: flush_all was asked for", session.view()->epoch));
+  }
   // Who took it tells others, who may go by it some day.
   const bool unknown = made && status.code() == StatusCode::kUnavailable;
   if (!unknown) co_return status;
@@ -364,8 +369,9 @@ Task<Status> FollowView(Session& session) {
   status = co_await Install(session, edit);
   if (status.ok()) {
     session.cluster().Log(
-        LogLevel::kInfo, fmt::format("view {}: taken over from another process",
-                                     session.view()->epoch));
+        LogLevel::kInfo,
+        fmt::format("view {}: taken over from another process, after view {}",
+                    session.view()->epoch, old->epoch));
   }
   co_return status;
 }

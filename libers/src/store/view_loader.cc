@@ -61,7 +61,7 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
     co_return Fail(
         StatusCode::kInvalidArgument,
         fmt::format("{} servers cannot hold objects with {} parity blocks: "
-                    "list more servers",
+                    "list more servers, or give a smaller max_parity",
                     members, max_parity));
   }
   if (members - records.answered > max_parity) {
@@ -243,6 +243,12 @@ Task<Status> EnsureView(Session& session, int max_parity) {
   if (!status.ok()) {
     keeper.EndChange(nullptr);
     co_return status;
+  }
+  if (records->best) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: found, {} of {} servers are full", view->epoch,
+                    session.members() - view->NotFull(), session.members()));
   }
   TellOutdated(session, *view);
   keeper.EndChange(std::make_shared<const View>(std::move(*view)));
