@@ -44,6 +44,17 @@ std::size_t TotalBytes(std::span<const iovec> pieces) {
 
 }  // namespace
 
+std::string StrangerSent(std::string_view bytes) {
+  // Enough to recognise it; not everything that a stranger may send.
+  constexpr std::size_t kQuoted = 60;
+  bytes = bytes.substr(0, bytes.find_first_of("\r\n"));
+  std::string text = "unexpected reply \"";
+  for (const char c : bytes.substr(0, kQuoted)) {
+    text.push_back(c >= ' ' && c <= '~' ? c : '?');
+  }
+  return text + "\": is it a memcached?";
+}
+
 void ReplyParser::Begin(Request& request) {
   request_ = &request;
   state_ = State::kLine;
@@ -59,13 +70,7 @@ ReplyParser::Progress ReplyParser::Finish(Outcome outcome) {
 }
 
 ReplyParser::Progress ReplyParser::Break(std::string_view what) {
-  // Enough to recognise it; not everything that a stranger may send.
-  constexpr std::size_t kQuoted = 60;
-  error_ = "unexpected reply \"";
-  for (const char c : what.substr(0, kQuoted)) {
-    error_.push_back(c >= ' ' && c <= '~' ? c : '?');
-  }
-  error_ += "\": is it a memcached?";
+  error_ = StrangerSent(what);
   return Progress::kBroken;
 }
 

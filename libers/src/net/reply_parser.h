@@ -13,6 +13,9 @@
 
 namespace ers::net {
 
+// That `bytes`, of which the first line is shown, are no memcached's.
+std::string StrangerSent(std::string_view bytes);
+
 // Incremental: the bytes may come cut anywhere. The bytes of a value can be
 // read straight to where they belong:
 //
@@ -50,6 +53,10 @@ class ReplyParser {
   Progress Placed(std::size_t bytes);
 
   const std::string& error() const { return error_; }
+  // Of a line whose end has not come; empty without one.
+  std::string_view partial_line() const {
+    return active() && !line_taken_ ? line_ : std::string_view();
+  }
 
  private:
   enum class State : std::uint8_t { kLine, kList, kValue, kValueEnd };

@@ -233,10 +233,14 @@ void ServerLink::Impl::OnRetryTimer() {
     }
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
         options_.connect_timeout);
-    Fail(fmt::format("{} within {} ms", Lack(stream_.get()), limit.count()));
+    Fail(fmt::format("{} within {} ms", Lacking(), limit.count()));
     return;
   }
   Connect();
+}
+
+const char* ServerLink::Impl::Lacking() const {
+  return sent_.empty() ? Lack(stream_.get()) : "connected, but no answer";
 }
 
 void ServerLink::Impl::Abort(const std::string& reason) {
@@ -345,8 +349,8 @@ void ServerLink::Impl::OnDeadline() {
     ArmDeadline(earliest);
     return;
   }
-  Fail(fmt::format("{} in time",
-                   state_ == State::kUp ? "no reply" : Lack(stream_.get())));
+  Fail(
+      fmt::format("{} in time", state_ == State::kUp ? "no reply" : Lacking()));
 }
 
 template <typename Visit>

@@ -97,6 +97,8 @@ class ServerLink::Impl : private StreamHandler {
 
   void ReadAvailable();
   int ReadPieces(iovec* pieces, std::size_t* straight);
+  std::string WhyCut(std::string reason) const;
+  const char* Lacking() const;
   bool TellPlaced();
   bool TakeBytes(std::string_view bytes);
   void OnReplyEnd();

@@ -149,11 +149,11 @@ void ServerLink::Impl::ReadAvailable() {
     const ssize_t moved = stream_->ReadV(pieces.data(), count);
     if (moved < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      Cut(ErrnoText(errno));
+      Cut(WhyCut(ErrnoText(errno)));
       return;
     }
     if (moved == 0) {
-      Cut("the server closed the connection");
+      Cut(WhyCut("the server closed the connection"));
       return;
     }
     const auto bytes = static_cast<std::size_t>(moved);
@@ -164,6 +164,14 @@ void ServerLink::Impl::ReadAvailable() {
     if (!TellPlaced()) return;
     if (bytes < room) return;  // nothing is left, as a rule
   }
+}
+
+// Who ends a connection before it told its version may be no memcached.
+std::string ServerLink::Impl::WhyCut(std::string reason) const {
+  if (state_ != State::kConnecting) return reason;
+  const std::string_view sent = parser_.partial_line();
+  return sent.empty() ? reason + " without an answer: is it a memcached?"
+                      : StrangerSent(sent);
 }
 
 // False if the connection failed meanwhile.
@@ -184,7 +192,7 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
           !sent_.empty() && !answered_early_ &&
           (FrontEnd() == 0 || FrontBegin() < batch_.written_bytes());
       if (!asked) {
-        Fail("it sent a reply to no request: is it a memcached?");
+        Fail(StrangerSent(bytes));
         return false;
       }
       parser_.Begin(BehindFence(*sent_.front()) ? fences_.front()

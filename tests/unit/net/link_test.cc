@@ -540,7 +540,7 @@ TEST_CASE("bytes that nobody asked for end the connection") {
   wire.outgoing = "HD\r\n";
   f.runtime.Settle();
   CHECK(f.link->state() == State::kFailed);
-  CHECK(f.link->last_error().find("no request") != std::string::npos);
+  CHECK(f.link->last_error().starts_with("unexpected reply \""));
   CHECK_FALSE(wire.open);
 }
 
@@ -799,7 +799,41 @@ TEST_CASE("a server that takes no connection, or does not greet, is given up") {
   CHECK(get.ends == 0);
   f.runtime.Pass(std::chrono::milliseconds(1));
   CHECK(get.outcome == Outcome::kNotSent);
-  CHECK(f.link->last_error() == "no connection within 500 ms");
+  CHECK(f.link->last_error() == (connects
+                                     ? "connected, but no answer within 500 ms"
+                                     : "no connection within 500 ms"));
+}
+
+TEST_CASE("another service at the port is told by what it sends") {
+  struct Stranger {
+    std::string sends;
+    bool closes;
+    std::string error;
+  };
+  const auto c = GENERATE(values<Stranger>({
+      {"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", true,
+       "unexpected reply \"HTTP/1.1 400 Bad Request\": is it a memcached?"},
+      {"-ERR unknown command\r\n", false,
+       "unexpected reply \"-ERR unknown command\": is it a memcached?"},
+      {"\x15\x03\x01", true, "unexpected reply \"???\": is it a memcached?"},
+      {"", true,
+       "the server closed the connection without an answer: is it a "
+       "memcached?"},
+  }));
+  CAPTURE(c.error);
+  Fixture f;
+  f.runtime.on_connect = [&c](Wire& wire) {
+    wire.on_write = [&c](Wire& self) {
+      self.outgoing += c.sends;
+      self.closed = c.closes;
+      self.on_write = {};
+    };
+  };
+  Call get(Verb::kGet, "a");
+  f.link->Submit(get);
+  f.runtime.Settle();
+  CHECK(get.outcome == Outcome::kNotSent);
+  CHECK(f.link->last_error() == c.error);
 }
 
 TEST_CASE("a request's deadline also counts while the link connects") {
