@@ -44,7 +44,7 @@ Status List(const GlobalOptions& global, const ListArguments& arguments) {
             "--transitioning: only an ersproxy knows what it is changing: give "
             "--proxy"};
   }
-  auto client = OpenClient(global);
+  auto client = OpenReader(global);
   if (!client) return client.error();
   Status printed;
   bool first = true;
@@ -128,7 +128,7 @@ std::string ServersText(const ClusterInfo& info) {
 }
 
 Status Servers(const GlobalOptions& global) {
-  auto client = OpenClient(global);
+  auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ClusterInfo> info = (*client)->Servers();
   if (!info) return info.error();

@@ -96,7 +96,7 @@ Ending Get(const GlobalOptions& global, const GetArguments& arguments) {
                                 arguments.range));
     }
   }
-  auto client = OpenClient(global);
+  auto client = OpenReader(global);
   if (!client) return client.error();
   Result<Output> output = Output::Open(arguments.file);
   if (!output) return output.error();

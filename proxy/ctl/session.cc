@@ -1,6 +1,7 @@
 #include "ctl/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -28,6 +29,14 @@ Status MakeFolderOf(const std::string& path) {
           fmt::format("--state: cannot create {}: {}; name a file that can be "
                       "written, or - for none",
                       folder.string(), error.message())};
+}
+
+// Whether the default state file can be kept. Makes its folder.
+bool HasPlace(std::string_view servers) {
+  const Result<std::string> path = DefaultStateFile(servers);
+  if (!path || !MakeFolderOf(*path).ok()) return false;
+  const auto folder = std::filesystem::path(*path).parent_path();
+  return access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
 }  // namespace
@@ -94,6 +103,16 @@ Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
   const Status folder = MakeFolderOf(cluster_options.state_file);
   if (!folder.ok()) return Fail(folder);
   return Client::Open(*cluster, options);
+}
+
+Result<std::unique_ptr<Client>> OpenReader(const GlobalOptions& global) {
+  GlobalOptions options = global;
+  const bool by_default = options.state_file.empty();
+  // The list is checked before anything is created for it.
+  options.state_file = by_default ? "-" : options.state_file;
+  auto client = OpenClient(options);
+  if (!client || !by_default || !HasPlace(global.servers)) return client;
+  return OpenClient(global);
 }
 
 }  // namespace ers::ctl

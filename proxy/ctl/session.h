@@ -31,6 +31,10 @@ Result<std::string> DefaultStateFile(std::string_view servers);
 Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
                                            const ClientOptions& options = {});
 
+// The same for a command that changes nothing: where the default state file has
+// no folder to be in, it goes by the servers alone.
+Result<std::unique_ptr<Client>> OpenReader(const GlobalOptions& global);
+
 }  // namespace ers::ctl
 
 #endif  // ERS_PROXY_CTL_SESSION_H_

@@ -65,7 +65,7 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
 
 Status Stat(const GlobalOptions& global, const std::string& key) {
   if (!global.proxy.empty()) return StatAtProxy(global, key);
-  auto client = OpenClient(global);
+  auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ObjectDetail> detail = (*client)->Stat(key);
   if (!detail) return detail.error();

@@ -143,7 +143,7 @@ Ending Verify(const GlobalOptions& global, const VerifyArguments& arguments) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("PATTERN: {}", pattern.error().message()));
   }
-  auto client = OpenClient(global);
+  auto client = arguments.repair ? OpenClient(global) : OpenReader(global);
   if (!client) return client.error();
   std::vector<Named> findings;
   VerifyOptions options;

@@ -106,6 +106,8 @@ class BadUsageTest(CtlCase):
                 ("h:x", "h:x"),
                 ("[::1", "[::1:11211"),
                 (":11211", ":11211"),
+                ("a blank is in it", self.servers.replace(",", ", ")),
+                ('without "http://"', f"http://{self.servers}"),
                 ('server ""', f"{self.servers},,")):
             with self.subTest(servers=servers):
                 self.refused(BAD_USAGE, text, "get", "kept", "--servers",
@@ -291,6 +293,26 @@ class StateFileTest(CtlCase):
         self.assertEqual(self.ctl("get", "k", servers=turned), b"x")
         self.assertEqual(
             [n for n in os.listdir(views) if n.endswith(".view")], names)
+
+    def test_without_a_place_for_it_what_is_stored_can_be_read(self):
+        self.put("read", b"x")
+        for places in ({"HOME": "/dev/null"}, {"HOME": "/proc/none"}, {}):
+            self.places = places
+            for words in (["get", "read"], ["stat", "read"], ["ls"],
+                          ["servers"], ["verify", "--parallel", "1"]):
+                with self.subTest(places=places, words=words):
+                    self.ctl(*words)
+            self.refused(BAD_USAGE, "--state", "put", "read", "-", data=b"y")
+            self.refused(BAD_USAGE, "cannot create /dev/null", "get", "read",
+                         "--state", "/dev/null/view")
+
+    def environment(self, servers=None):
+        environment = super().environment(servers)
+        if getattr(self, "places", None) is None:
+            return environment
+        for name in ("HOME", "XDG_STATE_HOME"):
+            environment.pop(name, None)
+        return {**environment, **self.places}
 
     def test_state_names_a_file_in_folders_that_are_made(self):
         self.ctl("put", "k2", "-", "--state", self.path("a/b/view"), data=b"x")
