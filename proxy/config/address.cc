@@ -28,6 +28,14 @@ Result<Address> ParseAddress(std::string_view text) {
     address.path = text;
     return address;
   }
+  if (text.find_first_of(" \t\r\n") != std::string_view::npos) {
+    return Refuse("a blank is in it: give one address");
+  }
+  const std::size_t scheme = text.find("://");
+  if (scheme != std::string_view::npos) {
+    return Refuse(fmt::format("give host:port alone, without \"{}\"",
+                              text.substr(0, scheme + 3)));
+  }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {
     return Refuse("give host:port, [IPv6]:port or /unix/path");

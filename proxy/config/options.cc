@@ -24,10 +24,11 @@ Status CheckScheme(const std::string& place, const Scheme& scheme, int servers,
                    int max_parity) {
   const int needed = NodeCount(scheme);
   if (needed > servers) {
-    return RefuseAt(place,
-                    fmt::format("scheme {} needs {} servers and {} are listed: "
-                                "list more servers or choose a narrower scheme",
-                                FormatScheme(scheme), needed, servers));
+    return RefuseAt(
+        place, fmt::format("scheme {} needs {} servers and {} are listed: "
+                           "choose a narrower scheme, or, for a new cluster, "
+                           "list more servers",
+                           FormatScheme(scheme), needed, servers));
   }
   if (scheme.m > max_parity) {
     return RefuseAt(place,
@@ -150,6 +151,20 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
   };
 }
 
+// What to do about a setting that a reload does not change.
+std::string_view AdviceOn(std::string_view setting) {
+  if (setting == "servers") {
+    return ": a cluster keeps its servers and their weights, over a restart, "
+           "too; put the old list back (one at another address comes in by "
+           "`ersctl replace OLD NEW`)";
+  }
+  if (setting == "max_parity") {
+    return ": a cluster keeps the M that it was set up with, over a restart, "
+           "too; put the old one back";
+  }
+  return ", which needs a restart";
+}
+
 }  // namespace
 
 std::string_view FormatName(LogFormat format) {
@@ -241,9 +256,9 @@ Status CheckReload(const ServerOptions& running, const ServerOptions& fresh) {
     return RefuseAt(
         fresh.PlaceOf(name),
         fmt::format(
-            "changed from {} to {}, which needs a restart",
+            "changed from {} to {}{}",
             old_settings[i].second.empty() ? "nothing" : old_settings[i].second,
-            value.empty() ? "nothing" : value));
+            value.empty() ? "nothing" : value, AdviceOn(name)));
   }
   return {};
 }

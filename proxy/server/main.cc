@@ -22,6 +22,7 @@
 #include "admin/metrics_list.h"
 #include "cli/usage.h"
 #include "config/arguments.h"
+#include "config/machine.h"
 #include "server/descriptors.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -68,6 +69,15 @@ bool WritePortFile(const ServerOptions& options,
   return file && std::rename(fresh.c_str(), options.port_file.c_str()) == 0;
 }
 
+// Who sent it; of the kernel's own, as by a terminal, nobody.
+std::string SenderOf(const signalfd_siginfo& told) {
+  return fmt::format("{} by process {} of user {}",
+                     told.ssi_signo == SIGHUP   ? "SIGHUP"
+                     : told.ssi_signo == SIGINT ? "SIGINT"
+                                                : "SIGTERM",
+                     told.ssi_pid, told.ssi_uid);
+}
+
 // A bad file changes nothing.
 void Reload(const Arguments& arguments, ServerOptions& running,
             Server& server) {
@@ -110,13 +120,15 @@ void Wait(const Arguments& arguments, ServerOptions& options, Server& server,
   while (read(signals, &told, sizeof told) == sizeof told) {
     if (told.ssi_signo == SIGHUP) {
       if (stops > 0) continue;
+      spdlog::info("{}", SenderOf(told));
       sd_notify(0, "RELOADING=1");
       Reload(arguments, options, server);
       sd_notify(0, "READY=1");
       continue;
     }
     if (told.ssi_signo == SIGUSR1) break;  // the workers have ended
-    spdlog::info(stops == 0 ? "stopping: clients are answered first"
+    spdlog::info("{}: {}", SenderOf(told),
+                 stops == 0 ? "stopping: clients are answered first"
                             : "stopping at once");
     server.Stop();
     sd_notify(0, "STOPPING=1");
@@ -231,6 +243,10 @@ int Main(int argc, char** argv) {
   }
   Result<ServerOptions> options = OptionsOf(arguments);
   Status status = options ? CompleteOptions(*options) : options.error();
+  if (status.ok()) status = CheckFolders(*options);
+  if (status.ok() && !arguments.check_config.empty()) {
+    status = CheckNames(*options);
+  }
   if (!status.ok()) {
     fmt::print(stderr, "ersproxy: {}\n", status.message());
     return kBadUsage;

@@ -247,6 +247,26 @@ class CheckTest(DaemonCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("is good: 3 rules", result.stdout)
 
+    def test_folders_and_names_that_are_not_there(self):
+        none = self.path("none")
+        for setting, why in (
+                (f"state_file: {none}/view", f"state_file: \"{none}/view\": "
+                 f"there is no folder {none}: make it"),
+                (f"listen: [{none}/socket]", f"listen: \"{none}/socket\": "
+                 f"there is no folder {none}: make it"),
+                ("listen: [\"x.invalid:1\"]", "listen: \"x.invalid:1\": the "
+                 "name x.invalid is not found: ")):
+            with open(self.path("own.yaml"), "w", encoding="utf-8") as file:
+                servers = ", ".join(self.servers.split(","))
+                file.write(f"servers: [{servers}]\n{setting}\n")
+            self.assertIn(f"own.yaml:2: {why}",
+                          self.refused("--check-config", self.path("own.yaml")))
+        path = self.config("")
+        self.assertIn("--servers: \"x.invalid:1\": the name x.invalid is not "
+                      "found: ",
+                      self.refused("--check-config", path, "--servers",
+                                   f"{self.servers},x.invalid:1"))
+
     def test_a_bad_file(self):
         path = self.config("threads: many\n")
         expected = (f"ersproxy: {path}:4: threads: expected a whole number "
@@ -357,7 +377,12 @@ class ReloadTest(DaemonCase):
         log = daemon.reload()
         self.assertIn(f"not reloaded, the old settings stay: {path}:1: "
                       "servers: changed from ", log)
-        self.assertIn("which needs a restart", log)
+        self.assertIn(": a cluster keeps its servers and their weights, over "
+                      "a restart, too; put the old list back", log)
+        self.assertRegex(log, r"\n?\[\d+-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} "
+                              r"[-+]\d\d:\d\d\] \[ersproxy\] \[info\] SIGHUP "
+                              f"by process {os.getpid()} of user "
+                              f"{os.getuid()}\n")
         self.config("scheme: rep:2\n")
         with open(path, encoding="utf-8") as file:
             text = file.read()

@@ -93,14 +93,18 @@ class OtherClusterTest(ServingCase):
             env={**os.environ}, timeout=DEADLINE_S, check=False)
         self.assertEqual(result.returncode, BAD_USAGE, result.stderr)
         self.assertIn(text, result.stderr)
+        return result.stderr
 
     def test_a_list_a_weight_and_m_that_are_not_the_clusters(self):
         self.assertEqual(self.link().set("k", b"v"), b"STORED")
         servers = self.servers.split(",")
         self.refuse(f"{servers[5]} is missing", servers[:5], "--scheme",
                     "rs:3,1")
-        self.refuse(f"{servers[2]} has weight 1, not 3",
-                    [f"{s}:3" if s == servers[2] else s for s in servers])
+        said = self.refuse(
+            f"{servers[2]} has weight 1, not 3",
+            [f"{s}:3" if s == servers[2] else s for s in servers])
+        for server in servers:
+            self.assertIn(f"{server}:1", said)
         spare = self.spare()
         self.refuse(f"{spare} is none of its servers", servers + [spare])
         self.refuse("max_parity is 2, but this cluster was set up for 1",

@@ -107,13 +107,26 @@ std::string Endpoint::name() const {
 Result<Endpoint> ParseEndpoint(std::string_view text) {
   if (text.starts_with('/')) return ParseUnix(text, text);
   if (text.starts_with("unix:")) return ParseUnix(text, text.substr(5));
+  if (text.empty()) return Refuse(text, "a comma is one too many");
+  if (text.find_first_of(" \t\r\n") != std::string_view::npos) {
+    return Refuse(text,
+                  "a blank is in it: servers stand apart by commas alone");
+  }
+  const std::size_t scheme = text.find("://");
+  if (scheme != std::string_view::npos) {
+    return Refuse(text, "give host:port alone, without \"" +
+                            std::string(text.substr(0, scheme + 3)) + "\"");
+  }
 
   std::string_view rest;
   auto host = TakeHost(text, &rest);
   if (!host) return Fail(host.error());
   Endpoint endpoint;
   endpoint.host = std::move(*host);
-  if (!rest.starts_with(':')) return Refuse(text, "the port is missing");
+  if (!rest.starts_with(':')) {
+    return Refuse(text,
+                  "the port is missing, as in " + endpoint.host + ":11211");
+  }
   rest.remove_prefix(1);
   const std::size_t colon = rest.find(':');
   const auto port = NumberIn(rest.substr(0, colon), 1, kMaxPort);

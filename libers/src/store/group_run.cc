@@ -304,7 +304,7 @@ Status GroupRun::Shortage(const Planner& planner) const {
   }
   return {StatusCode::kUnavailable,
           fmt::format("key '{}': too many servers are silent to read the "
-                      "object ({}): bring one back",
+                      "object ({}): start what does not answer",
                       map_.manifest().key, silent)};
 }
 

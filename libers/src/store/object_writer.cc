@@ -228,6 +228,10 @@ class GroupWrites {
   net::Latch* waiter_ = nullptr;
 };
 
+constexpr std::string_view kComeBack =
+    "start what does not answer; what answers again is let in by itself, or by "
+    "`ersctl rebuild`";
+
 }  // namespace
 
 Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
@@ -249,9 +253,9 @@ Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
     const std::string silent = DescribeSilent(session, map.manifest().nodes);
     return {StatusCode::kUnavailable,
             fmt::format("{} blocks of a stripe have no server to go to, and "
-                        "the scheme{} can do without {} ({}): bring one back",
+                        "the scheme{} can do without {} ({}): {}",
                         absent, least > 0 ? ", with least_redundancy," : "",
-                        may_lack, silent)};
+                        may_lack, silent, kComeBack)};
   }
   return {};
 }
@@ -269,9 +273,9 @@ Status CheckCopies(Session& session, std::string_view key,
   if (copies > least) return {};
   return {StatusCode::kUnavailable,
           fmt::format("{} of the {} servers for a copy are left, and "
-                      "least_redundancy asks for {} ({}): bring one back",
+                      "least_redundancy asks for {} ({}): {}",
                       copies, walk.size(), least + 1,
-                      DescribeSilent(session, walk))};
+                      DescribeSilent(session, walk), kComeBack)};
 }
 
 Status CheckParity(Session& session, const Scheme& scheme) {
@@ -288,7 +292,7 @@ Status CheckServers(Session& session, const Scheme& scheme) {
   if (session.members() < needed) {
     return {StatusCode::kInvalidArgument,
             fmt::format("scheme {} needs {} servers and the cluster has {}: "
-                        "list more servers or choose a narrower scheme",
+                        "choose a narrower scheme",
                         FormatScheme(scheme), needed, session.members())};
   }
   return CheckParity(session, scheme);

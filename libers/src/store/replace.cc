@@ -76,10 +76,12 @@ Status CheckOthers(const View& view, int member,
                         seat.server(), out)};
   }
   if (good < view.Quorum()) {
-    return {StatusCode::kUnavailable,
-            fmt::format("only {} of the {} servers needed are full and answer "
-                        "({}); nothing is changed: bring one back",
-                        good, view.Quorum(), out)};
+    return {
+        StatusCode::kUnavailable,
+        fmt::format("only {} of the {} servers needed are full and answer "
+                    "({}); nothing is changed: start what does not answer, and "
+                    "wait until what is not full is filled",
+                    good, view.Quorum(), out)};
   }
   return {};
 }

@@ -18,10 +18,14 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
   const std::string differences = Differences(cluster.endpoints, view);
   const bool same = now ? SameSeats(*now, view) : differences.empty();
   if (!same) {
+    // A weight of 1, which nobody writes, may be what is wanted.
+    const bool weighed = differences.find(" has weight ") != std::string::npos;
     std::string names;
     for (const Member& member : view.members) {
       names += (names.empty() ? "" : ",") + member.server();
-      if (member.weight != 1) names += fmt::format(":{}", member.weight);
+      if (weighed || member.weight != 1) {
+        names += fmt::format(":{}", member.weight);
+      }
     }
     return {StatusCode::kIncompatible,
             fmt::format("other servers than this cluster has: {}; give exactly "

@@ -56,6 +56,33 @@ TEST_CASE("what is not an endpoint is refused with its text") {
   CHECK(endpoint.error().message().starts_with("server \"" + text + "\": "));
 }
 
+TEST_CASE("what is beside a server's address is named") {
+  struct Case {
+    const char* text;
+    const char* why;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"a:1, b:1",
+       "server \" b:1\": a blank is in it: servers stand apart by "
+       "commas alone"},
+      {"a:1 b:1",
+       "server \"a:1 b:1\": a blank is in it: servers stand apart "
+       "by commas alone"},
+      {"a:1\n",
+       "server \"a:1\n\": a blank is in it: servers stand apart by "
+       "commas alone"},
+      {"http://a:1",
+       "server \"http://a:1\": give host:port alone, without "
+       "\"http://\""},
+      {"a:1,,b:1", "server \"\": a comma is one too many"},
+      {"a", "server \"a\": the port is missing, as in a:11211"},
+  }));
+  CAPTURE(c.text);
+  const auto list = ParseEndpoints(c.text);
+  REQUIRE_FALSE(list);
+  CHECK(list.error().message() == c.why);
+}
+
 TEST_CASE("lists of endpoints keep their order and refuse what is doubled") {
   const auto list = ParseEndpoints("b:2,a:1:5,/s,[::1]:1");
   REQUIRE(list);

@@ -12,9 +12,11 @@
 
 #include "config/address.h"
 #include "config/load.h"
+#include "config/machine.h"
 #include "config/options.h"
 #include "config/token.h"
 #include "unit/proxy/temporary_file.h"
+#include "unit/proxy/temporary_folder.h"
 
 using namespace ers;
 using namespace ers::proxy;
@@ -318,7 +320,18 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE:1: servers: expected a list, found \"a:1,b:1\""},
       {"servers: []\n", "FILE:1: servers: name at least one server"},
       {"servers:\n  - a:1\n  - b\n",
-       "FILE:3: servers[1]: server \"b\": the port is missing"},
+       "FILE:3: servers[1]: server \"b\": the port is missing, as in b:11211"},
+      {"servers: [\"a:1 \"]\n",
+       "FILE:1: servers[0]: server \"a:1 \": a blank is in it: servers stand "
+       "apart by commas alone"},
+      {"servers: [\"http://a:1\"]\n",
+       "FILE:1: servers[0]: server \"http://a:1\": give host:port alone, "
+       "without \"http://\""},
+      {"listen: [\"http://a:1\"]\n",
+       "FILE:1: listen[0]: \"http://a:1\": give host:port alone, without "
+       "\"http://\""},
+      {"listen: [\"a:1 b:2\"]\n",
+       "FILE:1: listen[0]: \"a:1 b:2\": a blank is in it: give one address"},
       {"servers: [a:1:1001]\n",
        "FILE:1: servers[0]: server \"a:1:1001\": the weight must be a number "
        "from 1 to 1000"},
@@ -363,10 +376,10 @@ TEST_CASE("schemes that the servers cannot hold are refused where they stand") {
   const Case test = GENERATE(values<Case>({
       {"scheme: ers2:4,1,6\n",
        "FILE:2: scheme: scheme ers2:4,1,6 needs 7 servers and 6 are listed: "
-       "list more servers or choose a narrower scheme"},
+       "choose a narrower scheme, or, for a new cluster, list more servers"},
       {"rules:\n  - scheme: rep:2\n  - prefix: a\n    scheme: rs:6,2\n",
        "FILE:4: rules[1]: scheme rs:6,2 needs 8 servers and 6 are listed: "
-       "list more servers or choose a narrower scheme"},
+       "choose a narrower scheme, or, for a new cluster, list more servers"},
       {"max_parity: 1\nrules:\n  - scheme: rs:4,2\n",
        "FILE:4: rules[0]: scheme rs:4,2 has m = 2: max_parity is 1"},
       {"max_parity: 6\n",
@@ -564,7 +577,8 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
        ":2: listen: changed from 127.0.0.1:11211 to a:1, which needs a "
        "restart"},
       {"max_parity: 2\n",
-       ":2: max_parity: changed from 1 to 2, which needs a restart"},
+       ":2: max_parity: changed from 1 to 2: a cluster keeps the M that it was "
+       "set up with, over a restart, too; put the old one back"},
       {"state_file: x\n",
        ":2: state_file: changed from nothing to x, which needs a restart"},
       {"scheme: rs:4,1\n",
@@ -590,7 +604,9 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
        ":2: log.format: changed from text to json, which needs a restart"},
   }));
   CHECK_THAT(reload("", test.text), Catch::EndsWith(test.error));
-  CHECK_THAT(reload(test.text, ""), Catch::EndsWith("needs a restart"));
+  const std::string back = reload(test.text, "");
+  CHECK_THAT(back, Catch::EndsWith("needs a restart") ||
+                       Catch::EndsWith("put the old one back"));
 }
 
 TEST_CASE("the order of servers may change in a reload, their list may not") {
@@ -609,5 +625,49 @@ TEST_CASE("the order of servers may change in a reload, their list may not") {
   CHECK(CheckReload(*running, *turned).ok());
   CHECK_THAT(CheckReload(*running, *heavier).message(),
              Catch::Contains(":1: servers: changed from a:1:1,b:1:1") &&
-                 Catch::Contains("to a:1:2,b:1:1"));
+                 Catch::Contains("to a:1:2,b:1:1") &&
+                 Catch::EndsWith(": a cluster keeps its servers and their "
+                                 "weights, over a restart, too; put the old "
+                                 "list back (one at another address comes in "
+                                 "by `ersctl replace OLD NEW`)"));
+}
+
+TEST_CASE("folders that are not there are found before a start") {
+  const TemporaryFolder folder;
+  const std::string none = folder.Of("none");
+  const auto said = [](const std::string& setting) {
+    const Result<ServerOptions> options = Load(kSix + setting);
+    REQUIRE(options);
+    const std::string message = CheckFolders(*options).message();
+    return message.empty() ? "" : message.substr(message.find(": ") + 2);
+  };
+  const std::string why =
+      "\": there is no folder " + none + ": make it, or choose another path";
+  CHECK(said("state_file: " + none + "/view\n") ==
+        "state_file: \"" + none + "/view" + why);
+  CHECK(said("listen: [a:1, " + none + "/s]\n") ==
+        "listen: \"" + none + "/s" + why);
+  CHECK_THAT(said("state_file: /dev/null\n"),
+             Catch::EndsWith(": \"/dev/null\": it is no file: name another"));
+  CHECK(said("state_file: " + folder.Of("view") + "\nlisten: [" +
+             folder.Of("s") + "]\n")
+            .empty());
+}
+
+TEST_CASE("names that have no address are found where one asks for it") {
+  const auto said = [](const std::string& text) {
+    const Result<ServerOptions> options = Load("scheme: rep:2\n" + text);
+    REQUIRE(options);
+    const std::string message = CheckNames(*options).message();
+    return message.empty() ? "" : message.substr(message.find(": ") + 2);
+  };
+  CHECK(said("servers: [127.0.0.1:1, \"[::1]:1\", /s, 127.0.0.2:1]\n"
+             "listen: [localhost:0]\nadmin: \":7\"\n")
+            .empty());
+  CHECK_THAT(said("servers: [127.0.0.1:1, x.invalid:1]\n"),
+             Catch::StartsWith("servers: \"x.invalid:1\": the name x.invalid "
+                               "is not found: "));
+  CHECK_THAT(said("servers: [127.0.0.1:1, 127.0.0.2:1]\nlisten: "
+                  "[\"x.invalid:1\"]\n"),
+             Catch::StartsWith("listen: \"x.invalid:1\": the name "));
 }
