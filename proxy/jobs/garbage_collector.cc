@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::chrono::seconds kFirstLook(60);
+// Somebody may flush all the time.
+constexpr std::chrono::seconds kBetweenFlushes(1);
 constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
 constexpr double kMostGraceSeconds = 86400.0 * 365;
 
@@ -54,10 +56,12 @@ GarbageCollector::GarbageCollector(JobHost& host,
             std::min(settings.every, kFirstLook)) {}
 
 void GarbageCollector::Look() {
-  const bool due =
-      settings_.every.count() > 0 && host_.session.runtime().Now() >= next_;
   // A cluster that nobody has used yet has none, and stays so.
-  if (!due || at_work_ || host_.stopping || !host_.session.view()) return;
+  const bool idle = at_work_ || host_.stopping || !host_.session.view();
+  if (idle || settings_.every.count() == 0) return;
+  const net::TimePoint now = host_.session.runtime().Now();
+  const bool flushed = now >= next_for_flush_ && LastFlush() != flush_seen_;
+  if (!flushed && now < next_) return;
   const Told log = [](const Result<GarbageReport>& report) {
     if (!report) {
       spdlog::warn("garbage is not collected: {}", report.error().message());
@@ -71,6 +75,17 @@ void GarbageCollector::Look() {
   Collect({}, log);
 }
 
+GarbageCollector::Flush GarbageCollector::LastFlush() {
+  const store::View& view = *host_.session.view();
+  const auto now = static_cast<std::uint64_t>(host_.session.WallMicros());
+  Flush last{view.flush_mark, 0};
+  if (view.flushed_before <= now) last.second = view.flushed_before;
+  for (const std::uint64_t flush : view.flush_at) {
+    if (flush <= now) last.second = std::max(last.second, flush);
+  }
+  return last;
+}
+
 void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
   if (at_work_) {
     return told(Fail(StatusCode::kConflict,
@@ -81,6 +96,7 @@ void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
                      "the daemon is ending: try again when it is back"));
   }
   at_work_ = true;
+  if (!request.dry_run && host_.session.view()) flush_seen_ = LastFlush();
   GarbageOptions options;
   options.grace = request.grace.value_or(settings_.grace);
   options.dry_run = request.dry_run;
@@ -96,15 +112,18 @@ Task<void> GarbageCollector::Work(GarbageOptions options, Told told) {
   const Result<GarbageReport> report =
       co_await store::CollectGarbage(host_.session, terms);
   if (report && !options.dry_run) Count(*report);
-  next_ = host_.session.runtime().Now() + settings_.every;
+  const net::TimePoint now = host_.session.runtime().Now();
+  next_ = now + settings_.every;
+  next_for_flush_ = now + kBetweenFlushes;
   at_work_ = false;
   told(report);
 }
 
 void GarbageCollector::Count(const GarbageReport& report) {
-  if (report.dropped > 0) {
-    spdlog::info("garbage is collected: {} of {} blocks, {} bytes",
-                 report.dropped, report.listed, report.dropped_bytes);
+  if (report.dropped > 0 || report.flushed > 0) {
+    spdlog::info(
+        "garbage is collected: {} of {} blocks, {} bytes; {} objects had ended",
+        report.dropped, report.listed, report.dropped_bytes, report.flushed);
   }
   const std::lock_guard lock(mutex_);
   ++totals_.collections;

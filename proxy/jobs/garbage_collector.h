@@ -1,5 +1,5 @@
 // GarbageCollector: drops what killed processes and the like have left on the
-// servers, from time to time and when it is asked to.
+// servers: from time to time, behind a flush, and when it is asked to.
 #ifndef ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_
 #define ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "config/policies.h"
 #include "ers/garbage.h"
@@ -16,6 +17,7 @@
 #include "net/runtime.h"
 #include "net/task.h"
 #include "store/garbage.h"
+#include "store/view.h"
 
 namespace ers::proxy {
 
@@ -56,6 +58,9 @@ class GarbageCollector {
   [[nodiscard]] GarbageTotals totals() const;
 
  private:
+  // The mark and the time of the last flush in effect.
+  using Flush = std::pair<store::FlushMark, std::uint64_t>;
+  Flush LastFlush();
   net::Task<void> Work(GarbageOptions options, Told told);
   void Count(const GarbageReport& report);
 
@@ -63,6 +68,8 @@ class GarbageCollector {
   const GarbageSettings settings_;
   bool at_work_ = false;
   net::TimePoint next_;
+  net::TimePoint next_for_flush_;  // not before
+  Flush flush_seen_;               // of before the last collection
   store::ListingStop stop_;
   mutable std::mutex mutex_;
   GarbageTotals totals_;  // guarded by mutex_

@@ -328,6 +328,27 @@ TEST_CASE("the space of what was flushed is free at once") {
   CHECK(f.client.Read("new") == std::string(kBytes, 'n'));
 }
 
+TEST_CASE("small values that were flushed give their memory back") {
+  Fixture f;
+  REQUIRE(f.client.Put("k", "small").ok());
+  REQUIRE(f.client.Put("k2", "small").ok());
+  CHECK(f.client.Collect().flushed == 0);
+  REQUIRE(net::SyncWait(f.client.process, f.client.store->Flush(store::kAtOnce))
+              .ok());
+  REQUIRE(f.client.Put("new", "small").ok());
+  store::GarbageTerms look_only;
+  look_only.options.dry_run = true;
+  CHECK(f.client.Collect(look_only).flushed == 2);
+  CHECK(f.client.Collect().flushed == 2);
+  CHECK(f.client.Collect().flushed == 0);
+  CHECK(f.client.Read("new") == "small");
+  f.Wait(seconds(200));  // tombstones
+  for (const auto& server : f.world.servers()) {
+    CHECK(server->items().Find("k") == nullptr);
+    CHECK(server->items().Find("k2") == nullptr);
+  }
+}
+
 TEST_CASE("a change that takes too long is given up before its commit") {
   Fixture f;
   REQUIRE(f.client.Put("k", std::string(kBytes, 'a')).ok());

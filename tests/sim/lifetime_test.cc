@@ -104,6 +104,21 @@ TEST_CASE("blocks live as long as an object that was given a longer life") {
   CHECK(!info->degraded);
 }
 
+TEST_CASE("what has expired already is not stored, but ends what was there") {
+  const bool by_touch = GENERATE(false, true);
+  Fixture f;
+  f.PutUntil(0);
+  REQUIRE(!f.BlocksLeft().empty());
+  if (by_touch) {
+    REQUIRE(net::SyncWait(f.process, f.store->Touch("k", f.Now() - 1)));
+  } else {
+    f.PutUntil(f.Now() - 1);
+  }
+  CHECK(f.Get().error().code() == StatusCode::kNotFound);
+  f.Wait(seconds(1));
+  CHECK(f.BlocksLeft().empty());
+}
+
 TEST_CASE("a block that is put back as its object expires stays") {
   Fixture f;
   f.PutUntil(f.Now() + 3);

@@ -404,7 +404,8 @@ typedef struct ers_garbage_report {
   uint64_t dropped;
   uint64_t dropped_bytes;    /* of the servers' memory */
   uint64_t skipped;          /* could not be told: see `why` */
-  uint64_t flushed;          /* objects that were, and are dropped */
+  uint64_t flushed;          /* objects that were, or have expired, and are
+                                dropped */
   uint64_t silent;           /* servers that did not list all they hold */
   char why[ERS_ERROR_BYTES]; /* of one that was skipped, or is silent: a
                                 sentence, cut to fit; "" where there is none */

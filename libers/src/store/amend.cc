@@ -39,16 +39,20 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
       Status extended = co_await ExtendObject(session_, map, steps_);
       if (!extended.ok()) co_return Fail(std::move(extended));
     }
+    const ObjectInfo given = InfoOf(next);
+    const bool ends = IsExpired(next.expiry, session_.WallMicros());
+    if (ends) next = TombstoneFor(key, next.id);
     const Check check = PlannedOn((*base)->id);
     ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next),
-        amendment.new_cas ? ClientCas::kRises : ClientCas::kStays,
+        amendment.new_cas || ends ? ClientCas::kRises : ClientCas::kStays,
         current.TakeHomes(), check);
     if (outcome.restart) {
       current.Restart(std::move(outcome));
       continue;
     }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
+    if (ends) co_return given;
     co_return InfoOf(*outcome.committed);
   }
 }

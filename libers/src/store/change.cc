@@ -93,6 +93,14 @@ Task<void> MarkFailed(Session& session, std::uint64_t epoch,
   }
 }
 
+Manifest TombstoneFor(std::string_view key, const ChangeId& id) {
+  Manifest tombstone;
+  tombstone.id = id;
+  tombstone.tombstone = true;
+  tombstone.key = key;
+  return tombstone;
+}
+
 Check PlannedOn(const ChangeId& base) {
   return [base](const Manifest* living) -> Result<Verdict> {
     return living != nullptr && living->id == base ? Verdict::kGoOn

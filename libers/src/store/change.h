@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "net/task.h"
 #include "store/home_chain.h"
@@ -42,6 +43,9 @@ struct Staged {
 // the commit fail there.
 net::Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
                                   net::Task<Status> stage);
+
+// The end of an object; its CAS rises.
+Manifest TombstoneFor(std::string_view key, const ChangeId& id);
 
 // What the client CAS is to do.
 enum class ClientCas {

@@ -14,10 +14,6 @@ net::Task<Status> Store::Delete(std::string_view key,
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
-  Manifest tombstone;
-  tombstone.id = session_.NewChangeId();
-  tombstone.tombstone = true;
-  tombstone.key = key;
   const HomeChain& chain = current.chain();
   if (expected_cas == 0) current.chain().ReplaceCorrupted();
   const Check check = [key, expected_cas,
@@ -31,9 +27,9 @@ net::Task<Status> Store::Delete(std::string_view key,
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   };
-  const ChangeOutcome outcome =
-      co_await CommitChange(session_, current.chain(), std::move(tombstone),
-                            ClientCas::kRises, std::nullopt, check);
+  const ChangeOutcome outcome = co_await CommitChange(
+      session_, current.chain(), TombstoneFor(key, session_.NewChangeId()),
+      ClientCas::kRises, std::nullopt, check);
   co_return outcome.status;
 }
 

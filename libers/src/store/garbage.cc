@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,25 @@ std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
   const ObjectMap map(manifest);
   return std::erase_if(
       blocks, [&map](const FoundBlock* block) { return Names(map, *block); });
+}
+
+// It is absent already, and takes memory still.
+bool HasEnded(Session& session, const Manifest& manifest) {
+  return !manifest.tombstone &&
+         !IsAlive(manifest, *session.view(), session.WallMicros());
+}
+
+// A tombstone lets the space of what has ended go, by the rules of every
+// change. kConflict: the key is in use again.
+Task<Status> Bury(Session& session, HomeChain& chain, std::string_view key) {
+  const Check check = [](const Manifest* living) -> Result<Verdict> {
+    if (living == nullptr) return Verdict::kGoOn;
+    return Fail(StatusCode::kConflict, "the key is in use again");
+  };
+  const ChangeOutcome outcome = co_await CommitChange(
+      session, chain, TombstoneFor(key, session.NewChangeId()),
+      ClientCas::kRises, std::nullopt, check);
+  co_return outcome.status;
 }
 
 // The whole of one collection.
@@ -176,9 +196,18 @@ class Collection {
     co_await latch;
     groups_.clear();
   }
+  // Small values have no blocks. Servers drop those that expire by themselves,
+  // but not those that were flushed.
+  [[nodiscard]] bool MayHoldEnded() const {
+    return view_->flush_mark != 0 || view_->flushed_before != 0;
+  }
+  void PassSmallOnes() {
+    while (next_ < groups_.size() && groups_[next_].blocks.empty()) ++next_;
+  }
   Task<void> Work(net::Latch& latch) {
     for (;;) {
       (void)co_await pace_.Await(terms_.stop);
+      if (!MayHoldEnded()) PassSmallOnes();
       if (next_ >= groups_.size() || Stopped()) break;
       pace_.Spend(1);
       const GarbageNames::Group& group = groups_[next_++];
@@ -235,7 +264,6 @@ class Collection {
     }
     // Settling may bring another manifest: all are looked at anew.
     for (const std::string& key : keys) {
-      if (blocks.empty()) break;
       Task<Status> decide =
           dry_run() ? Foresee(key, blocks) : Decide(key, blocks);
       Status status = co_await std::move(decide);
@@ -245,14 +273,18 @@ class Collection {
     }
     co_await Drop(std::move(blocks));
   }
-  // By what the judges show. A dry run asks all homes at once instead.
+  // By what the judges show, and none of it has ended. A dry run asks all homes
+  // at once instead.
   Task<bool> NamesAll(const std::set<std::string>& keys, Blocks blocks) {
     if (dry_run()) co_return false;
     for (const std::string& key : keys) {
       HomeChain chain(session_, key);
       chain.ReadUncounted();
-      const Result<ManifestPtr> manifest = co_await chain.ReadJudge();
-      if (manifest) TakeNamed(*manifest, blocks);
+      chain.TakeEnded();
+      const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      if (!shown || !*shown) continue;
+      if (HasEnded(session_, **shown)) co_return false;
+      TakeNamed(*shown, blocks);
     }
     co_return blocks.empty();
   }
@@ -276,10 +308,12 @@ class Collection {
     const Result<HomesRead> homes = co_await chain.Restamp();
     if (!homes) co_return homes.error();
     const ManifestPtr& shown = homes->judge().manifest;
-    if (shown && !shown->tombstone &&
-        session_.view()->IsFlushed(shown->id, session_.WallMicros())) {
-      Status status = co_await Bury(chain, shown, blocks);
-      if (!status.ok()) co_return status;
+    if (shown && HasEnded(session_, *shown)) {
+      Status status = co_await Bury(session_, chain, key);
+      if (!status.ok() && status.code() != StatusCode::kConflict) {
+        co_return status;
+      }
+      if (status.ok()) CountEnded(shown, blocks);
     }
     for (const HomeCopy& copy : homes->copies) {
       report_.live += TakeNamed(copy.manifest, blocks);
@@ -312,38 +346,18 @@ class Collection {
     if (!settled) co_return settled.error();
     const ManifestPtr& shown = settled->manifest;
     if (shown && !shown->tombstone &&
-        view_->IsFlushed(shown->id, (*homes)->asked_us)) {
-      ++report_.flushed;
-      CountFlushed(shown, blocks);
+        !IsAlive(*shown, *view_, (*homes)->asked_us)) {
+      CountEnded(shown, blocks);
     }
     report_.live += TakeNamed(shown, blocks);
     co_return Status();
   }
 
-  // An object that was flushed is absent already; a tombstone lets its space
-  // go, by the rules of every change.
-  Task<Status> Bury(HomeChain& chain, const ManifestPtr& flushed,
-                    Blocks& blocks) {
-    ++report_.flushed;
-    Manifest tombstone;
-    tombstone.id = session_.NewChangeId();
-    tombstone.tombstone = true;
-    tombstone.key = flushed->key;
-    const Check check = [](const Manifest* living) -> Result<Verdict> {
-      if (living == nullptr) return Verdict::kGoOn;
-      return Fail(StatusCode::kConflict, "the key is in use again");
-    };
-    const ChangeOutcome outcome =
-        co_await CommitChange(session_, chain, std::move(tombstone),
-                              ClientCas::kRises, std::nullopt, check);
-    if (!outcome.status.ok()) co_return outcome.status;
-    CountFlushed(flushed, blocks);
-    co_return Status();
-  }
   // Takes its blocks out: they are gone by now.
-  void CountFlushed(const ManifestPtr& flushed, Blocks& blocks) {
+  void CountEnded(const ManifestPtr& ended, Blocks& blocks) {
+    ++report_.flushed;
     Blocks of_it = blocks;
-    TakeNamed(flushed, blocks);
+    TakeNamed(ended, blocks);
     std::erase_if(of_it, [&blocks](const FoundBlock* block) {
       return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
     });

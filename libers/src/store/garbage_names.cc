@@ -87,18 +87,17 @@ std::vector<GarbageNames::Group> GarbageNames::Groups() {
             });
   std::vector<Group> groups;
   auto manifest = manifests_.cbegin();
-  for (auto block = blocks_.cbegin(); block != blocks_.cend();) {
-    const KeyHash hash = block->name.hash;
-    const auto of_other = [&hash](const FoundBlock& other) {
-      return !(other.name.hash == hash);
-    };
-    const auto end = std::find_if(block, blocks_.cend(), of_other);
-    while (manifest != manifests_.cend() && Order(manifest->hash) < Order(hash))
-      ++manifest;
+  auto block = blocks_.cbegin();
+  while (block != blocks_.cend() || manifest != manifests_.cend()) {
+    const bool by_block = manifest == manifests_.cend() ||
+                          (block != blocks_.cend() &&
+                           Order(block->name.hash) < Order(manifest->hash));
+    const KeyHash hash = by_block ? block->name.hash : manifest->hash;
+    const auto first_block = block;
+    while (block != blocks_.cend() && block->name.hash == hash) ++block;
     const auto first = manifest;
     while (manifest != manifests_.cend() && manifest->hash == hash) ++manifest;
-    groups.push_back({{block, end}, {first, manifest}});
-    block = end;
+    groups.push_back({{first_block, block}, {first, manifest}});
   }
   return groups;
 }

@@ -42,12 +42,13 @@ class GarbageNames {
   void Add(const FoundBlock& block);
   void Add(FoundManifest manifest);
 
-  // One object's, or nobody's where there are no manifests.
+  // One object's, or nobody's where there are no manifests. Small values have
+  // no blocks.
   struct Group {
     std::span<const FoundBlock> blocks;
     std::span<const FoundManifest> manifests;
   };
-  // By hash, once all were added: those with blocks.
+  // By hash, once all were added.
   [[nodiscard]] std::vector<Group> Groups();
   // Of the hashes that it covers, the last one's first half.
   [[nodiscard]] std::uint64_t last() const { return last_; }

@@ -5,6 +5,7 @@
 #include "store/change.h"
 #include "store/content.h"
 #include "store/dropping.h"
+#include "store/expiry.h"
 #include "store/keys.h"
 #include "store/object_writer.h"
 #include "store/store.h"
@@ -15,6 +16,21 @@ namespace ers::store {
 namespace {
 
 using net::Task;
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+// For nothing: who sends it goes on only when it was taken. Its length.
+Task<Result<std::uint64_t>> TakeAll(Content& content) {
+  for (std::uint64_t taken = 0;;) {
+    const Result<std::span<const std::byte>> bytes =
+        co_await content.Next(kPieceBytes);
+    if (!bytes) co_return Fail(bytes.error());
+    const std::size_t more = bytes->size();
+    content.Release();
+    taken += more;
+    if (more < kPieceBytes) co_return taken;
+  }
+}
 
 // The value is small: it goes into the manifest.
 Task<Status> TakeInline(PutJob& job, std::size_t length) {
@@ -158,6 +174,21 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
     if (!living) co_return Fail(living.error());
     const Result<Verdict> verdict = check(living->get());
     if (!verdict) co_return Fail(verdict.error());
+  }
+  // Stored, it would be absent at once; what it replaces goes all the same. Not
+  // where it may get the expiry of that.
+  if (!terms.stale_if_newer &&
+      IsExpired(options.expiry, session_.WallMicros())) {
+    const Result<std::uint64_t> length = co_await TakeAll(content);
+    if (!length) co_return Fail(length.error());
+    const ChangeOutcome ended = co_await CommitChange(
+        session_, chain, TombstoneFor(key, job.manifest.id), ClientCas::kRises,
+        std::nullopt, check);
+    if (!ended.status.ok()) co_return Fail(ended.status);
+    job.manifest.cas = ended.committed->cas;
+    job.manifest.length = *length;
+    job.manifest.is_inline = true;  // it has no blocks
+    co_return InfoOf(job.manifest);
   }
   const ChangeOutcome outcome = co_await WriteWhole(
       job, chain, check, terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);

@@ -29,7 +29,7 @@ TEST_CASE("blocks come together with the manifests of their hash") {
   names.Add(FoundManifest{{7, 2}, "b"});  // another home's
   names.Add(Block({7, 2}, 6));
   const auto groups = names.Groups();
-  REQUIRE(groups.size() == 3);
+  REQUIRE(groups.size() == 4);
   CHECK(groups[0].blocks.size() == 1);
   CHECK(groups[0].blocks[0].name.number == 1);
   CHECK(groups[0].manifests.empty());
@@ -38,6 +38,9 @@ TEST_CASE("blocks come together with the manifests of their hash") {
   CHECK(groups[2].blocks.size() == 2);
   REQUIRE(groups[2].manifests.size() == 1);
   CHECK(groups[2].manifests[0].item_key == "b");
+  CHECK(groups[3].blocks.empty());
+  REQUIRE(groups[3].manifests.size() == 1);
+  CHECK(groups[3].manifests[0].item_key == "no blocks");
   CHECK(names.last() == kEnd);
 }
 
