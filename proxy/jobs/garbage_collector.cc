@@ -109,9 +109,14 @@ Task<void> GarbageCollector::Work(GarbageOptions options, Told told) {
   store::GarbageTerms terms;
   terms.options = options;
   terms.stop = &stop_;
+  const Flush flush = flush_seen_;
+  terms.small_values = options.dry_run || flush != flush_done_;
   const Result<GarbageReport> report =
       co_await store::CollectGarbage(host_.session, terms);
-  if (report && !options.dry_run) Count(*report);
+  if (report && !options.dry_run) {
+    Count(*report);
+    if (report->skipped == 0 && report->silent == 0) flush_done_ = flush;
+  }
   const net::TimePoint now = host_.session.runtime().Now();
   next_ = now + settings_.every;
   next_for_flush_ = now + kBetweenFlushes;

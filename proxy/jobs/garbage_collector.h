@@ -70,6 +70,7 @@ class GarbageCollector {
   net::TimePoint next_;
   net::TimePoint next_for_flush_;  // not before
   Flush flush_seen_;               // of before the last collection
+  Flush flush_done_;               // nothing of before it is there
   store::ListingStop stop_;
   mutable std::mutex mutex_;
   GarbageTotals totals_;  // guarded by mutex_

@@ -95,7 +95,7 @@ class JobTest(JobCtlCase):
         self.assertIn("paused", self.text("show", number))
         self.assertIn(self.job("resume", number)["state"],
                       ("listing", "running"))
-        self.fails(BAD_USAGE, "ended", "forget", number)
+        self.fails(BAD_USAGE, "cancel it first", "forget", number)
         self.assertEqual(self.job("cancel", number)["state"], "cancelled")
         result = subprocess.run(
             self.words("watch", number, "--json"), capture_output=True,

@@ -21,7 +21,10 @@ def frame(opcode, key=b"", extras=b"", value=b"", cas=0):
 class MetricsCase(DaemonCase):
 
     def serve(self, *words, config=""):
-        """A daemon with an admin port, which becomes self.admin."""
+        """A daemon with an admin port, which becomes self.admin.
+
+        It collects no garbage beside what is counted."""
+        config += "garbage: {every_s: 0}\n"
         daemon = self.start("--config", self.config(config),
                             "--admin", ":0", *words)
         self.admin = daemon.addresses[-1]

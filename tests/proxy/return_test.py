@@ -102,8 +102,8 @@ class LeastRedundancyTest(ReturnCase):
         for i in range(12):
             self.assertEqual(free.set(f"n{i}", b"x" * 70_000), b"STORED")
         refused = link.set("v70000", b"y" * 70_000)
-        self.assertRegex(refused, b"SERVER_ERROR .*least_redundancy.*bring "
-                                  b"one back")
+        self.assertRegex(refused, b"SERVER_ERROR .*least_redundancy.*start "
+                                  b"what does not answer")
         # What is there is served, and changed.
         for key, value in self.values.items():
             self.same(link.get(key), value, key)

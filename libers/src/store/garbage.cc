@@ -199,7 +199,8 @@ class Collection {
   // Small values have no blocks. Servers drop those that expire by themselves,
   // but not those that were flushed.
   [[nodiscard]] bool MayHoldEnded() const {
-    return view_->flush_mark != 0 || view_->flushed_before != 0;
+    return terms_.small_values &&
+           (view_->flush_mark != 0 || view_->flushed_before != 0);
   }
   void PassSmallOnes() {
     while (next_ < groups_.size() && groups_[next_].blocks.empty()) ++next_;

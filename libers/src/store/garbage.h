@@ -16,6 +16,9 @@ struct GarbageTerms {
   GarbageOptions options;
   int parallel = 8;             // objects at a time
   ListingStop* stop = nullptr;  // ends it early; null: nobody does
+  // Also looks for flushed values that have no blocks: reads every small one,
+  // if there ever was a flush.
+  bool small_values = true;
   // For the names of blocks and objects that are looked at together: where
   // there are more, the servers list their keys several times.
   std::size_t names_bytes = std::size_t{64} << 20;
