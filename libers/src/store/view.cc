@@ -65,7 +65,10 @@ json ToJson(const View& view) {
                {"flushed_before", view.flushed_before},
                {"members", std::move(members)}};
   if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
-  if (view.flush_mark != 0) root["flush_mark"] = view.flush_mark;
+  if (view.flush_mark != 0) {
+    root["flush_mark"] = view.flush_mark;
+    root["flushes"] = view.flushes;
+  }
   return root;
 }
 
@@ -104,6 +107,11 @@ Result<View> FromJson(const json& root) {
   if (root.contains("flush_at")) {
     for (const json& flush : root.at("flush_at")) {
       view.flush_at.push_back(flush.get_ref<const json::number_unsigned_t&>());
+    }
+  }
+  if (root.contains("flushes")) {
+    for (const json& flush : root.at("flushes")) {
+      view.flushes.push_back(flush.get_ref<const json::number_unsigned_t&>());
     }
   }
   const std::uint64_t flush_mark =
@@ -174,7 +182,14 @@ bool View::IsBehind(const ChangeId& generation, std::int64_t now_us) const {
   return !later && IsFlushed(generation, now_us);
 }
 
-void View::FlushAll(std::int64_t now_us) {
+void View::FlushAll(std::uint64_t number, std::int64_t now_us) {
+  // As many overlap seldom.
+  constexpr std::size_t kMostKept = 4;
+  if (std::find(flushes.begin(), flushes.end(), number) != flushes.end()) {
+    return;
+  }
+  flushes.insert(flushes.begin(), number);
+  if (flushes.size() > kMostKept) flushes.pop_back();
   flush_mark = flush_mark % kMostFlushMark + 1;
   // What that would have been is flushed now; so nothing later can be.
   std::erase_if(flush_at, [now_us](std::uint64_t flush) {

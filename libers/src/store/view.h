@@ -63,6 +63,9 @@ struct View {
   // What changes were made under another one than this counts as absent; 0:
   // nothing was flushed yet.
   FlushMark flush_mark = 0;
+  // What the askers of the last of these flushes drew, newest first: who finds
+  // its own flush in another's view does not make it once more.
+  std::vector<std::uint64_t> flushes;
   // Unix us: older changes count as absent, from that time on.
   std::uint64_t flushed_before = 0;
   // The same, of flushes that were to come beside that one; rising.
@@ -78,8 +81,9 @@ struct View {
   [[nodiscard]] bool IsBehind(const ChangeId& generation,
                               std::int64_t now_us) const;
   // Whatever was changed under this view or an earlier one is flushed under the
-  // one that this becomes.
-  void FlushAll(std::int64_t now_us);
+  // one that this becomes; no more, where the flush of that number is part of
+  // it.
+  void FlushAll(std::uint64_t number, std::int64_t now_us);
   // Whatever was changed before `time_us` is flushed from then on. No flush is
   // ever taken back, also not one to come: another process may go by it already
   // by the time that this view is in force. kUnavailable: too many are to come.

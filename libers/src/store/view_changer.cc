@@ -207,6 +207,10 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
         fmt::format("view {}: {} is down ({})", session.view()->epoch,
                     session.member_name(member), reason));
   }
+  // More turned out to be out on the way.
+  if (!status.ok() && MoreThanMaxOut(session)) {
+    co_return co_await GoOnAfterLoss(session);
+  }
   co_return status;
 }
 
@@ -298,13 +302,15 @@ Task<Status> EndFilling(Session& session, int member,
 Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
   co_await ClaimChange(session);
   bool made = false;
-  const Edit edit = [&session, &made, time_us](View view) -> Result<View> {
+  const std::uint64_t number = session.runtime().Random();
+  const Edit edit = [&session, &made, number,
+                     time_us](View view) -> Result<View> {
     const std::int64_t now = session.WallMicros();
     Status flushed;
     if (time_us == kAtOnce && Planted(PlantedBug::kFlushByClock)) {
       flushed = view.Flush(static_cast<std::uint64_t>(now), now);
     } else if (time_us == kAtOnce) {
-      view.FlushAll(now);
+      view.FlushAll(number, now);
     } else {
       flushed = view.Flush(time_us, now);
     }

@@ -118,22 +118,27 @@ TEST_CASE(
   CHECK_FALSE(view.IsFlushed(Under(0), 2000));
   // Of a version that knew no marks.
   CHECK_FALSE(view.IsFlushed(Under(77), 2000));
-  view.FlushAll(1000);
+  view.FlushAll(1, 1000);
   CHECK(view.flush_mark == 1);
   CHECK(view.IsFlushed(Under(0), 0));
   CHECK(view.IsFlushed(Under(77), 0));
   CHECK_FALSE(view.IsFlushed(Under(1), 0));
-  view.FlushAll(1000);
+  view.FlushAll(2, 1000);
   CHECK(view.IsFlushed(Under(1), 0));
   CHECK_FALSE(view.IsFlushed(Under(2), 0));
   const Result<View> read = DecodeView(EncodeView(view));
   REQUIRE(read.has_value());
   CHECK(read->flush_mark == 2);
+  // What another process has built upon it is not flushed once more.
+  View later = *read;
+  later.FlushAll(1, 1000);
+  later.FlushAll(2, 1000);
+  CHECK(later.flush_mark == 2);
   CHECK(EncodeView(view).find(R"("format":5)") != std::string::npos);
   // None is the mark of no flush.
   view.flush_mark = kMostFlushMark;
   CHECK(EncodeView(*DecodeView(EncodeView(view))) == EncodeView(view));
-  view.FlushAll(1000);
+  view.FlushAll(3, 1000);
   CHECK(view.flush_mark == 1);
   CHECK(view.IsFlushed(Under(kMostFlushMark), 0));
 }
@@ -143,12 +148,12 @@ TEST_CASE("a flush of all leaves those alone that are to come") {
   for (const std::uint64_t time : {1000, 3000, 4000}) {
     CHECK(view.Flush(time, 2000).ok());
   }
-  view.FlushAll(2000);
+  view.FlushAll(4, 2000);
   CHECK(view.flushed_before == 3000);
   CHECK(view.flush_at == std::vector<std::uint64_t>{4000});
   CHECK_FALSE(view.IsFlushed(Under(1), 2999));
   CHECK(view.IsFlushed(Under(1), 3000));
-  view.FlushAll(5000);
+  view.FlushAll(5, 5000);
   CHECK(view.flushed_before == 0);
   CHECK(view.flush_at.empty());
   CHECK_FALSE(view.IsFlushed(Under(2), 6000));
@@ -156,7 +161,7 @@ TEST_CASE("a flush of all leaves those alone that are to come") {
 
 TEST_CASE("blocks of a change under a later view are not behind a flush") {
   View view = test::ViewExample();
-  view.FlushAll(1000);
+  view.FlushAll(6, 1000);
   CHECK(view.IsBehind(Under(0), 2000));
   CHECK_FALSE(view.IsBehind(Under(1), 2000));
   CHECK_FALSE(view.IsBehind(Under(2), 2000));
