@@ -9,6 +9,7 @@
 #include "store/expiry.h"
 #include "store/generation_map.h"
 #include "store/manifest_cache.h"
+#include "unit/store/test_clock.h"
 
 namespace ers::store {
 namespace {
@@ -49,38 +50,18 @@ TEST_CASE("a generation map is a vector, only shorter") {
   }
 }
 
-// A clock that the test turns, and nothing else.
-class Clock final : public net::Runtime {
- public:
-  std::int64_t wall = 0;
-  std::uint64_t random = 4;
-  net::TimePoint Now() override { return {}; }
-  std::int64_t WallMicros() override { return wall; }
-  std::uint64_t Random() override { return random; }
-  std::unique_ptr<net::Stream> Connect(const net::Endpoint&,
-                                       net::StreamHandler&) override {
-    return nullptr;
-  }
-  std::unique_ptr<net::Timer> NewTimer(std::function<void()>) override {
-    return nullptr;
-  }
-  void Defer(net::Deferred&) override {}
-  void Post(std::function<void()>) override {}
-  void RunUntil(const std::function<bool()>&) override {}
-};
-
 TEST_CASE("change ids rise, whatever the clock does") {
-  Clock clock;
-  clock.wall = 1000;
+  test::TestClock clock;
+  clock.wall_us = 1000;
   const ClusterClock untold(1);
   ChangeIdSource source(clock, untold);
   const ChangeId first = source.Next(0);
   CHECK(first.time_us == 1000);
   CHECK(first.nonce == 5);                // never 0, so that no id is "none"
   CHECK(source.Next(0).time_us == 1001);  // the clock stands still
-  clock.wall = 10;                        // and goes back
+  clock.wall_us = 10;                     // and goes back
   CHECK(source.Next(0).time_us == 1002);
-  clock.wall = 5000;
+  clock.wall_us = 5000;
   CHECK(source.Next(0).time_us == 5000);
   clock.random = 8;
   CHECK(ChangeIdSource(clock, untold).Next(0) == ChangeId{5000, 9});

@@ -3,11 +3,10 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 
 #include "base/micros.h"
 #include "net/runtime.h"
+#include "unit/store/test_clock.h"
 
 namespace ers::store {
 namespace {
@@ -18,26 +17,6 @@ using std::chrono::seconds;
 constexpr std::int64_t kStart = 1'700'000'000;
 constexpr std::int64_t kHour = 3600;
 
-// Two clocks that the test turns, and nothing else.
-class Clocks final : public net::Runtime {
- public:
-  std::int64_t wall_seconds = kStart;
-  net::TimePoint now{seconds(100)};
-  net::TimePoint Now() override { return now; }
-  std::int64_t WallMicros() override { return wall_seconds * kMicrosPerSecond; }
-  std::uint64_t Random() override { return 0; }
-  std::unique_ptr<net::Stream> Connect(const net::Endpoint&,
-                                       net::StreamHandler&) override {
-    return nullptr;
-  }
-  std::unique_ptr<net::Timer> NewTimer(std::function<void()>) override {
-    return nullptr;
-  }
-  void Defer(net::Deferred&) override {}
-  void Post(std::function<void()>) override {}
-  void RunUntil(const std::function<bool()>&) override {}
-};
-
 struct Fixture {
   // `shown` by a server that was asked just now.
   void Note(int member, std::int64_t shown) {
@@ -47,7 +26,11 @@ struct Fixture {
     return static_cast<double>(clock.Micros(clocks)) / kMicrosPerSecond;
   }
 
-  Clocks clocks;
+  test::TestClock clocks{};
+  Fixture() {
+    clocks.wall_us = kStart * kMicrosPerSecond;
+    clocks.now = net::TimePoint{seconds(100)};
+  }
   ClusterClock clock{4};
 };
 
@@ -55,7 +38,7 @@ TEST_CASE("the time is this process's own until half of the servers told it") {
   Fixture f;
   CHECK(f.Seconds() == kStart);
   f.Note(0, kStart + kHour);
-  f.clocks.wall_seconds = kStart + 5;
+  f.clocks.wall_us = (kStart + 5) * kMicrosPerSecond;
   CHECK(f.Seconds() == kStart + 5);
   CHECK_FALSE(f.clock.Told(f.clocks.now).has_value());
   f.Note(1, kStart + kHour);
@@ -67,7 +50,7 @@ TEST_CASE("a clock that is right stays, and its steps are not noticed") {
   Fixture f;
   for (int i = 0; i < 4; ++i) f.Note(i, kStart);
   CHECK(f.Seconds() == kStart);
-  f.clocks.wall_seconds -= kHour;
+  f.clocks.wall_us -= kHour * kMicrosPerSecond;
   f.clocks.now += milliseconds(2500);
   CHECK(f.Seconds() == kStart + 2.5);
   // Servers show whole seconds, up to two late.
@@ -79,7 +62,7 @@ TEST_CASE("clocks that are wrong by any time come to nearly the same") {
   for (const std::int64_t wrong : {-kHour, -3L, 3L, kHour}) {
     CAPTURE(wrong);
     Fixture f;
-    f.clocks.wall_seconds += wrong;
+    f.clocks.wall_us += wrong * kMicrosPerSecond;
     for (int i = 0; i < 4; ++i) f.Note(i, kStart);
     CHECK(f.Seconds() == kStart + 1);
   }
