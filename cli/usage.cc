@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <regex>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +21,16 @@ using Words = std::span<const std::string>;
 
 bool LooksLikeOption(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word != "--";
+}
+
+// What a flag may be set to.
+bool IsFlagValue(std::string_view value) {
+  constexpr std::string_view kValues[] = {"true", "false", "on",     "off",
+                                          "yes",  "no",    "enable", "disable"};
+  return std::find(std::begin(kValues), std::end(kValues), value) !=
+             std::end(kValues) ||
+         (!value.empty() &&
+          value.find_first_not_of("0123456789") == std::string_view::npos);
 }
 
 // "--name" of "--name=value", "-n" of "-nvalue".
@@ -47,6 +63,8 @@ class Walk {
     }
   }
   [[nodiscard]] const std::string& fault() const { return fault_; }
+  // It is one that the parser overlooks.
+  [[nodiscard]] bool overlooked() const { return overlooked_; }
   // "ersctl get".
   [[nodiscard]] std::string command() const {
     std::string path;
@@ -66,18 +84,53 @@ class Walk {
       fault_ = fmt::format("there is no option {}", name);
       return words;
     }
+    const bool long_name = name.starts_with("--");
+    const std::string value =
+        has_value ? words[0].substr(name.size() + (long_name ? 1 : 0)) : "";
     words = words.subspan(1);
-    if (option->get_items_expected_min() == 0 || has_value) return words;
+    if (option->get_items_expected_max() == 0) {
+      if (has_value && long_name && !IsFlagValue(value)) {
+        fault_ = fmt::format("{} takes no value", name);
+      }
+      return words;
+    }
+    if (has_value) {
+      CheckValue(name, value);
+      return words;
+    }
+    if (option->get_items_expected_min() == 0) return words;
     if (words.empty()) {
       fault_ = fmt::format("{} needs a value behind it", name);
       return words;
     }
-    if (LooksLikeOption(words[0]) &&
-        FindOption(*command_, NameOf(words[0])) != nullptr) {
-      fault_ = fmt::format("{} needs a value behind it, and {} follows", name,
-                           NameOf(words[0]));
-    }
+    CheckNextWord(name, words[0]);
     return words.subspan(1);
+  }
+
+  // An empty one is a script's unset variable more often than a wish for the
+  // default.
+  void CheckValue(const std::string& name, const std::string& value) {
+    if (!value.empty()) return;
+    overlooked_ = true;
+    fault_ = fmt::format(
+        "{}: it is empty: give a value, or leave the option out", name);
+  }
+
+  // A word that looks like an option is one: to take it for a file's name would
+  // be to lose both.
+  void CheckNextWord(const std::string& name, const std::string& word) {
+    CheckValue(name, word);
+    if (!LooksLikeOption(word)) return;
+    if (!word.starts_with("--") &&
+        FindOption(*command_, NameOf(word)) == nullptr) {
+      return;  // "-1"
+    }
+    overlooked_ = true;
+    fault_ = fmt::format("{} needs a value behind it, and {} follows", name,
+                         NameOf(word));
+    if (name.starts_with("--")) {
+      fault_ += fmt::format(" (if that is the value: {}={})", name, word);
+    }
   }
 
   Words TakeWord(Words words) {
@@ -94,6 +147,7 @@ class Walk {
 
   const CLI::App* command_;
   std::string fault_;
+  bool overlooked_ = false;
 };
 
 struct Wording {
@@ -119,14 +173,35 @@ constexpr Wording kWordings[] = {
     {R"(([^ ]+) requires ([^ ]+))", "$1 needs $2 beside it"},
 };
 
+// 1.5 is a number from 1 to 254: where the parser wants another, it wants a
+// whole one.
+std::string NameWholeNumbers(const std::string& text) {
+  static const std::regex kRange(
+      "(.*: '(.*)' is not a )number from ([-0-9.]+) to ([-0-9.]+)");
+  std::smatch found;
+  if (!std::regex_match(text, found, kRange)) return text;
+  const std::string value = found[2];
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  const bool fits = !value.empty() && *end == '\0' &&
+                    number >= std::stod(found[3]) &&
+                    number <= std::stod(found[4]);
+  if (!fits) return text;
+  return fmt::format("{}whole number from {} to {}", found[1].str(),
+                     found[3].str(), found[4].str());
+}
+
 std::string Reword(const std::string& text) {
   for (const Wording& wording : kWordings) {
     const std::regex pattern(wording.parser);
     if (!std::regex_match(text, pattern)) continue;
-    const std::string ours = std::regex_replace(text, pattern, wording.ours);
+    std::string ours = std::regex_replace(text, pattern, wording.ours);
+    if (ours.find(" is none of ") != std::string::npos) {
+      ours = std::regex_replace(ours, std::regex(",(?! )"), ", ");
+    }
     // "0.100000" of bounds that are no whole numbers.
-    return std::regex_replace(ours, std::regex(R"((\.[0-9]*[1-9])0+\b|\.0+\b)"),
-                              "$1");
+    return NameWholeNumbers(std::regex_replace(
+        ours, std::regex(R"((\.[0-9]*[1-9])0+\b|\.0+\b)"), "$1"));
   }
   return text;
 }
@@ -142,11 +217,31 @@ std::string UsageError(const CLI::App& app, const CLI::Error& error, int argc,
   return fmt::format("{} ({} --help tells more)", why, walk.command());
 }
 
+void Take(CLI::App& app, int argc, const char* const* argv) {
+  app.parse(argc, argv);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const Walk walk(app, words);
+  if (walk.overlooked()) throw CLI::ValidationError(walk.fault());
+}
+
+bool Print(const CLI::App& app, std::string_view text) {
+  const bool whole =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+      std::fflush(stdout) == 0;
+  if (!whole) {
+    fmt::print(stderr, "{}: standard output: cannot write: {}\n",
+               app.get_name(), std::strerror(errno));
+  }
+  return whole;
+}
+
 std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
   try {
-    app.parse(argc, argv);
+    Take(app, argc, argv);
   } catch (const CLI::Success& success) {
-    return app.exit(success);
+    std::ostringstream out;
+    const int code = app.exit(success, out, out);
+    return Print(app, out.str()) ? code : kNotWritten;
   } catch (const CLI::Error& error) {
     fmt::print(stderr, "{}: {}\n", app.get_name(),
                UsageError(app, error, argc, argv));

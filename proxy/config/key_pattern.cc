@@ -1,5 +1,6 @@
 #include "config/key_pattern.h"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <utility>
@@ -45,7 +46,9 @@ Result<KeyPattern> KeyPattern::Compile(Kind kind, std::string text,
   options.set_never_capture(true);
   auto compiled = std::make_shared<const re2::RE2>(regex, options);
   if (!compiled->ok()) {
-    return Fail(StatusCode::kInvalidArgument, compiled->error());
+    return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format("no regular expression (RE2): {}", compiled->error()));
   }
   KeyPattern pattern;
   pattern.kind_ = kind;

@@ -107,27 +107,37 @@ Candidate Coded(const AdviceModel& model, const Question& question,
   return candidate;
 }
 
+// Of a file that is not what --model takes, without the parser's own numbers.
+tl::unexpected<Status> NoModel(const std::string& path, std::string_view why) {
+  return Fail(StatusCode::kInvalidArgument,
+              fmt::format("--model: {} is no model of advice: {}; "
+                          "eval/ec-vs-replication/report --advice FILE makes "
+                          "one",
+                          path, why));
+}
+
 }  // namespace
 
 Result<AdviceModel> ReadAdviceModel(const std::string& path) {
   const Result<std::string> text = proxy::ReadRegularFile(path, kMaxFileBytes);
   if (!text) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("{}: {}; name a file that can be read", path,
-                            text.error().message()));
+                fmt::format("--model {}: {}; name a file that can be read",
+                            path, text.error().message()));
   }
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return NoModel(path, "it is not a JSON object");
   try {
-    const Json json = Json::parse(*text);
     if (json.at("version").get<int>() != kVersion) {
-      return Fail(
-          StatusCode::kInvalidArgument,
-          fmt::format("{}: is of another version than {}", path, kVersion));
+      return NoModel(path, fmt::format("its version is not {}", kVersion));
     }
     return ModelFrom(json);
   } catch (const nlohmann::json::exception& error) {
-    return Fail(
-        StatusCode::kInvalidArgument,
-        fmt::format("{}: is no model of advice: {}", path, error.what()));
+    // "[json.exception.out_of_range.403] key 'version' not found"
+    const std::string_view what = error.what();
+    const std::size_t end = what.find("] ");
+    return NoModel(path,
+                   end == std::string_view::npos ? what : what.substr(end + 2));
   }
 }
 
@@ -154,10 +164,12 @@ Result<Advice> Advise(const AdviceModel& model, const Question& question) {
     return question.most_servers > 0 && servers > question.most_servers;
   };
   if (too_many(question.failures + 1)) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("no object survives {} of {} servers: name more of "
-                            "them, or fewer failures",
-                            question.failures, question.most_servers));
+    return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format("no object survives the loss of {} of the {} servers "
+                    "of --servers: list more, or give a smaller "
+                    "--failures",
+                    question.failures, question.most_servers));
   }
   Advice advice;
   advice.candidates.push_back(Copies(model, question));

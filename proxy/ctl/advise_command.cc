@@ -153,12 +153,20 @@ std::string AdviceJson(const AdviceModel& model, const Question& question,
 }
 
 // They are counted, not asked.
-int ServersIn(const std::string& list) {
+Result<int> ServersIn(const std::string& list) {
   if (list.empty()) return 0;
+  ClusterOptions options;
+  options.servers = list;
+  const auto cluster = Cluster::Open(options);
+  if (!cluster) return Fail(cluster.error());
   return static_cast<int>(std::count(list.begin(), list.end(), ',')) + 1;
 }
 
 Status RunAdvise(const GlobalOptions& global, AdviseOptions options) {
+  if (!global.proxy.empty()) {
+    return {StatusCode::kInvalidArgument,
+            "--proxy: advise asks nobody: leave it out"};
+  }
   std::string path = options.model;
   if (path.empty()) {
     auto found = FindAdviceModel();
@@ -167,7 +175,9 @@ Status RunAdvise(const GlobalOptions& global, AdviseOptions options) {
   }
   const auto model = ReadAdviceModel(path);
   if (!model) return model.error();
-  options.question.most_servers = ServersIn(global.servers);
+  const Result<int> servers = ServersIn(global.servers);
+  if (!servers) return servers.error();
+  options.question.most_servers = *servers;
   const Result<Advice> advice = Advise(*model, options.question);
   if (!advice) return advice.error();
   return Print(global.json ? AdviceJson(*model, options.question, *advice)
@@ -202,7 +212,6 @@ void AddAdvise(CLI::App& app, Command& chosen) {
   advise
       ->add_option("--model", options->model,
                    "Measured figures in place of the installed ones")
-      ->check(NotEmpty())
       ->type_name("FILE");
   advise->footer(
       "With --servers, only schemes for which there are enough of them.\n"

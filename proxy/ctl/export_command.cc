@@ -153,6 +153,12 @@ Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
                   "name either keys, or which of all objects: --prefix, "
                   "--pattern, or --all");
   }
+  if (arguments.all &&
+      (!arguments.prefix.empty() || !arguments.pattern.empty())) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--all takes every object: leave out --all, or what chooses "
+                  "some");
+  }
   const Result<proxy::KeyPattern> pattern = PatternOf(arguments);
   if (!pattern) return pattern.error();
   auto client = OpenClient(global);
@@ -182,14 +188,12 @@ void AddExport(CLI::App& app, Command& chosen) {
   command
       ->add_option("--prefix", arguments->prefix,
                    "Objects whose key begins with this")
-      ->check(NotEmpty())
       ->transform(IsKey())
       ->type_name("TEXT");
   command
       ->add_option("--pattern", arguments->pattern,
                    "Objects whose whole key this regular expression (RE2) "
                    "matches")
-      ->check(NotEmpty())
       ->type_name("REGEX");
   command->add_flag("--all", arguments->all, "Every object");
   command->add_flag("--dry-run", arguments->dry_run,

@@ -135,11 +135,9 @@ void AddGet(CLI::App& app, Command& chosen) {
   get->add_option("-o,--output", arguments->file,
                   "Replaced when the value is there, whole (default: standard "
                   "output)")
-      ->check(NotEmpty())
       ->type_name("FILE");
   get->add_option("--range", arguments->range,
                   "Bytes A to B only, counted from 0, B with them")
-      ->check(NotEmpty())
       ->type_name("A-B");
   get->footer(
       "Example: ersctl get photo --range 0-99 | xxd\n"

@@ -280,13 +280,11 @@ void AddStart(CLI::App& job, Command& chosen) {
   start
       ->add_option("--prefix", arguments->prefix,
                    "Objects whose key begins with this")
-      ->check(NotEmpty())
       ->transform(IsKey())
       ->type_name("TEXT");
   start
       ->add_option("--pattern", arguments->pattern,
                    "whose whole key this regular expression (RE2) matches")
-      ->check(NotEmpty())
       ->type_name("REGEX");
   const auto number = [start](const char* name,
                               std::optional<std::uint64_t>& into,

@@ -41,33 +41,33 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "[IPv6]:port,/unix/socket,...")
       ->envname("ERS_SERVERS")
       ->type_name("LIST");
-  app.add_option("--proxy", global.proxy,
-                 "An ersproxy that is to do the work: its listen address for "
-                 "transition, update, stat and ls, its admin address for job, "
-                 "gc, rebuild and replace")
-      ->check(NotEmpty())
-      ->type_name("ADDRESS");
+  CLI::Option* proxy = app.add_option(
+      "--proxy", global.proxy,
+      "An ersproxy that is to do the work: its listen address for "
+      "transition, update, stat and ls, its admin address for job, "
+      "gc, rebuild and replace");
+  proxy->type_name("ADDRESS");
   app.add_option("--state", global.state_file,
                  "Where to keep the newest view of the cluster; - for nowhere "
                  "(default: one file per cluster in "
                  "${XDG_STATE_HOME:-~/.local/state}/libers)")
       ->envname("ERS_STATE")
-      ->check(NotEmpty())
       ->type_name("FILE");
   app.add_option("--max-parity", global.max_parity,
                  "Servers that may die: fixed when a cluster is first used "
                  "(default: as the cluster has it)")
       ->check(CLI::Range(1, 254))
+      ->excludes(proxy)  // whose own counts
       ->type_name("M");
   app.add_option("--least-redundancy", global.least_redundancy,
                  "Refuse to store a value while so many servers are out that "
                  "fewer further ones than this may die (default: 0)")
       ->check(CLI::Range(0, 254))
+      ->excludes(proxy)
       ->type_name("N");
   app.add_option("--token-file", global.token_file,
                  "Holds the token of the admin port, where it has one")
       ->envname("ERS_ADMIN_TOKEN_FILE")
-      ->check(NotEmpty())
       ->type_name("FILE");
   app.add_option("--timeout", global.timeout_seconds,
                  "Give up after this long (default: 30)")
@@ -80,7 +80,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
 // `exit_code` says how to end.
 bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
   try {
-    app.parse(argc, argv);
+    cli::Take(app, argc, argv);
     return true;
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream out;

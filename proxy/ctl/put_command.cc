@@ -86,7 +86,6 @@ void AddPut(CLI::App& app, Command& chosen) {
   put->add_option("--scheme", arguments->scheme,
                   "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or ers2:K,M,KP "
                   "(default: ers2:4,1,5)")
-      ->check(NotEmpty())
       ->type_name("SCHEME");
   put->add_option("--width", arguments->width, "narrow (default) or wide")
       ->check(CLI::IsMember({"narrow", "wide"}))

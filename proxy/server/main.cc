@@ -238,8 +238,7 @@ int Main(int argc, char** argv) {
   const std::optional<int> ended = cli::Parse(app, argc, argv);
   if (ended) return *ended;
   if (arguments.list_metrics) {
-    fmt::print("{}", MetricsList());
-    return kDone;
+    return cli::Print(app, MetricsList()) ? kDone : kFailed;
   }
   Result<ServerOptions> options = OptionsOf(arguments);
   Status status = options ? CompleteOptions(*options) : options.error();
@@ -252,9 +251,10 @@ int Main(int argc, char** argv) {
     return kBadUsage;
   }
   if (!arguments.check_config.empty()) {
-    fmt::print("{} is good: {} rules\n", arguments.check_config,
-               options->rules->list.size());
-    return kDone;
+    const std::string good =
+        fmt::format("{} is good: {} rules\n", arguments.check_config,
+                    options->rules->list.size());
+    return cli::Print(app, good) ? kDone : kFailed;
   }
   OpenLog(options->log_format);
   SetLogLevel(options->log_level);

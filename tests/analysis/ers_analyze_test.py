@@ -287,7 +287,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
         for arguments, text in (
                 (("sweep", "--format", "x"),
-                 "--format: 'x' is none of table,csv,json"),
+                 "--format: 'x' is none of table, csv, json"),
                 (("count", "--fromat", "csv", "4", "1", "5"),
                  "there is no option --fromat")):
             self.assertIn(f"ers-analyze: {text} (ers-analyze {arguments[0]} "

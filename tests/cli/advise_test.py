@@ -136,6 +136,29 @@ class AdviseTest(unittest.TestCase):
         self.assertRegex(told["scheme"], "^ers2:")
         self.assertFalse(told["beyond_measurements"])
 
+    def test_what_is_wrong_is_named(self):
+        good = ("--object-size", "5000", "--mbit", "8", "--model", self.path)
+        for text, words in (
+                ("server \"http://a:1\"", (*good, "--servers", "http://a:1")),
+                ("a comma is one too many", (*good, "--servers", ",,")),
+                ("listed twice", (*good, "--servers", "a:1,a:1")),
+                ("2 of the 2 servers of --servers",
+                 (*good, "--servers", "a:1,b:1", "--failures", "2")),
+                ("--proxy: advise asks nobody", (*good, "--proxy", "a:1"))):
+            done = run(*words)
+            self.refused(done)
+            self.assertIn(text, done.stderr)
+        for text, content in (("it is not a JSON object", "hello"),
+                              ("key 'version' not found", "{}"),
+                              ("its version is not 1",
+                               json.dumps(model(version=2)))):
+            self.write(content)
+            done = run(*good)
+            self.refused(done)
+            self.assertIn(f"--model: {self.path} is no model of advice: {text}",
+                          done.stderr)
+            self.assertIn("--advice FILE makes one", done.stderr)
+
     def test_bad_usage_and_bad_files_are_refused_in_one_sentence(self):
         good = ("--object-size", str(MIB), "--mbit", "8")
         for words in (("--mbit", "8"), ("--object-size", str(MIB)),

@@ -45,7 +45,25 @@ class BadUsageTest(CtlCase):
                              "99999999999"]),
                 ("--scheme", ["put", "kept", "f", "--scheme", ""]),
                 ("--state", ["get", "kept", "--state", ""]),
-                ("--output", ["get", "kept", "-o", ""]),
+                ("-o: it is empty", ["get", "kept", "-o", ""]),
+                ("--state needs a value behind it, and --frob follows",
+                 ["--state", "--frob", "ls"]),
+                ("-o needs a value behind it, and --range follows",
+                 ["get", "kept", "-o", "--range", "0-1"]),
+                ("--pattern needs a value behind it, and --dry-run follows",
+                 ["export", "--pattern", "--dry-run"]),
+                ("--json takes no value", ["ls", "--json=maybe"]),
+                ("'1.5' is not a whole number from 1 to 254",
+                 ["ls", "--max-parity", "1.5"]),
+                ("leave out --all", ["export", "--all", "--prefix", "k"]),
+                ("leave out --all", ["export", "--all", "--pattern", "k"]),
+                ("PATTERN: no regular expression", ["verify", "("]),
+                ("--pattern: no regular expression",
+                 ["export", "--pattern", "("]),
+                ("give --proxy or --max-parity, not both",
+                 ["--proxy", "a:1", "--max-parity", "2", "ls"]),
+                ("give --proxy or --least-redundancy, not both",
+                 ["--proxy", "a:1", "--least-redundancy", "2", "ls"]),
                 ("--range", ["get", "kept", "--range", ""]),
                 ("--expire", ["put", "kept", "f", "--expire", "soon"]),
                 ("--expire", ["put", "kept", "f", "--expire", "0"]),
@@ -65,7 +83,8 @@ class BadUsageTest(CtlCase):
 
     def test_bad_usage_as_json(self):
         for words in (["get"], ["put", "kept", "/nonexistent"],
-                      ["get", "kept", "--range", "x"]):
+                      ["get", "kept", "--range", "x"], ["ls", "--state"],
+                      ["get", "kept", "-o"]):
             with self.subTest(words=words):
                 result = self.run_ctl(*words, "--json")
                 self.assertEqual(result.returncode, BAD_USAGE)

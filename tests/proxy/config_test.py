@@ -5,9 +5,11 @@ import os
 import re
 import socket
 import struct
+import subprocess
 import unittest
 
-from daemon_case import BAD_USAGE, DaemonCase
+from daemon_case import (BAD_USAGE, DEADLINE_S, ERSPROXY, FAILED,
+                         DaemonCase)
 from metrics_case import frame
 
 RULES = """
@@ -279,6 +281,32 @@ class CheckTest(DaemonCase):
             self.refused("--frob"),
             "ersproxy: there is no option --frob "
             "(ersproxy --help tells more)\n")
+
+    def test_a_value_that_is_none(self):
+        # A script's variable that is not set must not start a daemon.
+        for option in ("--check-config", "--config", "--user", "--state",
+                       "--admin"):
+            self.assertIn(f"{option}: it is empty",
+                          self.refused("--servers", self.servers, option, ""))
+        self.assertIn("--state needs a value behind it, and --threads follows",
+                      self.refused("--servers", self.servers, "--state",
+                                   "--threads"))
+        self.assertIn("--state-dir needs a value behind it, and --frob follows",
+                      self.refused("--servers", self.servers, "--state-dir",
+                                   "--frob"))
+
+    def test_what_it_says_cannot_be_written(self):
+        good = self.config("threads: 1\n")
+        for words in (("--help",), ("--list-metrics",),
+                      ("--check-config", good)):
+            with open("/dev/full", "wb") as full:
+                ended = subprocess.run(
+                    [ERSPROXY, *words], stdout=full, stderr=subprocess.PIPE,
+                    text=True, timeout=DEADLINE_S, check=False)
+            self.assertEqual(ended.returncode, FAILED, words)
+            self.assertEqual(
+                ended.stderr, "ersproxy: standard output: cannot write: "
+                "No space left on device\n")
 
     def test_options_go_before_the_file_here_too(self):
         path = self.write("threads: 1\n")

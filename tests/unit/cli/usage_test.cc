@@ -35,7 +35,7 @@ std::string Said(const std::vector<std::string>& words) {
   for (const std::string& word : words) argv.push_back(word.c_str());
   const int argc = static_cast<int>(argv.size());
   try {
-    app.parse(argc, argv.data());
+    Take(app, argc, argv.data());
   } catch (const CLI::Error& error) {
     return UsageError(app, error, argc, argv.data());
   }
@@ -66,8 +66,42 @@ TEST_CASE("a value that is missing does not make the next word one") {
   CHECK(Said({"get", "key", "--format"}) ==
         "--format needs a value behind it (tool get --help tells more)");
   CHECK(Said({"--servers", "--most", "3", "get", "key"}) ==
-        "--servers needs a value behind it, and --most follows (tool --help "
-        "tells more)");
+        "--servers needs a value behind it, and --most follows (if that is the "
+        "value: --servers=--most) (tool --help tells more)");
+}
+
+TEST_CASE("a word that looks like an option is no value") {
+  const std::string servers =
+      "--servers needs a value behind it, and --all follows (if that is the "
+      "value: --servers=--all) (tool get --help tells more)";
+  CHECK(Said({"get", "key", "--servers", "--all"}) == servers);
+  CHECK(Said({"--servers", "--all", "get", "key"}) ==
+        "--servers needs a value behind it, and --all follows (if that is the "
+        "value: --servers=--all) (tool --help tells more)");
+  CHECK(Said({"get", "key", "--servers", "--nonsense"}) ==
+        "--servers needs a value behind it, and --nonsense follows (if that is "
+        "the value: --servers=--nonsense) (tool get --help tells more)");
+  CHECK(Said({"get", "key", "-m", "--all"}) ==
+        "-m needs a value behind it, and --all follows (tool get --help tells "
+        "more)");
+  CHECK(Said({"get", "key", "--servers=--all"}).empty());
+  CHECK(Said({"get", "key", "--servers", "-"}).empty());
+  CHECK(Said({"get", "--", "--servers", "1"}).empty());
+}
+
+TEST_CASE("a value that is empty is none") {
+  const std::string servers =
+      "--servers: it is empty: give a value, or leave the option out (tool "
+      "get --help tells more)";
+  CHECK(Said({"get", "key", "--servers", ""}) == servers);
+  CHECK(Said({"get", "key", "--servers="}) == servers);
+  CHECK(Said({"get", "", "--servers", "a:1"}).empty());
+}
+
+TEST_CASE("a flag takes no value") {
+  CHECK(Said({"get", "key", "--all=much"}) ==
+        "--all takes no value (tool get --help tells more)");
+  CHECK(Said({"get", "key", "--all=true"}).empty());
 }
 
 TEST_CASE("commands and arguments that are missing or too many are named") {
@@ -92,11 +126,14 @@ TEST_CASE("values that will not do are shown with those that would") {
       "more)";
   CHECK(Said({"get", "key", "--most", "255"}) == most);
   CHECK(Said({"get", "key", "-m255"}) == most);
+  CHECK(Said({"get", "key", "--most", "1.5"}) ==
+        "--most: '1.5' is not a whole number from 1 to 254 (tool get --help "
+        "tells more)");
   CHECK(Said({"get", "key", "--share", "x"}) ==
         "--share: 'x' is not a number from 0.5 to 20 (tool get --help tells "
         "more)");
   CHECK(Said({"get", "key", "--format", "xml"}) ==
-        "--format: 'xml' is none of csv,json (tool get --help tells more)");
+        "--format: 'xml' is none of csv, json (tool get --help tells more)");
   CHECK(Said({"get", "key", "many"}) ==
         "COUNT: 'many' is not a number (tool get --help tells more)");
 }

@@ -416,9 +416,11 @@ TEST_CASE("wrong rules are refused where they stand") {
        "\"\""},
       {"{glob: 'a\\'}",
        "FILE:2: rules[0].glob: nothing stands behind the last \"\\\""},
-      {"{regex: 'a('}", "FILE:2: rules[0].regex: missing ): a("},
+      {"{regex: 'a('}",
+       "FILE:2: rules[0].regex: no regular expression (RE2): missing ): a("},
       {"{regex: '(a)\\1'}",
-       "FILE:2: rules[0].regex: invalid escape sequence: "
+       "FILE:2: rules[0].regex: no regular expression (RE2): invalid escape "
+       "sequence: "
        "\\1"},
       {"{client_flags: 4294967296}",
        "FILE:2: rules[0].client_flags: expected a whole number from 0 to "
