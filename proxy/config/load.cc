@@ -81,12 +81,13 @@ Status ReadServers(const YamlValue& value, ServerOptions& options) {
   for (const YamlValue& item : *list) {
     Result<std::string> text = item.Text();
     if (!text) return text.error();
-    const Result<net::Endpoint> endpoint = net::ParseEndpoint(*text);
-    if (!endpoint) return item.Refuse(endpoint.error().message());
     // The library takes one line with commas between.
     if (text->find(',') != std::string::npos) {
-      return item.Refuse(fmt::format("\"{}\": one server each", *text));
+      return item.Refuse(
+          fmt::format("\"{}\": a comma is in it: give one server each", *text));
     }
+    const Result<net::Endpoint> endpoint = net::ParseEndpoint(*text);
+    if (!endpoint) return item.Refuse(endpoint.error().message());
     const std::string name = endpoint->name();
     if (std::find(names.begin(), names.end(), name) != names.end()) {
       return item.Refuse(fmt::format("\"{}\" is listed twice", name));

@@ -32,7 +32,9 @@ Status CheckScheme(const std::string& place, const Scheme& scheme, int servers,
   }
   if (scheme.m > max_parity) {
     return RefuseAt(place,
-                    fmt::format("scheme {} has m = {}: max_parity is {}",
+                    fmt::format("scheme {} has m = {}: max_parity is {}; "
+                                "choose a scheme of a smaller m, or, for a new "
+                                "cluster, a larger max_parity",
                                 FormatScheme(scheme), scheme.m, max_parity));
   }
   return {};
@@ -85,13 +87,6 @@ Status CheckPolicies(const ServerOptions& options) {
 
 Status CheckAdmin(ServerOptions& options) {
   options.admin_token.clear();
-  if (options.admin.empty()) return {};
-  const Result<std::string> admin = AdminAddress(options.admin);
-  if (!admin) {
-    return RefuseAt(
-        options.PlaceOf("admin"),
-        fmt::format("\"{}\": {}", options.admin, admin.error().message()));
-  }
   if (!options.admin_token_file.empty()) {
     Result<std::string> token = ReadToken(options.admin_token_file);
     if (!token) {
@@ -99,7 +94,15 @@ Status CheckAdmin(ServerOptions& options) {
                       token.error().message());
     }
     options.admin_token = std::move(*token);
-  } else if (!IsLoopback(*ParseAddress(*admin))) {
+  }
+  if (options.admin.empty()) return {};
+  const Result<std::string> admin = AdminAddress(options.admin);
+  if (!admin) {
+    return RefuseAt(
+        options.PlaceOf("admin"),
+        fmt::format("\"{}\": {}", options.admin, admin.error().message()));
+  }
+  if (options.admin_token.empty() && !IsLoopback(*ParseAddress(*admin))) {
     return RefuseAt(
         options.PlaceOf("admin"),
         fmt::format("\"{}\": who reaches it could change how every object is "

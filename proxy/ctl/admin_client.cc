@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "config/address.h"
 #include "config/token.h"
 #include "ctl/proxy_link.h"
 
@@ -56,13 +55,13 @@ evhttp_cmd_type CommandOf(Method method) {
 
 Result<Answer> Exchange(const GlobalOptions& global, Method method,
                         const std::string& path, const std::string& body) {
-  const Result<proxy::Address> where = proxy::ParseAddress(global.proxy);
-  if (!where || !where->path.empty()) {
+  const Result<proxy::Address> where = ParseProxy(global.proxy);
+  if (!where) return Fail(where.error());
+  if (!where->path.empty()) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("--proxy {}: {}", global.proxy,
-                            where ? "the admin port is host:port or "
-                                    "[IPv6]:port"
-                                  : where.error().message()));
+                fmt::format("--proxy {}: the admin port is host:port or "
+                            "[IPv6]:port",
+                            global.proxy));
   }
   std::string authorization;
   if (!global.token_file.empty()) {
@@ -77,6 +76,8 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
   int port = 0;
   std::from_chars(where->port.data(), where->port.data() + where->port.size(),
                   port);
+  // What it would say on standard error is told below.
+  event_set_log_callback([](int, const char*) {});
   const Owned<event_base, event_base_free> base(event_base_new());
   const Owned<evhttp_connection, evhttp_connection_free> link(
       base ? evhttp_connection_base_new(base.get(), nullptr, host.c_str(),
@@ -119,7 +120,14 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
 }
 
 // Why there is no answer.
-Status NoAnswer(const GlobalOptions& global, const Answer& answer) {
+Status NoAnswer(const GlobalOptions& global, Method method,
+                const Answer& answer) {
+  if (answer.error == EVREQ_HTTP_TIMEOUT && method != Method::kGet) {
+    return {StatusCode::kOutcomeUnknown,
+            fmt::format("{}: no answer within {} s: what was asked for may go "
+                        "on there: look at its log (--timeout waits longer)",
+                        global.proxy, global.timeout_seconds)};
+  }
   if (answer.error == EVREQ_HTTP_TIMEOUT) {
     return {StatusCode::kUnavailable,
             fmt::format("{}: no answer within {} s: is it the admin address "
@@ -163,7 +171,7 @@ Result<Json> AskAdmin(const GlobalOptions& global, Method method,
   }
   const Result<Answer> answer = Exchange(global, method, path, body);
   if (!answer) return Fail(answer.error());
-  if (answer->code == 0) return Fail(NoAnswer(global, *answer));
+  if (answer->code == 0) return Fail(NoAnswer(global, method, *answer));
   Json json = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
   const bool fine = answer->code >= HTTP_OK && answer->code < 300;
   if (fine && json.is_object()) return json;

@@ -102,6 +102,12 @@ Status Ask(const GlobalOptions& global, const std::string& key,
   }
 }
 
+// Of a command that only reads, no outcome is unknown.
+Status AsReader(const Status& status) {
+  if (status.code() != StatusCode::kOutcomeUnknown) return status;
+  return {StatusCode::kUnavailable, status.message()};
+}
+
 Result<Facts> AskFacts(const GlobalOptions& global, const std::string& key,
                        std::string_view command) {
   Facts facts;
@@ -215,7 +221,7 @@ Status StatAtProxy(const GlobalOptions& global, const std::string& key) {
   const KeyWord named(key);
   const Result<Facts> facts = AskFacts(
       global, key, fmt::format("ers stat {}{}\r\n", named.word, named.flag));
-  if (!facts) return facts.error();
+  if (!facts) return AsReader(facts.error());
   return Print(global.json ? Line(FactsJson(key, *facts))
                            : FactsText(key, *facts));
 }
@@ -230,7 +236,7 @@ Status ListAtProxy(const GlobalOptions& global,
             [&](std::string_view line) {
               return TakeListed(line, global, &first, &printed);
             });
-    if (!answered.ok()) return answered;
+    if (!answered.ok()) return AsReader(answered);
   }
   if (!printed.ok() || !global.json) return printed;
   return Print(first ? "[]\n" : "]\n");

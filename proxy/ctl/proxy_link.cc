@@ -13,8 +13,6 @@
 #include <memory>
 #include <utility>
 
-#include "config/address.h"
-
 namespace ers::ctl {
 namespace {
 
@@ -26,7 +24,8 @@ constexpr std::size_t kMaxLine = 64 << 10;
 std::string Reason(int error) {
   const bool late =
       error == EAGAIN || error == EINPROGRESS || error == ETIMEDOUT;
-  return late ? "no answer in time" : std::strerror(error);
+  return late ? "no answer in time (--timeout gives it longer)"
+              : std::strerror(error);
 }
 
 Status Unreachable(const std::string& address, const std::string& why) {
@@ -69,14 +68,22 @@ Result<Descriptor> ConnectPath(const std::string& path, double timeout) {
 
 }  // namespace
 
+Result<proxy::Address> ParseProxy(const std::string& address) {
+  Result<proxy::Address> where = proxy::ParseAddress(address);
+  const std::string why = !where ? where.error().message()
+                          : where->port == "0"
+                              ? "nothing listens on port 0: give the port that "
+                                "the ersproxy told in its log or --port-file"
+                              : "";
+  if (why.empty()) return where;
+  return Fail(StatusCode::kInvalidArgument,
+              fmt::format("--proxy {}: {}", address, why));
+}
+
 Result<ProxyLink> ProxyLink::Open(const std::string& address,
                                   double timeout_seconds) {
-  const Result<proxy::Address> where = proxy::ParseAddress(address);
-  if (!where) {
-    return Fail(
-        StatusCode::kInvalidArgument,
-        fmt::format("--proxy {}: {}", address, where.error().message()));
-  }
+  const Result<proxy::Address> where = ParseProxy(address);
+  if (!where) return Fail(where.error());
   if (!where->path.empty()) {
     Result<Descriptor> made = ConnectPath(where->path, timeout_seconds);
     if (!made) return Fail(made.error());

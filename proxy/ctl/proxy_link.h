@@ -6,10 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "config/address.h"
 #include "ctl/files.h"
 #include "ers/status.h"
 
 namespace ers::ctl {
+
+// What --proxy names. kInvalidArgument where it is no address.
+Result<proxy::Address> ParseProxy(const std::string& address);
 
 // Blocking; every wait ends after the time-out. Errors name the address and
 // what to do. One thread at a time.

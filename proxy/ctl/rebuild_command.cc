@@ -48,6 +48,15 @@ std::string ReportText(const RebuildReport& report) {
   return text;
 }
 
+// Some servers are not full, each with what is known of it.
+Status StillOut(const std::vector<std::string>& out, std::string_view why) {
+  return {StatusCode::kUnavailable,
+          fmt::format("still out: {}{}{}: start what does not answer, with or "
+                      "without its memory, or give its place to another: "
+                      "ersctl replace",
+                      fmt::join(out, "; "), why.empty() ? "" : ": ", why)};
+}
+
 std::string ReportJson(const RebuildReport& report) {
   const Json json = {{"filled", report.filled},
                      {"out", report.out},
@@ -64,8 +73,7 @@ Ending Tell(const GlobalOptions& global, const RebuildReport& report) {
       Print(global.json ? ReportJson(report) : ReportText(report));
   if (!printed.ok()) return {printed, true};
   if (!report.out.empty()) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("still out: {}", fmt::join(report.out, "; ")));
+    return StillOut(report.out, "");
   }
   if (report.lost == 0) return Status();
   return {Status(StatusCode::kCorruption,
@@ -107,9 +115,7 @@ Ending Watch(const GlobalOptions& global) {
     last = fill;
     if (now - moved > patience) {
       const std::string why = fill.value("last_error", std::string());
-      return Status(StatusCode::kUnavailable,
-                    fmt::format("still out: {}{}{}", fmt::join(out, "; "),
-                                why.empty() ? "" : ": ", why));
+      return StillOut(out, why);
     }
     // The daemon sends no word of its own: it is asked again.
     std::this_thread::sleep_for(kLook);

@@ -200,6 +200,9 @@ Result<OneTransition> ParseOneTransition(std::string_view text) {
   JsonFields fields(*value, "");
   OneTransition one;
   fields.Bytes("key", one.key);
+  if (!fields.Has("key") && !fields.Has("key_base64")) {
+    fields.Refuse("key", "missing: which object?");
+  }
   if (one.key.empty() || one.key.size() > kMaxKeyBytes) {
     fields.Refuse("key", fmt::format("it has {} bytes: give it 1 to {}",
                                      one.key.size(), kMaxKeyBytes));

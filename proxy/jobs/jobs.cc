@@ -251,6 +251,10 @@ Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced told) {
   const Status status = co_await store::ReplaceServer(
       *session_, replacement.old_server, replacement.new_server);
   replacing_ = false;
+  LogLine(LogLevel::kInfo,
+          fmt::format("replacing {} by {}, asked for over HTTP: {}",
+                      replacement.old_server, replacement.new_server,
+                      status.ok() ? "done" : status.message()));
   told(status);
 }
 
@@ -360,12 +364,14 @@ Status Jobs::CheckTarget(const TransitionTarget& target) const {
   const Scheme& scheme = *target.scheme;
   if (NodeCount(scheme) > servers_) {
     return {StatusCode::kInvalidArgument,
-            fmt::format("to: scheme {} needs {} servers and there are {}",
+            fmt::format("to: scheme {} needs {} servers and there are {}: "
+                        "choose a narrower scheme",
                         FormatScheme(scheme), NodeCount(scheme), servers_)};
   }
   if (scheme.m > options_.cluster.max_parity) {
     return {StatusCode::kInvalidArgument,
-            fmt::format("to: scheme {} has m = {}: max_parity is {}",
+            fmt::format("to: scheme {} has m = {}: max_parity is {}; "
+                        "choose a scheme of a smaller m",
                         FormatScheme(scheme), scheme.m,
                         options_.cluster.max_parity)};
   }

@@ -64,13 +64,18 @@ JsonFields::JsonFields(const json& value, std::string path)
   }
 }
 
-bool JsonFields::Has(std::string_view name) const {
+void JsonFields::Know(std::string_view name) {
+  if (std::find(known_.begin(), known_.end(), name) != known_.end()) return;
+  known_.emplace_back(name);
+}
+
+bool JsonFields::Has(std::string_view name) {
+  Know(name);
   return value_.is_object() && value_.contains(std::string(name));
 }
 
 const json* JsonFields::Take(std::string_view name) {
-  taken_.emplace_back(name);
-  return Has(name) ? &value_.at(taken_.back()) : nullptr;
+  return Has(name) ? &value_.at(std::string(name)) : nullptr;
 }
 
 void JsonFields::Number(std::string_view name, std::uint64_t least,
@@ -117,6 +122,7 @@ void JsonFields::Text(std::string_view name, std::string& into) {
 }
 
 void JsonFields::Bytes(std::string_view name, std::string& into) {
+  Know(name);
   const std::string encoded_name = Base64Name(name);
   if (!Has(encoded_name)) {
     Text(name, into);
@@ -146,11 +152,11 @@ void JsonFields::Refuse(Status status) {
 Status JsonFields::Finish() {
   if (!status_.ok() || !value_.is_object()) return status_;
   for (const auto& [name, value] : value_.items()) {
-    if (std::find(taken_.begin(), taken_.end(), name) != taken_.end()) {
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) {
       continue;
     }
     Refuse(name,
-           fmt::format("no such field; there are {}", fmt::join(taken_, ", ")));
+           fmt::format("no such field; there are {}", fmt::join(known_, ", ")));
     break;
   }
   return status_;
@@ -165,7 +171,8 @@ Result<json> ParseJson(std::string_view text) {
   json value = json::parse(text, look, /*allow_exceptions=*/false);
   if (value.is_discarded()) {
     return Fail(StatusCode::kInvalidArgument,
-                R"(this is no JSON: send an object, such as {"to": "wide"})");
+                "this is no JSON: send an object, with the fields of "
+                "docs/protocol.md, HTTP");
   }
   if (!repeats.found.empty()) {
     return Fail(StatusCode::kInvalidArgument,

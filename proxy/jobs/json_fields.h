@@ -21,7 +21,8 @@ class JsonFields {
   // this.
   JsonFields(const nlohmann::json& value, std::string path);
 
-  [[nodiscard]] bool Has(std::string_view name) const;
+  // Whoever asks knows such a field.
+  [[nodiscard]] bool Has(std::string_view name);
   // Null where it is absent.
   const nlohmann::json* Take(std::string_view name);
   void Number(std::string_view name, std::uint64_t least, std::uint64_t most,
@@ -41,7 +42,9 @@ class JsonFields {
  private:
   const nlohmann::json& value_;
   const std::string path_;
-  std::vector<std::string> taken_;
+  void Know(std::string_view name);
+
+  std::vector<std::string> known_;  // in the order asked for
   Status status_;
 };
 

@@ -9,8 +9,8 @@ import threading
 import time
 import unittest
 
-from ctl_case import (CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL, CtlCase,
-                      block_keys, random_bytes)
+from ctl_case import (BAD_USAGE, CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL,
+                      CtlCase, block_keys, random_bytes)
 
 
 class OneServerDeadTest(CtlCase):
@@ -73,8 +73,18 @@ class TooManyDeadTest(CtlCase):
                 self.assertTrue(
                     any(s in message for s in self.servers.split(",")[:3]),
                     message)
+                self.assertIn("start what does not answer", message)
         self.assertEqual(self.read("out"), b"older")
         self.assertEqual(os.listdir(self.work), ["out"])
+
+    def test_no_server_at_all(self):
+        nobody = "127.0.0.1:1,127.0.0.1:2"
+        for words in (["get", "k"], ["ls"], ["rm", "k"]):
+            message = self.refused(CLUSTER_ERROR, "none of the 2 servers",
+                                   *words, servers=nobody)
+            self.assertNotIn("the others", message)
+        self.refused(BAD_USAGE, "list every server", "put", "k", "-",
+                     servers="127.0.0.1:1", data=b"x")
 
 
 class SilentServersTest(CtlCase):

@@ -57,8 +57,9 @@ class UsageTest(ReplaceCase):
         self.refused(BAD_USAGE, "is none of the servers", "replace", new, old)
         self.refused(BAD_USAGE, "NEW", "replace", old)
         self.refused(BAD_USAGE, "the port is missing", "replace", old, "x")
-        self.refused(CLUSTER_ERROR, "127.0.0.1:1", "replace", old,
-                     "127.0.0.1:1")
+        message = self.refused(CLUSTER_ERROR, "127.0.0.1:1 cannot be used",
+                               "replace", old, "127.0.0.1:1")
+        self.assertIn("start an empty memcached there", message)
         self.refused(CLUSTER_ERROR, "by `ersctl replace OLD NEW`", "servers",
                      servers=self.servers.replace(old, new))
         # The servers are those that they were.

@@ -173,9 +173,23 @@ class InBandTest(ProxyCase):
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen()
-            self.at_fails(CLUSTER_ERROR, "in time", "stat", "k", "--timeout",
-                          "0.2",
-                          address=f"127.0.0.1:{silent.getsockname()[1]}")
+            address = f"127.0.0.1:{silent.getsockname()[1]}"
+            self.at_fails(CLUSTER_ERROR, "in time (--timeout", "stat", "k",
+                          "--timeout", "0.2", address=address)
+            # Who only reads changed nothing; who changes may have.
+            for code, words in (
+                    ("unavailable", ["stat", "k"]), ("unavailable", ["ls"]),
+                    ("outcome-unknown", ["transition", "k", "--to", "wide"]),
+                    ("unavailable", ["job", "list"]),
+                    ("outcome-unknown", ["job", "cancel", "1"]),
+                    ("outcome-unknown", ["gc"])):
+                with self.subTest(words=words):
+                    self.at_fails(CLUSTER_ERROR, f'"code":"{code}"', *words,
+                                  "--timeout", "0.2", "--json",
+                                  address=address)
+        for words in (["stat", "k"], ["job", "list"]):
+            self.at_fails(BAD_USAGE, "--proxy 127.0.0.1:0: nothing listens",
+                          *words, address="127.0.0.1:0")
 
 
 class UnixSocketTest(ProxyCase):

@@ -48,7 +48,8 @@ BAD_JOBS = [
     ({"to": "wide", "bytes_per_second": -1}, "bytes_per_second: must be"),
 ]
 BAD_KEYS = [
-    ({"to": "wide"}, "key: it has 0 bytes"),
+    ({"to": "wide"}, "key: missing"),
+    ({"key": "", "to": "wide"}, "key: it has 0 bytes"),
     ('{"key": "a", "to": "wide", "key": "b"}', "key: it is given twice"),
     ({"key": "a"}, "to: missing"),
     ({"key": "a" * 251, "to": "wide"}, "key: it has 251 bytes"),

@@ -76,6 +76,9 @@ class SomeRestartTest(LossCase):
         kept = {key for key, value in found.items() if value is not None}
         for key in kept:
             self.assertEqual(found[key], small[key])
+        self.assertRegex(self.other.said() + self.proxy.said(),
+                         "2 of 6 servers have lost their memory, more than the "
+                         "1 that")
         # Of two homes of a key both are among two of six servers in one of 15.
         self.assertGreater(len(kept), 40)
         self.assertLess(len(kept), 60)

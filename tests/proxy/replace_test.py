@@ -249,7 +249,7 @@ class RefusedTest(ReplaceCase):
                     old, old)
         self.refuse(BAD_USAGE, "the port is missing", old, "nowhere")
         self.refuse(BAD_USAGE, "the weight of", old, new + ":7")
-        self.refuse(CLUSTER_ERROR, "127.0.0.1:1: ", old, "127.0.0.1:1")
+        self.refuse(CLUSTER_ERROR, "127.0.0.1:1 cannot be used: ", old, "127.0.0.1:1")
         busy = self.spare()
         self.assertEqual(self.link(busy).set("plain", b"x"), b"STORED")
         self.refuse(BAD_USAGE, "holds 1 items: restart it", old, busy)

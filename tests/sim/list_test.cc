@@ -118,7 +118,9 @@ TEST_CASE("a listing bears one dump that fails, and names the servers of two") {
   const std::string busy = "BUSY currently processing crawler request";
   CHECK(f.status.message() ==
         "2 servers cannot list their keys (10.0.0.1:11211: " + busy +
-            "; 10.0.0.3:11211: " + busy + "), the cluster bears 1");
+            "; 10.0.0.3:11211: " + busy +
+            "), the cluster bears 1: "
+            "start what does not answer, then try again");
 }
 
 TEST_CASE("a server that is busy with another dump is asked again") {

@@ -160,8 +160,8 @@ Result<TransitionTarget> ParseTransitionTarget(std::string_view text) {
   Result<Scheme> scheme = ParseScheme(text);
   if (!scheme) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("'{}' is neither narrow, wide nor a scheme: {}",
-                            text, scheme.error().message()));
+                fmt::format("neither narrow nor wide, and {}",
+                            scheme.error().message()));
   }
   target.scheme = *scheme;
   return target;

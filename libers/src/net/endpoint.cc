@@ -85,6 +85,14 @@ Result<std::string> TakeHost(std::string_view text, std::string_view* rest) {
     const std::size_t end = std::min(text.find(':'), text.size());
     host = text.substr(0, end);
     *rest = text.substr(end);
+    if (host.empty() && !text.starts_with("::")) {
+      return Refuse(text,
+                    "the host is missing, as in 127.0.0.1" + std::string(text));
+    }
+    if (text.find("::") != std::string_view::npos ||
+        std::count(text.begin(), text.end(), ':') > 2) {
+      return Refuse(text, "write an IPv6 address in brackets, as [::1]:11211");
+    }
     if (host.empty() ||
         !std::all_of(host.begin(), host.end(), IsHostCharacter)) {
       return Refuse(text,
@@ -125,7 +133,9 @@ Result<Endpoint> ParseEndpoint(std::string_view text) {
   endpoint.host = std::move(*host);
   if (!rest.starts_with(':')) {
     return Refuse(text,
-                  "the port is missing, as in " + endpoint.host + ":11211");
+                  "the port is missing, as in " +
+                      std::string(text.substr(0, text.size() - rest.size())) +
+                      ":11211");
   }
   rest.remove_prefix(1);
   const std::size_t colon = rest.find(':');

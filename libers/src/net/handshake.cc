@@ -151,7 +151,9 @@ Handshake::Step Handshake::OnNonceWritten(const Request& reply) {
     case Outcome::kExists:  // another process was first, or
     case Outcome::kMiss:    // the memory was emptied meanwhile
       if (reads_ < kMaxNonceReads) return ReadNonce();
-      return Break("its boot mark does not stay");
+      return Break(
+          "its boot mark does not stay: is it flushed all the time, or too "
+          "full to keep an item?");
     case Outcome::kNoMemory:
       return Refuse("it has no memory left for the item that marks its boot");
     default:

@@ -51,14 +51,22 @@ Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
   const int bears = view->max_parity;
   const std::function<void(const DumpedItem&)> collect =
       [this](const DumpedItem& dumped) { Collect(dumped); };
-  const KeyDump dump =
-      co_await DumpKeys(session_, std::move(view), session_.members() - bears,
-                        terms_.stop, collect);
+  const KeyDump dump = co_await DumpKeys(
+      session_, view, session_.members() - bears, terms_.stop, collect);
   if (dump.silent <= bears) co_return Status();
-  co_return Status(StatusCode::kUnavailable,
-                   fmt::format("{} servers cannot list their keys ({}), the "
-                               "cluster bears {}",
-                               dump.silent, fmt::join(dump.why, "; "), bears));
+  std::vector<std::string> why = dump.why;
+  for (int i = 0; i < session_.members(); ++i) {
+    const MemberState state = view->members[static_cast<std::size_t>(i)].state;
+    if (state == MemberState::kDown) why.push_back(session_.Describe(i));
+    if (state == MemberState::kFilling) {
+      why.push_back(session_.member_name(i) + " is not full yet");
+    }
+  }
+  co_return Status(
+      StatusCode::kUnavailable,
+      fmt::format("{} servers cannot list their keys ({}), the cluster bears "
+                  "{}: start what does not answer, then try again",
+                  dump.silent, fmt::join(why, "; "), bears));
 }
 
 Task<Result<bool>> KeyWalk::NextSlice(std::shared_ptr<const View> view) {

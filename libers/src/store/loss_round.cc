@@ -127,7 +127,9 @@ void LogLoss(Session& session, const View& before, const View& now) {
   int gone = 0;
   int kept = 0;
   for (std::size_t i = 0; i < now.members.size(); ++i) {
-    const bool same = now.members[i].boot_mark == before.members[i].boot_mark;
+    const Member& was = before.members[i];
+    // Also those that were being filled: what they had is gone, too.
+    const bool same = was.InSync() && now.members[i].boot_mark == was.boot_mark;
     ++(same ? kept : gone);
   }
   const bool void_all = now.AllInSync();

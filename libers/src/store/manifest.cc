@@ -186,7 +186,8 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   if (!bytes.starts_with(kManifestMagic) ||
       bytes.size() < kManifestMagic.size() + 1) {
     return Fail(StatusCode::kNotManaged,
-                "the item is not one of this library's");
+                "the item is not one of this library's: any memcached client "
+                "reads it, and what is stored anew is an object again");
   }
   const auto version = static_cast<std::uint8_t>(bytes[kManifestMagic.size()]);
   if (version > kManifestFormatVersion) {

@@ -53,6 +53,17 @@ GenerationMap ParityOf(const ObjectMap& old, const Geometry& geometry,
   return parity;
 }
 
+// "a:1, b:1".
+std::string NotFull(const Session& session, const View& view) {
+  std::string names;
+  for (int i = 0; i < session.members(); ++i) {
+    const MemberState state = view.members[static_cast<std::size_t>(i)].state;
+    if (state == MemberState::kFull && session.Writable(i)) continue;
+    names += (names.empty() ? "" : ", ") + session.member_name(i);
+  }
+  return names.empty() ? "when it was written" : names;
+}
+
 // OK, or kUnavailable: of some stripe more blocks than m are on servers that
 // are out or not full, or were never stored.
 Status CheckKept(Session& session, const ObjectMap& map) {
@@ -79,9 +90,11 @@ Status CheckKept(Session& session, const ObjectMap& map) {
       if (absent <= m) continue;
       return {StatusCode::kUnavailable,
               fmt::format("{} blocks of a stripe are on servers that are out "
-                          "or not full yet, and scheme {} can do without {}: "
-                          "bring them back before parity is dropped",
-                          absent, FormatScheme(geometry.scheme()), m)};
+                          "or not full yet ({}), and scheme {} can do without "
+                          "{}: before parity is dropped, start what does not "
+                          "answer, and wait until all are full",
+                          absent, NotFull(session, *view),
+                          FormatScheme(geometry.scheme()), m)};
     }
   }
   return {};

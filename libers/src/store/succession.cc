@@ -94,7 +94,11 @@ Task<Result<std::string>> MarkOfEmpty(Session& session,
   if (mark.empty() || !net::Answered(read.outcome)) {
     const std::string why =
         link->last_error().empty() ? "no answer" : link->last_error();
-    co_return Fail(StatusCode::kUnavailable, fmt::format("{}: {}", name, why));
+    co_return Fail(
+        StatusCode::kUnavailable,
+        fmt::format("{} cannot be used: {}; nothing is changed: start "
+                    "an empty memcached there, or name another",
+                    name, why));
   }
   if (read.outcome == net::Outcome::kOk) {
     const Result<View> there = DecodeView(read.value);

@@ -234,7 +234,11 @@ Task<Result<std::string>> BootMarkOf(Session& session, int member) {
   batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;
   if (link->facts().boot_mark.empty()) {
-    co_return Fail(StatusCode::kUnavailable, session.Describe(*link));
+    co_return Fail(
+        StatusCode::kUnavailable,
+        fmt::format("{}: start it, with or without its memory, or give its "
+                    "place to another: ersctl replace",
+                    session.Describe(*link)));
   }
   co_return link->facts().boot_mark;
 }

@@ -60,14 +60,16 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   if (max_parity >= members) {
     co_return Fail(
         StatusCode::kInvalidArgument,
-        fmt::format("{} servers cannot hold objects with {} parity blocks: "
-                    "list more servers, or give a smaller max_parity",
-                    members, max_parity));
+        fmt::format("{} of the cluster's servers are listed, and what survives "
+                    "the loss of {} needs at least {}: list every server, or "
+                    "choose a scheme, or max_parity, of a smaller M",
+                    members, max_parity, max_parity + 1));
   }
   if (members - records.answered > max_parity) {
     co_return Fail(StatusCode::kUnavailable,
                    fmt::format("{} of {} servers do not answer ({}): a new "
-                               "cluster needs at least {}",
+                               "cluster needs at least {}: start what does not "
+                               "answer",
                                members - records.answered, members,
                                records.silent, members - max_parity));
   }
@@ -120,11 +122,7 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
       co_return co_await CreateFirst(session, records, chosen, nullptr);
     }
     if (records.answered < members) {
-      co_return Fail(
-          StatusCode::kUnavailable,
-          fmt::format("{} of {} servers do not answer ({}), and "
-                      "the others know of no objects: start them",
-                      members - records.answered, members, records.silent));
+      co_return Fail(NoneKnows(records, members));
     }
     co_return Fail(StatusCode::kNotFound,
                    "nothing was ever stored in this cluster");
@@ -132,11 +130,7 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
   const Status fits = CheckMembers(session, session.cluster(), *best);
   if (!fits.ok()) co_return Fail(fits);
   if (records.answered < best->Quorum()) {
-    co_return Fail(StatusCode::kUnavailable,
-                   fmt::format("{} of {} servers do not answer ({}): at least "
-                               "{} must",
-                               members - records.answered, members,
-                               records.silent, best->Quorum()));
+    co_return Fail(TooFewAnswer(records, members, best->Quorum()));
   }
   co_return *best;
 }

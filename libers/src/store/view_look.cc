@@ -43,21 +43,12 @@ Task<Result<ViewPtr>> LookAtView(Session& session) {
                    "nothing was ever stored in this cluster");
   }
   if (!best) {
-    co_return Fail(
-        StatusCode::kUnavailable,
-        fmt::format("{} of {} servers do not answer ({}), and the others know "
-                    "of no objects: start them",
-                    session.members() - records->answered, session.members(),
-                    records->silent));
+    co_return Fail(NoneKnows(*records, session.members()));
   }
   const Status fits = CheckMembers(session, session.cluster(), *best);
   if (!fits.ok()) co_return Fail(fits);
   if (records->answered < best->Quorum()) {
-    co_return Fail(
-        StatusCode::kUnavailable,
-        fmt::format("{} of {} servers do not answer ({}): at least {} must",
-                    session.members() - records->answered, session.members(),
-                    records->silent, best->Quorum()));
+    co_return Fail(TooFewAnswer(*records, session.members(), best->Quorum()));
   }
   co_return std::make_shared<const View>(std::move(*best));
 }

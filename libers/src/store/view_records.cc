@@ -197,6 +197,28 @@ Task<Result<ViewRecords>> FindViewRecords(Session& session) {
   }
 }
 
+Status NoneKnows(const ViewRecords& records, int members) {
+  if (records.answered == 0) {
+    return {StatusCode::kUnavailable,
+            fmt::format("none of the {} servers can be used ({}): start them, "
+                        "or give the list of those that are there",
+                        members, records.silent)};
+  }
+  return {StatusCode::kUnavailable,
+          fmt::format("{} of {} servers do not answer ({}), and the others "
+                      "know of no objects: start what does not answer",
+                      members - records.answered, members, records.silent)};
+}
+
+Status TooFewAnswer(const ViewRecords& records, int members, int needed) {
+  return {
+      StatusCode::kUnavailable,
+      fmt::format("{} of {} servers do not answer ({}): at least {} must: "
+                  "start what does not answer, with or without its "
+                  "memory, or give its place to another: ersctl recover",
+                  members - records.answered, members, records.silent, needed)};
+}
+
 Task<Status> StoreViewRecord(Session& session, const View& view,
                              std::optional<View>& newer, bool first) {
   if (!session.view()) session.Seat(view);

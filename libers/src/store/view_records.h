@@ -26,6 +26,12 @@ net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
 // they are read there, too. `best` is the newest record that was met.
 net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
 
+// For who finds no view: fewer than all `members` told what they have.
+Status NoneKnows(const ViewRecords& records, int members);
+
+// For who finds a view that `needed` members must have told.
+Status TooFewAnswer(const ViewRecords& records, int members, int needed);
+
 // Puts `view` on every member that it does not call down, by compare and swap
 // against the record that is there. OK when n - M members that are full under
 // it hold it; `newer` is set, and nothing promised, when one held another view

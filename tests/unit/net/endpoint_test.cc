@@ -76,6 +76,15 @@ TEST_CASE("what is beside a server's address is named") {
        "\"http://\""},
       {"a:1,,b:1", "server \"\": a comma is one too many"},
       {"a", "server \"a\": the port is missing, as in a:11211"},
+      {"[::1]", "server \"[::1]\": the port is missing, as in [::1]:11211"},
+      {":11211",
+       "server \":11211\": the host is missing, as in 127.0.0.1:11211"},
+      {"::1:11211",
+       "server \"::1:11211\": write an IPv6 address in brackets, as "
+       "[::1]:11211"},
+      {"fe80:0:0:1",
+       "server \"fe80:0:0:1\": write an IPv6 address in brackets, as "
+       "[::1]:11211"},
   }));
   CAPTURE(c.text);
   const auto list = ParseEndpoints(c.text);

@@ -336,7 +336,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE:1: servers[0]: server \"a:1:1001\": the weight must be a number "
        "from 1 to 1000"},
       {"servers: [\"/a,b\"]\n",
-       "FILE:1: servers[0]: \"/a,b\": one server each"},
+       "FILE:1: servers[0]: \"/a,b\": a comma is in it: give one server each"},
       {"servers: [{host: a}]\n",
        "FILE:1: servers[0]: expected a text that is not empty, found a "
        "mapping"},
@@ -381,7 +381,9 @@ TEST_CASE("schemes that the servers cannot hold are refused where they stand") {
        "FILE:4: rules[1]: scheme rs:6,2 needs 8 servers and 6 are listed: "
        "choose a narrower scheme, or, for a new cluster, list more servers"},
       {"max_parity: 1\nrules:\n  - scheme: rs:4,2\n",
-       "FILE:4: rules[0]: scheme rs:4,2 has m = 2: max_parity is 1"},
+       "FILE:4: rules[0]: scheme rs:4,2 has m = 2: max_parity is 1; "
+       "choose a scheme of a smaller m, or, for a new cluster, a larger "
+       "max_parity"},
       {"max_parity: 6\n",
        "FILE:2: max_parity: 6 with 6 servers: it must be from 1 to 5"},
   }));
@@ -539,6 +541,12 @@ TEST_CASE("without a word only this machine is served") {
     CAPTURE(far);
     CHECK_FALSE(IsLoopback(*ParseAddress(far)));
   }
+}
+
+TEST_CASE("a token file is read, also where there is no admin port") {
+  CHECK(ErrorOf(std::string(kSix) + "admin_token_file: /nonexistent/token\n")
+            .find("admin_token_file: \"/nonexistent/token\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("a token is no other token") {

@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "jobs/garbage_collector.h"
+#include "jobs/replacement.h"
+
 namespace ers::proxy {
 namespace {
 
@@ -68,6 +71,25 @@ TEST_CASE("what is wrong with a job is told by the field's name") {
             .starts_with("select.idle: no such field; there are "));
   // The first fault is told.
   CHECK(ErrorOf(R"({"to": 3, "parallel": 0})") == "to: must be text");
+}
+
+TEST_CASE("what is wrong with other requests names the field, too") {
+  CHECK(ParseOneTransition(R"({"to": "wide"})").error().message() ==
+        "key: missing: which object?");
+  CHECK(ParseOneTransition(R"({"key": "k", "to": "x"})")
+            .error()
+            .message()
+            .starts_with("to: neither narrow nor wide, and 'x' is no scheme"));
+  CHECK(ParseGarbageRequest(R"({"x": 1})").error().message() ==
+        "x: no such field; there are grace_s, objects_per_second, dry_run");
+  CHECK(ParseReplacement("{}").error().message() ==
+        "old: missing: the address of a server");
+  CHECK(ParseReplacement(R"({"old": "a:1"})").error().message() ==
+        "new: missing: the address of a server");
+  CHECK(ParseReplacement(R"({"old": "a:1", "new": "b"})").error().message() ==
+        "new: server \"b\": the port is missing, as in b:11211");
+  CHECK(ParseReplacement(R"({"old": "a:1", "new": "b:1"})")->new_server ==
+        "b:1");
 }
 
 TEST_CASE("one transition: a key as text or as base64") {
