@@ -17,8 +17,13 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::chrono::seconds kFirstLook(60);
-// Somebody may flush all the time.
-constexpr std::chrono::seconds kBetweenFlushes(1);
+// How long an object has ended before what is left of it is dropped.
+constexpr std::int64_t kEndingSeconds = 3;
+// For memory: objects at a time, and the most between two collections, which
+// take no more than a fifth of the time besides.
+constexpr int kManyAtOnce = 64;
+constexpr std::chrono::seconds kLongestNap(60);
+constexpr int kNapsPerTime = 4;
 constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
 constexpr double kMostGraceSeconds = 86400.0 * 365;
 
@@ -48,31 +53,41 @@ Result<GarbageRequest> ParseGarbageRequest(std::string_view text) {
   return request;
 }
 
+namespace {
+
+void Log(const Result<GarbageReport>& report) {
+  if (!report) {
+    spdlog::warn("garbage is not collected: {}", report.error().message());
+  } else if (!report->why.ok()) {
+    spdlog::warn(
+        "blocks may be garbage, {} of them seen, and are left until it can be "
+        "told: {}",
+        report->skipped, report->why.message());
+  }
+}
+
+}  // namespace
+
 GarbageCollector::GarbageCollector(JobHost& host,
                                    const GarbageSettings& settings)
     : host_(host),
       settings_(settings),
       next_(host.session.runtime().Now() +
-            std::min(settings.every, kFirstLook)) {}
+            std::min(settings.every, kFirstLook)) {
+  host_.session.cluster().needs.Serve();
+}
 
 void GarbageCollector::Look() {
+  LookForEnded();
   // A cluster that nobody has used yet has none, and stays so.
-  const bool idle = at_work_ || host_.stopping || !host_.session.view();
-  if (idle || settings_.every.count() == 0) return;
-  const net::TimePoint now = host_.session.runtime().Now();
-  const bool flushed = now >= next_for_flush_ && LastFlush() != flush_seen_;
-  if (!flushed && now < next_) return;
-  const Told log = [](const Result<GarbageReport>& report) {
-    if (!report) {
-      spdlog::warn("garbage is not collected: {}", report.error().message());
-    } else if (!report->why.ok()) {
-      spdlog::warn(
-          "blocks may be garbage, {} of them seen, and are left until it can "
-          "be told: {}",
-          report->skipped, report->why.message());
-    }
-  };
-  Collect({}, log);
+  if (at_work_ || host_.stopping || !host_.session.view()) return;
+  const bool due =
+      settings_.every.count() > 0 && host_.session.runtime().Now() >= next_;
+  if (!due) {
+    if (MemoryIsWanted()) CollectForMemory();
+    return;
+  }
+  Collect({}, Log);
 }
 
 GarbageCollector::Flush GarbageCollector::LastFlush() {
@@ -86,6 +101,48 @@ GarbageCollector::Flush GarbageCollector::LastFlush() {
   return last;
 }
 
+void GarbageCollector::LookForEnded() {
+  if (dropping_ || host_.stopping || !host_.session.view()) return;
+  const std::int64_t now = host_.session.WallMicros() / kMicrosPerSecond;
+  std::vector<std::string> keys =
+      host_.session.cluster().needs.TakeEnded(now - kEndingSeconds);
+  if (keys.empty()) return;
+  dropping_ = true;
+  net::Spawn(DropEnded(std::move(keys)));
+}
+
+Task<void> GarbageCollector::DropEnded(std::vector<std::string> keys) {
+  co_await store::DropEndedObjects(host_.session, std::move(keys));
+  dropping_ = false;
+}
+
+// What this process was refused no other one knows of: it looks even where
+// others are the ones that look from time to time.
+bool GarbageCollector::MemoryIsWanted() {
+  const net::TimePoint now = host_.session.runtime().Now();
+  const bool flushed = settings_.every.count() > 0 && now >= next_for_flush_ &&
+                       LastFlush() != flush_seen_;
+  const bool short_of_it =
+      now >= next_for_memory_ &&
+      host_.session.cluster().needs.shortages() != shortages_seen_;
+  return flushed || short_of_it;
+}
+
+void GarbageCollector::CollectForMemory() {
+  GarbageOptions options;
+  options.grace = settings_.grace;
+  const net::TimePoint begun = host_.session.runtime().Now();
+  const auto told = [this, begun](const Result<GarbageReport>& report) {
+    const net::TimePoint now = host_.session.runtime().Now();
+    const bool freed = report && (report->dropped > 0 || report->flushed > 0);
+    nap_ = freed ? net::Duration(kShortestNap)
+                 : std::min<net::Duration>(2 * nap_, kLongestNap);
+    next_for_memory_ = now + std::max(nap_, kNapsPerTime * (now - begun));
+    Log(report);
+  };
+  Begin(options, kManyAtOnce, told);
+}
+
 void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
   if (at_work_) {
     return told(Fail(StatusCode::kConflict,
@@ -95,31 +152,40 @@ void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
     return told(Fail(StatusCode::kUnavailable,
                      "the daemon is ending: try again when it is back"));
   }
-  at_work_ = true;
-  if (!request.dry_run && host_.session.view()) flush_seen_ = LastFlush();
   GarbageOptions options;
   options.grace = request.grace.value_or(settings_.grace);
   options.dry_run = request.dry_run;
   options.objects_per_second =
       request.objects_per_second.value_or(settings_.objects_per_second);
-  net::Spawn(Work(options, std::move(told)));
+  Begin(options, store::GarbageTerms().parallel, std::move(told));
 }
 
-Task<void> GarbageCollector::Work(GarbageOptions options, Told told) {
+void GarbageCollector::Begin(const GarbageOptions& options, int parallel,
+                             Told told) {
+  at_work_ = true;
+  if (!options.dry_run) {
+    shortages_seen_ = host_.session.cluster().needs.shortages();
+    if (host_.session.view()) flush_seen_ = LastFlush();
+  }
   store::GarbageTerms terms;
   terms.options = options;
+  terms.parallel = parallel;
   terms.stop = &stop_;
+  net::Spawn(Work(terms, std::move(told)));
+}
+
+Task<void> GarbageCollector::Work(store::GarbageTerms terms, Told told) {
   const Flush flush = flush_seen_;
-  terms.small_values = options.dry_run || flush != flush_done_;
+  terms.small_values = terms.options.dry_run || flush != flush_done_;
   const Result<GarbageReport> report =
       co_await store::CollectGarbage(host_.session, terms);
-  if (report && !options.dry_run) {
+  if (report && !terms.options.dry_run) {
     Count(*report);
     if (report->skipped == 0 && report->silent == 0) flush_done_ = flush;
   }
   const net::TimePoint now = host_.session.runtime().Now();
   next_ = now + settings_.every;
-  next_for_flush_ = now + kBetweenFlushes;
+  next_for_flush_ = now + kShortestNap;
   at_work_ = false;
   told(report);
 }

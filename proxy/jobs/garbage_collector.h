@@ -1,5 +1,7 @@
 // GarbageCollector: drops what killed processes and the like have left on the
-// servers: from time to time, behind a flush, and when it is asked to.
+// servers: from time to time, behind a flush, where a server had no memory for
+// something, and when it is asked to. And drops what has ended after its life
+// was changed.
 #ifndef ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_
 #define ERS_PROXY_JOBS_GARBAGE_COLLECTOR_H_
 
@@ -8,7 +10,9 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "config/policies.h"
 #include "ers/garbage.h"
@@ -53,7 +57,7 @@ class GarbageCollector {
   void Collect(const GarbageRequest& request, Told told);
   // The host is stopping: ends soon.
   void Stop() { stop_.Stop(); }
-  [[nodiscard]] bool at_work() const { return at_work_; }
+  [[nodiscard]] bool at_work() const { return at_work_ || dropping_; }
   // Any thread.
   [[nodiscard]] GarbageTotals totals() const;
 
@@ -61,16 +65,29 @@ class GarbageCollector {
   // The mark and the time of the last flush in effect.
   using Flush = std::pair<store::FlushMark, std::uint64_t>;
   Flush LastFlush();
-  net::Task<void> Work(GarbageOptions options, Told told);
+  void LookForEnded();
+  net::Task<void> DropEnded(std::vector<std::string> keys);
+  bool MemoryIsWanted();
+  void CollectForMemory();
+  void Begin(const GarbageOptions& options, int parallel, Told told);
+  net::Task<void> Work(store::GarbageTerms terms, Told told);
   void Count(const GarbageReport& report);
+
+  static constexpr std::chrono::seconds kShortestNap{1};
 
   JobHost& host_;
   const GarbageSettings settings_;
   bool at_work_ = false;
+  bool dropping_ = false;  // what ended a moment ago
   net::TimePoint next_;
+  // As of the last collection's begin.
+  std::uint64_t shortages_seen_ = 0;
+  Flush flush_seen_;
+  Flush flush_done_;  // nothing of before it is there
   net::TimePoint next_for_flush_;  // not before
-  Flush flush_seen_;               // of before the last collection
-  Flush flush_done_;               // nothing of before it is there
+  // Servers that stay full are looked through less and less often.
+  net::TimePoint next_for_memory_;
+  net::Duration nap_ = kShortestNap;
   store::ListingStop stop_;
   mutable std::mutex mutex_;
   GarbageTotals totals_;  // guarded by mutex_

@@ -1,5 +1,6 @@
-"""What was flushed gives its memory back by itself, long before the next
-collection of garbage; what is stored as expired takes none."""
+"""What was flushed, and what was touched and has expired, gives its memory
+back by itself, long before the next collection of garbage; what is stored as
+expired takes none."""
 
 import unittest
 
@@ -22,6 +23,17 @@ class SpaceTest(ProxyCase):
         self.assertGreater(self.blocks(), 0)
         self.assertEqual(link.ask(b"flush_all"), b"OK")
         self.until(lambda: self.blocks() == 0, "what was flushed has gone")
+
+    def test_touch(self):
+        link = self.link()
+        value = random_bytes(300 * KIB, seed=1)
+        self.assertEqual(link.set("lives", value), b"STORED")
+        lives = self.blocks()
+        for i in range(5):
+            self.assertEqual(link.set(f"k{i}", value), b"STORED")
+            self.assertEqual(link.ask(f"touch k{i} 3".encode()), b"TOUCHED")
+        self.until(lambda: self.blocks() == lives, "what has expired has gone")
+        self.same(link.get("lives"), value)
 
     def test_stored_as_expired(self):
         link = self.link()

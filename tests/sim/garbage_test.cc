@@ -11,6 +11,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/micros.h"
 #include "net/task.h"
@@ -347,6 +349,47 @@ TEST_CASE("small values that were flushed give their memory back") {
     CHECK(server->items().Find("k") == nullptr);
     CHECK(server->items().Find("k2") == nullptr);
   }
+}
+
+TEST_CASE("what was touched goes once it has ended") {
+  const bool noted = GENERATE(false, true);
+  Fixture f;
+  store::MemoryNeeds& needs = f.client.session->cluster().needs;
+  if (noted) needs.Serve();
+  const std::int64_t now = f.world.WallMicros() / kMicrosPerSecond;
+  const std::string value(kBytes, 'a');
+  for (const std::string_view key : {"ends", "lives"}) {
+    PutOptions options;
+    options.expiry = now + 10;
+    REQUIRE(net::SyncWait(
+        f.client.process,
+        f.client.store->Put(key, std::as_bytes(std::span(value)), options)));
+    REQUIRE(
+        net::SyncWait(f.client.process, f.client.store->Touch(key, now + 12)));
+  }
+  const std::size_t both = f.Blocks();
+  f.Wait(seconds(5));
+  // By another process.
+  Client other(f.world, f.servers, "other");
+  REQUIRE(net::SyncWait(other.process, other.store->Touch("lives", now + 900)));
+  f.Wait(seconds(95));
+  REQUIRE(f.Blocks() == both);
+  if (noted) {
+    std::vector<std::string> keys = needs.TakeEnded(now + 100);
+    CHECK(keys == std::vector<std::string>{"ends", "lives"});
+    net::SyncWait(f.client.process,
+                  store::DropEndedObjects(*f.client.session, std::move(keys)));
+  } else {
+    CHECK(f.client.Collect().flushed == 1);
+  }
+  f.Wait(seconds(1));
+  CHECK(f.Blocks() == both / 2);
+  CHECK(f.client.Read("ends").empty());
+  CHECK(f.client.Read("lives") == value);
+  f.Wait(seconds(900));
+  CHECK(f.client.Collect().flushed == 1);
+  f.Wait(seconds(1));
+  CHECK(f.Blocks() == 0);
 }
 
 TEST_CASE("a change that takes too long is given up before its commit") {

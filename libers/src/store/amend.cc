@@ -39,6 +39,8 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
       Status extended = co_await ExtendObject(session_, map, steps_);
       if (!extended.ok()) co_return Fail(std::move(extended));
     }
+    next.outlived =
+        !next.is_inline && (next.outlived || next.expiry != (*base)->expiry);
     const ObjectInfo given = InfoOf(next);
     const bool ends = IsExpired(next.expiry, session_.WallMicros());
     if (ends) next = TombstoneFor(key, next.id);
@@ -53,6 +55,9 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
     }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
     if (ends) co_return given;
+    if (outcome.committed->outlived && outcome.committed->expiry != 0) {
+      session_.cluster().needs.NoteEnding(key, outcome.committed->expiry);
+    }
     co_return InfoOf(*outcome.committed);
   }
 }

@@ -61,6 +61,7 @@ Task<Status> TakePlaceOf(Session& session, const Manifest& there,
   if (next.is_inline || !LivesLonger(next.expiry, staged_for)) {
     co_return Status();
   }
+  next.outlived = true;
   const ObjectMap map(std::make_shared<const Manifest>(next));
   co_return co_await ExtendObject(session, map, steps);
 }

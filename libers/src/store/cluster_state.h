@@ -16,6 +16,7 @@
 #include "store/eviction_watch.h"
 #include "store/lease.h"
 #include "store/memory_loss.h"
+#include "store/memory_needs.h"
 #include "store/orphaned_writes.h"
 #include "store/seats.h"
 #include "store/view_keeper.h"
@@ -25,8 +26,8 @@ namespace ers::store {
 class KeyLines;
 
 // Constant after construction, but for keeper, lease, clock, loss, orphans,
-// evictions, lines, seats and what KeepOnDisk remembers, which see to that
-// themselves. Any thread.
+// evictions, needs, lines, seats and what KeepOnDisk remembers, which see to
+// that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -39,6 +40,7 @@ struct ClusterState {
   LossWatch loss;
   OrphanedWrites orphans;
   EvictionWatch evictions;
+  MemoryNeeds needs;
   const std::unique_ptr<KeyLines> lines;
 
   ClusterState(ClusterOptions cluster_options,

@@ -55,6 +55,7 @@ bool EndsBefore(std::int64_t item_ttl, std::int64_t expiry,
 
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us) {
   if (manifest.tombstone) return kTombstoneSeconds;
+  if (manifest.outlived) return 0;
   return BlockExptime(manifest.expiry, now_us);
 }
 

@@ -442,4 +442,26 @@ Task<Result<GarbageReport>> CollectGarbage(Session& session,
   co_return report;
 }
 
+Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
+  const Status status = co_await EnsureView(session, 0);
+  if (!status.ok()) co_return;
+  constexpr int kParallel = 16;
+  std::size_t next = 0;
+  const auto work = [&session, &keys, &next](net::Latch& latch) -> Task<void> {
+    while (next < keys.size()) {
+      const std::string& key = keys[next++];
+      HomeChain chain(session, key);
+      chain.ReadUncounted();
+      chain.TakeEnded();
+      const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      if (!shown || !*shown || !HasEnded(session, **shown)) continue;
+      (void)co_await Bury(session, chain, key);
+    }
+    latch.CountDown();
+  };
+  net::Latch latch(session.runtime(), kParallel);
+  for (int i = 0; i < kParallel; ++i) net::Spawn(work(latch));
+  co_await latch;
+}
+
 }  // namespace ers::store

@@ -1,9 +1,11 @@
-// Garbage: blocks that no manifest names, nor ever will (docs/consistency.md,
-// Garbage collection).
+// Garbage: blocks that no manifest names, nor ever will, and what is left of
+// objects that were flushed or have expired (docs/consistency.md, Garbage).
 #ifndef ERS_STORE_GARBAGE_H_
 #define ERS_STORE_GARBAGE_H_
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "ers/garbage.h"
 #include "net/task.h"
@@ -24,12 +26,17 @@ struct GarbageTerms {
   std::size_t names_bytes = std::size_t{64} << 20;
 };
 
-// Looks at every block on every server that is in the view, once. Fails
-// (kUnavailable) when it is stopped, or there is no view; a server that does
-// not answer is no failure, but leaves blocks skipped. `session` and what
+// Looks at every object and block on every server that is in the view, once.
+// Fails (kUnavailable) when it is stopped, or there is no view; a server that
+// does not answer is no failure, but leaves blocks skipped. `session` and what
 // `terms` points to outlive it. Loop thread only.
 net::Task<Result<GarbageReport>> CollectGarbage(Session& session,
                                                 GarbageTerms terms);
+
+// Drops what is left of those of these objects that have ended. What cannot be
+// told is left to the next collection. `session` outlives it. Loop thread only.
+net::Task<void> DropEndedObjects(Session& session,
+                                 std::vector<std::string> keys);
 
 }  // namespace ers::store
 

@@ -198,6 +198,9 @@ void GroupRun::OnStaged(const Transfer& stage) {
     unstaged_.insert(stage.block);
     failed_members_.insert(stage.member);
   } else if (refusal_.ok()) {
+    if (outcome == Outcome::kNoMemory) {
+      session_.cluster().needs.NoteShortage();
+    }
     refusal_ = Refusal(outcome, session_.member_name(stage.member),
                        stage.request.value, block_bytes_);
   }

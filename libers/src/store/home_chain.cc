@@ -197,6 +197,9 @@ Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
         retry = true;
         continue;
       }
+      if (outcome == Outcome::kNoMemory) {
+        session_.cluster().needs.NoteShortage();
+      }
       if (outcome == Outcome::kNoMemory || outcome == Outcome::kServerError) {
         co_return Fail(outcome == Outcome::kNoMemory ? StatusCode::kNoMemory
                                                      : StatusCode::kUnavailable,
@@ -393,6 +396,9 @@ Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
   }
   result.outcome = request.outcome;
   result.error = request.value;
+  if (result.outcome == Outcome::kNoMemory) {
+    session_.cluster().needs.NoteShortage();
+  }
   co_return result;
 }
 

@@ -19,7 +19,8 @@ constexpr std::uint8_t kWideFlag = 4;
 constexpr std::uint8_t kStaleFlag = 8;
 constexpr std::uint8_t kWonFlag = 16;
 constexpr std::uint8_t kEndsPlainFlag = 32;
-constexpr std::uint8_t kAllFlags = 63;
+constexpr std::uint8_t kOutlivedFlag = 64;
+constexpr std::uint8_t kAllFlags = 127;
 constexpr std::size_t kChecksumBytes = 4;
 
 void PutId(WireWriter& wire, const ChangeId& id) {
@@ -162,7 +163,8 @@ std::string EncodeManifest(const Manifest& manifest) {
       (manifest.is_inline ? kInlineFlag : 0) |
       (manifest.width == Width::kWide ? kWideFlag : 0) |
       (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
-      (manifest.ends_plain ? kEndsPlainFlag : 0)));
+      (manifest.ends_plain ? kEndsPlainFlag : 0) |
+      (manifest.outlived ? kOutlivedFlag : 0)));
   wire.Put(static_cast<std::uint8_t>(manifest.history.size()));
   wire.Put(static_cast<std::uint8_t>(manifest.key.size()));
   wire.Put(manifest.member);
@@ -217,6 +219,10 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   manifest.stale = (flags & kStaleFlag) != 0;
   manifest.won = (flags & kWonFlag) != 0;
   manifest.ends_plain = (flags & kEndsPlainFlag) != 0;
+  manifest.outlived = (flags & kOutlivedFlag) != 0;
+  if (manifest.outlived && (manifest.is_inline || manifest.tombstone)) {
+    return corrupt("flags");
+  }
   const auto history = wire.Get<std::uint8_t>();
   const auto key_bytes = wire.Get<std::uint8_t>();
   manifest.member = wire.Get<std::uint16_t>();

@@ -56,6 +56,9 @@ struct Manifest {
   std::string value;  // when inline
 
   // The blocks, when not inline.
+  // They may outlive the object: its life was changed once they were stored.
+  // Then its manifests have no end either, so that they are found and dropped.
+  bool outlived = false;
   std::uint64_t group_bytes = 0;
   // Members round the ring: node c of group g is nodes[(g + c) % ring], and
   // nodes[c] from `ring` on: those came with parity that was added later.

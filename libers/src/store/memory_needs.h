@@ -1,0 +1,51 @@
+// MemoryNeeds: what this process has seen that asks for memory to be given
+// back on the servers.
+#ifndef ERS_STORE_MEMORY_NEEDS_H_
+#define ERS_STORE_MEMORY_NEEDS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ers::store {
+
+// Any thread.
+class MemoryNeeds {
+ public:
+  // A server had no memory for something.
+  void NoteShortage() { shortages_.fetch_add(1, std::memory_order_relaxed); }
+  // The servers will not drop by themselves what is left of this object when it
+  // has ended (Unix seconds). As far as there is room: more is left to garbage
+  // collection.
+  void NoteEnding(std::string_view key, std::int64_t expiry);
+
+  // Somebody takes what is noted. Before that nothing but shortages is.
+  void Serve() { served_.store(true); }
+  [[nodiscard]] std::uint64_t shortages() const {
+    return shortages_.load(std::memory_order_relaxed);
+  }
+  // The keys of some of those that have ended by then, which are forgotten.
+  std::vector<std::string> TakeEnded(std::int64_t now);
+
+ private:
+  static constexpr std::size_t kMostEndings = std::size_t{1} << 16;
+  static constexpr std::size_t kMostTaken = 1024;
+
+  std::atomic<std::uint64_t> shortages_{0};
+  std::atomic<bool> served_{false};
+  std::mutex mutex_;  // for what follows
+  // The same ones twice.
+  std::map<std::string, std::int64_t, std::less<>> ending_;
+  std::set<std::pair<std::int64_t, std::string>> by_time_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMORY_NEEDS_H_
