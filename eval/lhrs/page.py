@@ -103,9 +103,9 @@ def setting_part(by_setting):
         if least < REPETITIONS:
             notes.append(f"On {where(setting)}: {count} repetitions, not "
                          f"{REPETITIONS}: their medians say little.")
-        if max(loads) > BUSY:
+        if min(loads) > BUSY:
             notes.append(f"On {where(setting)}: the machine had other work to "
-                         f"do (load up to {max(loads):g}).")
+                         f"do (load never under {min(loads):g}).")
         if tcps != {TCP}:
             notes.append(f"On {where(setting)}: TCP is {_one(tcps)} and not "
                          f"{TCP}: not comparable with other pages.")
