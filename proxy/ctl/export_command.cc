@@ -161,7 +161,7 @@ Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
   }
   const Result<proxy::KeyPattern> pattern = PatternOf(arguments);
   if (!pattern) return pattern.error();
-  auto client = OpenClient(global);
+  auto client = arguments.dry_run ? OpenReader(global) : OpenClient(global);
   if (!client) return client.error();
   const auto keys = Select(**client, arguments, *pattern);
   if (!keys) return keys.error();

@@ -65,7 +65,7 @@ Ending CollectAtProxy(const GlobalOptions& global,
 Ending Collect(const GlobalOptions& global, const GarbageArguments& arguments) {
   const Progress progress("gc");
   if (!global.proxy.empty()) return CollectAtProxy(global, arguments);
-  auto client = OpenClient(global);
+  auto client = arguments.dry_run ? OpenReader(global) : OpenClient(global);
   if (!client) return client.error();
   GarbageOptions options;
   options.dry_run = arguments.dry_run;

@@ -74,7 +74,7 @@ GarbageCollector::GarbageCollector(JobHost& host,
       settings_(settings),
       next_(host.session.runtime().Now() +
             std::min(settings.every, kFirstLook)) {
-  host_.session.cluster().needs.Serve();
+  host_.session.cluster().needs.Serve(settings.every.count() > 0);
 }
 
 void GarbageCollector::Look() {
@@ -181,11 +181,13 @@ Task<void> GarbageCollector::Work(store::GarbageTerms terms, Told told) {
       co_await store::CollectGarbage(host_.session, terms);
   if (report && !terms.options.dry_run) {
     Count(*report);
-    if (report->skipped == 0 && report->silent == 0) flush_done_ = flush;
+    if (report->why.ok()) flush_done_ = flush;
   }
   const net::TimePoint now = host_.session.runtime().Now();
   next_ = now + settings_.every;
   next_for_flush_ = now + kShortestNap;
+  const bool again = host_.session.view() && LastFlush() != flush_seen_;
+  if (!again) host_.session.cluster().needs.NoteGivenBack();
   at_work_ = false;
   told(report);
 }

@@ -83,7 +83,7 @@ class GarbageCollector {
   // As of the last collection's begin.
   std::uint64_t shortages_seen_ = 0;
   Flush flush_seen_;
-  Flush flush_done_;  // nothing of before it is there
+  Flush flush_done_;               // nothing of before it is there
   net::TimePoint next_for_flush_;  // not before
   // Servers that stay full are looked through less and less often.
   net::TimePoint next_for_memory_;

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -58,15 +60,18 @@ int OpenSignals() {
   return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-bool WritePortFile(const ServerOptions& options,
-                   const std::vector<std::string>& names) {
-  if (options.port_file.empty()) return true;
+// "": it is written; else why not.
+std::string WritePortFile(const ServerOptions& options,
+                          const std::vector<std::string>& names) {
+  if (options.port_file.empty()) return {};
   // Whoever waits for the file finds it whole.
   const std::string fresh = options.port_file + ".new";
   std::ofstream file(fresh);
   for (const std::string& name : names) file << name << '\n';
   file.close();
-  return file && std::rename(fresh.c_str(), options.port_file.c_str()) == 0;
+  const bool written =
+      file && std::rename(fresh.c_str(), options.port_file.c_str()) == 0;
+  return written ? std::string() : std::generic_category().message(errno);
 }
 
 // Who sent it; of the kernel's own, as by a terminal, nobody.
@@ -212,11 +217,13 @@ int Serve(const Arguments& arguments, ServerOptions options) {
     exit_code = kBadUsage;
     (*server)->Stop();
     (*server)->Join();
-  } else if (WritePortFile(options, names)) {
+  } else if (const std::string why = WritePortFile(options, names);
+             why.empty()) {
     notices.Ready();
     Wait(arguments, options, **server, signals);
   } else {
-    spdlog::error("--port-file {}: cannot be written", options.port_file);
+    spdlog::error("--port-file {}: cannot be written: {}", options.port_file,
+                  why);
     exit_code = kFailed;
     (*server)->Stop();
     (*server)->Join();

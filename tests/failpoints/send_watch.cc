@@ -36,6 +36,7 @@ std::string_view VerbOf(const net::Request& request) {
     case net::Verb::kCas:
       return "cas";
     case net::Verb::kDelete:
+    case net::Verb::kRenew:
       return "md";
     case net::Verb::kStats:
       return "stats";

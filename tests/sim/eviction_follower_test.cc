@@ -176,9 +176,10 @@ TEST_CASE("what was accessed lately is stored again") {
     homes[1]->items().Find(kKey)->accessed = homes[1]->items().Now();
     REQUIRE(homes[0]->Evict(kKey));
     f.Settle();
-    CHECK(f.deletes == 0);
     CHECK(f.Get() == !judge_evicts);
-    if (!judge_evicts) CHECK(f.Homes().size() == 2);
+    if (judge_evicts) continue;
+    CHECK(f.deletes == 0);
+    CHECK(f.Homes().size() == 2);
   }
 }
 

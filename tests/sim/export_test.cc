@@ -108,7 +108,8 @@ struct Fixture {
     const auto count = [this, n, what = std::move(what)](
                            const SimConnection&,
                            const AppliedCommand& command) {
-      if (command.key == "k" && command.verb == "cas" && ++writes == n) {
+      const bool write = command.verb == "cas" || command.verb == "md";
+      if (command.key == "k" && write && ++writes == n) {
         world.After(Duration(0), what);
       }
     };

@@ -98,7 +98,8 @@ struct Fixture {
     int written = 0;
     const auto watch = [&](const SimConnection&, const AppliedCommand& done) {
       const bool block = store::ParseBlockKey(done.key).has_value();
-      written += done.key == item && done.verb == "cas" ? 1 : 0;
+      written +=
+          done.key == item && (done.verb == "cas" || done.verb == "md") ? 1 : 0;
       const bool now = manifests == 0 ? block : written == manifests;
       if (killed || !now) return;
       killed = true;
@@ -355,7 +356,7 @@ TEST_CASE("what was touched goes once it has ended") {
   const bool noted = GENERATE(false, true);
   Fixture f;
   store::MemoryNeeds& needs = f.client.session->cluster().needs;
-  if (noted) needs.Serve();
+  if (noted) needs.Serve(/*collects=*/true);
   const std::int64_t now = f.world.WallMicros() / kMicrosPerSecond;
   const std::string value(kBytes, 'a');
   for (const std::string_view key : {"ends", "lives"}) {

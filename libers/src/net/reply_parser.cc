@@ -178,7 +178,8 @@ ReplyParser::Progress ReplyParser::OnListLine(std::string_view line) {
 
 ReplyParser::Progress ReplyParser::OnErrorLine(std::string_view line) {
   constexpr std::string_view kServer = "SERVER_ERROR ";
-  if (line.starts_with(kServer)) {
+  // kVivify has another answer where it finds no memory for a stub.
+  if (request_->verb != Verb::kVivify && line.starts_with(kServer)) {
     const std::string_view text = line.substr(kServer.size());
     if (text.starts_with("out of memory") ||
         text.starts_with("Out of memory")) {
@@ -244,13 +245,14 @@ ReplyParser::Progress ReplyParser::OnValueLine(std::string_view words) {
 }
 
 // Flags come in the order in which they were asked for, or in any other;
-// unknown ones (stale, won by another) are passed over.
+// unknown ones (won by another) are passed over.
 bool ReplyParser::ParseFlags(std::string_view words, bool need_size) {
   bool token = false;
   bool flags = false;
   bool ttl = false;
   bool size = !need_size;
-  created_ = false;
+  bool won = false;
+  bool stale = false;  // it was renewed
   while (true) {
     std::string_view word = TakeWord(&words);
     if (word.empty()) break;
@@ -278,13 +280,17 @@ bool ReplyParser::ParseFlags(std::string_view words, bool need_size) {
         good = ParseNumber(word, &request_->item_idle);
         break;
       case 'W':
-        created_ = request_->verb == Verb::kVivify;
+        won = true;
+        break;
+      case 'X':
+        stale = true;
         break;
       default:
         break;
     }
     if (!good) return false;
   }
+  created_ = won && !stale && request_->verb == Verb::kVivify;
   return token && flags && ttl && size;
 }
 

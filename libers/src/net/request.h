@@ -22,6 +22,8 @@ enum class Verb : std::uint8_t {
   kSet,       // ms KEY: unconditional
   kCas,       // text "cas": never deletes the old item when memory is short
   kDelete,    // md KEY [C<token>]
+  kRenew,     // md KEY I C<token>: the item stays and gets another token; takes
+              // no memory
   kStats,     // stats [argument in key, may be empty]: lines into `value`
   kMetadump,  // lru_crawler metadump [what in key; empty: hash]: lines to
               // `on_line`, or into `value`. Alone on its link until it ends
@@ -39,7 +41,7 @@ enum class Outcome : std::uint8_t {
   kOk,           // stored, deleted, touched; a hit for kGet, kHead, kVivify
   kCreated,      // kVivify: it was a miss, the stub is there, token is its
   kMiss,         // no such item
-  kExists,       // kCas, kDelete: the item has another token
+  kExists,       // kCas, kDelete, kRenew: the item has another token
   kNotStored,    // refused without a word why
   kNoMemory,     // "out of memory storing object" and its like; kVivify: no
                  // such item, and no memory for the stub
@@ -70,7 +72,7 @@ struct Request {
   // memcached's exptime: 0 never, up to 30 days relative, above absolute
   // seconds. kVivify: the stub's ttl.
   std::int64_t exptime = 0;
-  std::uint64_t token = 0;      // kCas; kDelete: 0: whatever it has
+  std::uint64_t token = 0;      // kCas, kRenew; kDelete: 0: whatever it has
   std::span<const iovec> body;  // kSet, kCas: the value, in pieces
   std::span<const iovec> into;  // kGet: where the value goes, in pieces that
                                 // sum to its size; empty: into `value`

@@ -94,6 +94,12 @@ bool RequestEncoder::Append(const Request& request) {
       }
       if (request.quiet_run != nullptr) Text(" q");
       break;
+    case Verb::kRenew:
+      Text("md ");
+      Text(request.key);
+      Text(" I C");
+      Number(request.token);
+      break;
     case Verb::kStats:
       assert(request.key.empty() || IsValidKey(request.key));
       Text(request.key.empty() ? "stats" : "stats ");

@@ -12,7 +12,12 @@ constexpr std::int64_t kSlackSeconds = 60;
 constexpr std::int64_t kTombstoneSeconds = 120;
 // memcached takes larger numbers for absolute times (protocol.txt, "Expiration
 // times").
-constexpr std::int64_t kMaxRelativeSeconds = 60LL * 60 * 24 * 30;
+constexpr std::int64_t kDay = 60LL * 60 * 24;
+constexpr std::int64_t kMaxRelativeSeconds = 30 * kDay;
+// How much longer a manifest lives whose blocks have no end: longer than most
+// objects are given, so that listings tell which is which.
+constexpr std::int64_t kOutlivedSeconds = 365 * kDay;
+constexpr std::int64_t kUsualSeconds = 31 * kDay;
 
 }  // namespace
 
@@ -55,8 +60,15 @@ bool EndsBefore(std::int64_t item_ttl, std::int64_t expiry,
 
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us) {
   if (manifest.tombstone) return kTombstoneSeconds;
-  if (manifest.outlived) return 0;
-  return BlockExptime(manifest.expiry, now_us);
+  const bool longer = manifest.outlived && manifest.expiry != 0;
+  return BlockExptime(manifest.expiry + (longer ? kOutlivedSeconds : 0),
+                      now_us);
+}
+
+bool MayHaveEnded(std::int64_t item_expiry, std::int64_t now_us) {
+  const std::int64_t left = item_expiry - now_us / kMicrosPerSecond;
+  return item_expiry >= 0 && left > kUsualSeconds &&
+         left <= kOutlivedSeconds + kSlackSeconds;
 }
 
 }  // namespace ers::store

@@ -20,7 +20,11 @@ bool LivesLonger(std::int64_t expiry, std::int64_t than);
 // object does?
 bool EndsBefore(std::int64_t item_ttl, std::int64_t expiry,
                 std::int64_t now_us);
+// That of an object whose blocks may outlive it ends a year later than it does.
 std::int64_t ManifestExptime(const Manifest& manifest, std::int64_t now_us);
+// Is the object of such a manifest over, by when the item ends (Unix seconds)?
+// Also true of an object that was given more than a month from the start.
+bool MayHaveEnded(std::int64_t item_expiry, std::int64_t now_us);
 
 }  // namespace ers::store
 

@@ -18,6 +18,7 @@
 #include "base/micros.h"
 #include "store/batch.h"
 #include "store/change.h"
+#include "store/expiry.h"
 #include "store/garbage_names.h"
 #include "store/home_chain.h"
 #include "store/home_copy.h"
@@ -55,25 +56,6 @@ std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
   const ObjectMap map(manifest);
   return std::erase_if(
       blocks, [&map](const FoundBlock* block) { return Names(map, *block); });
-}
-
-// It is absent already, and takes memory still.
-bool HasEnded(Session& session, const Manifest& manifest) {
-  return !manifest.tombstone &&
-         !IsAlive(manifest, *session.view(), session.WallMicros());
-}
-
-// A tombstone lets the space of what has ended go, by the rules of every
-// change. kConflict: the key is in use again.
-Task<Status> Bury(Session& session, HomeChain& chain, std::string_view key) {
-  const Check check = [](const Manifest* living) -> Result<Verdict> {
-    if (living == nullptr) return Verdict::kGoOn;
-    return Fail(StatusCode::kConflict, "the key is in use again");
-  };
-  const ChangeOutcome outcome = co_await CommitChange(
-      session, chain, TombstoneFor(key, session.NewChangeId()),
-      ClientCas::kRises, std::nullopt, check);
-  co_return outcome.status;
 }
 
 // The whole of one collection.
@@ -163,12 +145,16 @@ class Collection {
     if (const std::optional<BlockName> block = ParseBlockKey(item.key)) {
       NoteBlock(item, *block, counted, names);
     } else if (!item.key.starts_with(kReservedPrefix)) {
-      const KeyHash hash = HashKey(item.key);
-      if (names.Covers(hash)) names.Add({hash, std::string(item.key)});
+      NoteManifest(item, HashKey(item.key), -1, names);
     } else if (const auto hash = HashOfHashedName(item.key)) {
-      if (!names.Covers(*hash)) return;
-      names.Add({*hash, std::string(item.key), item.member});
+      NoteManifest(item, *hash, item.member, names);
     }
+  }
+  void NoteManifest(const DumpedItem& item, const KeyHash& hash, int member,
+                    GarbageNames& names) {
+    if (!names.Covers(hash)) return;
+    names.Add({hash, std::string(item.key), member,
+               MayHaveEnded(item.expiry, now_us_)});
   }
   void NoteBlock(const DumpedItem& item, const BlockName& block, bool counted,
                  GarbageNames& names) {
@@ -196,19 +182,21 @@ class Collection {
     co_await latch;
     groups_.clear();
   }
-  // Small values have no blocks. Servers drop those that expire by themselves,
-  // but not those that were flushed.
-  [[nodiscard]] bool MayHoldEnded() const {
-    return terms_.small_values &&
-           (view_->flush_mark != 0 || view_->flushed_before != 0);
-  }
-  void PassSmallOnes() {
-    while (next_ < groups_.size() && groups_[next_].blocks.empty()) ++next_;
+  // Small values have no blocks, and those of others may be too young to tell.
+  // Servers drop by themselves what expires, but not what was flushed, or had
+  // its life changed.
+  [[nodiscard]] bool IsWorthALook(const GarbageNames::Group& group) const {
+    const bool flushed = view_->flush_mark != 0 || view_->flushed_before != 0;
+    return !group.blocks.empty() || (terms_.small_values && flushed) ||
+           std::any_of(group.manifests.begin(), group.manifests.end(),
+                       [](const FoundManifest& manifest) {
+                         return manifest.may_have_ended;
+                       });
   }
   Task<void> Work(net::Latch& latch) {
     for (;;) {
       (void)co_await pace_.Await(terms_.stop);
-      if (!MayHoldEnded()) PassSmallOnes();
+      while (next_ < groups_.size() && !IsWorthALook(groups_[next_])) ++next_;
       if (next_ >= groups_.size() || Stopped()) break;
       pace_.Spend(1);
       const GarbageNames::Group& group = groups_[next_++];
@@ -259,10 +247,7 @@ class Collection {
       co_return;
     }
     const bool all_named = co_await NamesAll(keys, blocks);
-    if (all_named) {
-      report_.live += blocks.size();
-      co_return;
-    }
+    if (all_named) co_return;
     // Settling may bring another manifest: all are looked at anew.
     for (const std::string& key : keys) {
       Task<Status> decide =
@@ -274,20 +259,38 @@ class Collection {
     }
     co_await Drop(std::move(blocks));
   }
-  // By what the judges show, and none of it has ended. A dry run asks all homes
-  // at once instead.
-  Task<bool> NamesAll(const std::set<std::string>& keys, Blocks blocks) {
+  // By what the judges show; what has ended goes, with its blocks. A dry run
+  // asks all homes at once instead.
+  Task<bool> NamesAll(const std::set<std::string>& keys, Blocks& blocks) {
     if (dry_run()) co_return false;
+    Blocks left = blocks;
     for (const std::string& key : keys) {
       HomeChain chain(session_, key);
       chain.ReadUncounted();
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      if (!shown) NoteUntold(shown.error());
       if (!shown || !*shown) continue;
-      if (HasEnded(session_, **shown)) co_return false;
-      TakeNamed(*shown, blocks);
+      if (!chain.HasEnded(**shown, session_.WallMicros())) {
+        TakeNamed(*shown, left);
+        continue;
+      }
+      const Result<ManifestPtr> ended = co_await chain.DropEnded();
+      if (!ended) NoteUntold(ended.error());
+      if (!ended || !*ended) continue;
+      CountEnded(*ended, blocks);
+      TakeNamed(*ended, left);
     }
-    co_return blocks.empty();
+    if (!left.empty()) co_return false;
+    report_.live += blocks.size();
+    co_return true;
+  }
+  // Whether it has ended could not be told; in use again it has not, nor has
+  // what is none of this library's.
+  void NoteUntold(const Status& why) {
+    const bool untold = why.code() == StatusCode::kUnavailable ||
+                        why.code() == StatusCode::kNoMemory;
+    if (untold) Skip({}, why);
   }
   Task<std::set<std::string>> KeysOf(std::span<const FoundManifest> manifests) {
     std::set<std::string> keys;
@@ -308,14 +311,6 @@ class Collection {
     HomeChain chain(session_, key);
     const Result<HomesRead> homes = co_await chain.Restamp();
     if (!homes) co_return homes.error();
-    const ManifestPtr& shown = homes->judge().manifest;
-    if (shown && HasEnded(session_, *shown)) {
-      Status status = co_await Bury(session_, chain, key);
-      if (!status.ok() && status.code() != StatusCode::kConflict) {
-        co_return status;
-      }
-      if (status.ok()) CountEnded(shown, blocks);
-    }
     for (const HomeCopy& copy : homes->copies) {
       report_.live += TakeNamed(copy.manifest, blocks);
     }
@@ -454,8 +449,9 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
       chain.ReadUncounted();
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadJudge();
-      if (!shown || !*shown || !HasEnded(session, **shown)) continue;
-      (void)co_await Bury(session, chain, key);
+      if (!shown || !*shown) continue;
+      if (!chain.HasEnded(**shown, session.WallMicros())) continue;
+      (void)co_await chain.DropEnded();
     }
     latch.CountDown();
   };

@@ -11,7 +11,7 @@ auto Order(const KeyHash& hash) { return std::tie(hash.high, hash.low); }
 
 auto Order(const FoundManifest& manifest) {
   return std::tie(manifest.hash.high, manifest.hash.low, manifest.item_key,
-                  manifest.member);
+                  manifest.member, manifest.may_have_ended);
 }
 
 std::size_t BytesOf(const FoundManifest& manifest) {

@@ -25,6 +25,7 @@ struct FoundManifest {
   KeyHash hash;
   std::string item_key;
   int member = -1;  // that holds it; of hashed names only
+  bool may_have_ended = false;
 };
 
 // Takes memory for up to twice `most_bytes` of names: where more would be

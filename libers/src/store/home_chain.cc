@@ -29,9 +29,8 @@ constexpr net::Duration kFirstNap = std::chrono::milliseconds(1);
 constexpr int kMostNaps = 5;
 constexpr std::uint64_t kNapParts = 1024;
 
-// The copy for one home; an empty item where nothing is to be there.
+// The copy for one home.
 std::string CopyFor(const View& view, int member, const Manifest* manifest) {
-  if (manifest == nullptr) return {};
   Manifest copy = *manifest;
   copy.member = static_cast<std::uint16_t>(member);
   copy.incarnation = view.members[member].incarnation;
@@ -200,9 +199,8 @@ Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
       if (outcome == Outcome::kNoMemory) {
         session_.cluster().needs.NoteShortage();
       }
-      if (outcome == Outcome::kNoMemory || outcome == Outcome::kServerError) {
-        co_return Fail(outcome == Outcome::kNoMemory ? StatusCode::kNoMemory
-                                                     : StatusCode::kUnavailable,
+      if (outcome == Outcome::kServerError) {
+        co_return Fail(StatusCode::kUnavailable,
                        fmt::format("{}: {}", session_.member_name(member),
                                    requests[i].value));
       }
@@ -250,6 +248,7 @@ Task<Result<HomeChain::Found>> HomeChain::ReadSettled() {
     // Where it was written everywhere nobody asks for the tokens that it has
     // now: to read it again would be a round trip for nothing.
     Result<std::optional<Found>> written = co_await SettleOnce(*read);
+    if (!written && DecidedAt(read->judge(), *read->view)) break;
     if (!written) co_return Fail(written.error());
     if (*written) co_return std::move(**written);
     if (Expired()) co_return Fail(ChangedWithoutEnd());
@@ -282,7 +281,7 @@ Task<Result<HomesRead>> HomeChain::Settle(std::optional<HomesRead> seen) {
 // a rival or a new view.
 Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
     const HomesRead& read) {
-  Result<Settlement> settlement = ChooseSettlement(read, key_);
+  Result<Settlement> settlement = ChooseSettlement(read, key_, goes_back_);
   if (!settlement) co_return Fail(settlement.error());
   const int count = static_cast<int>(read.copies.size());
   const bool forward =
@@ -308,7 +307,9 @@ Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
           settlement->manifest ? settlement->manifest->id : ChangeId();
       continue;
     }
-    if (result.outcome == Outcome::kNoMemory) {
+    if (NoRoom(result.outcome)) {
+      // Until the judge is written there is a way back, which needs less.
+      if (forward && !std::exchange(goes_back_, true)) co_return std::nullopt;
       co_return Fail(StatusCode::kNoMemory,
                      fmt::format("{} has no memory to settle key '{}'",
                                  session_.member_name(home.member), key_));
@@ -322,30 +323,61 @@ Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
   co_return std::optional<Found>(std::move(settlement->manifest));
 }
 
-// One manifest write.
+// Was it the judge that was written last, as settling goes back? Then what it
+// showed is what there is, though another home had no memory for that.
+bool HomeChain::DecidedAt(const HomeCopy& judge, const View& view) const {
+  return judge.kind != HomeCopy::Kind::kCorrupt &&
+         settled_item_ == ReplacesOf(view, judge) &&
+         settled_by_ == judge.shown();
+}
+
+// One manifest write; null: nothing is to be there. What takes no memory works
+// where there is none: the item is deleted, also in place of a tombstone, and a
+// copy that shows this already gets another token alone.
 Task<HomeChain::CasResult> HomeChain::Cas(SendStep step, const View& view,
                                           const HomeCopy& home,
                                           const Manifest* manifest) {
-  const std::string bytes = CopyFor(view, home.member, manifest);
-  const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
+  const bool ends = manifest == nullptr || manifest->tombstone;
+  CasResult result;
+  // No item, nor memory for one: what was sent before does nothing, either.
+  if (home.token == 0 && ends) {
+    result.outcome = Outcome::kOk;
+    co_return result;
+  }
   net::Request request;
-  request.exptime = manifest == nullptr
-                        ? kStubSeconds
-                        : ManifestExptime(*manifest, session_.WallMicros());
-  request.body = {&body, 1};
-  const ChangeId id = manifest == nullptr ? ChangeId{} : manifest->id;
-  co_return co_await CasItem(step, view, home, id, request);
+  if (manifest != nullptr) {
+    const std::string bytes = CopyFor(view, home.member, manifest);
+    const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
+    request.verb = net::Verb::kCas;
+    request.exptime = ManifestExptime(*manifest, session_.WallMicros());
+    request.body = {&body, 1};
+    result = co_await CasItem(step, view, home, manifest->id, request);
+    const bool shown = home.shown() == manifest->id;
+    if (result.outcome != Outcome::kNoMemory || !(ends || shown)) {
+      co_return result;
+    }
+    request = net::Request();
+    request.verb = shown ? net::Verb::kRenew : net::Verb::kDelete;
+  } else {
+    request.verb = net::Verb::kDelete;
+  }
+  co_return co_await CasItem(step, view, home, ChangeId(), request);
 }
 
-// Writes what `request` has as body, flags and time in place of the copy. A
-// lost reply is asked for again by sending the same cas over a new connection
-// to the same server process: whichever of the two comes second is refused by
-// the token, so both are harmless once the second was answered.
+// Does to the copy what `request` says, if it is still the one that was read. A
+// lost reply is asked for again by sending the same over a new connection to
+// the same server process: whichever of the two comes second is refused by the
+// token, so both are harmless once the second was answered.
 Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
                                               const HomeCopy& home,
                                               const ChangeId& id,
                                               net::Request& request) {
   CasResult result;
+  if (home.token == 0) {
+    result.outcome = Outcome::kNoMemory;
+    result.error = "out of memory";
+    co_return result;
+  }
   // Where servers take their time, the lease would run out between two homes;
   // without it nothing is admitted.
   (void)co_await EnsureLease(session_);
@@ -362,10 +394,14 @@ Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
     result.view_changed = true;
     co_return result;
   }
-  request.verb =
-      Planted(PlantedBug::kCommitBySet) ? net::Verb::kSet : net::Verb::kCas;
+  if (Planted(PlantedBug::kCommitBySet) && request.verb == net::Verb::kCas) {
+    request.verb = net::Verb::kSet;
+  }
   request.key = item_key_;
   request.token = home.token;
+  if (Planted(PlantedBug::kEndsUnread) && request.verb == net::Verb::kDelete) {
+    request.token = 0;
+  }
   request.only_connection = home.connection;
   TellManifestWrite(view.epoch, home.member, item_key_, home.token, id);
   Batch batch(session_.runtime());
@@ -400,114 +436,6 @@ Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
     session_.cluster().needs.NoteShortage();
   }
   co_return result;
-}
-
-Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
-  const InStep step(steps_, Step::kCommit);
-  next.history = HistoryAfter(base.judge().manifest.get());
-  next.replaces = ReplacesOf(*base.view, base.judge());
-  next.ends_plain = std::any_of(
-      base.copies.begin(), base.copies.end(),
-      [](const HomeCopy& copy) { return copy.kind == HomeCopy::Kind::kPlain; });
-  next.key = key_;
-  for (std::size_t i = 0; i < base.copies.size(); ++i) {
-    const HomeCopy& home = base.copies[i];
-    const bool judge = i + 1 == base.copies.size();
-    if (judge && i > 0 && Planted(PlantedBug::kAckBeforeJudge)) break;
-    const SendStep write =
-        judge ? SendStep::kCommitJudge : SendStep::kCommitHome;
-    const CasResult result = co_await Cas(write, *base.view, home, &next);
-    if (result.outcome == Outcome::kOk) continue;
-    const bool by_view = result.view_changed || !Answered(result.outcome);
-    // Refused at the first home at once, nothing of this change is anywhere.
-    const bool untouched =
-        i == 0 && !result.resent &&
-        (result.view_changed || result.outcome != Outcome::kLost);
-    if (!untouched) co_return co_await Resolve(base, next, home, result);
-    if (result.outcome == Outcome::kNoMemory ||
-        result.outcome == Outcome::kTooLarge) {
-      co_return CommitResult{
-          CommitFate::kNotHappened,
-          Status(result.outcome == Outcome::kNoMemory ? StatusCode::kNoMemory
-                                                      : StatusCode::kTooLarge,
-                 fmt::format("{} has no room for the manifest: {}",
-                             session_.member_name(home.member), result.error))};
-    }
-    if (!result.view_changed && by_view) {
-      Status status = co_await HomeFailed(home.member);
-      if (!status.ok()) {
-        co_return CommitResult{CommitFate::kNotHappened, std::move(status)};
-      }
-    }
-    co_return CommitResult{CommitFate::kNotHappened, Status(), by_view};
-  }
-  co_return CommitResult{CommitFate::kCommitted, Status()};
-}
-
-// Has the home still the very item that a lost write was to replace?
-bool HomeChain::MayLand(const HomeCopy& home, const CasResult& failed,
-                        const HomesRead& now) {
-  if (failed.view_changed || Answered(failed.outcome)) return false;
-  return std::any_of(
-      now.copies.begin(), now.copies.end(), [&home](const HomeCopy& copy) {
-        return copy.member == home.member && copy.boot_mark == home.boot_mark &&
-               copy.token == home.token;
-      });
-}
-
-// A commit that stopped half way: settle, then see what came of it.
-Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
-                                      const Manifest& next,
-                                      const HomeCopy& home,
-                                      const CasResult& failed) {
-  const auto unknown = [this](const std::string& why) {
-    return CommitResult{
-        CommitFate::kUnknown,
-        Status(StatusCode::kOutcomeUnknown,
-               fmt::format("the change of key '{}' was cut off: it is the old "
-                           "or the new value, whole ({})",
-                           key_, why))};
-  };
-  settled_item_ = {};
-  Result<HomesRead> settled = co_await Settle();
-  // What was lost must not land any more once this change counts as not
-  // happened: the item gets another token.
-  while (settled && MayLand(home, failed, *settled)) {
-    if (Expired()) co_return unknown("a server did not answer in time");
-    const Result<std::optional<Found>> written = co_await SettleOnce(*settled);
-    if (!written) co_return unknown(written.error().message());
-    settled = co_await Settle();
-  }
-  if (!settled) co_return unknown(settled.error().message());
-  const HomeCopy& judge = settled->judge();
-  CommitResult result{CommitFate::kNotHappened, Status()};
-  result.by_view = failed.view_changed || !Answered(failed.outcome);
-  if (failed.outcome == Outcome::kNoMemory) {
-    result.status = Status(StatusCode::kNoMemory,
-                           "a server has no memory for the manifest");
-  }
-  if (judge.manifest) {
-    const std::optional<bool> happened =
-        Happened(next.id, base.judge().manifest.get(), *judge.manifest);
-    if (happened && *happened) {
-      co_return CommitResult{CommitFate::kCommitted, Status()};
-    }
-    if (happened) co_return result;
-  }
-  // Where there was no object before, ids cannot tell; the judge's item can:
-  // only one change can have replaced it.
-  const bool same_item = judge.member == next.replaces.member &&
-                         settled->view->members[judge.member].incarnation ==
-                             next.replaces.incarnation;
-  if (same_item && judge.token == next.replaces.token) co_return result;
-  // It had it until this very settling replaced it by something else.
-  if (settled_item_ == next.replaces && settled_by_ != next.id) {
-    co_return result;
-  }
-  if (judge.manifest && judge.manifest->replaces == next.replaces) {
-    co_return result;
-  }
-  co_return unknown("others changed it meanwhile");
 }
 
 }  // namespace ers::store

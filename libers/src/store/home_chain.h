@@ -29,7 +29,8 @@ struct HomeCopy {
   };
   int member = 0;
   Kind kind = Kind::kAbsent;
-  std::uint64_t token = 0;       // of the item; 0 where there is none
+  std::uint64_t token = 0;       // of the item; 0 where there is none, nor
+                                 // memory for a stub
   std::uint64_t connection = 0;  // on which the token was read
   std::string boot_mark;
   std::shared_ptr<const Manifest> manifest;  // kManifest only
@@ -117,9 +118,9 @@ class HomeChain {
   // view on the way. A null manifest: the key is absent.
   net::Task<Result<std::shared_ptr<const Manifest>>> ReadJudge();
 
-  // Reads all homes with tokens, leaving stubs where there is nothing, and
-  // settles them if they differ. One round trip when all is well. This is the
-  // end of a change's prepare.
+  // Reads all homes with tokens, leaving stubs where there is nothing (and
+  // memory for them), and settles them if they differ. One round trip when all
+  // is well. This is the end of a change's prepare.
   net::Task<Result<HomesRead>> Prepare();
   // The same ahead of time, beside the staging: empty where they differ, as a
   // rival is in the midst of a change, which is to come to its own end.
@@ -132,6 +133,14 @@ class HomeChain {
   // by anybody, does nothing from then on. Where a plain item is among them,
   // the others are not settled.
   net::Task<Result<HomesRead>> Restamp();
+  // Has it ended by then, and takes memory still?
+  [[nodiscard]] bool HasEnded(const Manifest& manifest,
+                              std::int64_t at_us) const;
+  // Deletes what has ended: its manifests, in the order of every commit, then,
+  // in the background, its blocks. Nobody sees a difference, but it takes no
+  // memory, and needs none. What was deleted; null: the key shows nothing that
+  // has ended. kConflict: somebody else was first, or the view changed.
+  net::Task<Result<std::shared_ptr<const Manifest>>> DropEnded();
   // ReadSettled found them different.
   [[nodiscard]] bool settled() const { return settled_; }
   // From now on Prepare also gives homes that nobody can settle, because the
@@ -223,6 +232,13 @@ class HomeChain {
   net::Task<CasResult> CasItem(SendStep step, const View& view,
                                const HomeCopy& home, const ChangeId& id,
                                net::Request& request);
+  static bool NoRoom(net::Outcome outcome) {
+    return outcome == net::Outcome::kNoMemory ||
+           outcome == net::Outcome::kTooLarge;
+  }
+  Status NoRoomAt(const HomeCopy& home, net::Outcome outcome,
+                  const std::string& error) const;
+  bool DecidedAt(const HomeCopy& judge, const View& view) const;
   static bool MayLand(const HomeCopy& home, const CasResult& failed,
                       const HomesRead& now);
   net::Task<CommitResult> Resolve(const HomesRead& base, const Manifest& next,
@@ -239,6 +255,8 @@ class HomeChain {
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
   bool settled_ = false;
+  // For want of memory: what the first homes show of a change is taken back.
+  bool goes_back_ = false;
   bool takes_ended_ = false;
   bool uncounted_ = false;
   bool tell_access_ = false;

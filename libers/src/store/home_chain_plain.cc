@@ -82,6 +82,7 @@ Task<HomeChain::CasResult> HomeChain::CasPlain(SendStep step, const View& view,
   const std::int64_t now = session_.WallMicros();
   const iovec body{const_cast<char*>(home.plain.data()), home.plain.size()};
   net::Request request;
+  request.verb = net::Verb::kCas;
   request.client_flags = home.plain_flags;
   request.exptime = PlainExptime(
       home.plain_ttl < 0 ? 0 : now / kMicrosPerSecond + home.plain_ttl, now);
@@ -125,6 +126,7 @@ Task<CommitResult> HomeChain::CommitPlain(const HomesRead& base,
     CasResult result;
     if (home.member == form.member) {
       net::Request request;
+      request.verb = net::Verb::kCas;
       request.client_flags = form.client_flags;
       request.exptime = PlainExptime(form.expiry, session_.WallMicros());
       request.body = {&body, 1};

@@ -52,6 +52,7 @@ Result<HomeCopy> InterpretCopy(const View& view, int member,
   copy.connection = request.connection;
   copy.boot_mark = view.members[member].boot_mark;
   if (request.outcome == Outcome::kMiss ||
+      request.outcome == Outcome::kNoMemory ||
       request.outcome == Outcome::kCreated || IsStub(request)) {
     return copy;
   }
@@ -105,7 +106,7 @@ Replaces ReplacesOf(const View& view, const HomeCopy& judge) {
 }
 
 Result<Settlement> ChooseSettlement(const HomesRead& read,
-                                    const std::string& key) {
+                                    const std::string& key, bool goes_back) {
   const HomeCopy& judge = read.judge();
   const HomeCopy& first = read.copies.front();
   const bool alive =
@@ -114,10 +115,12 @@ Result<Settlement> ChooseSettlement(const HomesRead& read,
   const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
   const bool too_late = first.manifest && !first.manifest->tombstone &&
                         read.view->IsFlushed(first.manifest->id, read.asked_us);
+  const bool finished = !ended && !too_late &&
+                        (!goes_back || judge.kind == HomeCopy::Kind::kCorrupt);
   const bool wanted =
       first.manifest &&
-      ((first.manifest->replaces == ReplacesOf(*read.view, judge) && !ended &&
-        !too_late) ||
+      ((first.manifest->replaces == ReplacesOf(*read.view, judge) &&
+        finished) ||
        (first.manifest->ends_plain && nothing_there));
   if (wanted) {
     const bool only_one_pending = std::all_of(

@@ -44,9 +44,11 @@ struct Settlement {
 // judge shows no living object and the first home's change was made over a
 // plain item, there is nothing to go back to: that item may be gone. A judge's
 // copy that fails its checksum is as good as lost: then the other homes stand
-// in, if they agree; else kCorruption.
+// in, if they agree; else kCorruption. `goes_back`: there is no memory to
+// finish a pending change, which goes back where there is a way.
 Result<Settlement> ChooseSettlement(const HomesRead& read,
-                                    const std::string& key);
+                                    const std::string& key,
+                                    bool goes_back = false);
 
 }  // namespace ers::store
 

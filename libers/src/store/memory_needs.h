@@ -21,13 +21,25 @@ class MemoryNeeds {
  public:
   // A server had no memory for something.
   void NoteShortage() { shortages_.fetch_add(1, std::memory_order_relaxed); }
+  // This process had all objects flushed. Where servers are short of memory,
+  // and somebody gives back what was flushed, what is stored next had better
+  // wait until it is done.
+  void NoteFlush() { giving_back_.store(collects_.load() && shortages() > 0); }
+  void NoteGivenBack() { giving_back_.store(false); }
+  [[nodiscard]] bool giving_back() const {
+    return giving_back_.load(std::memory_order_relaxed);
+  }
   // The servers will not drop by themselves what is left of this object when it
   // has ended (Unix seconds). As far as there is room: more is left to garbage
   // collection.
   void NoteEnding(std::string_view key, std::int64_t expiry);
 
-  // Somebody takes what is noted. Before that nothing but shortages is.
-  void Serve() { served_.store(true); }
+  // Somebody takes what is noted, and, where `collects`, gives back what was
+  // flushed. Before that nothing but shortages is noted.
+  void Serve(bool collects) {
+    served_.store(true);
+    collects_.store(collects);
+  }
   [[nodiscard]] std::uint64_t shortages() const {
     return shortages_.load(std::memory_order_relaxed);
   }
@@ -40,6 +52,8 @@ class MemoryNeeds {
 
   std::atomic<std::uint64_t> shortages_{0};
   std::atomic<bool> served_{false};
+  std::atomic<bool> collects_{false};
+  std::atomic<bool> giving_back_{false};
   std::mutex mutex_;  // for what follows
   // The same ones twice.
   std::map<std::string, std::int64_t, std::less<>> ending_;

@@ -10,14 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "net/request.h"
 #include "store/view_keeper.h"
 
 namespace ers::store {
 
-// A kCas that was sent, and whose reply was lost.
+// A kCas, kDelete or kRenew that was sent, and whose reply was lost.
 struct StrandedWrite {
   std::uint64_t epoch;
   ViewKeeper::Strand strand;
+  net::Verb verb;
   std::string key;
   std::uint64_t token;
   std::uint32_t client_flags;

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "store/change.h"
@@ -10,6 +13,7 @@
 #include "store/object_writer.h"
 #include "store/store.h"
 #include "store/view_changer.h"
+#include "store/wakeup.h"
 #include "store/whole_write.h"
 
 namespace ers::store {
@@ -18,6 +22,20 @@ namespace {
 using net::Task;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+// While what was flushed is given back: between two looks, and at most.
+constexpr net::Duration kRoomNap = std::chrono::milliseconds(20);
+constexpr net::Duration kLongestForRoom = std::chrono::seconds(5);
+
+Task<void> AwaitRoom(Session& session) {
+  const net::Duration patience = std::min<net::Duration>(
+      kLongestForRoom, session.cluster().options.operation_timeout / 2);
+  const net::TimePoint end = session.runtime().Now() + patience;
+  while (session.cluster().needs.giving_back() &&
+         session.runtime().Now() < end) {
+    const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+    (void)co_await nap->Wait(kRoomNap);
+  }
+}
 
 // For nothing: who sends it goes on only when it was taken. Its length.
 Task<Result<std::uint64_t>> TakeAll(Content& content) {
@@ -147,6 +165,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   }
   if (status.ok()) status = co_await EnsureView(session_, scheme.m);
   if (!status.ok()) co_return Fail(std::move(status));
+  if (session_.cluster().needs.giving_back()) co_await AwaitRoom(session_);
   ClientOptions client = options_;
   client.inline_below = terms.inline_below.value_or(options_.inline_below);
   PutJob job{session_, client, content, Manifest(), steps_};

@@ -29,7 +29,7 @@ net::Task<bool> SendAgain(Session& session, StrandedWrite& write) {
   if (session.cluster().lease.Holds(session.runtime().Now())) {
     const iovec body{write.body.data(), write.body.size()};
     net::Request request;
-    request.verb = net::Verb::kCas;
+    request.verb = write.verb;
     request.key = write.key;
     request.token = write.token;
     request.client_flags = write.client_flags;
@@ -76,9 +76,10 @@ void AdoptOrphans(Session& session) {
 void RescueLater(Session& session, std::uint64_t epoch,
                  const ViewKeeper::Strand& strand, const net::Request& lost,
                  std::string_view boot_mark) {
-  if (lost.verb != net::Verb::kCas) return;  // a planted bug's
+  if (lost.verb == net::Verb::kSet) return;  // a planted bug's
   StrandedWrite write{epoch,
                       strand,
+                      lost.verb,
                       std::string(lost.key),
                       lost.token,
                       lost.client_flags,

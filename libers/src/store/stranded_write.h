@@ -13,7 +13,7 @@
 
 namespace ers::store {
 
-// Does this answer to a cas that was sent again also tell that the first one
+// Does this answer to a write that was sent again also tell that the first one
 // can land no more? The token is used up then, or no item has it: tokens are
 // never given twice. A server without memory has kept the item and its token.
 inline bool EndsBoth(net::Outcome outcome) {
@@ -21,7 +21,7 @@ inline bool EndsBoth(net::Outcome outcome) {
          outcome == net::Outcome::kMiss;
 }
 
-// Sends `lost`, a kCas that was sent under `epoch` to the memory with
+// Sends `lost`, a manifest write that was sent under `epoch` to the memory with
 // `boot_mark`, again in the background, and rescues it once the server has
 // answered; gives up when its member leaves the view. Where the session is
 // destroyed first, it is left to others of the process. `lost` is copied. Loop

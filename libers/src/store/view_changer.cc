@@ -95,9 +95,21 @@ Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
   }
 }
 
+// Nobody is to look for the views whose numbers the log lacks.
+void TellNumbersPassedOver(Session& session, std::uint64_t from,
+                           std::uint64_t to) {
+  if (to <= from + 1) return;
+  session.cluster().Log(
+      LogLevel::kInfo,
+      fmt::format("view {}: comes after view {} here; numbers between are of "
+                  "other processes, or of tries that others overtook",
+                  to, from));
+}
+
 // Ends the change that was begun: with the view that `edit` makes, or none.
 Task<Status> Install(Session& session, const Edit& edit) {
   ViewKeeper& keeper = session.cluster().keeper;
+  const std::uint64_t before = session.view()->epoch;
   Result<View> next = co_await AgreeOnNext(session, edit);
   if (!next) {
     keeper.EndChange(nullptr);
@@ -106,6 +118,7 @@ Task<Status> Install(Session& session, const Edit& edit) {
   auto view = std::make_shared<const View>(std::move(*next));
   keeper.EndChange(view);
   session.cluster().lease.Confirm(*view);
+  TellNumbersPassedOver(session, before, view->epoch);
   co_return Status();
 }
 
@@ -325,6 +338,7 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
   };
   Status status = co_await ChangeAll(session, edit);
   if (status.ok()) {
+    if (time_us == kAtOnce) session.cluster().needs.NoteFlush();
     session.cluster().Log(
         LogLevel::kInfo,
         fmt::format("view {}: flush_all was asked for", session.view()->epoch));
@@ -379,9 +393,8 @@ Task<Status> FollowView(Session& session) {
   status = co_await Install(session, edit);
   if (status.ok()) {
     session.cluster().Log(
-        LogLevel::kInfo,
-        fmt::format("view {}: taken over from another process, after view {}",
-                    session.view()->epoch, old->epoch));
+        LogLevel::kInfo, fmt::format("view {}: taken over from another process",
+                                     session.view()->epoch));
   }
   co_return status;
 }

@@ -42,6 +42,7 @@ constexpr Named kBugs[] = {
     {"gc-silent-lists-nothing", PlantedBug::kSilentListsNothing},
     {"forgets-last", PlantedBug::kForgetsLast},
     {"flush-by-clock", PlantedBug::kFlushByClock},
+    {"ends-unread", PlantedBug::kEndsUnread},
 };
 
 PlantedBug FromEnvironment() {

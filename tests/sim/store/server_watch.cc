@@ -150,6 +150,9 @@ void ServerWatch::OnBlock(SimServer& server, int member,
 void ServerWatch::OnManifest(const SimServer& server, int member,
                              const std::string& key,
                              const AppliedCommand& command) {
+  if (command.verb == "md" && command.applied) {
+    CheckBarrier(member, key, command, store::ChangeId{});
+  }
   if (!Stores(command.verb)) return;
   if (!command.applied) {
     if (command.verb != "cas" && command.reply == "SERVER_ERROR") {

@@ -61,6 +61,8 @@ std::vector<Case> Cases() {
       {Verb::kVivify, "VA 0 c1 f2 t3 s0 W\r\n\r\n", Outcome::kCreated},
       {Verb::kVivify, "VA 0 c1 f2 t3 s0 Z\r\n\r\n", Outcome::kOk},
       {Verb::kVivify, "VA 2 c1 f2 t3 s2\r\nab\r\n", Outcome::kOk, "ab"},
+      {Verb::kVivify, "VA 2 c1 f2 t3 s2 W X\r\nab\r\n", Outcome::kOk, "ab"},
+      {Verb::kVivify, "VA 2 c1 f2 t3 s2 X Z\r\nab\r\n", Outcome::kOk, "ab"},
       {Verb::kVivify, "EN\r\n", Outcome::kNoMemory},
       {Verb::kHead, "HD c1 f2 t3 s5\r\n", Outcome::kOk},
       {Verb::kHead, "EN\r\n", Outcome::kMiss},
@@ -77,6 +79,9 @@ std::vector<Case> Cases() {
       {Verb::kDelete, "HD\r\n", Outcome::kOk},
       {Verb::kDelete, "NF\r\n", Outcome::kMiss},
       {Verb::kDelete, "EX\r\n", Outcome::kExists},
+      {Verb::kRenew, "HD\r\n", Outcome::kOk},
+      {Verb::kRenew, "NF\r\n", Outcome::kMiss},
+      {Verb::kRenew, "EX\r\n", Outcome::kExists},
       {Verb::kVersion, "VERSION 1.6.18\r\n", Outcome::kOk, "1.6.18"},
       {Verb::kStats, "END\r\n", Outcome::kOk},
       {Verb::kStats, "STAT a 1\r\nSTAT b 2 3\r\nEND\r\n", Outcome::kOk,
@@ -87,11 +92,14 @@ std::vector<Case> Cases() {
       {Verb::kMetadump, "BUSY currently processing crawler request\r\n",
        Outcome::kServerError, "BUSY currently processing crawler request"},
   };
-  for (const Verb verb : {Verb::kGet, Verb::kHead, Verb::kVivify, Verb::kTouch,
-                          Verb::kSet, Verb::kCas, Verb::kDelete, Verb::kStats,
-                          Verb::kMetadump, Verb::kWatch, Verb::kVersion}) {
-    cases.push_back({verb, kOutOfMemory, Outcome::kNoMemory});
-    cases.push_back({verb, kTooLarge, Outcome::kTooLarge});
+  for (const Verb verb :
+       {Verb::kGet, Verb::kHead, Verb::kVivify, Verb::kTouch, Verb::kSet,
+        Verb::kCas, Verb::kDelete, Verb::kRenew, Verb::kStats, Verb::kMetadump,
+        Verb::kWatch, Verb::kVersion}) {
+    if (verb != Verb::kVivify) {
+      cases.push_back({verb, kOutOfMemory, Outcome::kNoMemory});
+      cases.push_back({verb, kTooLarge, Outcome::kTooLarge});
+    }
     for (const std::string line :
          {"ERROR", "ERROR no", "CLIENT_ERROR bad command line format",
           "SERVER_ERROR", "SERVER_ERROR object too large"}) {

@@ -43,6 +43,8 @@ TEST_CASE("every verb becomes its command") {
   Call with_token(Verb::kDelete, "k");
   with_token.token = 7;
   CHECK(Encoded(with_token) == "md k C7\r\n");
+  with_token.verb = Verb::kRenew;
+  CHECK(Encoded(with_token) == "md k I C7\r\n");
   Call uncounted(Verb::kGet, "k");
   uncounted.uncounted = true;
   CHECK(Encoded(uncounted) == "mg k v c f t s u\r\n");

@@ -36,5 +36,29 @@ TEST_CASE("an item ends before its object, or does not") {
   CHECK_FALSE(EndsBefore(BlockExptime(kNow + 10, kNowUs), kNow + 10, kNowUs));
 }
 
+TEST_CASE("by when a manifest's item ends it can be told that it has ended") {
+  constexpr std::int64_t kNow = 1'700'000'000;
+  constexpr std::int64_t kNowUs = kNow * 1'000'000;
+  constexpr std::int64_t kDay = 60 * 60 * 24;
+  Manifest touched;
+  touched.outlived = true;
+  // It never ends: nor does its item.
+  CHECK(ManifestExptime(touched, kNowUs) == 0);
+  for (const std::int64_t life : {std::int64_t{1}, kDay, 100 * kDay}) {
+    CAPTURE(life);
+    touched.expiry = kNow + life;
+    // A Unix time, as it is more than 30 days away.
+    const std::int64_t ends = ManifestExptime(touched, kNowUs);
+    const auto at = [](std::int64_t seconds) { return seconds * 1'000'000; };
+    CHECK_FALSE(MayHaveEnded(ends, at(touched.expiry - 1)));
+    CHECK(MayHaveEnded(ends, at(touched.expiry)));
+    CHECK(MayHaveEnded(ends, at(touched.expiry + 300 * kDay)));
+  }
+  // Others, unless they were given very long.
+  CHECK_FALSE(MayHaveEnded(-1, kNowUs));
+  CHECK_FALSE(MayHaveEnded(kNow, kNowUs));
+  CHECK_FALSE(MayHaveEnded(kNow + 30 * kDay + 60, kNowUs));
+}
+
 }  // namespace
 }  // namespace ers::store

@@ -1,0 +1,174 @@
+// Servers without memory (-M): what is refused is refused whole, and whatever
+// makes room needs none.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "net/task.h"
+#include "sim/sim_client.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/garbage.h"
+#include "store/keys.h"
+#include "store/view_checks.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+constexpr int kServers = 5;
+
+struct Fixture {
+  Fixture() {
+    REQUIRE(Put("first", "value") == StatusCode::kOk);  // makes the view
+  }
+  StatusCode Put(std::string_view key, std::string_view value,
+                 std::int64_t expiry = 0) {
+    PutOptions options;
+    options.expiry = expiry;
+    const auto put = net::SyncWait(
+        client.process,
+        client.store.Put(key, std::as_bytes(std::span(value)), options));
+    return put ? StatusCode::kOk : put.error().code();
+  }
+  StatusCode Delete(std::string_view key) {
+    return net::SyncWait(client.process, client.store.Delete(key, 0)).code();
+  }
+  // "": there is none.
+  std::string Read(SimClient& by, std::string_view key) {
+    Value value;
+    const auto got = net::SyncWait(by.process, by.store.Get(key, value));
+    if (!got && got.error().code() != StatusCode::kNotFound) {
+      return got.error().message();
+    }
+    return got ? std::string(value.text()) : std::string();
+  }
+  GarbageReport Collect() {
+    const auto report = net::SyncWait(
+        client.process, store::CollectGarbage(client.session, {}));
+    REQUIRE(report.has_value());
+    return *report;
+  }
+  store::Homes Homes(std::string_view key) {
+    return store::HomesOf(*client.session.view(), client.session.ring(),
+                          std::string(key));
+  }
+  SimServer& server(int member) {
+    return *world.servers()[static_cast<std::size_t>(member)];
+  }
+  // The records of the cluster have room of their own.
+  static void SetFull(SimServer& server, bool full) {
+    server.model().out_of_memory = [full](std::string_view key) {
+      return full && !key.starts_with("ers!");
+    };
+  }
+  void SetAllFull(bool full) {
+    for (const auto& server : world.servers()) SetFull(*server, full);
+  }
+  // How many servers have something of this key.
+  int Items(std::string_view key) {
+    int count = 0;
+    for (const auto& server : world.servers()) {
+      const ModelItem* item = server->items().Find(key);
+      count += item != nullptr && !item->value.empty() ? 1 : 0;
+    }
+    return count;
+  }
+  void Wait(net::Duration time) {
+    world.RunUntil([] { return false; }, time);
+  }
+
+  World world{11};
+  const std::string servers = world.AddServers(kServers);
+  SimClient client{world, servers, "client",
+                   ClientOptions{.scheme = {SchemeKind::kErs2, 2, 1, 3},
+                                 .inline_below = 64}};
+};
+
+TEST_CASE("a change that the judge has no room for leaves the old value") {
+  const bool there = GENERATE(false, true);
+  Fixture f;
+  const std::string old = there ? "old" : "";
+  if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
+  SimServer& first = f.server(f.Homes("k").members.front());
+  SimServer& judge = f.server(f.Homes("k").judge());
+  // It fills up just before its turn comes.
+  first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
+    if (command.key == "k" && command.verb == "cas") f.SetFull(judge, true);
+  };
+  CHECK(f.Put("k", "new") == StatusCode::kNoMemory);
+  first.on_applied = nullptr;
+  CHECK(f.Read(f.client, "k") == old);
+  CHECK(f.Items("k") == (there ? 2 : 0));
+  // Also by the copy that was written.
+  judge.Crash();
+  CHECK(f.Read(f.client, "k") == old);
+  judge.Restart();
+  f.SetFull(judge, false);
+}
+
+TEST_CASE("what makes room works on servers without memory") {
+  Fixture f;
+  REQUIRE(f.Put("k", "value") == StatusCode::kOk);
+  REQUIRE(f.Put("stays", "value") == StatusCode::kOk);
+  f.SetAllFull(true);
+  CHECK(f.Put("k", "another") == StatusCode::kNoMemory);
+  CHECK(f.Read(f.client, "k") == "value");
+  CHECK(f.Delete("absent") == StatusCode::kNotFound);
+  CHECK(f.Delete("k") == StatusCode::kOk);
+  CHECK(f.Read(f.client, "k").empty());
+  CHECK(f.Items("k") == 0);
+  CHECK(f.Delete("k") == StatusCode::kNotFound);
+  CHECK(f.Collect().skipped == 0);
+  CHECK(f.Read(f.client, "stays") == "value");
+}
+
+TEST_CASE("a change that was cut off is taken back where there is no memory") {
+  Fixture f;
+  const bool there = GENERATE(false, true);
+  if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
+  SimServer& first = f.server(f.Homes("k").members.front());
+  auto* victim = new SimClient(f.world, f.servers, "victim");
+  first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
+    if (command.key != "k" || command.verb != "cas") return;
+    f.world.After({}, [victim] { victim->process.Kill(); });
+    f.SetAllFull(true);
+  };
+  net::Spawn([](store::Store& store) -> net::Task<void> {
+    const std::string_view value = "new";
+    (void)co_await store.Put("k", std::as_bytes(std::span(value)), {});
+  }(victim->store));
+  REQUIRE(f.world.RunUntil([&] { return victim->process.killed(); }, hours(1)));
+  first.on_applied = nullptr;
+  f.Wait(seconds(6));
+  // The judge decides, and nobody needs memory to see it.
+  CHECK(f.Read(f.client, "k") == (there ? "old" : ""));
+  CHECK(f.Delete("k") ==
+        (there ? StatusCode::kNoMemory : StatusCode::kNotFound));
+  f.SetAllFull(false);
+  CHECK(f.Delete("k") == (there ? StatusCode::kOk : StatusCode::kNotFound));
+}
+
+TEST_CASE("small values that were flushed give up memory on full servers") {
+  Fixture f;
+  REQUIRE(f.Put("flushed", "value") == StatusCode::kOk);
+  REQUIRE(net::SyncWait(f.client.process, f.client.store.Flush(store::kAtOnce))
+              .ok());
+  REQUIRE(f.Put("stays", "value") == StatusCode::kOk);
+  REQUIRE(f.Items("flushed") == 2);
+  f.SetAllFull(true);
+  CHECK(f.Collect().flushed == 2);
+  CHECK(f.Items("flushed") == 0);
+  CHECK(f.Items("first") == 0);
+  CHECK(f.Read(f.client, "stays") == "value");
+  CHECK(f.Collect().flushed == 0);
+}
+
+}  // namespace
+}  // namespace ers::sim
