@@ -187,6 +187,11 @@ class InBandTest(ProxyCase):
                     self.at_fails(CLUSTER_ERROR, f'"code":"{code}"', *words,
                                   "--timeout", "0.2", "--json",
                                   address=address)
+        # It answers as a memcached does, but is none.
+        for words in (["get", "k"], ["ls"], ["servers"], ["rm", "k"]):
+            self.refused(CLUSTER_ERROR, "it is an ersproxy: list the memcached "
+                         "servers behind it", *words,
+                         servers=self.proxy.addresses[0])
         for words in (["stat", "k"], ["job", "list"]):
             self.at_fails(BAD_USAGE, "--proxy 127.0.0.1:0: nothing listens",
                           *words, address="127.0.0.1:0")

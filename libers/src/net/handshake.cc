@@ -20,6 +20,8 @@ constexpr std::int64_t kStubSeconds = 60;
 // Each further read means that the item went away or changed in between.
 constexpr int kMaxNonceReads = 8;
 constexpr std::size_t kMaxNonce = 64;
+// Only an ersproxy has it.
+constexpr std::string_view kProxyStat = "ers_version";
 
 // "1.6.18" or "1.6.18_1-debian" as 1.6; the meta commands are complete there.
 bool IsNewEnough(std::string_view version) {
@@ -93,7 +95,13 @@ Handshake::Step Handshake::OnStats(const Request& reply) {
   const auto time = StatNumber(reply.value, "time");
   const auto uptime = StatNumber(reply.value, "uptime");
   if (reply.outcome != Outcome::kOk || !pid || !time || !uptime) {
-    return Break("stats lacks pid, time or uptime");
+    return Break("stats lacks pid, time or uptime: is it a memcached?");
+  }
+  // It answers as a memcached does, and what it stores is coded already.
+  if (Stat(reply.value, kProxyStat)) {
+    return Refuse(
+        "it is an ersproxy: list the memcached servers behind it, or give its "
+        "address as --proxy");
   }
   // Their difference stays the same for the life of the process.
   facts_.boot_mark = fmt::format("{}/{}/", *pid, *time - *uptime);
@@ -106,7 +114,8 @@ Handshake::Step Handshake::OnSettings(const Request& reply) {
   const auto item_size_max = StatNumber(reply.value, "item_size_max");
   const auto evictions = Stat(reply.value, "evictions");
   if (reply.outcome != Outcome::kOk || !item_size_max || !evictions) {
-    return Break("stats settings lacks item_size_max or evictions");
+    return Break(
+        "stats settings lacks item_size_max or evictions: is it a memcached?");
   }
   facts_.item_size_max = *item_size_max;
   facts_.slab_chunk_max = StatNumber(reply.value, "slab_chunk_max").value_or(0);

@@ -890,6 +890,26 @@ TEST_CASE("memcached before 1.6 is refused by its version") {
   CHECK(f.link->state() == State::kUp);
 }
 
+TEST_CASE("an ersproxy is no server, though it answers as one") {
+  Fixture f;
+  f.runtime.on_connect = [](Wire& wire) {
+    wire.on_write = [](Wire& self) {
+      std::string facts = kFacts;
+      facts.insert(facts.find("STAT uptime"), "STAT ers_version 0.1.0\r\n");
+      self.outgoing += facts + kNonce;
+      self.on_write = {};
+    };
+  };
+  Call get(Verb::kGet, "a");
+  f.link->Submit(get);
+  f.runtime.Settle();
+  CHECK(f.link->state() == State::kRefused);
+  CHECK(f.link->last_error() ==
+        "it is an ersproxy: list the memcached servers behind it, or give its "
+        "address as --proxy");
+  CHECK(get.outcome == Outcome::kNotSent);
+}
+
 // Answers the greeting with `nonce` instead, then what follows with `replies`,
 // one write each; collects what was asked.
 struct NonceScript {
