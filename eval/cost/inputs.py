@@ -132,7 +132,9 @@ def read(path):
     try:
         with open(path, encoding="utf-8") as file:
             given = yaml.safe_load(file)
-    except (OSError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None
     _take(path, given, {"baseline": str, "schemes": list, "systems": list,
                         "workloads": list, "network": dict})

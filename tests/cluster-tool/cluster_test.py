@@ -246,6 +246,12 @@ class ClusterToolTest(unittest.TestCase):
         for number in ("0", "2", "-1"):
             self.refused("there is no server", "kill", "--", number)
 
+    def test_a_folder_that_cannot_be_is_named(self):
+        with open(self.dir, "w", encoding="ascii"):
+            pass
+        self.refused(f"cluster: --dir: {self.dir}: File exists", "up", "-n",
+                     "1")
+
     def test_a_foreign_state_file_is_refused(self):
         os.mkdir(self.dir)
         with open(self.state_file(), "w", encoding="ascii") as file:
