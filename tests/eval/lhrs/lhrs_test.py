@@ -76,7 +76,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("TCP is bbr and not cubic: not comparable with other "
                       "pages", text)
         self.assertIn("not comparable with each other", text)
-        self.assertIn("load up to 4", text)
+        self.assertIn("load never under 4", text)
         self.assertIn("TCP is not recorded",
                       self.render(searches(10, tcp=None)))
 
