@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,11 +51,21 @@ void LookFor(SimClient& client, Duration patience) {
   }
 }
 
-StatusCode Get(SimClient& client) {
+StatusCode Get(SimClient& client, std::string_view key = "key") {
   Value value;
-  const auto got =
-      net::SyncWait(client.process, client.store.Get("key", value));
+  const auto got = net::SyncWait(client.process, client.store.Get(key, value));
   return got ? StatusCode::kOk : got.error().code();
+}
+
+std::string KeyOf(int number) { return fmt::format("blocks{}", number); }
+
+// An object that is too long for its manifest.
+Status PutBlocks(SimClient& client, int number) {
+  const std::string value(20'000, 'x');
+  const auto put = net::SyncWait(
+      client.process,
+      client.store.Put(KeyOf(number), std::as_bytes(std::span(value)), {}));
+  return put ? Status() : put.error();
 }
 
 TEST_CASE("where all have lost their memory all goes on, empty, at once") {
@@ -100,6 +112,31 @@ TEST_CASE("what more than M others have kept is there, once leases are over") {
   REQUIRE(filled.has_value());
   CHECK(filled->members.size() == lost.size());
   CHECK(client.session.view()->AllInSync());
+}
+
+TEST_CASE("what is lost is a miss also when another server is silent later") {
+  World world(15);
+  const std::string servers = world.AddServers(kServers);
+  SimClient client(world, servers, "one");
+  constexpr int kObjects = 24;
+  for (int i = 0; i < kObjects; ++i) REQUIRE(PutBlocks(client, i).ok());
+  Restart(world, {0, 1, 2});
+  LookFor(client, seconds(20));
+  const std::vector<int> all;
+  const store::FillMembersTerms terms;
+  const auto filled = net::SyncWait(
+      client.process, store::FillMembers(client.session, all, terms));
+  REQUIRE(filled.has_value());
+  CHECK(filled->lost > 0);
+  std::vector<StatusCode> found;
+  for (int i = 0; i < kObjects; ++i) found.push_back(Get(client, KeyOf(i)));
+  CHECK(std::count(found.begin(), found.end(), StatusCode::kOk) > 0);
+  CHECK(std::count(found.begin(), found.end(), StatusCode::kNotFound) > 0);
+  world.servers()[0]->Crash();
+  for (int i = 0; i < kObjects; ++i) {
+    INFO(KeyOf(i));
+    CHECK(Get(client, KeyOf(i)) == found[static_cast<std::size_t>(i)]);
+  }
 }
 
 TEST_CASE("another process goes on in the view that the first one has made") {
@@ -237,6 +274,44 @@ TEST_CASE("where too few have kept what they had nothing of it counts") {
   CHECK(told.all_is_lost);
   CHECK(Get(person) == StatusCode::kNotFound);
   CHECK(person.Put().ok());
+}
+
+TEST_CASE("all is lost, some never return, and nobody but who runs knows it") {
+  World world(24);
+  const std::string servers = world.AddServers(kServers);
+  SimClient client(world, servers, "one");
+  REQUIRE(client.Put().ok());
+  Crash(world, {0, 1, 2, 3, 4, 5});
+  for (const std::size_t server : {2, 3, 4, 5}) {
+    world.servers()[server]->Restart();
+  }
+  LookFor(client, seconds(8));
+  const std::uint64_t before = client.epoch();
+  const std::vector<Successor> successors = SuccessorsOf(world, {0, 1});
+  SimClient stranger(world, servers, "stranger", {}, 0);
+  const Status refused = Recover(stranger, successors);
+  CHECK(refused.code() == StatusCode::kInvalidArgument);
+  CHECK(refused.message().find("--max-parity") != std::string::npos);
+  Loss told;
+  SimClient person(world, servers, "person");
+  CHECK(Recover(person, {successors[0]}).code() ==
+        StatusCode::kInvalidArgument);
+  REQUIRE(Recover(person, successors, &told).ok());
+  CHECK(told.all_is_lost);
+  CHECK(told.silent.size() == 2);
+  CHECK(told.lost.size() == 4);
+  CHECK(person.session.view()->AllInSync());
+  LookFor(client, seconds(8));
+  CHECK(client.epoch() > before);
+  CHECK(Get(client) == StatusCode::kNotFound);
+  CHECK(client.Put().ok());
+  CHECK(Get(person) == StatusCode::kOk);
+  // The dead come back: nobody asks them.
+  for (const std::size_t server : {0, 1}) world.servers()[server]->Restart();
+  SimClient late(world, servers, "late");
+  REQUIRE(late.Begin().ok());
+  CHECK(late.epoch() == client.epoch());
+  CHECK(Get(late) == StatusCode::kOk);
 }
 
 TEST_CASE("what a person asks for is refused where it loses for nothing") {

@@ -21,6 +21,31 @@ namespace {
 
 using net::Task;
 
+// Where nobody is left who knows the cluster: its seats, of which none is full,
+// at an epoch above that of whatever was lost. Processes that run may know it,
+// and go on by what is made of this.
+Result<View> ViewOfNobody(Session& session) {
+  constexpr int kMicrosPerMilli = 1000;
+  View view;
+  view.max_parity = session.cluster().options.max_parity;
+  if (view.max_parity == 0) {
+    return Fail(StatusCode::kInvalidArgument,
+                "no server that answers knows of this cluster, nor does a "
+                "state file: give --max-parity, as the cluster has it, or "
+                "--state with the state file of an ersproxy");
+  }
+  view.epoch =
+      static_cast<std::uint64_t>(session.WallMicros() / kMicrosPerMilli);
+  for (int i = 0; i < session.members(); ++i) {
+    Member member;
+    member.name = session.member_name(i);
+    member.weight = session.link(i).endpoint().weight;
+    member.state = MemberState::kDown;
+    view.members.push_back(std::move(member));
+  }
+  return view;
+}
+
 // Puts the newest view that is known in force, whoever answers: as what others
 // are made of. No lease is taken: nothing is read or written by it.
 Task<Status> TakeAnyView(Session& session) {
@@ -37,10 +62,9 @@ Task<Status> TakeAnyView(Session& session) {
   if (filed && (!best || best->epoch < filed->epoch)) best = *filed;
   Status status = records ? Status() : records.error();
   if (status.ok() && !best) {
-    status = {StatusCode::kNotFound,
-              "no server that answers knows of this cluster, nor does a state "
-              "file: nothing is left of it to recover: list servers that "
-              "answer, and all goes on with them"};
+    const Result<View> new_one = ViewOfNobody(session);
+    if (new_one) best = *new_one;
+    if (!new_one) status = new_one.error();
   }
   if (status.ok()) status = CheckMembers(session, session.cluster(), *best);
   keeper.EndChange(status.ok() ? std::make_shared<const View>(*best) : nullptr);

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -66,6 +69,13 @@ class Pass {
     mend_.memory = &memory_;
     mend_.stop = terms.stop;
     mend_.steps = terms.steps;
+    // More than M have lost their memory: with what is gone for good nobody is
+    // to be told of an error, some day when others are silent.
+    const std::shared_ptr<const View> view = session.view();
+    mend_.ends_lost =
+        std::any_of(members.begin(), members.end(), [&view](int member) {
+          return view->members[static_cast<std::size_t>(member)].lacking;
+        });
     progress_.walk = walk;
     progress_.members = members;
     progress_.begun = session.runtime().Now();
@@ -95,6 +105,8 @@ class Pass {
   }
 
   [[nodiscard]] const FilledMembers& report() const { return report_; }
+  // Of those that are lost, how many the next walk does not find any more.
+  [[nodiscard]] std::uint64_t ended() const { return ended_; }
   // Whether all was there, nearly.
   [[nodiscard]] bool clean() const {
     return restored_ * kRestoredOnce <= progress_.objects;
@@ -126,6 +138,8 @@ class Pass {
     if (!mended && IsNoObject(mended.error())) co_return;
     if (!mended && IsLost(mended.error())) {
       ++report_.lost;
+      const bool gone = mended.error().code() == StatusCode::kNotFound;
+      if (mend_.ends_lost && gone) ++ended_;
       counters.lost.Add();
     } else if (!mended && IsRefused(mended.error())) {
       if (refused_++ == 0) refusal_ = mended.error();
@@ -149,6 +163,7 @@ class Pass {
   MendTerms mend_;
   FillProgress progress_;
   FilledMembers report_;
+  std::uint64_t ended_ = 0;
   std::uint64_t restored_ = 0;  // objects that lacked blocks
   std::uint64_t refused_ = 0;   // objects that do not fit
   Status refusal_;              // of the first
@@ -295,6 +310,7 @@ Task<Result<FilledMembers>> FillMembers(Session& session,
   if (!status.ok()) co_return Fail(std::move(status));
   if (members.empty()) members = AllMembers(session);
   FilledMembers all;
+  std::uint64_t ended = 0;
   Filling filling;
   for (int i = 1; i <= kMostPasses; ++i) {
     // Also those that have come back in the midst of the walk before.
@@ -308,7 +324,8 @@ Task<Result<FilledMembers>> FillMembers(Session& session,
     if (!status.ok()) co_return Fail(std::move(status));
     all.objects += pass.report().objects;
     all.blocks += pass.report().blocks;
-    all.lost = pass.report().lost;
+    all.lost = ended + pass.report().lost;
+    ended += pass.ended();
     if (!pass.clean()) continue;
     status = co_await EndAll(session, filling, all);
     if (!status.ok()) co_return Fail(std::move(status));

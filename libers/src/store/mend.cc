@@ -12,6 +12,7 @@
 #include "store/object_map.h"
 #include "store/planted_bug.h"
 #include "store/store.h"
+#include "store/warmth.h"
 
 namespace ers::store {
 namespace {
@@ -79,9 +80,9 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
       if (mending.completes()) DropStaged(session, mending.next());
       // A change may have dropped the blocks under the read.
       const bool short_now = status.code() == StatusCode::kNotFound;
-      if (!short_now || short_before == base->id) {
-        co_return Fail(std::move(status));
-      }
+      const bool lost = short_now && short_before == base->id;
+      if (lost && terms.ends_lost) co_await EndUnreadable(session, base);
+      if (lost || !short_now) co_return Fail(std::move(status));
       short_before = base->id;
       ++tries;
       continue;

@@ -24,7 +24,7 @@ struct MendedObject : Mended {
 // under the generation that it has, or, where it was never stored, by a change
 // that keeps client CAS, flags and expiry. A change by others that comes in
 // between is never harmed: it is begun anew. Where there is no object nothing
-// is lacking. `terms` outlive the task.
+// is lacking; kNotFound: too many blocks are gone. `terms` outlive the task.
 net::Task<Result<MendedObject>> MendObject(Session& session,
                                            std::string_view key,
                                            const MendTerms& terms);

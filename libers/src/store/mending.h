@@ -40,6 +40,9 @@ struct MendTerms {
   BoundedMemory* memory = nullptr;
   ListingStop* stop = nullptr;  // ends it early; null: nobody does
   StepTimer* steps = nullptr;   // null: nobody wants to know
+  // An object ends of which more is gone than its redundancy can replace, by
+  // the word of the servers that should have it.
+  bool ends_lost = false;
 };
 
 // Asks for blocks, by size alone; those that are not there, or will not be for

@@ -134,19 +134,6 @@ Task<void> TouchAll(Session& session, ManifestPtr manifest, int times) {
   co_await Restore(session, manifest->key, lacking);
 }
 
-// Its blocks go with it. Whoever changes it meanwhile is first.
-Task<void> End(Session& session, ManifestPtr unreadable) {
-  HomeChain chain(session, unreadable->key);
-  chain.GoOutOfTurn();
-  Manifest tombstone;
-  tombstone.id = session.NewChangeId();
-  tombstone.tombstone = true;
-  tombstone.key = unreadable->key;
-  const Check check = PlannedOn(unreadable->id);
-  (void)co_await CommitChange(session, chain, std::move(tombstone),
-                              ClientCas::kRises, std::nullopt, check);
-}
-
 }  // namespace
 
 bool MayKeepWarm(Session& session) {
@@ -171,7 +158,19 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
   if (!evict || why.code() != StatusCode::kNotFound || session.closing()) {
     return;
   }
-  session.Detach(End(session, std::move(current)));
+  session.Detach(EndUnreadable(session, std::move(current)));
+}
+
+Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
+  HomeChain chain(session, unreadable->key);
+  chain.GoOutOfTurn();
+  Manifest tombstone;
+  tombstone.id = session.NewChangeId();
+  tombstone.tombstone = true;
+  tombstone.key = unreadable->key;
+  const Check check = PlannedOn(unreadable->id);
+  (void)co_await CommitChange(session, chain, std::move(tombstone),
+                              ClientCas::kRises, std::nullopt, check);
 }
 
 }  // namespace ers::store

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "ers/status.h"
+#include "net/task.h"
 #include "store/manifest.h"
 #include "store/session.h"
 
@@ -27,6 +28,11 @@ void KeepWarm(Session& session, std::shared_ptr<const Manifest> current,
 // left of it makes room for others.
 void DropUnreadable(Session& session, std::shared_ptr<const Manifest> current,
                     const Status& why);
+
+// Ends an object of which too many blocks are gone for good; its other blocks
+// go with it. Whoever changes it meanwhile is first.
+net::Task<void> EndUnreadable(Session& session,
+                              std::shared_ptr<const Manifest> unreadable);
 
 }  // namespace ers::store
 
