@@ -4,7 +4,8 @@ The same seed gives the same pipelines. They leave out what servers do not
 agree on from one run to the next, or on purpose (docs/protocol.md): accesses
 (h, l, me), statistics, lives that end while a pipeline runs, and arithmetic
 on an item whose answer memcached has not sent yet (it makes a new item then),
-and T of ma (which memcached gives to the item that a longer number replaced).
+T of ma (which memcached gives to the item that a longer number replaced), and
+whether one key's CAS is lower than another's.
 No value holds a minus: memcached looks for one behind the item's end.
 """
 
@@ -203,8 +204,9 @@ class Drawn:
         size, value = self.bytes_of(key, mode in ("MA", "MP"))
         self.written += 1
         name, encoded = self.named(key)
-        flags = self.flags("c", "k", "q", "O5", "I", "T", "F7",
-                           f"C{self.cas()}")
+        # Not both: the CAS may be another key's.
+        flags = self.flags("c", "k", "q", "O5", "T", "F7",
+                           self.draw.choice(("I", f"C{self.cas()}")))
         self.say(f"ms {name} {size}{encoded} {mode}{flags}", value)
 
     def ma(self):

@@ -151,9 +151,7 @@ Status HomeChain::ChangedWithoutEnd() const {
 Result<Homes> HomeChain::CurrentHomes(const View& view) const {
   Homes homes = HomesOf(view, session_.ring(), key_);
   if (!homes.judge_is_full) {
-    return Fail(StatusCode::kUnavailable,
-                "every server that holds this key's manifest is out: bring "
-                "one back");
+    return Fail(AllHomesOut(session_, view, key_));
   }
   return homes;
 }

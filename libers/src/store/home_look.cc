@@ -6,6 +6,7 @@
 #include "store/batch.h"
 #include "store/home_copy.h"
 #include "store/keys.h"
+#include "store/view_checks.h"
 
 namespace ers::store {
 
@@ -17,8 +18,7 @@ net::Task<Result<std::optional<HomesRead>>> PeekAtHomes(
   read.asked_us = session.WallMicros();
   const Homes homes = HomesOf(*read.view, session.ring(), key);
   if (!homes.judge_is_full) {
-    co_return Fail(StatusCode::kUnavailable,
-                   "every server that holds this key's manifest is out");
+    co_return Fail(AllHomesOut(session, *read.view, key));
   }
   const std::string item = ManifestKey(key);
   std::deque<net::Request> requests(homes.members.size());

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <string_view>
 
 #include "store/wakeup.h"
 
@@ -68,6 +67,18 @@ Status CheckTolerated(const Session& session, const View& view) {
           fmt::format("{} servers are out and this cluster bears {} ({}): "
                       "start what does not answer, with or without its memory",
                       view.NotFull(), view.max_parity, out)};
+}
+
+Status AllHomesOut(const Session& session, const View& view,
+                   std::string_view key) {
+  std::string out;
+  for (const int i : session.ring().Walk(key, view.max_parity + 1)) {
+    out += (out.empty() ? "" : "; ") + session.Describe(i);
+  }
+  return {StatusCode::kUnavailable,
+          fmt::format("all servers that hold the manifest of key '{}' are out "
+                      "({}): start them, with or without their memory",
+                      key, out)};
 }
 
 Status NewerFormat(const net::ServerLink& link, const Status& why) {

@@ -2,6 +2,8 @@
 #ifndef ERS_STORE_VIEW_CHECKS_H_
 #define ERS_STORE_VIEW_CHECKS_H_
 
+#include <string_view>
+
 #include "net/task.h"
 #include "store/session.h"
 
@@ -17,6 +19,10 @@ Status CheckDistinct(const View& view);
 
 // Fails where more than M are not full, and says who and why.
 Status CheckTolerated(const Session& session, const View& view);
+
+// What to tell where no server is full that has the manifest of this key.
+Status AllHomesOut(const Session& session, const View& view,
+                   std::string_view key);
 
 // What to tell of a record that `link`'s server has, and IsNewerFormat.
 Status NewerFormat(const net::ServerLink& link, const Status& why);
