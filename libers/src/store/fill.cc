@@ -73,6 +73,7 @@ class Pass {
     // to be told of an error, some day when others are silent.
     const std::shared_ptr<const View> view = session.view();
     mend_.ends_lost =
+        Planted(PlantedBug::kEndsUnreadable) ||
         std::any_of(members.begin(), members.end(), [&view](int member) {
           return view->members[static_cast<std::size_t>(member)].lacking;
         });

@@ -79,7 +79,8 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
     if (!status.ok()) {
       if (mending.completes()) DropStaged(session, mending.next());
       // A change may have dropped the blocks under the read.
-      const bool short_now = status.code() == StatusCode::kNotFound;
+      const bool short_now = status.code() == StatusCode::kNotFound ||
+                             Planted(PlantedBug::kEndsUnreadable);
       const bool lost = short_now && short_before == base->id;
       if (lost && terms.ends_lost) co_await EndUnreadable(session, base);
       if (lost || !short_now) co_return Fail(std::move(status));

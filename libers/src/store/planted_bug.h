@@ -39,6 +39,7 @@ enum class PlantedBug {
   kOldChangeCommits,    // a change commits whose blocks may have been collected
   kTrustsFewAfterLoss,  // what few have kept counts though a later view is lost
   kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines
+  kEndsUnreadable,      // what cannot be read for now is ended as lost
   kEndsUnread,          // a copy is deleted, whatever is there by now
   kSilentListsNothing,  // a key that no server listed is taken for none's
   kForgetsLast,         // a manifest forgets the change before the last one

@@ -39,6 +39,7 @@ constexpr Named kBugs[] = {
     {"gc-drops-young", PlantedBug::kDropsYoung},
     {"gc-no-restamp", PlantedBug::kNoRestamp},
     {"old-change-commits", PlantedBug::kOldChangeCommits},
+    {"ends-unreadable", PlantedBug::kEndsUnreadable},
     {"gc-silent-lists-nothing", PlantedBug::kSilentListsNothing},
     {"forgets-last", PlantedBug::kForgetsLast},
     {"flush-by-clock", PlantedBug::kFlushByClock},
