@@ -10,6 +10,7 @@
 
 #include "net/task.h"
 #include "sim/sim_client.h"
+#include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/garbage.h"
@@ -134,10 +135,11 @@ TEST_CASE("a change that was cut off is taken back where there is no memory") {
   const bool there = GENERATE(false, true);
   if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
   SimServer& first = f.server(f.Homes("k").members.front());
-  auto* victim = new SimClient(f.world, f.servers, "victim");
+  const auto victim = std::make_shared<SimClient>(f.world, f.servers, "victim");
+  ParkForever(victim);
   first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
     if (command.key != "k" || command.verb != "cas") return;
-    f.world.After({}, [victim] { victim->process.Kill(); });
+    f.world.After({}, [&victim] { victim->process.Kill(); });
     f.SetAllFull(true);
   };
   net::Spawn([](store::Store& store) -> net::Task<void> {

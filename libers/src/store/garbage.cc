@@ -58,6 +58,26 @@ std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
       blocks, [&map](const FoundBlock* block) { return Names(map, *block); });
 }
 
+// Does such a manifest take memory for what is absent already?
+bool HasEnded(Session& session, const Manifest& manifest) {
+  return !manifest.tombstone &&
+         !IsAlive(manifest, *session.view(), session.WallMicros());
+}
+
+// A tombstone lets the space of what has ended go, by the rules of every
+// change: whoever is in the midst of one learns what came of it. kConflict: the
+// key is in use again.
+Task<Status> Bury(Session& session, HomeChain& chain, std::string_view key) {
+  const Check check = [](const Manifest* living) -> Result<Verdict> {
+    if (living == nullptr) return Verdict::kGoOn;
+    return Fail(StatusCode::kConflict, "the key is in use again");
+  };
+  const ChangeOutcome outcome = co_await CommitChange(
+      session, chain, TombstoneFor(key, session.NewChangeId()),
+      ClientCas::kRises, std::nullopt, check);
+  co_return outcome.status;
+}
+
 // The whole of one collection.
 class Collection {
  public:
@@ -271,15 +291,17 @@ class Collection {
       const Result<ManifestPtr> shown = co_await chain.ReadJudge();
       if (!shown) NoteUntold(shown.error());
       if (!shown || !*shown) continue;
-      if (!chain.HasEnded(**shown, session_.WallMicros())) {
+      if (!HasEnded(session_, **shown)) {
         TakeNamed(*shown, left);
         continue;
       }
-      const Result<ManifestPtr> ended = co_await chain.DropEnded();
-      if (!ended) NoteUntold(ended.error());
-      if (!ended || !*ended) continue;
-      CountEnded(*ended, blocks);
-      TakeNamed(*ended, left);
+      const Status ended = co_await Bury(session_, chain, key);
+      if (!ended.ok()) {
+        NoteUntold(ended);
+        continue;
+      }
+      CountEnded(*shown, blocks);
+      TakeNamed(*shown, left);
     }
     if (!left.empty()) co_return false;
     report_.live += blocks.size();
@@ -450,8 +472,8 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadJudge();
       if (!shown || !*shown) continue;
-      if (!chain.HasEnded(**shown, session.WallMicros())) continue;
-      (void)co_await chain.DropEnded();
+      if (!HasEnded(session, **shown)) continue;
+      (void)co_await Bury(session, chain, key);
     }
     latch.CountDown();
   };

@@ -133,14 +133,6 @@ class HomeChain {
   // by anybody, does nothing from then on. Where a plain item is among them,
   // the others are not settled.
   net::Task<Result<HomesRead>> Restamp();
-  // Has it ended by then, and takes memory still?
-  [[nodiscard]] bool HasEnded(const Manifest& manifest,
-                              std::int64_t at_us) const;
-  // Deletes what has ended: its manifests, in the order of every commit, then,
-  // in the background, its blocks. Nobody sees a difference, but it takes no
-  // memory, and needs none. What was deleted; null: the key shows nothing that
-  // has ended. kConflict: somebody else was first, or the view changed.
-  net::Task<Result<std::shared_ptr<const Manifest>>> DropEnded();
   // ReadSettled found them different.
   [[nodiscard]] bool settled() const { return settled_; }
   // From now on Prepare also gives homes that nobody can settle, because the
