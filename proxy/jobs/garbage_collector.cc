@@ -27,6 +27,17 @@ constexpr int kNapsPerTime = 4;
 constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
 constexpr double kMostGraceSeconds = 86400.0 * 365;
 
+void Log(const Result<GarbageReport>& report) {
+  if (!report) {
+    spdlog::warn("garbage is not collected: {}", report.error().message());
+  } else if (!report->why.ok()) {
+    spdlog::warn(
+        "blocks may be garbage, {} of them seen, and are left until it can be "
+        "told: {}",
+        report->skipped, report->why.message());
+  }
+}
+
 }  // namespace
 
 Result<GarbageRequest> ParseGarbageRequest(std::string_view text) {
@@ -52,21 +63,6 @@ Result<GarbageRequest> ParseGarbageRequest(std::string_view text) {
   if (!status.ok()) return Fail(std::move(status));
   return request;
 }
-
-namespace {
-
-void Log(const Result<GarbageReport>& report) {
-  if (!report) {
-    spdlog::warn("garbage is not collected: {}", report.error().message());
-  } else if (!report->why.ok()) {
-    spdlog::warn(
-        "blocks may be garbage, {} of them seen, and are left until it can be "
-        "told: {}",
-        report->skipped, report->why.message());
-  }
-}
-
-}  // namespace
 
 GarbageCollector::GarbageCollector(JobHost& host,
                                    const GarbageSettings& settings)

@@ -189,23 +189,24 @@ class FullMatrixTest(ProxyCase):
         self.can_be_looked_at()
         self.all_right("looked at")
 
-    @unittest.skipUnless(ASKED, "takes long")
+    def goes_on(self, about, length):
+        self.all_right(about)
+        self.works_or_is_refused(length)
+        self.can_be_looked_at(("ls",), ("servers",))
+
+    @unittest.skipUnless(ASKED, "takes long: ERS_FULL_LENGTHS=1000 plays it")
     def test_a_death_and_a_return(self):
         self.play(self.a_death_and_a_return)
 
     def a_death_and_a_return(self, length):
         self.filled(length)
         self.tool("kill", "3")
-        self.all_right("one is dead")
-        self.works_or_is_refused(length)
-        self.can_be_looked_at(("ls",), ("servers",))
+        self.goes_on("one is dead", length)
         self.tool("start", "3")
         self.until(lambda: "down" not in self.states(), "it is back")
-        self.all_right("it is back")
-        self.works_or_is_refused(length)
-        self.can_be_looked_at(("ls",), ("servers",))
+        self.goes_on("it is back", length)
 
-    @unittest.skipUnless(ASKED, "takes long")
+    @unittest.skipUnless(ASKED, "takes long: ERS_FULL_LENGTHS=1000 plays it")
     def test_replace(self):
         self.play(self.replace)
 
@@ -216,11 +217,9 @@ class FullMatrixTest(ProxyCase):
         # 3: not all of it fits.
         self.note(done.returncode in (0, 3), "replace", done.returncode,
                   done.stderr)
-        self.all_right("replaced")
-        self.works_or_is_refused(length)
-        self.can_be_looked_at(("ls",), ("servers",))
+        self.goes_on("replaced", length)
 
-    @unittest.skipUnless(ASKED, "takes long")
+    @unittest.skipUnless(ASKED, "takes long: ERS_FULL_LENGTHS=1000 plays it")
     def test_recover(self):
         self.play(self.recover)
 
@@ -233,7 +232,7 @@ class FullMatrixTest(ProxyCase):
                  f"{self.members[3]}={self.spares[1]}")
         self.whole_or_missed("two are given up")
 
-    @unittest.skipUnless(ASKED, "takes long")
+    @unittest.skipUnless(ASKED, "takes long: ERS_FULL_LENGTHS=1000 plays it")
     def test_a_loss(self):
         self.play(self.a_loss)
 

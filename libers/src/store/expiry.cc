@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::int64_t kSlackSeconds = 60;
 constexpr std::int64_t kTombstoneSeconds = 120;
+constexpr std::int64_t kDay = 60LL * 60 * 24;
 // memcached takes larger numbers for absolute times (protocol.txt, "Expiration
 // times").
-constexpr std::int64_t kDay = 60LL * 60 * 24;
 constexpr std::int64_t kMaxRelativeSeconds = 30 * kDay;
 // How much longer a manifest lives whose blocks have no end: longer than most
 // objects are given, so that listings tell which is which.

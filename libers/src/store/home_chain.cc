@@ -30,8 +30,8 @@ constexpr int kMostNaps = 5;
 constexpr std::uint64_t kNapParts = 1024;
 
 // The copy for one home.
-std::string CopyFor(const View& view, int member, const Manifest* manifest) {
-  Manifest copy = *manifest;
+std::string CopyFor(const View& view, int member, const Manifest& manifest) {
+  Manifest copy = manifest;
   copy.member = static_cast<std::uint16_t>(member);
   copy.incarnation = view.members[member].incarnation;
   return EncodeManifest(copy);
@@ -344,7 +344,7 @@ Task<HomeChain::CasResult> HomeChain::Cas(SendStep step, const View& view,
   }
   net::Request request;
   if (manifest != nullptr) {
-    const std::string bytes = CopyFor(view, home.member, manifest);
+    const std::string bytes = CopyFor(view, home.member, *manifest);
     const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
     request.verb = net::Verb::kCas;
     request.exptime = ManifestExptime(*manifest, session_.WallMicros());

@@ -115,12 +115,13 @@ Result<Settlement> ChooseSettlement(const HomesRead& read,
   const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
   const bool too_late = first.manifest && !first.manifest->tombstone &&
                         read.view->IsFlushed(first.manifest->id, read.asked_us);
-  const bool finished = !ended && !too_late &&
-                        (!goes_back || judge.kind == HomeCopy::Kind::kCorrupt);
+  const bool may_finish =
+      !ended && !too_late &&
+      (!goes_back || judge.kind == HomeCopy::Kind::kCorrupt);
   const bool wanted =
       first.manifest &&
       ((first.manifest->replaces == ReplacesOf(*read.view, judge) &&
-        finished) ||
+        may_finish) ||
        (first.manifest->ends_plain && nothing_there));
   if (wanted) {
     const bool only_one_pending = std::all_of(

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "net/runtime.h"
+
 namespace ers::store {
 
 // Any thread.
@@ -21,13 +23,15 @@ class MemoryNeeds {
  public:
   // A server had no memory for something.
   void NoteShortage() { shortages_.fetch_add(1, std::memory_order_relaxed); }
-  // This process had all objects flushed. Where servers are short of memory,
+  // This process has all objects flushed. Where servers are short of memory,
   // and somebody gives back what was flushed, what is stored next had better
-  // wait until it is done.
-  void NoteFlush() { giving_back_.store(collects_.load() && shortages() > 0); }
-  void NoteGivenBack() { giving_back_.store(false); }
-  [[nodiscard]] bool giving_back() const {
-    return giving_back_.load(std::memory_order_relaxed);
+  // wait until that is done, or until then.
+  void NoteFlush(net::TimePoint until) {
+    if (collects_.load() && shortages() > 0) giving_back_until_.store(until);
+  }
+  void NoteGivenBack() { giving_back_until_.store({}); }
+  [[nodiscard]] bool GivingBack(net::TimePoint now) const {
+    return now < giving_back_until_.load(std::memory_order_relaxed);
   }
   // The servers will not drop by themselves what is left of this object when it
   // has ended (Unix seconds). As far as there is room: more is left to garbage
@@ -53,7 +57,7 @@ class MemoryNeeds {
   std::atomic<std::uint64_t> shortages_{0};
   std::atomic<bool> served_{false};
   std::atomic<bool> collects_{false};
-  std::atomic<bool> giving_back_{false};
+  std::atomic<net::TimePoint> giving_back_until_{net::TimePoint()};
   std::mutex mutex_;  // for what follows
   // The same ones twice.
   std::map<std::string, std::int64_t, std::less<>> ending_;

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -22,16 +21,15 @@ namespace {
 using net::Task;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// While what was flushed is given back: between two looks, and at most.
+// Between two looks whether what was flushed has been given back.
 constexpr net::Duration kRoomNap = std::chrono::milliseconds(20);
-constexpr net::Duration kLongestForRoom = std::chrono::seconds(5);
+
+bool IsRoomBeingMade(Session& session) {
+  return session.cluster().needs.GivingBack(session.runtime().Now());
+}
 
 Task<void> AwaitRoom(Session& session) {
-  const net::Duration patience = std::min<net::Duration>(
-      kLongestForRoom, session.cluster().options.operation_timeout / 2);
-  const net::TimePoint end = session.runtime().Now() + patience;
-  while (session.cluster().needs.giving_back() &&
-         session.runtime().Now() < end) {
+  while (IsRoomBeingMade(session)) {
     const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
     (void)co_await nap->Wait(kRoomNap);
   }
@@ -165,7 +163,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   }
   if (status.ok()) status = co_await EnsureView(session_, scheme.m);
   if (!status.ok()) co_return Fail(std::move(status));
-  if (session_.cluster().needs.giving_back()) co_await AwaitRoom(session_);
+  if (IsRoomBeingMade(session_)) co_await AwaitRoom(session_);
   ClientOptions client = options_;
   client.inline_below = terms.inline_below.value_or(options_.inline_below);
   PutJob job{session_, client, content, Manifest(), steps_};

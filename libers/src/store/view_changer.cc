@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -316,6 +317,14 @@ Task<Status> EndFilling(Session& session, int member,
   co_return status;
 }
 
+namespace {
+
+// How long what is stored behind a flush waits for the memory of what was
+// flushed.
+constexpr net::Duration kLongestForRoom = std::chrono::seconds(5);
+
+}  // namespace
+
 Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
   co_await ClaimChange(session);
   bool made = false;
@@ -336,9 +345,14 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
     made = made || next.has_value();
     return next;
   };
+  // Before it is in force: who gives back then ends the wait.
+  MemoryNeeds& needs = session.cluster().needs;
+  const net::Duration patience = std::min<net::Duration>(
+      kLongestForRoom, session.cluster().options.operation_timeout / 2);
+  if (time_us == kAtOnce) needs.NoteFlush(session.runtime().Now() + patience);
   Status status = co_await ChangeAll(session, edit);
+  if (!status.ok()) needs.NoteGivenBack();
   if (status.ok()) {
-    if (time_us == kAtOnce) session.cluster().needs.NoteFlush();
     session.cluster().Log(
         LogLevel::kInfo,
         fmt::format("view {}: flush_all was asked for", session.view()->epoch));

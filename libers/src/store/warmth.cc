@@ -164,13 +164,10 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
 Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
   HomeChain chain(session, unreadable->key);
   chain.GoOutOfTurn();
-  Manifest tombstone;
-  tombstone.id = session.NewChangeId();
-  tombstone.tombstone = true;
-  tombstone.key = unreadable->key;
   const Check check = PlannedOn(unreadable->id);
-  (void)co_await CommitChange(session, chain, std::move(tombstone),
-                              ClientCas::kRises, std::nullopt, check);
+  (void)co_await CommitChange(
+      session, chain, TombstoneFor(unreadable->key, session.NewChangeId()),
+      ClientCas::kRises, std::nullopt, check);
 }
 
 }  // namespace ers::store

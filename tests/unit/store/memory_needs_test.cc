@@ -1,6 +1,7 @@
 #include "store/memory_needs.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -24,22 +25,27 @@ TEST_CASE("endings are noted once somebody takes them, and taken once") {
 }
 
 TEST_CASE("behind a flush of full servers there is room to wait for") {
+  const net::TimePoint now = net::TimePoint() + std::chrono::seconds(100);
+  const net::TimePoint until = now + std::chrono::seconds(5);
   MemoryNeeds needs;
-  const auto waits = [&needs] {
-    needs.NoteFlush();
-    return needs.giving_back();
+  const auto waits = [&needs, now, until] {
+    needs.NoteFlush(until);
+    return needs.GivingBack(now);
   };
+  // Nobody gives it back, or there is room.
   needs.Serve(/*collects=*/false);
   needs.NoteShortage();
   CHECK_FALSE(waits());
   MemoryNeeds roomy;
   roomy.Serve(/*collects=*/true);
-  roomy.NoteFlush();
-  CHECK_FALSE(roomy.giving_back());
+  roomy.NoteFlush(until);
+  CHECK_FALSE(roomy.GivingBack(now));
   needs.Serve(/*collects=*/true);
   CHECK(waits());
+  // However long it takes to give all back.
+  CHECK_FALSE(needs.GivingBack(until));
   needs.NoteGivenBack();
-  CHECK_FALSE(needs.giving_back());
+  CHECK_FALSE(needs.GivingBack(now));
 }
 
 }  // namespace
