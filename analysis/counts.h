@@ -42,8 +42,9 @@ struct Row {
 };
 
 // Every combination of subject, direction and variant that exists
-// (docs/analysis.md), in print order. kInvalidArgument: not a scheme.
-// kCorruption: a plan and a formula disagree; the message has both numbers.
+// (docs/evaluation/analysis.md), in print order. kInvalidArgument: not a
+// scheme. kCorruption: a plan and a formula disagree; the message has both
+// numbers.
 Result<std::vector<Row>> CountAll(const Parameters& parameters);
 
 // Compares a row with every formula known for it: OK, or kCorruption.

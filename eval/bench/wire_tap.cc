@@ -9,7 +9,8 @@
 namespace ers::bench {
 namespace {
 
-// docs/format.md; written down again, as the count is to stand on its own.
+// docs/reference/format.md; written down again, as the count is to stand on its
+// own.
 constexpr std::string_view kBlockPrefix = "ers!b";
 constexpr char kBlockSeparator = '.';  // no other key of the prefix has it
 constexpr std::string_view kLineEnd = "\r\n";

@@ -1,4 +1,4 @@
-"""Writes docs/evaluation-cost.md and its figure from the model's rows."""
+"""Writes docs/evaluation/cost.md and its figure from the model's rows."""
 
 import os
 
@@ -18,7 +18,7 @@ COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00",
 HEAD = """# What coding costs and saves beside copies
 
 `eval/cost/model page` made this page; it is not edited by hand. The inputs are in
-[eval/cost/inputs.yaml](../eval/cost/inputs.yaml), each with its source: those of the paper on erasure coding against replication in
+[eval/cost/inputs.yaml](../../eval/cost/inputs.yaml), each with its source: those of the paper on erasure coding against replication in
 data centers. Edit that file, or give another by `--inputs`; `eval/cost/model dollars|gears|network` prints the same as rows.
 
 """

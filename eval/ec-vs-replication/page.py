@@ -1,4 +1,4 @@
-"""Writes docs/evaluation-ec-vs-replication.md and its heat maps."""
+"""Writes docs/evaluation/ec-vs-replication.md and its heat maps."""
 
 import math
 import os
@@ -14,8 +14,8 @@ NOISE = 0.05
 PAPER_MBIT, PAPER_BYTES = 10, 500_000
 HEAD = """# Coding against copies, by bandwidth and size
 
-`eval/ec-vs-replication/report` made this page, and [advice.json](../eval/ec-vs-replication/advice.json), by which `ersctl advise`
-answers, from the rows of `eval/ec-vs-replication/measure` in [eval/rows/kv.csv](../eval/rows/kv.csv); it is not edited by
+`eval/ec-vs-replication/report` made this page, and [advice.json](../../eval/ec-vs-replication/advice.json), by which `ersctl advise`
+answers, from the rows of `eval/ec-vs-replication/measure` in [eval/rows/kv.csv](../../eval/rows/kv.csv); it is not edited by
 hand. The paper is that on erasure coding against replication in key-value stores.
 
 """

@@ -1,4 +1,4 @@
-"""Writes docs/evaluation-lhrs.md: all figures of it from rows."""
+"""Writes docs/evaluation/lhrs.md: all figures of it from rows."""
 
 import statistics
 
@@ -14,8 +14,8 @@ COMMAND = "eval/lhrs/measure --out eval/lhrs/rows/new.csv"
 PIPELINED = 32
 HEAD = """# The scenarios of LH*RS
 
-`eval/lhrs/report` made this page from the rows of `eval/lhrs/measure` in [eval/lhrs/rows](../eval/lhrs/rows) and those of `ers-bench codes` in
-[codes.csv](../eval/write-cost/rows/codes.csv); it is not edited by hand. `measure` runs on this library what Moussa measured of LH\\*RS, a scalable
+`eval/lhrs/report` made this page from the rows of `eval/lhrs/measure` in [eval/lhrs/rows](../../eval/lhrs/rows) and those of `ers-bench codes` in
+[codes.csv](../../eval/write-cost/rows/codes.csv); it is not edited by hand. `measure` runs on this library what Moussa measured of LH\\*RS, a scalable
 distributed data structure whose buckets are grouped by Reed-Solomon codes (2003): file creation, search, creation of parity, recovery of buckets and of
 records. Nine memcached servers (`-t 1`), one client, records in blocks (`rs:4,m`; nothing rides in manifests). LH\\*RS keeps each record of 100 bytes
 whole in one bucket and codes over four; libers cuts each into four blocks. So a search of LH\\*RS asks one server, a GET here four.

@@ -1,4 +1,4 @@
-"""Writes docs/evaluation.md: all of it from rows, claims and the analyser."""
+"""Writes docs/evaluation/paper.md: from rows, claims and the analyser."""
 
 import statistics
 
@@ -28,9 +28,9 @@ TITLES = {
 }
 HEAD = """# The ERS paper's experiments, and what they gave here
 
-`eval/report` made this page from the rows of [eval/rows](../eval/rows) and the block counts of `ers-analyze`; it is not
-edited by hand. `eval/run` makes rows ([evaluation-experiments.md](evaluation-experiments.md) says how, on which schemes); rows
-of `kv` are those of [coding against copies](evaluation-ec-vs-replication.md). The paper is cited in [analysis.md](analysis.md).
+`eval/report` made this page from the rows of [eval/rows](../../eval/rows) and the block counts of `ers-analyze`; it is not
+edited by hand. `eval/run` makes rows ([experiments.md](experiments.md) says how, on which schemes); rows
+of `kv` are those of [coding against copies](ec-vs-replication.md). The paper is cited in [analysis.md](analysis.md).
 
 """
 SINGLE = (

@@ -1,4 +1,4 @@
-"""Writes docs/evaluation-write-cost.md and its figures."""
+"""Writes docs/evaluation/write-cost.md and its figures."""
 
 import os
 
@@ -19,7 +19,7 @@ COLOURS = {"client": "#E69F00", "proxy": "#009E73", "parity": "#D55E00",
            "distribution": "#0072B2", "server": "#999999"}
 HEAD = """# Where a write's time goes
 
-`eval/write-cost/report` made this page from the rows in [eval/write-cost/rows](../eval/write-cost/rows), which
+`eval/write-cost/report` made this page from the rows in [eval/write-cost/rows](../../eval/write-cost/rows), which
 `eval/write-cost/measure --out eval/write-cost/rows` wrote; it is not edited by hand. The paper is that on the cost of writes in an erasure coded
 file system of 4 + 2.
 

@@ -1,5 +1,5 @@
 // The /v1/ part of the admin port: transitions and jobs, as JSON
-// (docs/protocol.md).
+// (docs/reference/protocol.md).
 #ifndef ERS_PROXY_ADMIN_API_H_
 #define ERS_PROXY_ADMIN_API_H_
 

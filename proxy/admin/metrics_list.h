@@ -1,4 +1,4 @@
-// What /metrics and `stats` have, for readers: docs/metrics.md.
+// What /metrics and `stats` have, for readers: docs/reference/metrics.md.
 #ifndef ERS_PROXY_ADMIN_METRICS_LIST_H_
 #define ERS_PROXY_ADMIN_METRICS_LIST_H_
 

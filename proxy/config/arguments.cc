@@ -74,7 +74,7 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "Only look whether such a file is good: exit code 0 or 2")
       ->type_name("FILE");
   app.add_flag("--list-metrics", arguments.list_metrics)
-      ->group("");  // makes docs/metrics.md
+      ->group("");  // makes docs/reference/metrics.md
   app.add_option("--listen", arguments.listen,
                  "host:port, [IPv6]:port or /unix/path; port 0: any free one; "
                  "may be repeated (default: 127.0.0.1:11211)")

@@ -1,4 +1,5 @@
-// AdminClient: requests to an ersproxy's admin port (docs/ersproxy.md).
+// AdminClient: requests to an ersproxy's admin port
+// (docs/reference/settings.md).
 #ifndef ERS_PROXY_CTL_ADMIN_CLIENT_H_
 #define ERS_PROXY_CTL_ADMIN_CLIENT_H_
 

@@ -1,4 +1,5 @@
-// Commands that an ersproxy carries out: its "ers" lines (docs/protocol.md).
+// Commands that an ersproxy carries out: its "ers" lines
+// (docs/reference/protocol.md).
 #ifndef ERS_PROXY_CTL_PROXY_COMMANDS_H_
 #define ERS_PROXY_CTL_PROXY_COMMANDS_H_
 

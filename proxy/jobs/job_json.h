@@ -26,7 +26,7 @@ struct OneTransition {
 };
 Result<OneTransition> ParseOneTransition(std::string_view text);
 
-// The job as clients see it (docs/protocol.md).
+// The job as clients see it (docs/reference/protocol.md).
 nlohmann::ordered_json JobJson(const Job& job);
 
 // As text; bytes that are no UTF-8 are replaced.

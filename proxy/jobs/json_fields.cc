@@ -172,7 +172,7 @@ Result<json> ParseJson(std::string_view text) {
   if (value.is_discarded()) {
     return Fail(StatusCode::kInvalidArgument,
                 "this is no JSON: send an object, with the fields of "
-                "docs/protocol.md, HTTP");
+                "docs/reference/protocol.md, HTTP");
   }
   if (!repeats.found.empty()) {
     return Fail(StatusCode::kInvalidArgument,

@@ -22,7 +22,7 @@ enum class Verb : std::uint8_t {
   kVerbosity,  // `level`
   kNoop,
   kQuit,  // answer it, where its style does, and close
-  // Ours, docs/protocol.md.
+  // Ours, docs/reference/protocol.md.
   kTransition,  // `argument`: narrow, wide or a scheme
   kUpdate,      // overwrite from `offset` on; `value_bytes` bytes follow
   kInspect,     // ers stat

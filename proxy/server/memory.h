@@ -1,5 +1,6 @@
 // Memory of values under way: what a worker's requests may hold together, and
-// who waits for it. docs/ersproxy.md, "Memory", says what it promises.
+// who waits for it. docs/reference/settings.md, "Memory", says what it
+// promises.
 #ifndef ERS_PROXY_SERVER_MEMORY_H_
 #define ERS_PROXY_SERVER_MEMORY_H_
 

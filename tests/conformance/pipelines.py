@@ -1,7 +1,7 @@
 """Cases drawn at random: pipelines of text, meta and binary commands.
 
 The same seed gives the same pipelines. They leave out what servers do not
-agree on from one run to the next, or on purpose (docs/protocol.md): accesses
+agree on from one run to the next, or on purpose (docs/reference/protocol.md): accesses
 (h, l, me), statistics, lives that end while a pipeline runs, and arithmetic
 on an item whose answer memcached has not sent yet (it makes a new item then),
 T of ma (which memcached gives to the item that a longer number replaced), and

@@ -91,7 +91,7 @@ class ProxyTest(unittest.TestCase):
 class DocumentTest(unittest.TestCase):
 
     def text(self):
-        with open(os.path.join(TOP, "docs", "protocol.md"),
+        with open(os.path.join(TOP, "docs", "reference", "protocol.md"),
                   encoding="utf-8") as file:
             return file.read()
 

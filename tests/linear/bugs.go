@@ -32,7 +32,7 @@ var damages = directions{histories: 12, seconds: 4, faults: 6, clients: 12,
 	shape: -1}
 
 // The planted bugs that clients of one ersproxy must see, as they break what
-// those are told while no more than M servers are out. docs/consistency.md says
+// those are told while no more than M servers are out. docs/internals/testing.md says
 // why the others cannot show here.
 var visible = []struct {
 	bug string

@@ -167,11 +167,11 @@ class RequestsTest(MetricsCase):
 class ListTest(unittest.TestCase):
 
     def test_the_document_is_what_the_program_says(self):
-        """docs/metrics.md: ersproxy --list-metrics > docs/metrics.md"""
+        """ersproxy --list-metrics > docs/reference/metrics.md"""
         said = subprocess.run([ERSPROXY, "--list-metrics"],
                               stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=DEADLINE_S, check=True).stdout
-        with open(os.path.join(TOP, "docs", "metrics.md"),
+        with open(os.path.join(TOP, "docs", "reference", "metrics.md"),
                   encoding="utf-8") as file:
             self.assertEqual(file.read(), said)
 
@@ -180,7 +180,7 @@ class TellsTest(MetricsCase):
 
     def test_the_list_is_of_what_is_told(self):
         client = self.serve().client()
-        with open(os.path.join(TOP, "docs", "metrics.md"),
+        with open(os.path.join(TOP, "docs", "reference", "metrics.md"),
                   encoding="utf-8") as file:
             rows = re.findall(r"^\| `(ersproxy_\w+)` \| (\w+) \| ([\w, ]*) "
                               r"\| `?(\w*)`? \|", file.read(), re.M)

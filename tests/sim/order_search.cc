@@ -167,7 +167,7 @@ class Search {
 
   // Is `state` one that fits the condition of a put, or lets itself be touched?
   // What began before the object expired may give it a longer life, though
-  // others were told meanwhile that there is none (docs/consistency.md).
+  // others were told meanwhile that there is none (docs/internals/commit.md).
   bool LetsIn(const Operation& change, State state) const {
     if (change.kind == OperationKind::kAdd) return !Alive(state);
     if (state == 0) return false;

@@ -7,7 +7,7 @@
 // Every change (Put, Update, Append, Delete, Transition) is atomic: whatever
 // dies in the middle, readers see the old object or the new one, whole.
 //   - success: it is stored, and survives while no more than m servers are
-//     out, those that were out already counted (docs/consistency.md);
+//     out, those that were out already counted (docs/guides/promises.md);
 //   - kOutcomeUnknown: old or new, whole; later reads agree with each other;
 //   - any other failure: the old object stands.
 //

@@ -38,7 +38,7 @@ enum class StoredBlockKind { kData, kParity };
 
 struct BlockState {
   int group = 0;
-  int block = 0;  // id in the group (docs/format.md)
+  int block = 0;  // id in the group (docs/reference/format.md)
   StoredBlockKind kind = StoredBlockKind::kData;
   int stripe = 0;           // under the object's width
   int node = 0;             // X_node of the group

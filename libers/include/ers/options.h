@@ -19,7 +19,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 // that is inside a call of the library; must not call back into it.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
-// Limits that are part of the stored format's promise (docs/format.md).
+// Limits that are part of the stored format's promise
+// (docs/reference/format.md).
 inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{256} << 20;
 inline constexpr std::uint64_t kMaxGroupBytes = std::uint64_t{8} << 20;
 inline constexpr std::size_t kMaxKeyBytes = 250;

@@ -31,7 +31,7 @@ struct Finding {
   std::string_view key;
   Fault fault = Fault::kMissing;
   int group = -1;           // of a block; else -1
-  int block = -1;           // its id in the group (docs/format.md)
+  int block = -1;           // its id in the group (docs/reference/format.md)
   std::string_view server;  // empty for kUnreadable
   std::string_view detail;  // kUnreadable: why
 };

@@ -1,4 +1,4 @@
-// Little-endian bytes of the stored formats (docs/format.md).
+// Little-endian bytes of the stored formats (docs/reference/format.md).
 #ifndef ERS_BASE_WIRE_H_
 #define ERS_BASE_WIRE_H_
 

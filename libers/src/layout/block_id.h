@@ -1,5 +1,6 @@
 // Numbering of the blocks of one group, stable over the object's life, also
-// where its m changes: it is part of every block's key (docs/format.md).
+// where its m changes: it is part of every block's key
+// (docs/reference/format.md).
 //
 //   [0, l)   data blocks D_0 .. D_{l-1}
 //   then for each parity index p = 0 .. m-1

@@ -12,8 +12,9 @@
 
 namespace ers::store {
 
-// As ers::Client::Recover (docs/consistency.md, When more than M are lost): the
-// new servers get the seats, and count as servers that have lost their memory.
+// As ers::Client::Recover (docs/internals/return-and-garbage.md, When more than
+// M are lost): the new servers get the seats, and count as servers that have
+// lost their memory.
 net::Task<Status> AcceptLoss(Session& session,
                              std::vector<Successor> successors,
                              std::function<bool(const Loss&)> agree);

@@ -1,4 +1,5 @@
-// The header in front of every stored block's payload (docs/format.md).
+// The header in front of every stored block's payload
+// (docs/reference/format.md).
 #ifndef ERS_STORE_BLOCK_HEADER_H_
 #define ERS_STORE_BLOCK_HEADER_H_
 

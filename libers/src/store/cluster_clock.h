@@ -1,5 +1,5 @@
 // ClusterClock: the one time that all processes of a cluster go by, whatever
-// their own clocks show: that of the servers (docs/consistency.md, Time).
+// their own clocks show: that of the servers (docs/internals/view.md, Time).
 #ifndef ERS_STORE_CLUSTER_CLOCK_H_
 #define ERS_STORE_CLUSTER_CLOCK_H_
 

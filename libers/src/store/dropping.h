@@ -16,7 +16,7 @@ namespace ers::store {
 
 // Deletes the blocks that `old` names and `kept` (null: nothing is kept) does
 // not. Values of several groups may still be streamed by readers: their blocks
-// live on for the seconds that reading takes (docs/consistency.md).
+// live on for the seconds that reading takes (docs/internals/commit.md).
 void DropReplaced(Session& session, std::shared_ptr<const Manifest> old,
                   std::shared_ptr<const Manifest> kept);
 

@@ -1,5 +1,6 @@
 // Garbage: blocks that no manifest names, nor ever will, and what is left of
-// objects that were flushed or have expired (docs/consistency.md, Garbage).
+// objects that were flushed or have expired
+// (docs/internals/return-and-garbage.md, Garbage).
 #ifndef ERS_STORE_GARBAGE_H_
 #define ERS_STORE_GARBAGE_H_
 

@@ -1,5 +1,6 @@
 // HomeChain: the manifests of one key on its homes: reading them, settling
-// what differs, and the commit that every change ends in (docs/consistency.md).
+// what differs, and the commit that every change ends in
+// (docs/internals/commit.md).
 #ifndef ERS_STORE_HOME_CHAIN_H_
 #define ERS_STORE_HOME_CHAIN_H_
 

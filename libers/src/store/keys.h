@@ -1,4 +1,5 @@
-// The names of everything the store keeps on servers (docs/format.md).
+// The names of everything the store keeps on servers
+// (docs/reference/format.md).
 #ifndef ERS_STORE_KEYS_H_
 #define ERS_STORE_KEYS_H_
 

@@ -2,7 +2,7 @@
 // it knows. It is told by signs of life on the members, a line in the record of
 // peers, and runs out when those stop; so a change of the view need wait for no
 // process longer than that, and no process goes on under a view that others
-// have left (docs/consistency.md, Several processes).
+// have left (docs/internals/view.md, Several processes).
 #ifndef ERS_STORE_LEASE_H_
 #define ERS_STORE_LEASE_H_
 

@@ -1,5 +1,5 @@
 // Manifest: the one item per home that says what an object is and where its
-// blocks are. Bytes in docs/format.md, pinned by tests/unit/store.
+// blocks are. Bytes in docs/reference/format.md, pinned by tests/unit/store.
 #ifndef ERS_STORE_MANIFEST_H_
 #define ERS_STORE_MANIFEST_H_
 

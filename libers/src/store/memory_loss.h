@@ -8,7 +8,7 @@
 // if no later view can have been lost with the memories: if more than M members
 // are what the newest view that was found calls them, one of them would hold
 // it. Else all that manifests say is void, and every key is a miss
-// (docs/consistency.md, When more than M are lost).
+// (docs/internals/return-and-garbage.md, When more than M are lost).
 #ifndef ERS_STORE_MEMORY_LOSS_H_
 #define ERS_STORE_MEMORY_LOSS_H_
 

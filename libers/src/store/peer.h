@@ -1,5 +1,5 @@
 // Peer: one process of those that share a cluster, as its line in the record
-// under kPeersKey tells of it (docs/consistency.md, Several processes).
+// under kPeersKey tells of it (docs/internals/view.md, Several processes).
 #ifndef ERS_STORE_PEER_H_
 #define ERS_STORE_PEER_H_
 

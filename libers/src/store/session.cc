@@ -187,7 +187,7 @@ bool Session::Accept(int member, const net::ServerFacts& facts,
              ? "it was not there when the cluster was first used, and is to be "
                "filled"
              : "it was restarted and has lost its memory; it is to be filled "
-               "(docs/operations.md, When a server dies)";
+               "(docs/guides/operate.md, When a server dies)";
   return false;
 }
 

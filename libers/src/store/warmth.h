@@ -1,6 +1,6 @@
 // Warmth: servers that evict let go first what nobody reads. A GET reads data
 // and the judge's manifest alone, so parity and the other manifests would go
-// long before them (docs/consistency.md, Eviction).
+// long before them (docs/internals/return-and-garbage.md, Eviction).
 #ifndef ERS_STORE_WARMTH_H_
 #define ERS_STORE_WARMTH_H_
 

@@ -69,7 +69,7 @@ bool IsError(std::string_view answer) {
 TEST_CASE("lines of random words are refused by both or by none") {
   const test::MemcachedProcess server;
   if (!IsTestedVersion(server)) return;
-  // Not here: where the proxy differs on purpose (docs/protocol.md).
+  // Not here: where the proxy differs on purpose (docs/reference/protocol.md).
   const std::vector<std::string> commands = {
       "get",  "gets",  "gat",       "gats", "delete", "incr",
       "decr", "touch", "verbosity", "mg",   "md",     "ma",

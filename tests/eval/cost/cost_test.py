@@ -115,7 +115,7 @@ class CostTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(path, encoding="utf-8") as file:
             made = file.read()
-        with open(os.path.join(TOP, "docs", "evaluation-cost.md"),
+        with open(os.path.join(TOP, "docs", "evaluation", "cost.md"),
                   encoding="utf-8") as file:
             kept = file.read()
         kept = re.sub(r"!\[.*\n\n\[As SVG\].*\n\n", "", kept)

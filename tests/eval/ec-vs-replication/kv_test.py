@@ -19,7 +19,8 @@ from synthetic import MIB, rows, sample  # noqa: E402
 
 REPORT = os.path.join(TOP, "eval", "ec-vs-replication", "report")
 DEADLINE_S = 120
-KEPT_PAGE = os.path.join(TOP, "docs", "evaluation-ec-vs-replication.md")
+KEPT_PAGE = os.path.join(TOP, "docs", "evaluation",
+                         "ec-vs-replication.md")
 KEPT_ADVICE = os.path.join(TOP, "eval", "ec-vs-replication", "advice.json")
 
 

@@ -1,4 +1,4 @@
-"""docs/evaluation-lhrs.md is made of rows, and says what they cannot tell."""
+"""docs/evaluation/lhrs.md is made of rows, and says what they cannot tell."""
 
 import io
 import os
@@ -132,7 +132,7 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(self.report().stderr, "")
         texts = []
         for path in (os.path.join(self.folder, "page.md"),
-                     os.path.join(TOP, "docs", "evaluation-lhrs.md")):
+                     os.path.join(TOP, "docs", "evaluation", "lhrs.md")):
             with open(path, encoding="utf-8") as file:
                 texts.append(file.read())
         self.assertEqual(*texts, "run eval/lhrs/report")

@@ -277,10 +277,10 @@ class ReportTest(unittest.TestCase):
         done = self.report(self.path("rows.csv"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         page = self.page()
-        drawn = os.listdir(self.path("figures", "evaluation"))
+        drawn = os.listdir(self.path("figures", "paper"))
         self.assertIn("exp4-reductions.png", drawn)
         for name in drawn:
-            self.assertIn(f"figures/evaluation/{name}", page)
+            self.assertIn(f"figures/paper/{name}", page)
         # The paper's value of (4,1,5) at 200 Mbit/s, beside ours.
         self.assertRegex(page, r"forward \| \(4,1,5\) \| 1 MiB \| 200 Mbit/s "
                          r"\| 100.00 \| 50.0 \| 43.0 \| 55.0 \| 60.0 \| 47.0")
@@ -346,7 +346,7 @@ class ReportTest(unittest.TestCase):
 
     def test_the_page_is_that_of_the_rows(self):
         self.assertEqual(self.report("--no-figures").stderr, "")
-        with open(os.path.join(TOP, "docs", "evaluation.md"),
+        with open(os.path.join(TOP, "docs", "evaluation", "paper.md"),
                   encoding="utf-8") as file:
             kept = re.sub(r"!\[.*\n\n\[As SVG\].*\n\n", "", file.read())
         self.assertEqual(self.page(), kept, "run eval/report")

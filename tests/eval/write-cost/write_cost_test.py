@@ -104,7 +104,7 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("predicted", page.split("## Five parts")[1])
 
     def test_the_page_is_that_of_the_rows(self):
-        with open(os.path.join(TOP, "docs", "evaluation-write-cost.md"),
+        with open(os.path.join(TOP, "docs", "evaluation", "write-cost.md"),
                   encoding="utf-8") as file:
             kept = re.sub(r"!\[.*\n\n\[As SVG\].*\n\n", "", file.read())
         self.assertEqual(self.made("--no-figures"), kept,

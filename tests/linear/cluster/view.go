@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// View is the record of one that a server has (docs/format.md).
+// View is the record of one that a server has (docs/reference/format.md).
 type View struct {
 	Epoch   int
 	Members []struct{ Name, State string }

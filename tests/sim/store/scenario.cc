@@ -142,7 +142,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.exports =
       random.Below(kinds ? 2 : 4) == 0 && profile != Profile::kRivals;
   // Where n - M members are no majority, processes that reach different ones
-  // part ways beyond M (docs/consistency.md).
+  // part ways beyond M (docs/internals/view.md).
   const bool may_split = scenario.scope == FaultScope::kBeyond &&
                          scenario.servers <= 2 * scenario.max_parity;
   if (kinds && may_split) scenario.servers = 2 * scenario.max_parity + 1;

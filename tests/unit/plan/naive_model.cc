@@ -168,7 +168,7 @@ std::vector<Block> Model::Encode(bool wide, int stripe,
   jerasure_matrix_encode(columns, p_.m, 8,
                          logical ? narrow_matrix_ : wide_matrix_, inputs.data(),
                          outputs.data(), kBlockBytes);
-  // The last row comes second (docs/format.md).
+  // The last row comes second (docs/reference/format.md).
   if (p_.m > 2) {
     parity.insert(parity.begin() + 1, parity.back());
     parity.pop_back();

@@ -29,7 +29,8 @@ bool Verify(const std::string& header, const std::string& payload,
                      payload.size());
 }
 
-TEST_CASE("a block's header has the bytes that docs/format.md shows") {
+TEST_CASE(
+    "a block's header has the bytes that docs/reference/format.md shows") {
   const std::string payload = "stored";
   const BlockHeaderBytes bytes = EncodeBlockHeader(
       kExpected, reinterpret_cast<const std::byte*>(payload.data()),
@@ -60,7 +61,7 @@ TEST_CASE("no changed byte of a block goes unseen") {
 }
 
 // ers2:2,1,3: 6 data blocks (0-5), 3 narrow parities (6-8), 2 wide ones (9-10).
-TEST_CASE("blocks are found where docs/format.md says") {
+TEST_CASE("blocks are found where docs/reference/format.md says") {
   Manifest manifest = test::CodedExample();
   manifest.group_bytes = 40;
   manifest.length = 90;  // groups of 40, 40 and 10 bytes

@@ -1,4 +1,5 @@
-// The examples of docs/format.md: the bytes there and these are the same.
+// The examples of docs/reference/format.md: the bytes there and these are the
+// same.
 #ifndef TESTS_UNIT_STORE_GOLDEN_H_
 #define TESTS_UNIT_STORE_GOLDEN_H_
 

@@ -56,7 +56,7 @@ TEST_CASE("key hashes are XXH3-128, whose value for no bytes is published") {
   CHECK(HashKey("") == KeyHash{0x99aa06d3014798d8, 0x6001c324468d497f});
 }
 
-TEST_CASE("a block's key is as docs/format.md shows it") {
+TEST_CASE("a block's key is as docs/reference/format.md shows it") {
   CHECK(BlockKey({0x99aa06d3014798d8, 0x6001c324468d497f}, test::kId, 0x2b) ==
         "ers!bmaoG0wFHmNhgAcMkRo1Jfw.AAECAwQFBgcICQoLDA0ODw.2b");
   CHECK(BlockKey({0, 0}, {0, 0}, 0) ==

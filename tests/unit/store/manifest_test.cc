@@ -34,7 +34,7 @@ std::string Sealed(std::string bytes) {
   return bytes;
 }
 
-TEST_CASE("manifests have the bytes that docs/format.md shows") {
+TEST_CASE("manifests have the bytes that docs/reference/format.md shows") {
   for (const Example& example : Examples()) {
     CAPTURE(example.manifest.key);
     CHECK(test::ToHex(EncodeManifest(example.manifest)) == example.hex);

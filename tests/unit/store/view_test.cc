@@ -13,7 +13,7 @@
 namespace ers::store {
 namespace {
 
-TEST_CASE("a view record is the text that docs/format.md shows") {
+TEST_CASE("a view record is the text that docs/reference/format.md shows") {
   CHECK(EncodeView(test::ViewExample()) == test::kViewText);
   const Result<View> read = DecodeView(test::kViewText);
   REQUIRE(read.has_value());
