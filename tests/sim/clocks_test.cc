@@ -66,6 +66,7 @@ struct Fixture {
   std::string servers;
 };
 
+// Invariant V7.
 TEST_CASE("what expires does so for all at the time that it was given") {
   const Duration wrong = GENERATE(Duration(-hours(1)), Duration(-seconds(40)),
                                   Duration(seconds(40)), Duration(hours(1)));
@@ -107,6 +108,7 @@ TEST_CASE("a step of a clock neither ends nor revives anything") {
   CHECK_FALSE(one.Has());
 }
 
+// Invariant V8.
 TEST_CASE("a flush takes what was stored before it, and nothing else") {
   // Little enough for servers that show whole seconds to bear.
   const Duration ahead = GENERATE(Duration(milliseconds(1500)), Duration{});
@@ -152,6 +154,7 @@ TEST_CASE("a flush that is to come does so behind one at once") {
   CHECK(one.Has());
 }
 
+// Invariant G2.
 TEST_CASE("a collector whose clock is ahead leaves changes under way alone") {
   Fixture f;
   Clocked one(f.world, f.servers, "one", {});
@@ -167,6 +170,7 @@ TEST_CASE("a collector whose clock is ahead leaves changes under way alone") {
   CHECK(report->dropped == 0);
 }
 
+// Invariant V7.
 TEST_CASE("ids rise under any clock") {
   Fixture f;
   Clocked one(f.world, f.servers, "one", hours(1));

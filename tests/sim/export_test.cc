@@ -212,6 +212,7 @@ TEST_CASE("a check says what the export would say, and writes nothing") {
   CHECK(f.client.Read("k") == value);
 }
 
+// Invariant C10.
 TEST_CASE("an export whose process dies leaves the value readable") {
   const std::string value(GENERATE(10, 3000), 'v');
   const int homes = kMaxParity + 1;
@@ -258,6 +259,7 @@ TEST_CASE("an export whose process dies leaves the value readable") {
   }
 }
 
+// Invariant C10.
 TEST_CASE("a put that comes in the middle of an export is not lost") {
   const std::string value(GENERATE(10, 3000), 'v');
   const int write = GENERATE(range(1, kMaxParity + 2));

@@ -75,6 +75,7 @@ struct Fixture {
   int writes = 0;
 };
 
+// Invariant R3.
 TEST_CASE("a member gets full though clients write all the time") {
   Fixture f;
   for (int i = 0; i < kColdKeys; ++i)

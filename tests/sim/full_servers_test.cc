@@ -92,6 +92,7 @@ struct Fixture {
                                  .inline_below = 64}};
 };
 
+// Invariant C1.
 TEST_CASE("a change that the judge has no room for leaves the old value") {
   const bool there = GENERATE(false, true);
   Fixture f;
@@ -141,6 +142,7 @@ TEST_CASE("what makes room works on servers without memory") {
   CHECK(f.Read(f.client, "stays") == "value");
 }
 
+// Invariant C1.
 TEST_CASE("a change that was cut off is taken back where there is no memory") {
   Fixture f;
   const bool there = GENERATE(false, true);

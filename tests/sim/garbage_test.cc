@@ -157,6 +157,7 @@ TEST_CASE("what a killed put has stored is dropped once it is old") {
   CHECK(f.client.Collect().dropped == 0);
 }
 
+// Invariant G1.
 TEST_CASE("a change that is found half way is brought to its end, and stays") {
   const int manifests = GENERATE(1, 2, 3);
   Fixture f;
@@ -226,6 +227,7 @@ TEST_CASE("names take little memory at a time, whatever there is") {
   CHECK(f.Blocks() == live);
 }
 
+// Invariant G4.
 TEST_CASE("of a key that no server lists nothing goes while one is silent") {
   Fixture f;
   const std::size_t left = f.PutAndDie("k");
@@ -268,6 +270,7 @@ TEST_CASE("a plain item at the key is left as it is") {
   CHECK(item->expires <= items.Now() + 1000);
 }
 
+// Invariant G4.
 TEST_CASE("of a key that no server lists nothing goes under an old view") {
   Fixture f;
   const std::size_t left = f.PutAndDie("k");
@@ -393,6 +396,7 @@ TEST_CASE("what was touched goes once it has ended") {
   CHECK(f.Blocks() == 0);
 }
 
+// Invariant G2.
 TEST_CASE("a change that takes too long is given up before its commit") {
   Fixture f;
   REQUIRE(f.client.Put("k", std::string(kBytes, 'a')).ok());

@@ -178,6 +178,7 @@ TEST_CASE("a member that is silent at a touch leaves, and is mended") {
 
 // It takes effect once it is committed, which is behind the flush and what was
 // put there.
+// Invariant V8.
 TEST_CASE("a put that a flush overtakes is of behind the flush") {
   Fixture f;
   f.PutUntil(0);

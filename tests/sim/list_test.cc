@@ -146,6 +146,7 @@ TEST_CASE("a listing does not wait again for a server that is known dead") {
   CHECK(f.keys == kBoth);
 }
 
+// Invariant V5.
 TEST_CASE("a server that forgot everything is refused by the listing") {
   Fixture f;
   // Not so the connections that stand: they have not noticed yet.

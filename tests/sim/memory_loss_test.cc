@@ -80,6 +80,7 @@ TEST_CASE("where all have lost their memory all goes on, empty, at once") {
   CHECK(Get(client) == StatusCode::kOk);
 }
 
+// Invariant R6.
 TEST_CASE("what more than M others have kept is there, once leases are over") {
   World world(12);
   SimClient client(world, world.AddServers(kServers), "one");
@@ -254,6 +255,7 @@ TEST_CASE(
   CHECK(Get(late) == StatusCode::kOk);
 }
 
+// Invariant R5.
 TEST_CASE("where too few have kept what they had nothing of it counts") {
   World world(22);
   const std::string servers = world.AddServers(kServers);
@@ -314,6 +316,7 @@ TEST_CASE("all is lost, some never return, and nobody but who runs knows it") {
   CHECK(Get(late) == StatusCode::kOk);
 }
 
+// Invariant R4.
 TEST_CASE("what a person asks for is refused where it loses for nothing") {
   World world(23);
   const std::string servers = world.AddServers(kServers);

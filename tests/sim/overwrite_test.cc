@@ -122,6 +122,7 @@ TEST_CASE("a value that had lived is read to its end when it is replaced") {
   CHECK(f.SawOnly(kOld));
 }
 
+// Invariant C9.
 TEST_CASE("a reader who is overtaken is told so, and saw one version only") {
   Fixture f;
   f.Put(kOld);
@@ -178,6 +179,7 @@ net::Task<void> ReadWhile(Client& client, const int& running,
   }
 }
 
+// Invariant C7.
 TEST_CASE("a value that is always there is never a miss, however it changes") {
   constexpr int kSeeds = 200;
   constexpr int kWriters = 5;

@@ -369,6 +369,7 @@ TEST_CASE("no plain item is made where plain clients would not look") {
   CHECK(refused > 0);
 }
 
+// Invariant V2.
 TEST_CASE("a server that lives is replaced only while all others are full") {
   Fixture f;
   f.world.servers()[0]->Crash();
@@ -426,6 +427,7 @@ TEST_CASE("who finds the old server dead too late leaves the new one in") {
   CHECK(IsFilled(f.one, f.fresh->name()));
 }
 
+// Invariant R7.
 TEST_CASE("who did not hear of a replacement leaves the new server in") {
   Fixture f;
   REQUIRE(f.two.Replace(f.old->name(), f.fresh->name()).ok());
@@ -438,6 +440,7 @@ TEST_CASE("who did not hear of a replacement leaves the new server in") {
   f.AllRight(f.two);
 }
 
+// Invariant V1.
 TEST_CASE("a write that is stranded on the old server leaves with it") {
   Fixture f;
   f.old->Crash();

@@ -96,6 +96,7 @@ struct Crowd {
   int left = 0;
 };
 
+// Invariant C2.
 TEST_CASE("in one process changes of a key do not meet as rivals") {
   for (const std::size_t bytes : {8, 20'000}) {
     Crowd crowd(1);
@@ -106,6 +107,7 @@ TEST_CASE("in one process changes of a key do not meet as rivals") {
   }
 }
 
+// Invariant C2.
 TEST_CASE("of several processes they go on until each is done") {
   for (const std::size_t bytes : {8, 20'000}) {
     for (const int processes : {2, 4}) {

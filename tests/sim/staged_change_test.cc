@@ -143,6 +143,7 @@ struct Fixture {
   std::optional<Result<ObjectInfo>> put;
 };
 
+// Invariant C3.
 TEST_CASE("what a change left out is stored when its server is back") {
   Fixture f;
   f.Lose(kAway);
@@ -198,6 +199,7 @@ TEST_CASE("a change that a flush overtakes takes place behind it") {
 }
 
 // Beyond M it cannot leave, and nobody will fill it.
+// Invariant C8.
 TEST_CASE("no change leaves out a server that stays in the view") {
   Fixture f;
   // On four of the servers: many are on the one, and not on the other.

@@ -86,6 +86,7 @@ struct Fixture {
 
 // One process flushes; the other has a write on its way to a server that stands
 // still, and so cannot take the flush's view as it is.
+// Invariant V1.
 TEST_CASE("nobody goes by a view that another process could not take") {
   Fixture f;
   Client flusher(f.world, f.servers, "flusher");
@@ -149,6 +150,7 @@ TEST_CASE("nobody goes by a view that another process could not take") {
   CHECK(f.Succeeds(flusher.StartPut()));
 }
 
+// Invariant V3.
 TEST_CASE("who goes by a view has it stored for those that look for it") {
   const bool rests = GENERATE(true, false);
   CAPTURE(rests);

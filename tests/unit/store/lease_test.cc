@@ -29,6 +29,7 @@ void Renew(Lease& lease, const View& view, int first, int last,
   lease.Confirm(view);
 }
 
+// Invariant V4.
 TEST_CASE("a lease begins with enough members and runs out by itself") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2);
@@ -71,6 +72,7 @@ TEST_CASE("where no more than M are left all of them must take the line") {
   CHECK(lease.Holds(kStart));
 }
 
+// Invariant V4.
 TEST_CASE("a change of the view ends the lease until it is in force") {
   Lease lease("process 1 on h");
   Renew(lease, MakeView(3, 3, 1), 0, 2, kStart);
@@ -84,6 +86,7 @@ TEST_CASE("a change of the view ends the lease until it is in force") {
   CHECK(lease.Holds(kStart));
 }
 
+// Invariant V1.
 TEST_CASE("who has not followed is waited for, until it is gone") {
   Lease lease("process 1 on h");
   const std::vector<Peer> peers = {{5, 3, 9, "a"}, {6, 4, 2, "b"}};

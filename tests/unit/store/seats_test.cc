@@ -50,6 +50,7 @@ TEST_CASE("an old list is told who has taken whose place") {
         std::vector<std::string>{"y:1 has taken the place of x:1"});
 }
 
+// Invariant V6.
 TEST_CASE("the ring is that of the seats, whoever has them") {
   SeatRing seats;
   View view = Replaced();

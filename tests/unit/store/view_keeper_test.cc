@@ -33,6 +33,7 @@ struct Kept {
   }
 };
 
+// Invariant V1.
 TEST_CASE("writes are admitted under the view in force only") {
   ViewKeeper keeper("");
   CHECK(keeper.Current() == nullptr);
@@ -53,6 +54,7 @@ TEST_CASE("writes are admitted under the view in force only") {
   keeper.EndWrite(0);
 }
 
+// Invariant V1.
 TEST_CASE_METHOD(Kept, "a change waits for every write but those to who leaves",
                  "") {
   REQUIRE(keeper.BeginWrite(1, 0));
