@@ -17,6 +17,7 @@ from proxy_case import DEADLINE_S, MIB, SIZES, TOP, ProxyCase
 
 PREPARE = os.path.join(TOP, "tests", "proxy", "clients", "prepare")
 FOLDER = os.environ.get("ERS_CLIENTS")
+EXAMPLES = os.path.join(TOP, "examples", "clients")
 TRANSITIONS = 100
 # Long enough for blocks, short enough for a hundred changes of width.
 MOVING_SIZES = [5000, 65536, 300_000, MIB, 8 * MIB]
@@ -90,17 +91,21 @@ class Mover:
 
 class ClientsCase(ProxyCase):
 
-    def program(self, client, prefix, sizes):
-        """The client's process; skips by name one that cannot be had."""
+    def prepared(self, client, *source):
+        """The command that runs it; skips by name one that cannot be had."""
         folder = FOLDER or tempfile.mkdtemp(dir=self.folder)
         made = subprocess.run(
-            [PREPARE, client, folder], stdin=subprocess.DEVNULL,
+            [PREPARE, client, folder, *source], stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=3 * DEADLINE_S,
             check=False)
         answer = (made.stdout.strip().splitlines() or [""])[-1]
         if made.returncode != 0:
             self.skipTest(f"{client}: {answer} {made.stderr[-300:]}")
-        program = Program(answer.split(), self.address, prefix, sizes)
+        return answer.split()
+
+    def program(self, client, prefix, sizes):
+        """The client's process."""
+        program = Program(self.prepared(client), self.address, prefix, sizes)
         self.addCleanup(program.end)
         return program
 
@@ -136,6 +141,25 @@ class HealthyTest(ClientsCase):
 
     def test_memjs(self):
         self.healthy("memjs")
+
+    def example(self, client, name):
+        """What the guide to clients shows works as it stands there."""
+        command = self.prepared(client, os.path.join(EXAMPLES, name))
+        done = subprocess.run(
+            [*command, self.address], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=3 * DEADLINE_S,
+            check=False)
+        self.assertEqual((done.stdout, done.returncode),
+                         ("3000000 bytes\n", 0), done.stderr)
+
+    def test_example_of_pymemcache(self):
+        self.example("pymemcache", "with_pymemcache.py")
+
+    def test_example_of_gomemcache(self):
+        self.example("gomemcache", "with_gomemcache.go")
+
+    def test_example_of_memjs(self):
+        self.example("memjs", "with_memjs.js")
 
     def test_pymemcache_while_widths_change(self):
         self.while_moved("pymemcache")
