@@ -14,6 +14,8 @@ PAPER_SCHEME, PAPER_BASELINE = "rs:3,2", "rep:3"
 RATIOS = [0.05 * 1.12 ** i for i in range(48)]  # to 10 reads a write
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00",
            "#CC79A7", "#999999")
+DASHES = ["-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)),
+          (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1))]
 
 HEAD = """# What coding costs and saves beside copies
 
@@ -141,26 +143,32 @@ def draw(inputs, path):
     matplotlib.use("Agg")
     # Ids in the SVG are random otherwise.
     matplotlib.rcParams["svg.hashsalt"] = "libers"
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
     figure, axes = pyplot.subplots(figsize=(8, 4.4), layout="constrained")
-    for scheme, colour in zip(inputs.schemes, COLOURS):
+    for scheme, colour, dashes in zip(inputs.schemes, COLOURS, DASHES):
         if scheme == inputs.baseline:
             continue
         axes.plot(RATIOS, [
             100 * (1 - costs.moved(inputs, scheme, ratio)
                    / costs.moved(inputs, inputs.baseline, ratio))
             for ratio in RATIOS], color=colour, linewidth=1.8,
-            label=scheme.name)
+            linestyle=dashes, label=scheme.name)
+    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
     for workload in inputs.workloads:
         axes.axvline(workload.reads_per_write, color="#bbbbbb", linewidth=0.8)
         axes.text(workload.reads_per_write, axes.get_ylim()[0],
                   f" {workload.name}", rotation=90, fontsize=7, va="bottom",
                   ha="right", color="#555555")
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
     axes.set_xlabel("bytes read for each byte written")
     axes.set_ylabel(f"% less on the network than {inputs.baseline.name}")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    # In the order of the lines, beside them.
+    axes.legend(*zip(*sorted(
+        zip(*axes.get_legend_handles_labels()), reverse=True,
+        key=lambda entry: entry[0].get_ydata()[0])), frameon=False,
+        loc="center left", bbox_to_anchor=(1, 0.5))
     for ending in ("png", "svg"):
         # No date inside: the same inputs give the same file.
         figure.savefig(f"{path}.{ending}", dpi=110,

@@ -180,9 +180,10 @@ def _predicted(fits, coded, copies, operation, object_bytes, mbit):
                                              mbit))
 
 
-def ink(ratio):
-    """Readable on the colour of that ratio."""
-    return "white" if abs(math.log2(ratio)) > 0.8 else "black"
+def at(values, place):
+    """The value at a place between the indices of those measured."""
+    i = min(max(math.floor(place), 0), len(values) - 2)
+    return values[i] * (values[i + 1] / values[i]) ** (place - i)
 
 
 def draw(found, fits, sets, path):
@@ -191,8 +192,14 @@ def draw(found, fits, sets, path):
     # Ids in the SVG are random otherwise.
     matplotlib.rcParams["svg.hashsalt"] = "libers"
     import numpy
-    from matplotlib import colors, pyplot, ticker
-    rates = numpy.geomspace(0.8, 14000, 80)
+    from matplotlib import colors, patheffects, pyplot
+    # What was measured stands at equal distances, so that no number hides
+    # another; between and beyond, the axes are logarithmic.
+    rates = sorted({c.setting.link_mbit for c in found
+                    if c.setting.link_mbit is not None})
+    sizes = sorted({c.setting.object_bytes for c in found})
+    places = numpy.linspace(-0.5, len(rates) - 0.5, 10 * len(rates))
+    heights = numpy.linspace(-0.5, len(sizes) - 0.5, 10 * len(sizes))
     figure, grid = pyplot.subplots(
         2, len(sets), squeeze=False, layout="constrained",
         figsize=(4.6 * len(sets) + 1, 7.4))
@@ -202,36 +209,35 @@ def draw(found, fits, sets, path):
             coded = model.shape("ers2-optimal", k, m, k_to)
             copies = model.shape("rep", None, m, None)
             ratio = numpy.array([[math.log2(_predicted(
-                fits, coded, copies, operation, b, r)) for r in rates]
-                for b in GRID])
+                fits, coded, copies, operation, at(sizes, b), at(rates, r)))
+                for r in places] for b in heights])
             # Blue: coding is faster, as in the paper.
-            shown = axes.pcolormesh(rates, GRID, ratio, cmap="RdBu_r",
+            shown = axes.pcolormesh(places, heights, ratio, cmap="RdBu_r",
                                     norm=shades, shading="nearest",
                                     rasterized=True)
             if ratio.min() < 0 < ratio.max():
-                axes.contour(rates, GRID, ratio, levels=[0], colors="black")
+                axes.contour(places, heights, ratio, levels=[0],
+                             colors="black", linewidths=1.2)
             for c in found:
                 if (c.setting.operation == operation
                         and c.scheme == "ers2-optimal"
                         and c.setting.parameters() == (k, m, k_to)
                         and c.setting.link_mbit is not None):
-                    around = _predicted(fits, coded, copies, operation,
-                                        c.setting.object_bytes,
-                                        c.setting.link_mbit)
-                    axes.text(c.setting.link_mbit, c.setting.object_bytes,
-                              f"{c.ratio:.2f}", fontsize=7, ha="center",
-                              va="center", color=ink(around))
-            axes.set_xscale("log")
-            axes.set_yscale("log", base=2)
-            axes.yaxis.set_major_formatter(
-                ticker.FuncFormatter(lambda v, _: size(round(v))))
+                    axes.text(rates.index(c.setting.link_mbit),
+                              sizes.index(c.setting.object_bytes),
+                              f"{c.ratio:.2f}", fontsize=8, ha="center",
+                              va="center", path_effects=[
+                                  patheffects.withStroke(
+                                      linewidth=2.5, foreground="white")])
+            axes.set_xticks(range(len(rates)), [f"{r:g}" for r in rates])
+            axes.set_yticks(range(len(sizes)), [size(b) for b in sizes])
             axes.set_title(f"{operation}: {coded.scheme} beside "
                            f"{copies.scheme}", fontsize=10, loc="left")
-            axes.set_xlabel("Mbit/s")
+            axes.set_xlabel("Mbit/s, as measured")
     bar = figure.colorbar(shown, ax=grid, shrink=0.6, ticks=[
         math.log2(v) for v in (0.5, 0.7, 1, 1.4, 2)])
     bar.ax.set_yticklabels(["0.5", "0.7", "1", "1.4", "2"])
-    bar.set_label("time of coded objects / time of copies")
+    bar.set_label("time of coded objects / time of copies; line: equal")
     for ending in ("png", "svg"):
         # No date inside: the same rows give the same file.
         figure.savefig(f"{path}.{ending}", dpi=110,
@@ -245,8 +251,8 @@ def render(measured, experiment, fits, figure):
     sets = sorted({c.setting.parameters() for c in found})
     text = HEAD + setting_part(measured, experiment) + claims_part(found)
     if figure:
-        text += ("## Heat maps\n\nColour and line are the model's, numbers were "
-                 f"measured.\n\n![heat maps]({figure}.png)\n\n"
+        text += ("## Heat maps\n\nColour and line are the model's: below 1, blue, coding "
+                 f"is faster. Numbers were measured.\n\n![heat maps]({figure}.png)\n\n"
                  f"[As SVG]({figure}.svg).\n\n")
     if fits:
         mbits = sorted({c.setting.link_mbit for c in found

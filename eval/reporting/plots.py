@@ -2,7 +2,9 @@
 
 Bars and points are medians; bars of error are the least and the most of all
 repetitions on times, as in the paper, and 95 % of resampled medians on
-reductions. The paper's own values are drawn hollow.
+reductions. The paper's own values are drawn hollow. Nothing is told by colour
+alone: schemes have markers, dashes and hatches of their own. Axes begin at 0,
+or say that they are logarithmic.
 """
 
 import dataclasses
@@ -29,6 +31,13 @@ COLOURS = {"rep": "#000000", "libmemcached-copies": "#CC79A7",
            "reencode": "#D55E00", "rs": "#009E73"}
 MARKERS = {"rep": "s", "libmemcached-copies": "D", "srs": "v", "ers1": "^",
            "ers2-paper": "o", "ers2-optimal": "P", "reencode": "X", "rs": "*"}
+DASHES = {"rep": "-", "libmemcached-copies": (0, (1, 1)), "srs": "--",
+          "ers1": "-.", "ers2-paper": (0, (5, 1)), "ers2-optimal": "-",
+          "reencode": (0, (1, 2)), "rs": (0, (3, 1, 1, 1, 1, 1))}
+HATCHES = {"srs": "", "ers1": "///", "ers2-paper": "...", "ers2-optimal": "",
+           "reencode": "xxx", "rs": "---", "ers2-no-order": "|||"}
+# On a logarithmic axis, so that what is equal is not hidden.
+APART = 0.05
 RESAMPLED = 400
 LEAST_SHOWN = -30  # per cent
 
@@ -65,6 +74,23 @@ def quiet(axes):
     axes.spines[["top", "right"]].set_visible(False)
     axes.yaxis.grid(True, color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
+
+
+def logarithmic(axes):
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 100 * low:
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+    axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+    axes.set_ylabel("ms, logarithmic")
+
+
+def from_nought(axes):
+    """Reductions, beginning at 0, or below it where some are negative."""
+    # One that noise decided would flatten all others.
+    axes.set_ylim(bottom=min(0, max(axes.get_ylim()[0], LEAST_SHOWN)))
+    axes.axhline(0, color="black", linewidth=0.7)
 
 
 def legend(figure, grid):
@@ -117,16 +143,19 @@ def _lines(axes, measured, settings):
             series.setdefault(scheme, {})[setting.object_bytes] = sample
     for scheme in (name for name in NAMES if name in series):
         sizes, samples = zip(*sorted(series[scheme].items()))
+        beside = 2 ** (APART * (list(NAMES).index(scheme) - 3))
         axes.errorbar(
-            sizes, [1000 * s.median for s in samples], label=NAMES[scheme],
-            color=COLOURS[scheme], marker=MARKERS.get(scheme, "."),
-            markersize=5, linewidth=1.3, capsize=2, yerr=_range(samples))
+            [beside * s for s in sizes], [1000 * s.median for s in samples],
+            label=NAMES[scheme], color=COLOURS[scheme],
+            marker=MARKERS.get(scheme, "."), linestyle=DASHES[scheme],
+            markersize=5, linewidth=1.3, elinewidth=0.8, capsize=2,
+            yerr=_range(samples))
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(
-        ticker.FuncFormatter(lambda value, _: size(round(value))))
-    axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axes.set_ylabel("ms")
+    measured_sizes = parts(s.object_bytes for s in settings)
+    axes.set_xticks(measured_sizes, [size(s) for s in measured_sizes],
+                    rotation=25, ha="right", rotation_mode="anchor")
+    axes.xaxis.set_minor_locator(ticker.NullLocator())
+    logarithmic(axes)
     quiet(axes)
 
 
@@ -168,6 +197,7 @@ def bars(measured, experiment, directory, layout):
                       for i in places],
                      [1000 * s.median for s in samples], width,
                      color=COLOURS[scheme], label=NAMES[scheme],
+                     hatch=HATCHES[scheme], edgecolor="black", linewidth=0.5,
                      error_kw={"elinewidth": 0.8}, capsize=1.5,
                      yerr=_range(samples))
         axes.set_xticks(range(len(here)),
@@ -177,7 +207,7 @@ def bars(measured, experiment, directory, layout):
         quiet(axes)
         if len({s.link_mbit for s in here}) > 1:
             # Over bandwidths, the slowest would flatten all others.
-            axes.set_yscale("log")
+            logarithmic(axes)
     legend(figure, grid)
     return finish(figure, directory, f"{experiment}-times")
 
@@ -204,10 +234,8 @@ def reductions(measured, analyser, experiment, directory, layout):
                         [layout.place_label(s) for s in here], rotation=25,
                         ha="right", rotation_mode="anchor")
         axes.set_xlim(-0.5, len(here) - 0.5)
-        # One that noise decided would flatten all others.
-        axes.set_ylim(bottom=max(axes.get_ylim()[0], LEAST_SHOWN))
         axes.set_ylabel("% less than SRS")
-        axes.axhline(0, color="black", linewidth=0.7)
+        from_nought(axes)
         quiet(axes)
     legend(figure, grid)
     return finish(figure, directory, f"{experiment}-reductions")
@@ -217,13 +245,13 @@ def _reduction(axes, place, setting, scheme, samples, analyser):
     srs, sample = samples["srs"], samples[scheme]
     low, high = interval(srs, sample)
     ours = reduction(srs, sample)
-    axes.errorbar([place], [ours], color=COLOURS[scheme], marker="o",
-                  linestyle="none", capsize=2, label=NAMES[scheme],
+    axes.errorbar([place], [ours], color=COLOURS[scheme],
+                  marker=MARKERS[scheme], linestyle="none", capsize=2, label=NAMES[scheme],
                   yerr=[[max(0, ours - low)], [max(0, high - ours)]])
     printed = paper.reduction(setting, scheme)
     if printed is not None and scheme != "ers2-optimal":
         axes.plot([place + 0.07], [printed], color=COLOURS[scheme],
-                  marker="o", fillstyle="none", linestyle="none",
+                  marker=MARKERS[scheme], fillstyle="none", linestyle="none",
                   label=f"{NAMES[scheme]}: the paper's value")
     blocks = analyser.reduction(setting, scheme)
     if blocks is not None:
@@ -237,30 +265,42 @@ def order_selection(measured, directory):
     if not found:
         return None
     sizes = parts(s.object_bytes for s, *_ in found)
-    figure, grid = panels([1], sizes, width=6)
-    for axes, wanted in zip(grid[0], sizes):
-        here = [f for f in found if f[0].object_bytes == wanted]
-        for i, (setting, without, selected) in enumerate(here):
-            ours = reduction(without, selected)
-            low, high = interval(without, selected)
-            axes.errorbar([i], [ours], color=COLOURS["ers2-paper"], marker="o",
-                          linestyle="none", capsize=2, label="here",
-                          yerr=[[max(0, ours - low)], [max(0, high - ours)]])
-            printed = paper.order_selection(setting)
-            if printed is not None:
-                axes.plot([i + 0.12], [printed], color="black", marker="o",
-                          fillstyle="none", linestyle="none",
-                          label="the paper's value")
-        axes.set_xticks(range(len(here)),
-                        [f"{label(s.parameters())} {s.links()}"
-                         for s, *_ in here], rotation=25, ha="right",
-                        rotation_mode="anchor")
-        axes.set_title(f"backward, {size(wanted)}", fontsize=10, loc="left")
-        axes.set_ylabel("% less than without selection")
-        axes.axhline(0, color="black", linewidth=0.7)
-        quiet(axes)
+    rates = sorted({(s.bed, _rate(s)) for s, *_ in found})
+    figure, grid = panels(sizes, rates)
+    for wanted, line in zip(sizes, grid):
+        for rate, axes in zip(rates, line):
+            _selected(axes, [f for f in found
+                             if f[0].object_bytes == wanted
+                             and (f[0].bed, _rate(f[0])) == rate])
     legend(figure, grid)
     return finish(figure, directory, "exp5-order-selection")
+
+
+def _selected(axes, here):
+    if not here:
+        axes.set_axis_off()
+        return
+    for i, (setting, without, selected) in enumerate(here):
+        ours = reduction(without, selected)
+        low, high = interval(without, selected)
+        axes.errorbar([i], [ours], color=COLOURS["ers2-paper"], marker="o",
+                      linestyle="none", capsize=2, label="here",
+                      yerr=[[max(0, ours - low)], [max(0, high - ours)]])
+        printed = paper.order_selection(setting)
+        if printed is not None:
+            axes.plot([i + 0.2], [printed], color="black", marker="D",
+                      fillstyle="none", linestyle="none",
+                      label="the paper's value")
+    axes.set_xticks(range(len(here)),
+                    [label(s.parameters()) for s, *_ in here], rotation=25,
+                    ha="right", rotation_mode="anchor")
+    axes.set_xlim(-0.5, len(here) - 0.5)
+    first = here[0][0]
+    axes.set_title(f"backward, {size(first.object_bytes)}, {first.links()}",
+                   fontsize=10, loc="left")
+    axes.set_ylabel("% less than without selection")
+    from_nought(axes)
+    quiet(axes)
 
 
 def layout_panels(settings, layout):

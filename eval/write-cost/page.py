@@ -17,6 +17,8 @@ CODE_NAMES = {"none": "none", "isal": "RS, ISA-L", "rs": "RS, Jerasure",
               "liberation": "Liberation, Jerasure"}
 COLOURS = {"client": "#E69F00", "proxy": "#009E73", "parity": "#D55E00",
            "distribution": "#0072B2", "server": "#999999"}
+HATCHES = {"client": "///", "proxy": "", "parity": "xxx",
+           "distribution": "...", "server": "\\\\\\"}
 HEAD = """# Where a write's time goes
 
 `eval/write-cost/report` made this page from the rows in [eval/write-cost/rows](../../eval/write-cost/rows), which
@@ -162,7 +164,8 @@ def draw(found, path):
             heights = [100 * parts[name] / sum(parts.values())
                        for parts in by_size.values()]
             axes.bar(range(len(by_size)), heights, 0.75, bottom=base,
-                     color=COLOURS[name], label=name)
+                     color=COLOURS[name], label=name, hatch=HATCHES[name],
+                     edgecolor="white", linewidth=0.5)
             base = [b + h for b, h in zip(base, heights)]
         axes.set_xticks(range(len(by_size)), [size(s) for s in by_size],
                         rotation=30, ha="right", rotation_mode="anchor")

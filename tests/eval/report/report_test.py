@@ -287,6 +287,24 @@ class ReportTest(unittest.TestCase):
         self.assertIn("## Experiment 6: transitions in a cloud, by size\n\n"
                       "Not measured.", page)
 
+    def test_the_page_begins_with_what_ers_saves(self):
+        rows.append(self.path("rows.csv"), [
+            *transitions(GOOD, experiment="exp3", link_mbit=500.0),
+            *transitions(GOOD, experiment="exp3", link_mbit=200.0)])
+        self.report(self.path("rows.csv"), "--no-figures")
+        saved, _, rest = self.page().partition(
+            "## Where the paper and this differ")
+        self.assertIn("on links of 200 Mbit/s", saved)
+        self.assertIn("| forward | (4,1,5) | 1 MiB | 60.0 | 100.0 | 40.0 | "
+                      "60.0 |\n| backward | (4,1,5) | 1 MiB |", saved)
+        self.assertIn("## Claims", rest)
+
+    def test_without_rows_of_transitions_it_says_so(self):
+        rows.append(self.path("rows.csv"), sample(
+            0.1, experiment="exp1", scheme="rep", operation="put"))
+        self.report(self.path("rows.csv"), "--no-figures")
+        self.assertIn("## What ERS saves\n\nNot measured.", self.page())
+
     def test_the_page_names_the_cells_that_miss_a_claim(self):
         rows.append(self.path("rows.csv"),
                     transitions({**GOOD, "ers2-optimal": 0.08}))
