@@ -18,6 +18,7 @@ GENERATED = ("docs/evaluation/paper.md", "docs/evaluation/cost.md",
              "docs/evaluation/ec-vs-replication.md",
              "docs/evaluation/lhrs.md", "docs/evaluation/write-cost.md",
              "docs/reference/metrics.md")
+RUNBOOK = "docs/guides/runbook.md"
 INVARIANTS = "docs/internals/*.md"
 CITING = ("tests/**/*", "libers/**/*", "proxy/**/*", "ctl/**/*")
 SOURCES = (".cc", ".h", ".c", ".py", ".go")
@@ -202,6 +203,28 @@ def check_invariants(top):
                         yield f"{path}:{number}: there is no invariant {name}"
 
 
+def literals(top):
+    """What the programs may print, adjacent literals joined."""
+    code = "".join(read(top, path) for path in found(top, *CITING)
+                   if path.startswith(("libers/", "proxy/"))
+                   and path.endswith((".cc", ".h")))
+    return re.sub(r'"\s*\n\s*"', "", code)
+
+
+def check_log_lines(top):
+    """What the runbook quotes of the log is what is logged."""
+    if not os.path.exists(os.path.join(top, RUNBOOK)):
+        return
+    section = re.search(r"^## Log lines\n(.*?)(?=^## |\Z)",
+                        read(top, RUNBOOK), re.MULTILINE | re.DOTALL)
+    printed = literals(top)
+    for row in section.group(1).split("\n") if section else []:
+        for quoted in re.findall(r"`([^`]*)`", (row.split("|") + [""])[1]):
+            for part in re.split(r"<[^>]*>", quoted):
+                if part.strip(" :") not in printed:
+                    yield f"{RUNBOOK}: no program logs \"{part.strip()}\""
+
+
 def retired(text):
     """[(patterns of paths, regular expression, what to say)] of a list.
 
@@ -247,6 +270,7 @@ def check(top):
         yield from check_links(top, "CHANGELOG.md",
                                read(top, "CHANGELOG.md"))
     yield from check_invariants(top)
+    yield from check_log_lines(top)
     with open(os.path.join(TOP, "tests", "house", "retired_words"),
               encoding="utf-8") as file:
         yield from check_words(top, retired(file.read()))

@@ -121,6 +121,14 @@ class PlantedTest(unittest.TestCase):
         self.assertEqual(found, [
             "tests/sim/a_test.cc:1: there is no invariant V2"])
 
+    def test_log_lines_that_nothing_logs(self):
+        path = "docs/guides/runbook.md"
+        page = ("# Runbook\n\n`none` here\n\n## Log lines\n\n| line | means |\n"
+                "| --- | --- |\n| `view <N>: <server> is %s` | `none` |\n")
+        self.write("proxy/a.cc", 'Log("view {}: {} is "\n    "down ({})");\n')
+        self.assert_only(page % "down", path=path)
+        self.assert_only(page % "up", 'no program logs "is up"', path=path)
+
     def test_retired_words(self):
         self.write("docs/page.md", "# Page\n\nThe old word.\n")
         self.write("docs/free.md", "# Free\n\nThe old word.\n")
