@@ -83,6 +83,8 @@ class PlantedTest(unittest.TestCase):
     def test_code_without_a_language(self):
         self.assert_only("# Page\n\n```\nls\n```\n", "without a language")
         self.assert_only("# Page\n\n    ls\n", "by indentation")
+        self.assert_only("# Page\n\n```mermaid\nA->>B: one; two\n```\n",
+                         "semicolon")
 
     def test_links(self):
         self.assert_only("# Page\n\n[a](other.md)\n", "no docs/other.md")
