@@ -18,7 +18,7 @@ from case import Runner, every_server
 from catalogue import OPERATIONS
 from faults import FAULTS, ProxyDies
 from table import BROKEN, Table
-from world import SANITIZED, TOP, World
+from world import TOP, World
 
 SUBMITS = re.compile(r"(\.|->)Submit\(")
 COMMITS = ("commit-home", "commit-judge", "export-home", "export-judge",
@@ -28,8 +28,6 @@ BACKGROUND = {"look-round": ("fill", "complete"),
               "read-peers": ("ersctl append", "export", "servers"),
               "write-peers": ("ersctl append", "export", "servers")}
 MOST = 60  # messages of a step and an operation; those beyond are repeats
-# Sanitized programs are slow: of the faults each step meets every third.
-SANITIZED_PART = 3
 TRIES = 24  # messages, where one of them is not sent each time
 
 
@@ -126,9 +124,9 @@ def stray_sends():
     return stray
 
 
-def choose(traces, full, names, most):
+def choose(traces, full, names, most, part):
     """[("strike", [(operation, nth)], step, fault, run)]; of each step and
-    operation the first `most` messages."""
+    operation the first `most` messages, and of a step's faults one in `part`."""
     chosen = []
     messages = collections.defaultdict(list)  # by step
     for operation in OPERATIONS:
@@ -148,7 +146,7 @@ def choose(traces, full, names, most):
     for number, step in enumerate(names):
         rng.shuffle(messages[step])
         for i, fault in enumerate(faults):
-            if SANITIZED and not full and (i + number) % SANITIZED_PART:
+            if (i + number) % part:
                 continue
             here = messages[step]
             if full:
@@ -199,7 +197,7 @@ def run_all(arguments, workers):
     print(f"{len(traces)} operations of {sum(map(len, traces.values()))} "
           f"messages traced, {time.monotonic() - began:.0f} s", flush=True)
     tasks = [task for task in choose(traces, arguments.full, names,
-                                     arguments.messages)
+                                     arguments.messages, arguments.part)
              if arguments.step in (None, task[2])
              and arguments.fault in (None, task[3])]
     print(f"{len(tasks)} times a fault strikes", flush=True)
@@ -230,8 +228,8 @@ def run_all(arguments, workers):
           f"{len(failures)} broken, {len(empty)} steps and faults without a "
           f"run; "
           f"{time.monotonic() - began:.0f} s"
-          + (f"; sanitized programs are slow: each step meets one fault in "
-             f"{SANITIZED_PART}" if SANITIZED and not arguments.full else ""))
+          + (f"; each step meets one fault in {arguments.part}"
+             if arguments.part > 1 else ""))
     return 1 if failures or empty or stray else 0
 
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/expiry.h"
+#include "store/planted_bug.h"
 
 namespace ers::store {
 namespace {

@@ -24,7 +24,7 @@ namespace {
 constexpr int kExhaustiveBlocks = 10;
 constexpr int kSamples = 2;
 #else
-constexpr int kExhaustiveBlocks = 42;
+constexpr int kExhaustiveBlocks = 12;
 constexpr int kSamples = 20;
 #endif
 
