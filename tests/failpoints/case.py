@@ -193,12 +193,23 @@ class Runner:
         while epoch != (epoch := self.world.view()["epoch"]):
             self.world.collect_garbage()
             self.world.heal()
-        facts = self.world.facts(key)
-        if facts["blocks"] != facts["blocks_present"]:
-            raise Broken(f"blocks are missing: {facts}")
-        self._await_blocks(int(facts["blocks"]))
+        self._await_blocks(self._blocks_all_there(key))
         self.world.link.ask(f"delete {key}".encode())
         self._await_blocks(0)
+
+    def _blocks_all_there(self, key):
+        """How many. A server that a busy machine keeps silent for a while shows
+        none; it stays full or is made so again."""
+        facts = {}
+
+        def there():
+            facts.update(self.world.facts(key))
+            return facts["blocks"] == facts["blocks_present"]
+        try:
+            until(there, "all blocks are there")
+        except Broken as failure:
+            raise Broken(f"{failure}: {facts}") from None
+        return int(facts["blocks"])
 
     def _await_blocks(self, wanted):
         """So many, besides those of the bystanders. Replaced ones are dropped
