@@ -21,7 +21,7 @@ namespace {
 #endif
 #endif
 #ifdef ERS_TEST_SANITIZED
-constexpr int kExhaustiveBlocks = 10;
+constexpr int kExhaustiveBlocks = 6;
 constexpr int kSamples = 2;
 #else
 constexpr int kExhaustiveBlocks = 12;
