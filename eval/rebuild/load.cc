@@ -22,7 +22,7 @@
 #include "net/task.h"
 #include "plan/planners.h"
 #include "store/cluster_state.h"
-#include "store/fill_members.h"
+#include "store/fill.h"
 #include "store/group_run.h"
 #include "store/home_chain.h"
 #include "store/object_map.h"
@@ -127,7 +127,7 @@ class Load {
   Status Rebuild() {
     store::StepTimer steps(*loop_);
     store::FillCounters counters;
-    store::FillMembersTerms terms;
+    store::FillTerms terms;
     terms.parallel = arguments_.parallel;
     terms.counters = &counters;
     terms.steps = &steps;
@@ -135,7 +135,7 @@ class Load {
     if (!status.ok()) return status;
     net::SyncWait(*loop_, store::MissRestarted(session_));
     const net::TimePoint begin = loop_->Now();
-    const Result<store::FilledMembers> report =
+    const Result<store::FillReport> report =
         net::SyncWait(*loop_, store::FillMembers(session_, {}, terms));
     if (!report) return report.error();
     const double spent = Seconds(loop_->Now() - begin).count();

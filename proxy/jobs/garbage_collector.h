@@ -88,7 +88,7 @@ class GarbageCollector {
   // Servers that stay full are looked through less and less often.
   net::TimePoint next_for_memory_;
   net::Duration nap_ = kShortestNap;
-  store::ListingStop stop_;
+  store::StopToken stop_;
   mutable std::mutex mutex_;
   GarbageTotals totals_;  // guarded by mutex_
 };

@@ -208,7 +208,7 @@ Task<Status> JobRun::ListOnce() {
   }
   Status status;
   std::string unreadable;
-  store::ListingStop stop;
+  store::StopToken stop;
   store::ListTerms terms;
   terms.stop = &stop;
   terms.wanted = [this](std::string_view key) {

@@ -103,8 +103,8 @@ class JobRun {
   std::deque<Queued> queue_;
   std::multiset<std::string> under_way_;
   store::RateLimiter limiter_;
-  store::ListingStop* listing_ = nullptr;  // while it lists
-  net::Latch* lanes_ = nullptr;            // while objects are worked off
+  store::StopToken* listing_ = nullptr;  // while it lists
+  net::Latch* lanes_ = nullptr;          // while objects are worked off
   bool at_work_ = false;
   net::TimePoint lap_;          // when times were brought up to date
   double running_seconds_ = 0;  // of these objects

@@ -135,7 +135,7 @@ Task<void> MemberFiller::FillAll() {
 // A failure tells why a member that is back is not full; of those that are
 // dead the view tells.
 Task<Status> MemberFiller::Fill() {
-  store::FillMembersTerms terms;
+  store::FillTerms terms;
   terms.parallel = limits_.parallel;
   terms.slice_keys = limits_.slice_keys;
   terms.stop = &stop_;
@@ -147,7 +147,7 @@ Task<Status> MemberFiller::Fill() {
   told_ = host_.session.runtime().Now();
   const std::vector<int> all;
   filling_ = true;
-  const Result<store::FilledMembers> report =
+  const Result<store::FillReport> report =
       co_await store::FillMembers(host_.session, all, terms);
   filling_ = false;
   if (report) {

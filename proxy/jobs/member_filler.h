@@ -11,7 +11,7 @@
 #include "jobs/job_run.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/fill_members.h"
+#include "store/fill.h"
 
 namespace ers::proxy {
 
@@ -72,7 +72,7 @@ class MemberFiller {
   net::TimePoint not_before_{};
   net::TimePoint told_{};        // in the log, how far it is
   net::TimePoint complained_{};  // there, of what is in its way
-  store::ListingStop stop_;
+  store::StopToken stop_;
   store::FillCounters counters_;
   store::FillProgress progress_;  // as it was told last
 

@@ -87,7 +87,7 @@ TEST_CASE("a member gets full though clients write all the time") {
   const int before = f.writes;
   const store::FillTerms terms;
   const Result<store::FillReport> report =
-      net::SyncWait(f.process, f.store.Fill(0, terms));
+      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
   CAPTURE(report ? "" : report.error().message());
   CHECK(report.has_value());
   CHECK(f.writes - before > kWriters);
@@ -125,7 +125,7 @@ TEST_CASE("what does not fit is told, and all else is filled") {
   };
   const store::FillTerms terms;
   const Result<store::FillReport> short_of =
-      net::SyncWait(f.process, f.store.Fill(0, terms));
+      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
   REQUIRE_FALSE(short_of.has_value());
   CHECK(short_of.error().code() == StatusCode::kNoMemory);
   const std::string why(short_of.error().message());
@@ -138,7 +138,7 @@ TEST_CASE("what does not fit is told, and all else is filled") {
 
   server.model().out_of_memory = had_room;
   const Result<store::FillReport> report =
-      net::SyncWait(f.process, f.store.Fill(0, terms));
+      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
   REQUIRE(report.has_value());
   CHECK(report->blocks == refused.size());
   CHECK(server.items().size() == filled + refused.size());
@@ -160,7 +160,7 @@ TEST_CASE("a server that cannot list its keys is named, and is filled") {
   // It is not full, and so it is silent anyway: it counts once.
   const store::FillTerms terms;
   const Result<store::FillReport> report =
-      net::SyncWait(f.process, f.store.Fill(0, terms));
+      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
   CAPTURE(report ? "" : report.error().message());
   REQUIRE(report.has_value());
   CHECK(f.session.view()->NotFull() == 0);

@@ -164,9 +164,10 @@ TEST_CASE("a member that is silent at a touch leaves, and is mended") {
   REQUIRE(state() == MemberState::kDown);
   server.SetReachable(true);
   f.Wait(seconds(3));
-  store::FillTerms terms;
-  REQUIRE(
-      net::SyncWait(f.process, f.store->Fill(static_cast<int>(silent), terms)));
+  const store::FillTerms terms;
+  REQUIRE(net::SyncWait(
+      f.process,
+      store::FillMembers(*f.session, {static_cast<int>(silent)}, terms)));
   REQUIRE(state() == MemberState::kFull);
   f.Wait(seconds(200));
   for (const std::int64_t left : f.BlocksLeft()) CHECK(left == -1);

@@ -227,7 +227,7 @@ TEST_CASE("a listing that is stopped ends soon") {
   for (const auto& server : f.world.servers()) {
     server->faults().dump_time = seconds(20);
   }
-  store::ListingStop stop;
+  store::StopToken stop;
   store::ListTerms terms;
   terms.stop = &stop;
   const auto timer = f.process.NewTimer([&stop] { stop.Stop(); });

@@ -18,7 +18,7 @@
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/accept_loss.h"
-#include "store/fill_members.h"
+#include "store/fill.h"
 #include "store/view_changer.h"
 #include "store/wakeup.h"
 
@@ -107,7 +107,7 @@ TEST_CASE("what more than M others have kept is there, once leases are over") {
   CHECK(view->NotFull() == 0);
   CHECK(Get(client) == StatusCode::kOk);
   const std::vector<int> all;
-  const store::FillMembersTerms terms;
+  const store::FillTerms terms;
   const auto filled = net::SyncWait(
       client.process, store::FillMembers(client.session, all, terms));
   REQUIRE(filled.has_value());
@@ -124,7 +124,7 @@ TEST_CASE("what is lost is a miss also when another server is silent later") {
   Restart(world, {0, 1, 2});
   LookFor(client, seconds(20));
   const std::vector<int> all;
-  const store::FillMembersTerms terms;
+  const store::FillTerms terms;
   const auto filled = net::SyncWait(
       client.process, store::FillMembers(client.session, all, terms));
   REQUIRE(filled.has_value());

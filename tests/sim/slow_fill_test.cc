@@ -21,7 +21,7 @@
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/cluster_state.h"
-#include "store/fill_members.h"
+#include "store/fill.h"
 #include "store/keys.h"
 #include "store/session.h"
 #include "store/store.h"
@@ -97,8 +97,8 @@ struct Fixture {
       session, {.scheme = {SchemeKind::kErs2, 3, 2, 4}, .inline_below = 0}};
   PutOptions options;
   store::Pace pace{process, 0};
-  store::FillMembersTerms terms;
-  std::optional<Result<store::FilledMembers>> filled;
+  store::FillTerms terms;
+  std::optional<Result<store::FillReport>> filled;
 
   proxy::ChangingKeys changing;
   bool listing = false;

@@ -110,7 +110,8 @@ struct Fixture {
     server(member).Restart();
     Pass(seconds(1));
     const store::FillTerms terms;
-    REQUIRE(net::SyncWait(process, store.Fill(member, terms)).has_value());
+    REQUIRE(net::SyncWait(process, store::FillMembers(session, {member}, terms))
+                .has_value());
     REQUIRE(StateOf(member) == MemberState::kFull);
   }
   SimServer& server(int member) {

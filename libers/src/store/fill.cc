@@ -1,3 +1,5 @@
+#include "store/fill.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +16,11 @@
 
 #include "store/batch.h"
 #include "store/bounded_memory.h"
-#include "store/fill_members.h"
 #include "store/key_walk.h"
 #include "store/keys.h"
 #include "store/loss_round.h"
 #include "store/mend.h"
 #include "store/planted_bug.h"
-#include "store/store.h"
 #include "store/view_changer.h"
 #include "store/view_records.h"
 
@@ -60,7 +60,7 @@ bool IsNoObject(const Status& status) {
 class Pass {
  public:
   Pass(Session& session, const std::vector<int>& members,
-       const FillMembersTerms& terms, std::uint64_t walk)
+       const FillTerms& terms, std::uint64_t walk)
       : session_(session),
         terms_(terms),
         memory_(session.runtime(), terms.block_bytes) {
@@ -105,7 +105,7 @@ class Pass {
     co_return std::move(status_);
   }
 
-  [[nodiscard]] const FilledMembers& report() const { return report_; }
+  [[nodiscard]] const FillReport& report() const { return report_; }
   // Of those that are lost, how many the next walk does not find any more.
   [[nodiscard]] std::uint64_t ended() const { return ended_; }
   // Whether all was there, nearly.
@@ -159,11 +159,11 @@ class Pass {
   }
 
   Session& session_;
-  const FillMembersTerms& terms_;
+  const FillTerms& terms_;
   BoundedMemory memory_;
   MendTerms mend_;
   FillProgress progress_;
-  FilledMembers report_;
+  FillReport report_;
   std::uint64_t ended_ = 0;
   std::uint64_t restored_ = 0;  // objects that lacked blocks
   std::uint64_t refused_ = 0;   // objects that do not fit
@@ -223,7 +223,7 @@ std::vector<int> MembersOf(const Filling& filling) {
 
 // All are full now, but for those that have left meanwhile: OK where any is.
 Task<Status> EndAll(Session& session, const Filling& filling,
-                    FilledMembers& report) {
+                    FillReport& report) {
   Status failed;
   for (const auto& [member, incarnation] : filling) {
     Status status = co_await EndFilling(session, member, incarnation);
@@ -304,13 +304,12 @@ Task<void> MissRestarted(Session& session) {
   }
 }
 
-Task<Result<FilledMembers>> FillMembers(Session& session,
-                                        std::vector<int> members,
-                                        const FillMembersTerms& terms) {
+Task<Result<FillReport>> FillMembers(Session& session, std::vector<int> members,
+                                     const FillTerms& terms) {
   Status status = co_await EnsureView(session, 0);
   if (!status.ok()) co_return Fail(std::move(status));
   if (members.empty()) members = AllMembers(session);
-  FilledMembers all;
+  FillReport all;
   std::uint64_t ended = 0;
   Filling filling;
   for (int i = 1; i <= kMostPasses; ++i) {
@@ -340,17 +339,6 @@ Task<Result<FilledMembers>> FillMembers(Session& session,
                  fmt::format("{} lose what they are filled with: give them "
                              "more memory (-m)",
                              names));
-}
-
-Task<Result<FillReport>> Store::Fill(int member, const FillTerms& terms) {
-  FillMembersTerms all;
-  static_cast<FillTerms&>(all) = terms;
-  all.steps = steps_;
-  std::vector<int> members = {member};
-  const Result<FilledMembers> filled =
-      co_await FillMembers(session_, std::move(members), all);
-  if (!filled) co_return Fail(filled.error());
-  co_return FillReport(*filled);
 }
 
 }  // namespace ers::store

@@ -17,8 +17,8 @@ namespace ers::store {
 
 struct GarbageTerms {
   GarbageOptions options;
-  int parallel = 8;             // objects at a time
-  ListingStop* stop = nullptr;  // ends it early; null: nobody does
+  int parallel = 8;           // objects at a time
+  StopToken* stop = nullptr;  // ends it early; null: nobody does
   // Also looks for flushed values that have no blocks: reads every small one,
   // if there ever was a flush.
   bool small_values = true;

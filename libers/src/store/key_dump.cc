@@ -104,7 +104,7 @@ Task<void> DumpMember(Session& session, Dumps& dumps, MemberDump& dump,
 }  // namespace
 
 Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
-                       int needed, ListingStop* stop, const Visit& visit) {
+                       int needed, StopToken* stop, const Visit& visit) {
   KeyDump result;
   Dumps dumps;
   dumps.needed = needed;

@@ -39,7 +39,7 @@ struct KeyDump {
 // nobody does) ends it early. What a member showed before it failed was shown.
 net::Task<KeyDump> DumpKeys(
     Session& session, std::shared_ptr<const View> view, int needed,
-    ListingStop* stop, const std::function<void(const DumpedItem&)>& visit);
+    StopToken* stop, const std::function<void(const DumpedItem&)>& visit);
 
 // The key of the manifest that a member has under a hashed name; empty where it
 // has none.

@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include "ers/status.h"
 #include "store/manifest.h"
+#include "store/stop_token.h"
 
 namespace ers::store {
 
@@ -22,23 +22,6 @@ struct ListedObject {
   std::int64_t last_access = 0;
 };
 
-// Ends listings early. Outlives them; loop thread only.
-class ListingStop {
- public:
-  void Stop() {
-    stopped_ = true;
-    if (on_stop_) on_stop_();
-  }
-  [[nodiscard]] bool stopped() const { return stopped_; }
-
-  // For the listing: called by Stop, until it is called with nothing.
-  void Watch(std::function<void()> on_stop) { on_stop_ = std::move(on_stop); }
-
- private:
-  bool stopped_ = false;
-  std::function<void()> on_stop_;
-};
-
 // What is empty or null is not asked for. It outlives the listing, which takes
 // memory for each key that is wanted, and for no other.
 struct ListTerms {
@@ -48,7 +31,7 @@ struct ListTerms {
   // its status.
   std::function<void(std::string_view key, const Status&)> unreadable;
   // The listing fails soon (kUnavailable) when it is stopped.
-  ListingStop* stop = nullptr;
+  StopToken* stop = nullptr;
 };
 
 }  // namespace ers::store

@@ -11,7 +11,6 @@
 #include "store/home_chain.h"
 #include "store/object_map.h"
 #include "store/planted_bug.h"
-#include "store/store.h"
 #include "store/warmth.h"
 
 namespace ers::store {

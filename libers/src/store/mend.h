@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "net/task.h"
-#include "store/fill.h"
 #include "store/mending.h"
 
 namespace ers::store {
@@ -16,7 +15,9 @@ namespace ers::store {
 FindLacking LackingOn(Session& session, const std::vector<int>& members);
 
 // What became of one object, and what moved for it.
-struct MendedObject : Mended {
+struct MendedObject {
+  bool settled = false;  // its manifest was not on all its homes
+  int blocks = 0;        // stored
   BlockTraffic traffic;
 };
 

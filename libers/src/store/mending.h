@@ -38,8 +38,8 @@ struct MendTerms {
   // Of which each group takes what its blocks may come to; null: nobody
   // counts.
   BoundedMemory* memory = nullptr;
-  ListingStop* stop = nullptr;  // ends it early; null: nobody does
-  StepTimer* steps = nullptr;   // null: nobody wants to know
+  StopToken* stop = nullptr;   // ends it early; null: nobody does
+  StepTimer* steps = nullptr;  // null: nobody wants to know
   // An object ends of which more is gone than its redundancy can replace, by
   // the word of the servers that should have it.
   bool ends_lost = false;

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "net/task.h"
-#include "store/listing.h"
 #include "store/rate_limiter.h"
+#include "store/stop_token.h"
 #include "store/wakeup.h"
 
 namespace ers::store {
@@ -34,7 +34,7 @@ class Pace {
 
   // Waits until the next piece of work may begin. False: not yet, but it is
   // stopped (`stop` null: by nobody), or `until` has come.
-  net::Task<bool> Await(const ListingStop* stop,
+  net::Task<bool> Await(const StopToken* stop,
                         net::TimePoint until = net::TimePoint::max()) {
     for (;;) {
       const net::TimePoint now = runtime_.Now();

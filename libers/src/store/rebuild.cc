@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/fill_members.h"
+#include "store/fill.h"
 #include "store/pace.h"
 #include "store/view_changer.h"
 
@@ -57,7 +57,7 @@ Task<Result<RebuildReport>> Rebuild(Session& session,
   co_await MissRestarted(session);
   Pace pace(session.runtime(), options.bytes_per_second);
   FillCounters counters;
-  FillMembersTerms terms;
+  FillTerms terms;
   terms.parallel = options.parallel;
   terms.slice_keys = options.slice_keys;
   terms.pace = &pace;
@@ -68,8 +68,7 @@ Task<Result<RebuildReport>> Rebuild(Session& session,
     };
   }
   const std::vector<int> all;
-  const Result<FilledMembers> filled =
-      co_await FillMembers(session, all, terms);
+  const Result<FillReport> filled = co_await FillMembers(session, all, terms);
   if (!filled) co_return Fail(filled.error());
   for (const int member : filled->members) {
     report.filled.push_back(session.member_name(member));

@@ -15,7 +15,6 @@
 #include "ers/value.h"
 #include "net/task.h"
 #include "store/content.h"
-#include "store/fill.h"
 #include "store/listing.h"
 #include "store/manifest.h"
 #include "store/memory.h"
@@ -192,9 +191,6 @@ class Store {
   net::Task<Status> List(
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Result<ClusterInfo>> Servers();
-  // Lets a member that is down, and answers again, back into the view, and
-  // makes it full. To be called again where that could not be finished.
-  net::Task<Result<FillReport>> Fill(int member, const FillTerms& terms);
 
  private:
   Session& session_;

@@ -15,7 +15,7 @@
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
-#include "store/fill_members.h"
+#include "store/fill.h"
 #include "store/garbage.h"
 #include "store/planted_bug.h"
 #include "store/view_changer.h"
@@ -233,7 +233,9 @@ net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
       }
       store::FillTerms terms;
       terms.parallel = 2;
-      (void)co_await process->store(0).Fill(i, terms);
+      std::vector<int> members = {i};
+      (void)co_await store::FillMembers(process->session(), std::move(members),
+                                        terms);
     }
   }
   --filling_;
