@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/options.h"
 #include "server/descriptors.h"
 #include "server/listener.h"
 
@@ -115,7 +116,7 @@ HttpServer::HttpServer(event_base* base, Handler handler)
     : base_(base),
       handler_(std::move(handler)),
       most_(std::min<std::size_t>(
-          kMaxHttpConnections,
+          kMaxAdminConnections,
           static_cast<std::size_t>(AllowedDescriptors()) / kPartOfAllowed)),
       answers_(std::make_shared<Answers>()) {}
 

@@ -17,8 +17,6 @@ struct evconnlistener;
 
 namespace ers::proxy {
 
-// At a time. The oldest make room for new ones.
-inline constexpr std::size_t kMaxHttpConnections = 128;
 // Longer ones are refused.
 inline constexpr std::size_t kMaxHttpBody = 64 << 10;
 

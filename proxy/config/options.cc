@@ -170,15 +170,6 @@ std::string_view AdviceOn(std::string_view setting) {
 
 }  // namespace
 
-std::string_view FormatName(LogFormat format) {
-  return kLogFormats[static_cast<std::size_t>(format)];
-}
-
-LogFormat LogFormatOf(std::string_view name) {
-  return name == FormatName(LogFormat::kJson) ? LogFormat::kJson
-                                              : LogFormat::kText;
-}
-
 std::string ServerOptions::PlaceOf(std::string_view setting) const {
   const auto found = places.find(setting);
   if (found != places.end()) return found->second;

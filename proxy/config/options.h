@@ -3,6 +3,7 @@
 #define ERS_PROXY_CONFIG_OPTIONS_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "config/policies.h"
 #include "config/rules.h"
 #include "ers/options.h"
+#include "server/log.h"
 
 namespace ers::proxy {
 
@@ -21,13 +23,8 @@ inline constexpr int kMaxConnections = 1 << 20;
 inline constexpr int kMaxParity = 254;
 inline constexpr std::uint64_t kMaxMemoryInFlight = std::uint64_t{1} << 50;
 
-enum class LogFormat : std::uint8_t { kText, kJson };
-inline constexpr std::string_view kLogFormats[] = {"text", "json"};
-inline constexpr std::string_view kLogLevels[] = {"debug", "info", "warning",
-                                                  "error"};
-std::string_view FormatName(LogFormat format);
-// REQUIRES: one of kLogFormats.
-LogFormat LogFormatOf(std::string_view name);
+// Connections to the admin port at a time. The oldest make room for new ones.
+inline constexpr std::size_t kMaxAdminConnections = 128;
 
 struct ServerOptions {
   std::vector<std::string> listen = {"127.0.0.1:11211"};

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "admin/http_server.h"
 
 namespace ers::proxy {
 namespace {
@@ -24,7 +23,7 @@ int DescriptorsBesideClients(const ServerOptions& options) {
   const std::ptrdiff_t servers = 1 + std::count(list.begin(), list.end(), ',');
   const std::ptrdiff_t to_servers =
       kPerServerAndThread * servers * (options.threads + 1);
-  return static_cast<int>(to_servers + kFiles + kMaxHttpConnections);
+  return static_cast<int>(to_servers + kFiles + kMaxAdminConnections);
 }
 
 int AllowedDescriptors() {

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -45,6 +46,15 @@ class JsonFormatter final : public spdlog::formatter {
 };
 
 }  // namespace
+
+std::string_view FormatName(LogFormat format) {
+  return kLogFormats[static_cast<std::size_t>(format)];
+}
+
+LogFormat LogFormatOf(std::string_view name) {
+  return name == FormatName(LogFormat::kJson) ? LogFormat::kJson
+                                              : LogFormat::kText;
+}
 
 void OpenLog(LogFormat format) {
   auto logger = std::make_shared<spdlog::logger>(

@@ -2,12 +2,21 @@
 #ifndef ERS_PROXY_SERVER_LOG_H_
 #define ERS_PROXY_SERVER_LOG_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "config/options.h"
+#include "ers/options.h"
 
 namespace ers::proxy {
+
+enum class LogFormat : std::uint8_t { kText, kJson };
+inline constexpr std::string_view kLogFormats[] = {"text", "json"};
+inline constexpr std::string_view kLogLevels[] = {"debug", "info", "warning",
+                                                  "error"};
+std::string_view FormatName(LogFormat format);
+// REQUIRES: one of kLogFormats.
+LogFormat LogFormatOf(std::string_view name);
 
 // Before any other thread starts.
 void OpenLog(LogFormat format);
