@@ -14,7 +14,7 @@
 #include "bench/contenders.h"
 #include "bench/interface_bytes.h"
 #include "bench/tapped_contender.h"
-#include "store/block_header.h"
+#include "store/format/block_header.h"
 
 namespace ers::bench {
 namespace {

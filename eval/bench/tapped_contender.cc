@@ -6,9 +6,9 @@
 
 #include "net/event_loop.h"
 #include "net/task.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
 
 namespace ers::bench {
 namespace {

@@ -20,10 +20,10 @@
 #include "ers/value.h"
 #include "net/event_loop.h"
 #include "net/task.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/step_timer.h"
-#include "store/store.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/support/step_timer.h"
 
 namespace ers::eval {
 namespace {

@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include "jobs/garbage_json.h"
 #include "jobs/job_json.h"
 #include "jobs/json_fields.h"
+#include "shared/garbage_json.h"
 
 namespace ers::proxy {
 namespace {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "jobs/garbage_json.h"
 #include "jobs/job_json.h"
+#include "shared/garbage_json.h"
 
 namespace ers::proxy {
 

@@ -9,7 +9,7 @@
 
 #include "engine/census.h"
 #include "jobs/jobs.h"
-#include "server/totals.h"
+#include "metrics/totals.h"
 
 namespace ers::proxy {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/token.h"
+#include "shared/token.h"
 
 namespace ers::proxy {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "config/options.h"
 #include "server/descriptors.h"
-#include "server/listener.h"
+#include "shared/listener.h"
 
 namespace ers::proxy {
 namespace {

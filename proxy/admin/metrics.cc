@@ -6,7 +6,7 @@
 
 #include "admin/facts.h"
 #include "admin/metrics_writer.h"
-#include "server/metric_table.h"
+#include "metrics/metric_table.h"
 
 namespace ers::proxy {
 namespace {

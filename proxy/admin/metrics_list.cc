@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "admin/facts.h"
-#include "server/commands.h"
-#include "server/counters.h"
-#include "server/histogram.h"
-#include "server/metric_table.h"
-#include "server/store_table.h"
-#include "store/step_timer.h"
+#include "metrics/commands.h"
+#include "metrics/counters.h"
+#include "metrics/histogram.h"
+#include "metrics/metric_table.h"
+#include "metrics/store_table.h"
+#include "store/support/step_timer.h"
 
 namespace ers::proxy {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/histogram.h"
+#include "metrics/histogram.h"
 
 namespace ers::proxy {
 

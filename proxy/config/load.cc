@@ -6,11 +6,11 @@
 #include <limits>
 #include <utility>
 
-#include "config/address.h"
 #include "config/load_policies.h"
 #include "config/yaml_keys.h"
 #include "config/yaml_value.h"
 #include "net/endpoint.h"
+#include "shared/address.h"
 
 namespace ers::proxy {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "config/address.h"
 #include "net/endpoint.h"
+#include "shared/address.h"
 
 namespace ers::proxy {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/address.h"
 #include "config/state_dir.h"
-#include "config/token.h"
 #include "config/user.h"
 #include "net/endpoint.h"
+#include "shared/address.h"
+#include "shared/token.h"
 
 namespace ers::proxy {
 namespace {

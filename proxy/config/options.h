@@ -14,7 +14,7 @@
 #include "config/policies.h"
 #include "config/rules.h"
 #include "ers/options.h"
-#include "server/log.h"
+#include "shared/log.h"
 
 namespace ers::proxy {
 

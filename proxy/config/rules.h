@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/key_pattern.h"
 #include "ers/options.h"
+#include "shared/key_pattern.h"
 
 namespace ers::proxy {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "config/read_file.h"
+#include "shared/read_file.h"
 
 namespace ers::proxy {
 namespace {

@@ -1,4 +1,5 @@
-// Engine: what clients ask for, done on the store. It knows no wire.
+// Engine: what clients ask for, done on the store. The room's only entry point.
+// Neither bytes of a protocol nor a socket may come in.
 #ifndef ERS_PROXY_ENGINE_ENGINE_H_
 #define ERS_PROXY_ENGINE_ENGINE_H_
 
@@ -14,14 +15,14 @@
 #include "engine/changing_keys.h"
 #include "engine/wide_hits.h"
 #include "ers/value.h"
+#include "metrics/counters.h"
 #include "net/task.h"
 #include "protocol/reply.h"
 #include "protocol/request.h"
-#include "server/counters.h"
-#include "store/content.h"
-#include "store/memory.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/support/content.h"
+#include "store/support/memory.h"
 
 namespace ers::proxy {
 

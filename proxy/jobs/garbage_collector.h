@@ -20,8 +20,8 @@
 #include "jobs/job_run.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/garbage.h"
-#include "store/view.h"
+#include "store/format/view.h"
+#include "store/upkeep/garbage.h"
 
 namespace ers::proxy {
 

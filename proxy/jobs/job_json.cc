@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "jobs/json_fields.h"
-#include "protocol/base64.h"
+#include "shared/base64.h"
 
 namespace ers::proxy {
 namespace {

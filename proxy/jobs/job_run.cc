@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/micros.h"
-#include "store/wakeup.h"
+#include "store/support/wakeup.h"
 
 namespace ers::proxy {
 namespace {

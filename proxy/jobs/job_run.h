@@ -15,10 +15,10 @@
 #include "jobs/job_json.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/listing.h"
-#include "store/rate_limiter.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/repair/listing.h"
+#include "store/support/rate_limiter.h"
 
 namespace ers::proxy {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/micros.h"
-#include "server/log.h"
-#include "store/peers.h"
-#include "store/replace.h"
+#include "shared/log.h"
+#include "store/membership/peers.h"
+#include "store/upkeep/replace.h"
 
 namespace ers::proxy {
 namespace {

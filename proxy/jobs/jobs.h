@@ -1,4 +1,6 @@
-// Jobs: what a daemon transitions in the background, beside its clients.
+// Jobs: what a daemon does in the background, beside its clients. The room's
+// only entry point: it owns the loop that jobs, policies, filling, garbage and
+// replacement run on. No HTTP may come in.
 #ifndef ERS_PROXY_JOBS_JOBS_H_
 #define ERS_PROXY_JOBS_JOBS_H_
 
@@ -27,10 +29,10 @@
 #include "jobs/replacement.h"
 #include "jobs/serving_watch.h"
 #include "net/event_loop.h"
-#include "store/cluster_state.h"
-#include "store/eviction_follower.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/upkeep/eviction_follower.h"
 
 namespace ers::proxy {
 

@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "config/read_file.h"
 #include "config/state_dir.h"
+#include "shared/read_file.h"
 
 namespace ers::proxy {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "ers/status.h"
 #include "jobs/job_json.h"
-#include "server/listener.h"
+#include "shared/listener.h"
 
 namespace ers::proxy {
 

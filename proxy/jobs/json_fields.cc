@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "protocol/base64.h"
+#include "shared/base64.h"
 
 namespace ers::proxy {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "store/serving.h"
-#include "store/view_look.h"
+#include "store/membership/serving.h"
+#include "store/membership/view_look.h"
 
 namespace ers::proxy {
 

@@ -11,7 +11,7 @@
 #include "jobs/job_run.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/fill.h"
+#include "store/upkeep/fill.h"
 
 namespace ers::proxy {
 

@@ -18,7 +18,7 @@
 #include "jobs/job_run.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/rate_limiter.h"
+#include "store/support/rate_limiter.h"
 
 namespace ers::proxy {
 

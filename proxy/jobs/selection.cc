@@ -1,7 +1,7 @@
 #include "jobs/selection.h"
 
 #include "base/micros.h"
-#include "store/destination.h"
+#include "store/objects/destination.h"
 
 namespace ers::proxy {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "config/key_pattern.h"
 #include "ers/options.h"
 #include "ers/status.h"
-#include "store/listing.h"
+#include "shared/key_pattern.h"
+#include "store/repair/listing.h"
 
 namespace ers::proxy {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "store/serving.h"
+#include "store/membership/serving.h"
 
 namespace ers::proxy {
 namespace {

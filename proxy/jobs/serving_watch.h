@@ -10,7 +10,7 @@
 
 #include "ers/status.h"
 #include "net/runtime.h"
-#include "store/session.h"
+#include "store/membership/session.h"
 
 namespace ers::proxy {
 

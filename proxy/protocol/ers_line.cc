@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/base64.h"
 #include "protocol/command_line.h"
+#include "shared/base64.h"
 
 namespace ers::proxy {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/base64.h"
 #include "protocol/command_line.h"
 #include "protocol/exptime.h"
+#include "shared/base64.h"
 
 namespace ers::proxy {
 namespace {

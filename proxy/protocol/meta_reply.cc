@@ -3,8 +3,8 @@
 
 #include <iterator>
 
-#include "protocol/base64.h"
 #include "protocol/reply_writers.h"
+#include "shared/base64.h"
 
 namespace ers::proxy {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <iterator>
 
-#include "protocol/base64.h"
 #include "protocol/binary.h"
-#include "protocol/plain_text.h"
 #include "protocol/reply_writers.h"
+#include "shared/base64.h"
+#include "shared/plain_text.h"
 
 namespace ers::proxy {
 

@@ -3,8 +3,8 @@
 
 #include <iterator>
 
-#include "protocol/plain_text.h"
 #include "protocol/reply_writers.h"
+#include "shared/plain_text.h"
 
 namespace ers::proxy {
 namespace {

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "metrics/request_meter.h"
 #include "net/event_loop.h"
 #include "net/task.h"
 #include "protocol/reply.h"
 #include "protocol/request_reader.h"
 #include "server/memory.h"
 #include "server/output.h"
-#include "server/request_meter.h"
 #include "server/trace.h"
 #include "server/waiter.h"
 

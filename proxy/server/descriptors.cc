@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-
 namespace ers::proxy {
 namespace {
 

@@ -11,8 +11,8 @@
 #include "ers/value.h"
 #include "server/connection.h"
 #include "server/memory.h"
-#include "store/content.h"
-#include "store/step_timer.h"
+#include "store/support/content.h"
+#include "store/support/step_timer.h"
 
 namespace ers::proxy {
 

@@ -11,10 +11,10 @@
 #include <functional>
 #include <utility>
 
+#include "metrics/counters.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "server/counters.h"
-#include "store/memory.h"
+#include "store/support/memory.h"
 
 namespace ers::proxy {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/options.h"
-#include "server/totals.h"
+#include "metrics/totals.h"
 #include "server/worker.h"
 
 namespace ers::proxy {

@@ -6,10 +6,10 @@
 #include <cstddef>
 
 #include "engine/engine.h"
+#include "metrics/histogram.h"
 #include "net/runtime.h"
-#include "server/histogram.h"
-#include "store/step_timer.h"
-#include "store/store.h"
+#include "store/objects/store.h"
+#include "store/support/step_timer.h"
 
 namespace ers::proxy {
 

@@ -14,15 +14,15 @@
 #include "config/options.h"
 #include "engine/changing_keys.h"
 #include "engine/engine.h"
+#include "metrics/counters.h"
+#include "metrics/request_meter.h"
 #include "net/event_loop.h"
 #include "server/connection.h"
-#include "server/counters.h"
-#include "server/listener.h"
 #include "server/memory.h"
-#include "server/request_meter.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "shared/listener.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
 
 namespace ers::proxy {
 

@@ -113,9 +113,9 @@ class Workers:
 def stray_sends():
     """Lines of the store, or above it, that send without a step's name."""
     stray = []
-    for path in glob.glob("libers/src/store/*", root_dir=TOP) + glob.glob(
+    for path in glob.glob("libers/src/store/*/*.*", root_dir=TOP) + glob.glob(
             "proxy/**/*.*", root_dir=TOP, recursive=True):
-        if path.endswith(("store/send.cc", "store/send.h")) \
+        if path.endswith(("membership/send.cc", "membership/send.h")) \
                 or not path.endswith((".cc", ".h")):
             continue
         with open(os.path.join(TOP, path), encoding="utf-8") as file:

@@ -4,7 +4,7 @@
 // hold it and all that come after it. Then what was sent before is on its way,
 // "held" tells so, and the next answer lets everything go on. Meanwhile the
 // process stands still: this is where a test kills.
-#include "store/send_watch.h"
+#include "store/membership/send_watch.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/send.h"
+#include "store/membership/send.h"
 
 namespace ers::store {
 namespace {

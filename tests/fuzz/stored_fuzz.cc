@@ -17,11 +17,11 @@
 #include "base/crc32c.h"
 #include "base/wire.h"
 #include "fuzz/require.h"
-#include "store/block_header.h"
-#include "store/item_line.h"
-#include "store/manifest.h"
-#include "store/peer.h"
-#include "store/view.h"
+#include "store/format/block_header.h"
+#include "store/format/item_line.h"
+#include "store/format/manifest.h"
+#include "store/format/peer.h"
+#include "store/format/view.h"
 
 namespace ers::store {
 namespace {

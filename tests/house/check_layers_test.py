@@ -1,5 +1,7 @@
 """check-layers finds each kind of include that is against the arrows."""
 
+import importlib.machinery
+import importlib.util
 import os
 import subprocess
 import sys
@@ -8,12 +10,38 @@ import unittest
 
 TOOL = os.path.join(os.path.dirname(os.path.realpath(__file__)),
                     "check-layers")
+ORDER = {
+    "libers/src/store/": ("support", "format", "membership", "replicas",
+                          "blocks", "commit", "repair", "objects"),
+    "proxy/": ("shared", "protocol", "config", "metrics", "engine", "server",
+               "jobs", "admin", "daemon"),
+    "libers/src/": ("base", "code", "layout", "plan", "store/support",
+                    "store/upkeep", "client"),
+}
+
+
+def rooms():
+    """The table of check-layers."""
+    loader = importlib.machinery.SourceFileLoader("check_layers", TOOL)
+    spec = importlib.util.spec_from_loader("check_layers", loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module.ROOMS
+
+
+def as_included(folder):
+    """What a file of another room writes for a.h of this one."""
+    for root in ("libers/src/", "proxy/"):
+        folder = folder.removeprefix(root)
+    return folder + "/a.h"
+
 
 ALLOWED = (
     ("libers/src/code/a.cc", "base/crc32c.h"),
-    ("libers/src/store/a.cc", "net/task.h"),
-    ("libers/src/store/a.cc", "plan/plan.h"),
-    ("libers/src/client/a.cc", "store/manifest.h"),
+    ("libers/src/store/objects/a.cc", "net/task.h"),
+    ("libers/src/store/objects/a.cc", "plan/plan.h"),
+    ("libers/src/client/a.cc", "store/format/manifest.h"),
     ("libers/src/client/a.cc", "ers/client.h"),
     ("libers/src/net/a.cc", "event2/event.h"),
     ("libers/src/code/a.cc", "jerasure.h"),
@@ -24,9 +52,12 @@ ALLOWED = (
     ("libers/include/ers/a.h", "stdint.h"),
     ("eval/a.cc", "analysis/counts.h"),
     ("eval/a.cc", "cli/usage.h"),
-    ("proxy/a.cc", "cli/usage.h"),
-    ("proxy/a.cc", "sys/socket.h"),
-    ("proxy/a.cc", "ers/client.h"),
+    ("proxy/daemon/a.cc", "cli/usage.h"),
+    ("proxy/server/a.cc", "sys/socket.h"),
+    ("proxy/engine/a.cc", "ers/client.h"),
+    ("ctl/a.cc", "shared/token.h"),
+    ("ctl/a.cc", "ers/client.h"),
+    ("eval/bench/a.cc", "bench/b.h"),
     ("proxy/protocol/a.cc", "protocol/request.h"),
 )
 
@@ -39,21 +70,27 @@ FORBIDDEN = (
     ("libers/src/layout/a.cc", "netinet/in.h"),
     ("libers/src/plan/a.cc", "net/task.h"),
     ("libers/src/plan/a.cc", "sys/socket.h"),
-    ("libers/src/plan/a.cc", "store/manifest.h"),
+    ("libers/src/plan/a.cc", "store/format/manifest.h"),
     ("libers/src/net/a.cc", "code/kernel.h"),
     ("libers/src/net/a.cc", "layout/geometry.h"),
-    ("libers/src/net/a.cc", "store/manifest.h"),
+    ("libers/src/net/a.cc", "store/format/manifest.h"),
     ("libers/src/net/a.cc", "jerasure.h"),
-    ("libers/src/store/a.cc", "client/a.h"),
-    ("libers/src/store/a.cc", "ers/ers.h"),
-    ("libers/src/store/a.cc", "event2/event.h"),
-    ("libers/src/store/a.cc", "isa-l/erasure_code.h"),
-    ("libers/src/client/a.cc", "proxy/a.h"),
+    ("libers/src/store/objects/a.cc", "client/a.h"),
+    ("libers/src/store/objects/a.cc", "ers/ers.h"),
+    ("libers/src/store/objects/a.cc", "event2/event.h"),
+    ("libers/src/store/objects/a.cc", "isa-l/erasure_code.h"),
+    ("libers/src/client/a.cc", "server/worker.h"),
     ("libers/src/drawer/a.cc", "string"),
     ("libers/include/ers/a.h", "base/crc32c.h"),
     ("libers/include/ers/a.h", "fmt/format.h"),
     ("libers/include/ers/a.h", "sys/socket.h"),
-    ("proxy/a.cc", "analysis/counts.h"),
+    ("proxy/engine/a.cc", "analysis/counts.h"),
+    ("proxy/a.cc", "string"),
+    ("libers/src/store/a.cc", "string"),
+    ("ctl/a.cc", "protocol/request.h"),
+    ("ctl/a.cc", "net/task.h"),
+    ("ctl/a.cc", "store/objects/store.h"),
+    ("proxy/shared/a.cc", "net/task.h"),
     ("proxy/protocol/a.cc", "sys/socket.h"),
     ("proxy/protocol/a.h", "ers/client.h"),
     ("analysis/a.cc", "eval/a.h"),
@@ -95,6 +132,35 @@ class CheckLayersTest(unittest.TestCase):
             for i, (path, included) in enumerate(FORBIDDEN):
                 self.assertIn(f"{numbered(path, i)}:2: {included}: ",
                               result.stdout)
+
+    def test_every_arrow_that_the_table_does_not_have_is_named(self):
+        table = rooms()
+        pairs = [(room.folder, other) for room in table.values()
+                 for other in table
+                 if other != room.folder and other not in room.may]
+        result = check([(f"{folder}/a{i}.cc", f'#include "{as_included(other)}"')
+                        for i, (folder, other) in enumerate(pairs)])
+        for i, (folder, other) in enumerate(pairs):
+            self.assertIn(f"{folder}/a{i}.cc:2: {as_included(other)}: {folder}/ "
+                          f"may not include {other}/\n", result.stdout)
+        self.assertGreater(len(pairs), 300)
+
+    def test_rooms_of_one_row_know_those_before_them_only(self):
+        for prefix, names in ORDER.items():
+            for i, name in enumerate(names):
+                may = rooms()[prefix + name].may
+                for later in names[i + 1:]:
+                    self.assertNotIn(prefix + later, may)
+        table = rooms()
+        self.assertNotIn("libers/src/store/objects",
+                         table["libers/src/store/upkeep"].may)
+        self.assertNotIn("libers/src/store/upkeep",
+                         table["libers/src/store/objects"].may)
+
+    def test_a_room_is_no_heap(self):
+        result = check([(f"proxy/engine/a{i}.cc", "") for i in range(31)])
+        self.assertIn("proxy/engine/: 31 .cc files, more than 30",
+                      result.stdout)
 
     def test_a_tree_without_sources_is_a_fault(self):
         with tempfile.TemporaryDirectory() as top:

@@ -12,7 +12,7 @@
 #include "sim/sim_client.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/garbage.h"
+#include "store/upkeep/garbage.h"
 
 namespace ers::sim {
 namespace {

@@ -1,5 +1,5 @@
 // Where a server evicts a small value's manifest, the others drop theirs.
-#include "store/eviction_follower.h"
+#include "store/upkeep/eviction_follower.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -13,10 +13,10 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/view.h"
+#include "store/format/view.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {

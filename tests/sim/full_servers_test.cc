@@ -13,9 +13,9 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/garbage.h"
-#include "store/keys.h"
-#include "store/view_checks.h"
+#include "store/format/keys.h"
+#include "store/membership/view_checks.h"
+#include "store/upkeep/garbage.h"
 
 namespace ers::sim {
 namespace {

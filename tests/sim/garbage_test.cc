@@ -1,5 +1,5 @@
 // Garbage collection, case by case.
-#include "store/garbage.h"
+#include "store/upkeep/garbage.h"
 
 #include <fmt/format.h>
 
@@ -19,12 +19,12 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/block_name.h"
-#include "store/cluster_state.h"
-#include "store/keys.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/view_changer.h"
+#include "store/format/block_name.h"
+#include "store/format/keys.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {

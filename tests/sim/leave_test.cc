@@ -10,8 +10,8 @@
 #include "sim/sim_connection.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/keys.h"
-#include "store/peer.h"
+#include "store/format/keys.h"
+#include "store/format/peer.h"
 
 namespace ers::sim {
 namespace {

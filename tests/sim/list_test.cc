@@ -13,10 +13,10 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/cluster_state.h"
-#include "store/key_dump.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/repair/key_dump.h"
 
 namespace ers::sim {
 namespace {

@@ -17,10 +17,10 @@
 #include "sim/sim_client.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/accept_loss.h"
-#include "store/fill.h"
-#include "store/view_changer.h"
-#include "store/wakeup.h"
+#include "store/membership/accept_loss.h"
+#include "store/membership/view_changer.h"
+#include "store/support/wakeup.h"
+#include "store/upkeep/fill.h"
 
 namespace ers::sim {
 namespace {

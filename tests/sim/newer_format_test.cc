@@ -15,12 +15,12 @@
 #include "sim/sim_client.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/cluster_state.h"
-#include "store/keys.h"
-#include "store/record.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/view_changer.h"
+#include "store/format/keys.h"
+#include "store/format/record.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {

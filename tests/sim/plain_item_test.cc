@@ -9,10 +9,10 @@
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_world.h"
-#include "store/batch.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/batch.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {

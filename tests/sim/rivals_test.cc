@@ -12,9 +12,9 @@
 #include "sim/sim_client.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_world.h"
-#include "store/key_lines.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/membership/key_lines.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {

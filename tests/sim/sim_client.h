@@ -12,10 +12,10 @@
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_world.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/view_changer.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 

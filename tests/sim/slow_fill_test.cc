@@ -20,12 +20,12 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/cluster_state.h"
-#include "store/fill.h"
-#include "store/keys.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/view_changer.h"
+#include "store/format/keys.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
+#include "store/upkeep/fill.h"
 
 namespace ers::sim {
 namespace {

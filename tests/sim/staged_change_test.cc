@@ -16,10 +16,10 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/verify.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/upkeep/verify.h"
 
 namespace ers::sim {
 namespace {

@@ -1,5 +1,5 @@
 // The check of all objects: what it finds, beside changes and in peace.
-#include "store/verify.h"
+#include "store/upkeep/verify.h"
 
 #include <fmt/format.h>
 
@@ -21,13 +21,13 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/block_header.h"
-#include "store/cluster_state.h"
-#include "store/home_chain.h"
-#include "store/key_walk.h"
-#include "store/object_map.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/format/block_header.h"
+#include "store/format/object_map.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/repair/key_walk.h"
+#include "store/replicas/home_chain.h"
 
 namespace ers::sim {
 namespace {

@@ -14,10 +14,10 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/block_name.h"
-#include "store/cluster_state.h"
-#include "store/session.h"
-#include "store/store.h"
+#include "store/format/block_name.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {

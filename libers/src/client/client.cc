@@ -6,14 +6,14 @@
 
 #include "net/event_loop.h"
 #include "net/resolver.h"
-#include "store/accept_loss.h"
-#include "store/cluster_state.h"
-#include "store/garbage.h"
-#include "store/rebuild.h"
-#include "store/replace.h"
-#include "store/session.h"
-#include "store/store.h"
-#include "store/verify.h"
+#include "store/membership/accept_loss.h"
+#include "store/membership/cluster_state.h"
+#include "store/membership/session.h"
+#include "store/objects/store.h"
+#include "store/upkeep/garbage.h"
+#include "store/upkeep/rebuild.h"
+#include "store/upkeep/replace.h"
+#include "store/upkeep/verify.h"
 
 namespace ers {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cluster/store/stored_items.h"
-#include "store/block_header.h"
+#include "store/format/block_header.h"
 
 namespace ers::test {
 namespace {

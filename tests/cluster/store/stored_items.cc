@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "store/keys.h"
-#include "store/object_map.h"
+#include "store/format/keys.h"
+#include "store/format/object_map.h"
 
 namespace ers::test {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/store/test_cluster.h"
-#include "store/manifest.h"
+#include "store/format/manifest.h"
 
 namespace ers::test {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "cluster/store/stored_items.h"
-#include "store/keys.h"
+#include "store/format/keys.h"
 
 namespace ers::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "store/planted_bug.h"
+#include "store/format/planted_bug.h"
 
 namespace ers::store {
 namespace {

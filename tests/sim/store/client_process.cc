@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "store/change_age.h"
+#include "store/format/change_age.h"
 
 namespace ers::sim {
 

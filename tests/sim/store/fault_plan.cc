@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "store/keys.h"
+#include "store/format/keys.h"
 
 namespace ers::sim {
 namespace {

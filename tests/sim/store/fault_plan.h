@@ -11,7 +11,7 @@
 
 #include "sim/sim_server.h"
 #include "sim/store/scenario.h"
-#include "store/view.h"
+#include "store/format/view.h"
 
 namespace ers::sim {
 

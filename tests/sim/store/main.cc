@@ -23,7 +23,7 @@
 
 #include "sim/store/seed_runs.h"
 #include "sim/store/store_run.h"
-#include "store/planted_bug.h"
+#include "store/format/planted_bug.h"
 
 namespace ers::sim {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "store/replace.h"
-#include "store/wakeup.h"
+#include "store/support/wakeup.h"
+#include "store/upkeep/replace.h"
 
 namespace ers::sim {
 namespace {

@@ -6,10 +6,10 @@
 #include <functional>
 #include <utility>
 
-#include "store/home_copy.h"
-#include "store/keys.h"
-#include "store/object_map.h"
-#include "store/view.h"
+#include "store/format/keys.h"
+#include "store/format/object_map.h"
+#include "store/format/view.h"
+#include "store/replicas/home_copy.h"
 
 namespace ers::sim {
 namespace {

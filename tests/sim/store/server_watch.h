@@ -17,9 +17,9 @@
 #include "sim/checker.h"
 #include "sim/sim_server.h"
 #include "sim/store/client_process.h"
-#include "store/manifest.h"
-#include "store/planted_bug.h"
-#include "store/seats.h"
+#include "store/format/manifest.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/seats.h"
 
 namespace ers::sim {
 

@@ -15,11 +15,11 @@
 #include "sim/store/server_watch.h"
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
-#include "store/fill.h"
-#include "store/garbage.h"
-#include "store/planted_bug.h"
-#include "store/view_changer.h"
-#include "store/wakeup.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/view_changer.h"
+#include "store/support/wakeup.h"
+#include "store/upkeep/fill.h"
+#include "store/upkeep/garbage.h"
 
 namespace ers::sim {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "store/block_header.h"
-#include "store/object_map.h"
+#include "store/format/block_header.h"
+#include "store/format/object_map.h"
 #include "unit/code/reference.h"
 
 namespace ers::sim {

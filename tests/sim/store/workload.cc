@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/micros.h"
-#include "store/verify.h"
-#include "store/wakeup.h"
+#include "store/support/wakeup.h"
+#include "store/upkeep/verify.h"
 
 namespace ers::sim {
 namespace {

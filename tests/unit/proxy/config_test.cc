@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "config/address.h"
 #include "config/load.h"
 #include "config/machine.h"
 #include "config/options.h"
-#include "config/token.h"
+#include "shared/address.h"
+#include "shared/token.h"
 #include "unit/proxy/temporary_file.h"
 #include "unit/proxy/temporary_folder.h"
 

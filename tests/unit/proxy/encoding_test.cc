@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 
-#include "protocol/base64.h"
 #include "protocol/command_line.h"
 #include "protocol/exptime.h"
+#include "shared/base64.h"
 
 namespace ers::proxy {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/listener.h"
+#include "shared/listener.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -6,10 +6,10 @@
 
 #include "admin/facts.h"
 #include "admin/metrics_writer.h"
-#include "server/commands.h"
-#include "server/histogram.h"
-#include "server/metric_table.h"
-#include "server/request_meter.h"
+#include "metrics/commands.h"
+#include "metrics/histogram.h"
+#include "metrics/metric_table.h"
+#include "metrics/request_meter.h"
 
 using namespace ers;
 using namespace ers::proxy;

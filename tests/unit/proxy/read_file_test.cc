@@ -1,4 +1,4 @@
-#include "config/read_file.h"
+#include "shared/read_file.h"
 
 #include <sys/stat.h>
 

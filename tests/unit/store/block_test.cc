@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "store/block_header.h"
-#include "store/object_map.h"
+#include "store/format/block_header.h"
+#include "store/format/object_map.h"
 #include "unit/store/golden.h"
 
 namespace ers::store {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "store/change_id.h"
-#include "store/expiry.h"
-#include "store/generation_map.h"
-#include "store/manifest_cache.h"
+#include "store/format/change_id.h"
+#include "store/format/expiry.h"
+#include "store/format/generation_map.h"
+#include "store/membership/manifest_cache.h"
 #include "unit/store/test_clock.h"
 
 namespace ers::store {

@@ -1,5 +1,5 @@
 // Memory that tasks share: who gets some, who waits, in which order.
-#include "store/bounded_memory.h"
+#include "store/support/bounded_memory.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

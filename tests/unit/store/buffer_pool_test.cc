@@ -1,5 +1,5 @@
 // Buffers are given out again, and not too many are kept.
-#include "store/buffer_pool.h"
+#include "store/support/buffer_pool.h"
 
 #include <catch2/catch.hpp>
 #include <utility>

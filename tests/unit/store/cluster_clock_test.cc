@@ -1,4 +1,4 @@
-#include "store/cluster_clock.h"
+#include "store/support/cluster_clock.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "store/content.h"
+#include "store/support/content.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

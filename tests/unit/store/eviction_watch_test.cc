@@ -1,9 +1,9 @@
-#include "store/eviction_watch.h"
+#include "store/membership/eviction_watch.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "store/touch_times.h"
+#include "store/membership/touch_times.h"
 
 namespace ers::store {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/expiry.h"
+#include "store/format/expiry.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "store/garbage_names.h"
+#include "store/upkeep/garbage_names.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "store/keys.h"
+#include "store/format/keys.h"
 
 namespace ers::store {
 namespace {

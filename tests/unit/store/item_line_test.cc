@@ -1,4 +1,4 @@
-#include "store/item_line.h"
+#include "store/format/item_line.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "store/key_lines.h"
+#include "store/membership/key_lines.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

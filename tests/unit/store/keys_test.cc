@@ -1,9 +1,9 @@
-#include "store/keys.h"
+#include "store/format/keys.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "store/block_name.h"
+#include "store/format/block_name.h"
 #include "unit/store/golden.h"
 
 namespace ers::store {

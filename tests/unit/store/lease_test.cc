@@ -1,4 +1,4 @@
-#include "store/lease.h"
+#include "store/membership/lease.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "store/lineage.h"
+#include "store/membership/lineage.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

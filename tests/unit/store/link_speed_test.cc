@@ -1,5 +1,5 @@
 // LinkSpeed: what is remembered of a link, and for how long.
-#include "store/link_speed.h"
+#include "store/support/link_speed.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "store/manifest.h"
+#include "store/format/manifest.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "store/memory_loss.h"
+#include "store/membership/memory_loss.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/view.h"
+#include "store/format/view.h"
 
 namespace ers::store {
 namespace {

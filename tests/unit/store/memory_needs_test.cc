@@ -1,4 +1,4 @@
-#include "store/memory_needs.h"
+#include "store/membership/memory_needs.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

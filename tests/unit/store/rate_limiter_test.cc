@@ -1,5 +1,5 @@
 // Bytes per second, on a clock of the test's own.
-#include "store/rate_limiter.h"
+#include "store/support/rate_limiter.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,5 +1,5 @@
 // ReadWindow: how much is asked for ahead, on slow and fast links.
-#include "store/read_window.h"
+#include "store/support/read_window.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

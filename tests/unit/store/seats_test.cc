@@ -1,4 +1,4 @@
-#include "store/seats.h"
+#include "store/membership/seats.h"
 
 #include <catch2/catch.hpp>
 #include <string>

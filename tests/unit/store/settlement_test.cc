@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/micros.h"
-#include "store/home_copy.h"
+#include "store/replicas/home_copy.h"
 
 namespace ers::store {
 namespace {

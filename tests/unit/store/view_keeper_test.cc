@@ -1,4 +1,4 @@
-#include "store/view_keeper.h"
+#include "store/membership/view_keeper.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "store/view.h"
+#include "store/format/view.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "store/cluster_state.h"
+#include "store/membership/cluster_state.h"
 #include "unit/store/golden.h"
 
 namespace ers::store {

@@ -1,0 +1,50 @@
+#include "ctl/key_text.h"
+
+#include "shared/base64.h"
+#include "shared/plain_text.h"
+
+namespace ers::ctl {
+namespace {
+
+constexpr std::string_view kEncoded = "base64:";
+
+}  // namespace
+
+std::string KeyText(std::string_view key) {
+  if (!proxy::NeedsBase64(key) && !key.starts_with(kEncoded)) {
+    return std::string(key);
+  }
+  std::string text(kEncoded);
+  proxy::AppendBase64(key, text);
+  return text;
+}
+
+std::string TakeKey(std::string& text) {
+  if (!text.starts_with(kEncoded)) {
+    if (!proxy::NeedsBase64(text)) return "";
+    return "a key with spaces or control characters must be given as " +
+           KeyText(text);
+  }
+  std::string key;
+  if (!proxy::DecodeBase64(std::string_view(text).substr(kEncoded.size()),
+                           key)) {
+    return text + ": it is no base64: give all of it, padded with '='";
+  }
+  text = key;
+  return "";
+}
+
+bool IsUtf8(const std::string& bytes) {
+  const std::string text =
+      Json(bytes).dump(-1, ' ', false, Json::error_handler_t::ignore);
+  return Json::parse(text) == bytes;
+}
+
+Json BytesJson(const std::string& name, const std::string& bytes) {
+  if (IsUtf8(bytes)) return {{name, bytes}};
+  std::string encoded;
+  proxy::AppendBase64(bytes, encoded);
+  return {{name + "_base64", encoded}};
+}
+
+}  // namespace ers::ctl

@@ -1,0 +1,29 @@
+// Commands that an ersproxy carries out: its "ers" lines
+// (docs/reference/protocol.md).
+#ifndef ERS_CTL_PROXY_COMMANDS_H_
+#define ERS_CTL_PROXY_COMMANDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ctl/report.h"
+#include "ctl/session.h"
+
+namespace ers::ctl {
+
+// Each at global.proxy, which is given.
+Ending TransitionAtProxy(const GlobalOptions& global, const std::string& key,
+                         const std::string& to);
+Ending UpdateAtProxy(const GlobalOptions& global, const std::string& key,
+                     std::uint64_t offset, std::span<const std::byte> bytes);
+Status StatAtProxy(const GlobalOptions& global, const std::string& key);
+// Of each of these: narrow, wide, transitioning.
+Status ListAtProxy(const GlobalOptions& global,
+                   const std::vector<std::string>& lists);
+
+}  // namespace ers::ctl
+
+#endif  // ERS_CTL_PROXY_COMMANDS_H_

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <memory>
+
+#include "ctl/arguments.h"
+#include "ctl/commands.h"
+#include "ctl/files.h"
+#include "ctl/key_text.h"
+#include "ctl/progress.h"
+#include "ctl/report.h"
+#include "shared/plain_text.h"
+
+namespace ers::ctl {
+namespace {
+
+struct PutArguments {
+  std::string key;
+  std::string file;
+  std::string scheme;
+  std::string width;
+  std::uint32_t flags = 0;
+  std::int64_t expire_seconds = 0;
+  std::size_t inline_below = ClientOptions{}.inline_below;
+};
+
+Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
+  PutOptions options;
+  if (!arguments.scheme.empty()) {
+    const Result<Scheme> scheme = ParseScheme(arguments.scheme);
+    if (!scheme) return scheme.error();
+    options.scheme = *scheme;
+  }
+  if (arguments.width == "wide") options.width = Width::kWide;
+  options.client_flags = arguments.flags;
+  if (proxy::NeedsBase64(arguments.key)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("key {}: spaces and control characters are not "
+                              "allowed",
+                              KeyText(arguments.key)));
+  }
+  Result<Input> input = Input::Open(arguments.file);
+  if (!input) return input.error();
+  if (input->size() > kMaxValueBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{}: has {} bytes; the largest value has {}, so "
+                              "store it in parts",
+                              arguments.file, input->size(), kMaxValueBytes));
+  }
+  ClientOptions client_options;
+  client_options.inline_below = arguments.inline_below;
+  auto client = OpenClient(global, client_options);
+  if (!client) return client.error();
+  if (arguments.expire_seconds > 0) {
+    const Result<ClusterInfo> cluster = (*client)->Servers();
+    if (!cluster) return cluster.error();
+    options.expiry = cluster->time + arguments.expire_seconds;
+  }
+
+  Result<ObjectInfo> stored = [&] {
+    Progress progress("put " + KeyText(arguments.key), input->size());
+    return (*client)->PutFrom(
+        arguments.key,
+        [&](std::span<std::byte> into) {
+          Result<std::size_t> got = input->Read(into);
+          if (got) progress.Advance(*got);
+          return got;
+        },
+        options);
+  }();
+  if (!stored) return stored.error();
+  if (global.json) return PrintDone(Line(ObjectJson(arguments.key, *stored)));
+  return PrintDone(
+      fmt::format("{}: {}\n", KeyText(arguments.key), ObjectText(*stored)));
+}
+
+}  // namespace
+
+void AddPut(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<PutArguments>();
+  CLI::App* put = app.add_subcommand("put", "Stores a file under a key");
+  put->add_option("KEY", arguments->key, "1 to 250 bytes")
+      ->required()
+      ->transform(IsKey());
+  put->add_option("FILE", arguments->file, "- for standard input")->required();
+  put->add_option("--scheme", arguments->scheme,
+                  "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or ers2:K,M,KP "
+                  "(default: ers2:4,1,5)")
+      ->type_name("SCHEME");
+  put->add_option("--width", arguments->width, "narrow (default) or wide")
+      ->check(CLI::IsMember({"narrow", "wide"}))
+      ->type_name("WIDTH");
+  put->add_option("--flags", arguments->flags, "Kept with the value")
+      ->check(CLI::Range(std::numeric_limits<std::uint32_t>::max()))
+      ->type_name("N");
+  put->add_option("--expire", arguments->expire_seconds,
+                  "From now on (default: never)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("SECONDS");
+  put->add_option("--inline-below", arguments->inline_below,
+                  "Keep shorter values whole on M+1 servers (default: 4096)")
+      ->check(CLI::Range(kMaxInlineBelow))
+      ->type_name("BYTES");
+  put->footer(
+      "Example: ersctl put photo photo.jpg --scheme ers2:12,3,14 --width wide");
+  put->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return Put(chosen.global, *arguments);
+    };
+  });
+}
+
+}  // namespace ers::ctl

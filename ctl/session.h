@@ -1,0 +1,40 @@
+// The options that every command takes, and the client they open.
+#ifndef ERS_CTL_SESSION_H_
+#define ERS_CTL_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ers/client.h"
+
+namespace ers::ctl {
+
+struct GlobalOptions {
+  std::string servers;
+  std::string proxy;       // "": the command talks to the servers itself
+  std::string token_file;  // of the proxy's admin port; "": it needs none
+  // "": DefaultStateFile; "-": none.
+  std::string state_file;
+  int max_parity = 0;
+  int least_redundancy = 0;
+  double timeout_seconds = 30;
+  bool json = false;
+};
+
+// ${XDG_STATE_HOME:-~/.local/state}/libers/<hash>.view, the same for every
+// order of the servers.
+Result<std::string> DefaultStateFile(std::string_view servers);
+
+// A client of the cluster that `global` names; creates the folder of its state
+// file. kInvalidArgument names the option at fault. Does not connect.
+Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
+                                           const ClientOptions& options = {});
+
+// The same for a command that changes nothing: where the default state file has
+// no folder to be in, it goes by the servers alone.
+Result<std::unique_ptr<Client>> OpenReader(const GlobalOptions& global);
+
+}  // namespace ers::ctl
+
+#endif  // ERS_CTL_SESSION_H_

@@ -1,0 +1,43 @@
+#include "store/blocks/repair.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "store/blocks/dropping.h"
+#include "store/blocks/extend.h"
+#include "store/format/expiry.h"
+#include "store/replicas/home_chain.h"
+
+namespace ers::store {
+
+// A change may have dropped these very blocks while they were read; so the
+// manifest is looked at once more afterwards, and what it no longer names goes
+// again. A change that flips it after that look drops them itself.
+net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
+                              GroupRun& run,
+                              std::span<const layout::BlockId> blocks) {
+  co_await run.WriteBack(SendStep::kRestore, blocks);
+  if (run.staged().empty()) co_return;
+  session.counters().repaired_blocks.Add(run.staged().size());
+  HomeChain chain(session, map.manifest().key);
+  chain.TakeEnded();
+  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
+  // A plain item has taken the object's place: of that nothing stays.
+  if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
+  // Not to be learned: garbage collection will.
+  if (!now) co_return;
+  // It got a longer life while they were written with the end that it had.
+  const std::int64_t end = map.manifest().expiry;
+  if (*now && !(*now)->tombstone && LivesLonger((*now)->expiry, end)) {
+    std::vector<PlacedBlock> placed;
+    for (const layout::BlockId block : run.staged()) {
+      placed.emplace_back(group, block);
+    }
+    (void)co_await ExtendBlocks(session, map, std::move(placed), nullptr);
+  }
+  DropOutdated(session, map, group, run.staged(), std::move(*now));
+}
+
+}  // namespace ers::store

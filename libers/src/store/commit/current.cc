@@ -1,0 +1,87 @@
+#include "store/commit/current.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "store/format/planted_bug.h"
+#include "store/membership/view_changer.h"
+
+namespace ers::store {
+namespace {
+
+// At least, of what takes long.
+constexpr int kMinTries = 64;
+
+}  // namespace
+
+CurrentManifest::CurrentManifest(Session& session, std::string_view key,
+                                 StepTimer* steps)
+    : session_(session), key_(key), steps_(steps) {}
+
+net::Task<Status> CurrentManifest::Begin() {
+  Status status = co_await EnsureViewFor(session_, key_);
+  if (!status.ok()) co_return status;
+  chain_ = std::make_unique<HomeChain>(session_, key_, steps_);
+  until_ =
+      session_.runtime().Now() + session_.cluster().options.operation_timeout;
+  co_return status;
+}
+
+net::Task<Status> CurrentManifest::BeginInTurn() {
+  Status status = co_await Begin();
+  if (status.ok()) status = co_await chain_->TakeTurn();
+  until_ =
+      session_.runtime().Now() + session_.cluster().options.operation_timeout;
+  co_return status;
+}
+
+HomeChain& CurrentManifest::chain() { return *chain_; }
+
+net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
+  using Found = std::shared_ptr<const Manifest>;
+  if (++tries_ > kMinTries && session_.runtime().Now() >= until_) {
+    co_return Fail(chain_->ChangedWithoutEnd());
+  }
+  homes_.reset();
+  if (tries_ == 1) {
+    Found known = session_.manifests().Find(key_);
+    if (known && chain_->Alive(*known, session_.WallMicros())) {
+      remembered_ = true;
+      co_return known;
+    }
+  }
+  remembered_ = false;
+  Result<Found> found;
+  if (met_ && met_->Agreed() && !Impatient()) {
+    homes_ = std::exchange(met_, {});
+    const Found& shown = homes_->judge().manifest;
+    if (shown && chain_->Alive(*shown, homes_->asked_us)) found = shown;
+  } else {
+    found = co_await chain_->ReadJudge();
+  }
+  if (!found) co_return found;
+  if (!*found) {
+    session_.manifests().Erase(key_);
+    co_return Fail(StatusCode::kNotFound,
+                   fmt::format("key '{}' holds no object", key_));
+  }
+  session_.manifests().Insert(*found);
+  shown_ = (*found)->id;
+  co_return found;
+}
+
+bool CurrentManifest::MayRetry(const Status& failure) {
+  const bool short_of_blocks = failure.code() == StatusCode::kNotFound ||
+                               failure.code() == StatusCode::kCorruption ||
+                               failure.code() == StatusCode::kUnavailable;
+  if (!short_of_blocks || remembered_) return short_of_blocks;
+  // That the judge showed the same manifest in between proves the first of two
+  // failures, not the second: that one must be of the same kind.
+  const bool same_change = std::exchange(short_, shown_) == shown_;
+  const bool same_failure =
+      std::exchange(failure_, failure.code()) == failure.code();
+  return !same_change || !same_failure;
+}
+
+}  // namespace ers::store

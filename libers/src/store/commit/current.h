@@ -1,0 +1,60 @@
+// CurrentManifest: the manifest that a change of an existing object starts
+// from: first the one remembered, then, if that proves old, the judge's.
+#ifndef ERS_STORE_COMMIT_CURRENT_H_
+#define ERS_STORE_COMMIT_CURRENT_H_
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "net/task.h"
+#include "store/commit/change.h"
+#include "store/replicas/home_chain.h"
+
+namespace ers::store {
+
+// One operation's; loop thread only. `key` outlives it.
+class CurrentManifest {
+ public:
+  // `steps` is the chain's.
+  CurrentManifest(Session& session, std::string_view key, StepTimer* steps);
+
+  // Checks the key and makes sure that a view is in force; before all else.
+  net::Task<Status> Begin();
+  // The same, and takes the key's turn (HomeChain::TakeTurn): for what makes a
+  // new value of the old one.
+  net::Task<Status> BeginInTurn();
+  // The manifest for the next try. kNotFound: no object. kUnavailable: it
+  // changes without end.
+  net::Task<Result<std::shared_ptr<const Manifest>>> Next();
+  // A change was planned on another manifest than it met: the next try starts
+  // with that one.
+  void Restart(ChangeOutcome outcome) { met_ = std::move(outcome.met); }
+  // What the homes show where the last one is of them all; empty otherwise.
+  std::optional<HomesRead> TakeHomes() { return std::exchange(homes_, {}); }
+  // Whether the last one was only remembered.
+  [[nodiscard]] bool remembered() const { return remembered_; }
+  // After a try failed for want of blocks: true while it may be because the
+  // manifest was old (remembered, or changed since it was read).
+  [[nodiscard]] bool MayRetry(const Status& failure);
+  HomeChain& chain();
+
+ private:
+  Session& session_;
+  std::string_view key_;
+  StepTimer* const steps_;
+  std::unique_ptr<HomeChain> chain_;
+  std::optional<HomesRead> met_;
+  std::optional<HomesRead> homes_;
+  bool remembered_ = false;
+  int tries_ = 0;
+  net::TimePoint until_;  // it is tried, however often
+  ChangeId shown_;        // by the judge
+  ChangeId short_;        // what it showed when blocks were short
+  StatusCode failure_ = StatusCode::kOk;  // of that try
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_COMMIT_CURRENT_H_

@@ -1,0 +1,149 @@
+#include "store/format/keys.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ers/options.h"
+#include "store/format/block_name.h"
+
+namespace ers::store {
+namespace {
+
+// RFC 4648 section 5, without padding: 16 bytes become 22 characters.
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::size_t kEncodedBytes = 22;
+
+void AppendBase64Url(std::uint64_t high, std::uint64_t low, std::string& out) {
+  for (int bit = 122; bit >= -4; bit -= 6) {
+    std::uint64_t digit;
+    if (bit >= 64) {
+      digit = high >> (bit - 64);
+    } else if (bit >= 0) {
+      digit = low >> bit;
+      if (bit > 58) digit |= high << (64 - bit);
+    } else {
+      digit = low << -bit;
+    }
+    out.push_back(kAlphabet[digit & 63]);
+  }
+}
+
+struct Pair {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+};
+
+// Any 22 of its characters; the spare bits of the last are not looked at.
+std::optional<Pair> ParseBase64Url(std::string_view text) {
+  if (text.size() != kEncodedBytes) return std::nullopt;
+  Pair out;
+  for (std::size_t i = 0; i < kEncodedBytes; ++i) {
+    const std::size_t digit = kAlphabet.find(text[i]);
+    if (digit == kAlphabet.npos) return std::nullopt;
+    const bool last = i + 1 == kEncodedBytes;
+    const int bits = last ? 2 : 6;
+    out.high = (out.high << bits) | (out.low >> (64 - bits));
+    out.low = (out.low << bits) | (last ? digit >> 4 : digit);
+  }
+  return out;
+}
+
+// No byte that memcached's text protocol could not carry.
+bool IsPlain(std::string_view key) {
+  return std::none_of(key.begin(), key.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= 0x20 || byte == 0x7f;
+  });
+}
+
+}  // namespace
+
+KeyHash HashKey(std::string_view key) {
+  const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
+  return {hash.high64, hash.low64};
+}
+
+Status ValidateKey(std::string_view key, bool any_bytes) {
+  if (key.empty()) {
+    return {StatusCode::kInvalidArgument,
+            "the key is empty: give it 1 to 250 bytes"};
+  }
+  if (key.size() > kMaxKeyBytes) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("the key has {} bytes: at most {} are allowed",
+                        key.size(), kMaxKeyBytes)};
+  }
+  for (std::size_t i = 0; i < key.size() && !any_bytes; ++i) {
+    const auto byte = static_cast<unsigned char>(key[i]);
+    if (!IsPlain(key.substr(i, 1))) {
+      return {StatusCode::kInvalidArgument,
+              fmt::format("the key's byte {} is {:#04x}: spaces and control "
+                          "characters are not allowed",
+                          i, byte)};
+    }
+  }
+  return {};
+}
+
+std::string ManifestKey(std::string_view key) {
+  if (!key.starts_with(kReservedPrefix) && IsPlain(key)) {
+    return std::string(key);
+  }
+  const KeyHash hash = HashKey(key);
+  std::string out(kReservedPrefix);
+  out.push_back('k');
+  AppendBase64Url(hash.high, hash.low, out);
+  return out;
+}
+
+std::optional<KeyHash> HashOfHashedName(std::string_view item_key) {
+  const std::string prefix = std::string(kReservedPrefix) + "k";
+  if (!item_key.starts_with(prefix)) return std::nullopt;
+  item_key.remove_prefix(prefix.size());
+  const std::optional<Pair> hash = ParseBase64Url(item_key);
+  if (!hash) return std::nullopt;
+  return KeyHash{hash->high, hash->low};
+}
+
+std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
+                     std::uint64_t number) {
+  std::string out;
+  out.reserve(64);
+  out.append(kReservedPrefix);
+  out.push_back('b');
+  AppendBase64Url(hash.high, hash.low, out);
+  out.push_back('.');
+  AppendBase64Url(generation.time_us, generation.nonce, out);
+  out.push_back('.');
+  fmt::format_to(std::back_inserter(out), "{:x}", number);
+  return out;
+}
+
+std::optional<BlockName> ParseBlockKey(std::string_view item_key) {
+  const std::string prefix = std::string(kReservedPrefix) + "b";
+  constexpr std::size_t kHashAndGeneration = 2 * (kEncodedBytes + 1);
+  if (item_key.size() <= prefix.size() + kHashAndGeneration) {
+    return std::nullopt;
+  }
+  const auto hash =
+      ParseBase64Url(item_key.substr(prefix.size(), kEncodedBytes));
+  const auto generation = ParseBase64Url(
+      item_key.substr(prefix.size() + kEncodedBytes + 1, kEncodedBytes));
+  if (!hash || !generation) return std::nullopt;
+  BlockName name{{hash->high, hash->low}, {generation->high, generation->low}};
+  const std::string_view number =
+      item_key.substr(prefix.size() + kHashAndGeneration);
+  std::from_chars(number.data(), number.data() + number.size(), name.number,
+                  16);
+  // Only what is written again just so is one: the rest is somebody else's.
+  if (BlockKey(name.hash, name.generation, name.number) != item_key) {
+    return std::nullopt;
+  }
+  return name;
+}
+
+}  // namespace ers::store

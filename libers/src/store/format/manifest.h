@@ -1,0 +1,82 @@
+// Manifest: the one item per home that says what an object is and where its
+// blocks are. Bytes in docs/reference/format.md, pinned by tests/unit/store.
+#ifndef ERS_STORE_FORMAT_MANIFEST_H_
+#define ERS_STORE_FORMAT_MANIFEST_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/scheme.h"
+#include "ers/status.h"
+#include "store/format/change_id.h"
+#include "store/format/generation_map.h"
+
+namespace ers::store {
+
+inline constexpr std::size_t kHistoryLength = 8;
+inline constexpr std::uint8_t kManifestFormatVersion = 1;
+
+// The judge's item that a manifest was made to replace.
+struct Replaces {
+  std::uint16_t member = 0;
+  std::uint64_t incarnation = 0;
+  std::uint64_t token = 0;
+  bool operator==(const Replaces&) const = default;
+};
+
+// A value type.
+struct Manifest {
+  // The copy: whose it is. With another incarnation it counts as absent.
+  std::uint16_t member = 0;
+  std::uint64_t incarnation = 0;
+
+  // The change.
+  ChangeId id;
+  std::vector<ChangeId> history;  // ids of the changes before, newest first
+  Replaces replaces;
+  // It takes the place of a plain item, which one of its copies has
+  // overwritten: where the judge shows nothing, there is no way back.
+  bool ends_plain = false;
+  bool tombstone = false;
+
+  // The object. A tombstone has only its key and a CAS, which later lives of
+  // the key stay above.
+  std::string key;
+  Scheme scheme;
+  Width width = Width::kNarrow;
+  std::uint64_t length = 0;
+  std::uint32_t client_flags = 0;
+  std::uint64_t cas = 0;
+  std::int64_t expiry = 0;  // Unix seconds, 0 never
+  bool stale = false;       // see ObjectInfo
+  bool won = false;
+  bool is_inline = false;
+  std::string value;  // when inline
+
+  // The blocks, when not inline.
+  // They may outlive the object: its life was changed once they were stored.
+  // Then its manifests have no end either, so that they are found and dropped.
+  bool outlived = false;
+  std::uint64_t group_bytes = 0;
+  // Members round the ring: node c of group g is nodes[(g + c) % ring], and
+  // nodes[c] from `ring` on: those came with parity that was added later.
+  std::vector<std::uint16_t> nodes;
+  std::uint16_t ring = 0;
+  GenerationMap data;    // by group * l + j
+  GenerationMap parity;  // by group * parity blocks per group + ParityRank
+
+  // Did change `other` come to be, as far as this manifest's memory reaches?
+  [[nodiscard]] bool Remembers(const ChangeId& other) const;
+};
+
+std::string EncodeManifest(const Manifest& manifest);
+
+// kNotManaged: not one of ours (wrong magic). kUnsupportedFormat: a newer
+// version. kCorruption: checksum or contents are broken.
+Result<Manifest> DecodeManifest(std::string_view bytes);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_FORMAT_MANIFEST_H_

@@ -1,0 +1,87 @@
+// Planted bugs: what tests/sim breaks on purpose, to prove that its checks see
+// it, and what it listens to. Only what tests/sim runs, and builds with
+// sanitizers, have ERS_PLANTED_BUGS; elsewhere Planted() is a constant false.
+#ifndef ERS_STORE_FORMAT_PLANTED_BUG_H_
+#define ERS_STORE_FORMAT_PLANTED_BUG_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "store/format/change_id.h"
+
+namespace ers::store {
+
+enum class PlantedBug {
+  kNone,
+  kNoBarrier,           // a view change waits for no manifest write
+  kIgnoreEpoch,         // manifest writes are admitted under any view
+  kSettleSkipsEqual,    // settling leaves homes alone that show it already
+  kSettleFirstToLast,   // going back to the judge's content begins at the front
+  kCommitBySet,         // manifests are written without a token
+  kSkipChecksum,        // any bytes of the right size pass for a block
+  kAckBeforeJudge,      // a change is acknowledged before its commit point
+  kDropBeforeFlip,      // replaced blocks go before the manifest changes
+  kGenerationTwice,     // a change stages under its predecessor's generation
+  kDropAfterUnknown,    // staged blocks go though the change may have happened
+  kMissByJudgeAlone,    // no manifest at the judge is taken for a miss
+  kNoWriteBack,         // a read tells what one home shows and settles nothing
+  kAnyIncarnation,      // manifests of a member's former memory count
+  kMetadumpAll,         // keys are listed by "all", which may miss some
+  kExportOldValue,      // an export writes what it read, whatever is there now
+  kFullAtOnce,          // a member that is back counts as full without filling
+  kReplacedIsFull,      // so does a new server in the place of another
+  kFillManifestsOnly,   // filling puts no block back
+  kSameIncarnation,     // a member comes back with what it held before
+  kNoPeers,             // a view change waits for no other process
+  kEndlessLease,        // a process goes on under its view after any pause
+  kDropsYoung,          // collected are also blocks of changes under way
+  kNoRestamp,           // garbage goes though a write may land that names it
+  kOldChangeCommits,    // a change commits whose blocks may have been collected
+  kTrustsFewAfterLoss,  // what few have kept counts though a later view is lost
+  kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines
+  kEndsUnreadable,      // what cannot be read for now is ended as lost
+  kEndsUnread,          // a copy is deleted, whatever is there by now
+  kSilentListsNothing,  // a key that no server listed is taken for none's
+  kForgetsLast,         // a manifest forgets the change before the last one
+  kFlushByClock,        // a flush takes what is of before its maker's time
+};
+
+#if defined(ERS_PLANTED_BUGS)
+
+// Told just before a manifest write is sent.
+class StoreWatch {
+ public:
+  virtual ~StoreWatch() = default;
+  virtual void OnManifestWrite(std::uint64_t epoch, int member,
+                               std::string_view item_key, std::uint64_t token,
+                               const ChangeId& id) = 0;
+};
+
+// One thread.
+extern PlantedBug planted_bug;
+extern StoreWatch* store_watch;
+// No bug, but more rivals: changes of one process do not wait for each other,
+// and none gives way. Nothing but their number may depend on that.
+extern bool impatient;
+
+inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
+inline bool Impatient() { return impatient; }
+inline void TellManifestWrite(std::uint64_t epoch, int member,
+                              std::string_view item_key, std::uint64_t token,
+                              const ChangeId& id) {
+  if (store_watch == nullptr) return;
+  store_watch->OnManifestWrite(epoch, member, item_key, token, id);
+}
+
+#else
+
+constexpr bool Planted(PlantedBug) { return false; }
+constexpr bool Impatient() { return false; }
+inline void TellManifestWrite(std::uint64_t, int, std::string_view,
+                              std::uint64_t, const ChangeId&) {}
+
+#endif
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_FORMAT_PLANTED_BUG_H_

@@ -1,0 +1,265 @@
+#include "store/format/view.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "ers/options.h"
+#include "store/format/record.h"
+
+namespace ers {
+
+std::string_view MemberStateName(MemberState state) {
+  switch (state) {
+    case MemberState::kFull:
+      return "full";
+    case MemberState::kFilling:
+      return "filling";
+    case MemberState::kDown:
+      return "down";
+  }
+  return "unknown";
+}
+
+}  // namespace ers
+
+namespace ers::store {
+namespace {
+
+using nlohmann::json;
+
+// From these on members have addresses, more than one flush may be to come, and
+// members may be lacking, and there is a mark of flushes.
+constexpr std::uint64_t kWithAddresses = 2;
+constexpr std::uint64_t kWithFlushAt = 3;
+constexpr std::uint64_t kWithLacking = 4;
+constexpr std::uint64_t kWithFlushMark = 5;
+
+Result<MemberState> ParseState(const std::string& text) {
+  for (const MemberState state :
+       {MemberState::kFull, MemberState::kFilling, MemberState::kDown}) {
+    if (text == MemberStateName(state)) return state;
+  }
+  return Fail(StatusCode::kCorruption, "unknown member state " + text);
+}
+
+json ToJson(const View& view) {
+  json members = json::array();
+  for (const Member& member : view.members) {
+    json& entry =
+        members.emplace_back(json{{"name", member.name},
+                                  {"weight", member.weight},
+                                  {"incarnation", member.incarnation},
+                                  {"state", MemberStateName(member.state)},
+                                  {"joined", member.joined},
+                                  {"boot_mark", member.boot_mark},
+                                  {"since", member.since}});
+    if (member.lacking) entry["lacking"] = true;
+    if (!member.address.empty()) entry["address"] = member.address;
+    if (!member.previous.empty()) entry["previous"] = member.previous;
+  }
+  json root = {{"epoch", view.epoch},
+               {"max_parity", view.max_parity},
+               {"flushed_before", view.flushed_before},
+               {"members", std::move(members)}};
+  if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
+  if (view.flush_mark != 0) {
+    root["flush_mark"] = view.flush_mark;
+    root["flushes"] = view.flushes;
+  }
+  return root;
+}
+
+bool AnyReplaced(const View& view) {
+  return std::any_of(view.members.begin(), view.members.end(),
+                     [](const Member& member) { return member.WasReplaced(); });
+}
+
+bool AnyLacking(const View& view) {
+  return std::any_of(view.members.begin(), view.members.end(),
+                     [](const Member& member) { return member.lacking; });
+}
+
+// The lowest that has all of it.
+std::uint64_t FormatOf(const View& view) {
+  if (view.flush_mark != 0) return kWithFlushMark;
+  if (AnyLacking(view)) return kWithLacking;
+  if (!view.flush_at.empty()) return kWithFlushAt;
+  return AnyReplaced(view) ? kWithAddresses : 1;
+}
+
+// Of a server, in the form that its name has; empty where there is none.
+Result<std::string> ParseAddress(const json& entry, const char* name) {
+  if (!entry.contains(name)) return std::string();
+  std::string text = entry.at(name);
+  const Result<net::Endpoint> endpoint = net::ParseEndpoint(text + ":1");
+  if (endpoint && endpoint->name() == text) return text;
+  return Fail(StatusCode::kCorruption, "the view record names no server");
+}
+
+Result<View> FromJson(const json& root) {
+  View view;
+  view.epoch = UnsignedOf(root, "epoch");
+  const std::uint64_t max_parity = UnsignedOf(root, "max_parity");
+  view.flushed_before = UnsignedOf(root, "flushed_before");
+  if (root.contains("flush_at")) {
+    for (const json& flush : root.at("flush_at")) {
+      view.flush_at.push_back(flush.get_ref<const json::number_unsigned_t&>());
+    }
+  }
+  if (root.contains("flushes")) {
+    for (const json& flush : root.at("flushes")) {
+      view.flushes.push_back(flush.get_ref<const json::number_unsigned_t&>());
+    }
+  }
+  const std::uint64_t flush_mark =
+      root.contains("flush_mark") ? UnsignedOf(root, "flush_mark") : 0;
+  bool sane = view.epoch > 0 && max_parity > 0 && max_parity < kMaxMembers &&
+              flush_mark <= kMostFlushMark;
+  view.flush_mark = sane ? static_cast<FlushMark>(flush_mark) : 0;
+  view.max_parity = sane ? static_cast<int>(max_parity) : 0;
+  for (const json& entry : root.at("members")) {
+    Member member;
+    entry.at("name").get_to(member.name);
+    Result<std::string> address = ParseAddress(entry, "address");
+    Result<std::string> previous = ParseAddress(entry, "previous");
+    if (!address) return Fail(address.error());
+    if (!previous) return Fail(previous.error());
+    member.address = std::move(*address);
+    member.previous = std::move(*previous);
+    const std::uint64_t weight = UnsignedOf(entry, "weight");
+    sane = sane && weight > 0 && weight <= std::numeric_limits<int>::max();
+    member.weight = sane ? static_cast<int>(weight) : 0;
+    member.incarnation = UnsignedOf(entry, "incarnation");
+    Result<MemberState> state = ParseState(entry.at("state"));
+    if (!state) return Fail(state.error());
+    member.state = *state;
+    if (entry.contains("lacking")) entry.at("lacking").get_to(member.lacking);
+    sane = sane && (!member.lacking || member.state == MemberState::kFull);
+    member.joined = UnsignedOf(entry, "joined");
+    entry.at("boot_mark").get_to(member.boot_mark);
+    member.since = static_cast<std::int64_t>(UnsignedOf(entry, "since"));
+    view.members.push_back(std::move(member));
+  }
+  sane = sane && UnsignedOf(root, "format") == FormatOf(view);
+  if (!sane || view.members.empty() || view.members.size() > kMaxMembers ||
+      view.Quorum() < 1) {
+    return Fail(StatusCode::kCorruption, "the view record makes no sense");
+  }
+  return view;
+}
+
+}  // namespace
+
+int View::NotFull() const {
+  return static_cast<int>(std::count_if(
+      members.begin(), members.end(),
+      [](const Member& member) { return member.state != MemberState::kFull; }));
+}
+
+bool View::AllInSync() const {
+  return std::all_of(members.begin(), members.end(),
+                     [](const Member& member) { return member.InSync(); });
+}
+
+bool View::IsFlushed(const ChangeId& change, std::int64_t now_us) const {
+  if (flush_mark != 0 && change.flush_mark() != flush_mark) return true;
+  const auto by = [&](std::uint64_t flush) {
+    return change.time_us < flush &&
+           flush <= static_cast<std::uint64_t>(now_us);
+  };
+  return by(flushed_before) ||
+         std::any_of(flush_at.begin(), flush_at.end(), by);
+}
+
+bool View::IsBehind(const ChangeId& generation, std::int64_t now_us) const {
+  // Marks go round.
+  const FlushMark ahead =
+      (generation.flush_mark() - flush_mark) & kMostFlushMark;
+  const bool later = ahead != 0 && ahead <= kMostFlushMark / 2;
+  return !later && IsFlushed(generation, now_us);
+}
+
+void View::FlushAll(std::uint64_t number, std::int64_t now_us) {
+  // As many overlap seldom.
+  constexpr std::size_t kMostKept = 4;
+  if (std::find(flushes.begin(), flushes.end(), number) != flushes.end()) {
+    return;
+  }
+  flushes.insert(flushes.begin(), number);
+  if (flushes.size() > kMostKept) flushes.pop_back();
+  flush_mark = flush_mark % kMostFlushMark + 1;
+  // What that would have been is flushed now; so nothing later can be.
+  std::erase_if(flush_at, [now_us](std::uint64_t flush) {
+    return flush <= static_cast<std::uint64_t>(now_us);
+  });
+  if (flushed_before > static_cast<std::uint64_t>(now_us)) return;
+  flushed_before = flush_at.empty() ? 0 : flush_at.front();
+  if (!flush_at.empty()) flush_at.erase(flush_at.begin());
+}
+
+Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
+  constexpr std::size_t kMostToCome = 16;
+  const auto now = static_cast<std::uint64_t>(now_us);
+  std::set<std::uint64_t> to_come(flush_at.begin(), flush_at.end());
+  to_come.insert({flushed_before, time_us});
+  std::uint64_t in_effect = 0;
+  while (!to_come.empty() && *to_come.begin() <= now) {
+    in_effect = *to_come.begin();
+    to_come.erase(to_come.begin());
+  }
+  if (to_come.size() > kMostToCome) {
+    return {StatusCode::kUnavailable,
+            "too many flushes are to come: try again behind the next"};
+  }
+  if (in_effect == 0 && !to_come.empty()) {
+    in_effect = *to_come.begin();
+    to_come.erase(to_come.begin());
+  }
+  flushed_before = in_effect;
+  flush_at.assign(to_come.begin(), to_come.end());
+  return {};
+}
+
+std::string EncodeView(const View& view) {
+  return SealRecord(ToJson(view), FormatOf(view));
+}
+
+Result<View> DecodeView(std::string_view text) {
+  Result<View> view = Fail(StatusCode::kCorruption, "");
+  const Status status = OpenRecord(
+      text, "view record",
+      [&view](const json& root) {
+        view = FromJson(root);
+        return view ? Status() : view.error();
+      },
+      kWithFlushMark);
+  if (!status.ok()) return Fail(status);
+  return view;
+}
+
+Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {
+  Homes homes;
+  homes.members = ring.Walk(key, view.max_parity + 1);
+  std::erase_if(homes.members, [&view](int member) {
+    return view.members[member].state == MemberState::kDown;
+  });
+  // Latest returned first, then by walk: an insertion keeps the walk's order,
+  // and there are only M+1 of them.
+  for (std::size_t i = 1; i < homes.members.size(); ++i) {
+    for (std::size_t j = i;
+         j > 0 && view.members[homes.members[j]].joined >
+                      view.members[homes.members[j - 1]].joined;
+         --j) {
+      std::swap(homes.members[j], homes.members[j - 1]);
+    }
+  }
+  homes.judge_is_full =
+      !homes.members.empty() &&
+      view.members[homes.members.back()].state == MemberState::kFull;
+  return homes;
+}
+
+}  // namespace ers::store

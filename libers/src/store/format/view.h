@@ -1,0 +1,118 @@
+// View: which members are up, as all processes that share it agree.
+#ifndef ERS_STORE_FORMAT_VIEW_H_
+#define ERS_STORE_FORMAT_VIEW_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/object_info.h"
+#include "ers/status.h"
+#include "net/endpoint.h"
+#include "net/ring.h"
+#include "store/format/change_id.h"
+
+namespace ers::store {
+
+// The time of a flush that waits for none.
+inline constexpr std::uint64_t kAtOnce = 0;
+
+struct Member {
+  // Its seat: the place on the ring. The server that the cluster was set up
+  // with has that name, too.
+  std::string name;
+  int weight = 1;
+  // Raised each time the member returns; a manifest copy of another one is
+  // void. Never repeats, also not over a lost view: it starts at the clock.
+  std::uint64_t incarnation = 0;
+  MemberState state = MemberState::kFull;
+  std::uint64_t joined = 0;  // epoch of its last return; 0: from the start
+  std::string boot_mark;     // of the memory that holds its manifests
+  std::int64_t since = 0;    // Unix seconds of the last change of state
+  // Of the server that has the seat now; empty: the one of its name.
+  std::string address;
+  // Of the one that had it before; empty: nobody, or the one of its name.
+  std::string previous;
+  // Taken in as full, with an empty memory, as more than M had lost theirs
+  // (store/memory_loss.h): it decides, and lacks what others have until it has
+  // been filled. Of full members only.
+  bool lacking = false;
+
+  [[nodiscard]] const std::string& server() const {
+    return address.empty() ? name : address;
+  }
+  [[nodiscard]] bool WasReplaced() const {
+    return !address.empty() || !previous.empty();
+  }
+  // It has all that it should.
+  [[nodiscard]] bool InSync() const {
+    return state == MemberState::kFull && !lacking;
+  }
+  // For people: who lacks something is being filled.
+  [[nodiscard]] MemberState shown_state() const {
+    return lacking ? MemberState::kFilling : state;
+  }
+};
+
+// A value type. Members are sorted by name: a member's number is its place.
+struct View {
+  std::uint64_t epoch = 0;
+  int max_parity = 1;  // M
+  // What changes were made under another one than this counts as absent; 0:
+  // nothing was flushed yet.
+  FlushMark flush_mark = 0;
+  // What the askers of the last of these flushes drew, newest first: who finds
+  // its own flush in another's view does not make it once more.
+  std::vector<std::uint64_t> flushes;
+  // Unix us: older changes count as absent, from that time on.
+  std::uint64_t flushed_before = 0;
+  // The same, of flushes that were to come beside that one; rising.
+  std::vector<std::uint64_t> flush_at;
+  std::vector<Member> members;
+
+  [[nodiscard]] int NotFull() const;
+  [[nodiscard]] bool AllInSync() const;
+  // Is an object with this last change flushed at that time (Unix us)?
+  [[nodiscard]] bool IsFlushed(const ChangeId& change,
+                               std::int64_t now_us) const;
+  // The same of blocks, of a change that may be of a later view than this.
+  [[nodiscard]] bool IsBehind(const ChangeId& generation,
+                              std::int64_t now_us) const;
+  // Whatever was changed under this view or an earlier one is flushed under the
+  // one that this becomes; no more, where the flush of that number is part of
+  // it.
+  void FlushAll(std::uint64_t number, std::int64_t now_us);
+  // Whatever was changed before `time_us` is flushed from then on. No flush is
+  // ever taken back, also not one to come: another process may go by it already
+  // by the time that this view is in force. kUnavailable: too many are to come.
+  Status Flush(std::uint64_t time_us, std::int64_t now_us);
+  // How many members must hold a view for it to count: n - M.
+  [[nodiscard]] int Quorum() const {
+    return static_cast<int>(members.size()) - max_parity;
+  }
+};
+
+// JSON text with a format number (5 once all was flushed, else 4 where a member
+// was taken in empty, else 3 with flushes to come beside another, else 2 where
+// a server was replaced, else 1) and a checksum; kept under kViewKey and in the
+// state file.
+std::string EncodeView(const View& view);
+// kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.
+Result<View> DecodeView(std::string_view text);
+
+// The members that hold a key's manifest under a view, in the order in which
+// changes write them; the last is the judge. Members of the walk that are down
+// are left out. Empty only if all of them are down; `judge_is_full` is false
+// where the last one is not full, and then nothing may be decided.
+struct Homes {
+  std::vector<int> members;
+  bool judge_is_full = false;
+  [[nodiscard]] int judge() const { return members.back(); }
+};
+Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_FORMAT_VIEW_H_

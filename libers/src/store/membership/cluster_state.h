@@ -1,0 +1,70 @@
+// ClusterState: what all loops of one process share about one cluster.
+#ifndef ERS_STORE_MEMBERSHIP_CLUSTER_STATE_H_
+#define ERS_STORE_MEMBERSHIP_CLUSTER_STATE_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/options.h"
+#include "ers/status.h"
+#include "net/endpoint.h"
+#include "net/ring.h"
+#include "store/membership/eviction_watch.h"
+#include "store/membership/lease.h"
+#include "store/membership/memory_loss.h"
+#include "store/membership/memory_needs.h"
+#include "store/membership/orphaned_writes.h"
+#include "store/membership/seats.h"
+#include "store/membership/view_keeper.h"
+#include "store/support/cluster_clock.h"
+
+namespace ers::store {
+
+class KeyLines;
+
+// Constant after construction, but for keeper, lease, clock, loss, orphans,
+// evictions, needs, lines, seats and what KeepOnDisk remembers, which see to
+// that themselves. Any thread.
+struct ClusterState {
+  ClusterOptions options;
+  // As this process was given them, sorted by name: members' numbers in a new
+  // cluster. The view may have others in their places.
+  std::vector<net::Endpoint> endpoints;
+  SeatRing seats;
+  ViewKeeper keeper;
+  Lease lease;
+  ClusterClock clock;
+  LossWatch loss;
+  OrphanedWrites orphans;
+  EvictionWatch evictions;
+  MemoryNeeds needs;
+  const std::unique_ptr<KeyLines> lines;
+
+  ClusterState(ClusterOptions cluster_options,
+               std::vector<net::Endpoint> sorted_endpoints,
+               std::string process_label);
+  ~ClusterState();
+
+  void Log(LogLevel level, std::string_view line) const {
+    if (options.log) options.log(level, line);
+  }
+
+  // Writes the state file. What stands in the way of that is logged once, not
+  // at each try, and so is its end.
+  [[nodiscard]] Status KeepOnDisk(const View& view);
+
+ private:
+  std::atomic<bool> off_disk_ = false;  // the last try failed
+};
+
+// Parses and checks the options. kInvalidArgument names the one at fault.
+// `process_label` is what other processes are told of this one.
+Result<std::shared_ptr<ClusterState>> OpenClusterState(
+    ClusterOptions options, std::string process_label = OwnProcessLabel());
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_CLUSTER_STATE_H_

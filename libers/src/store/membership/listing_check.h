@@ -1,0 +1,17 @@
+// Which servers cannot list their keys: told at the start, as nobody would
+// notice before another server is to be filled.
+#ifndef ERS_STORE_MEMBERSHIP_LISTING_CHECK_H_
+#define ERS_STORE_MEMBERSHIP_LISTING_CHECK_H_
+
+#include "net/task.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+// Asks every server that is connected for its settings. A line in the log for
+// each that cannot; nothing where there is no log.
+net::Task<void> TellWhoCannotList(Session& session);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_LISTING_CHECK_H_

@@ -1,0 +1,55 @@
+// OrphanedWrites: stranded writes whose session has ended before their fate was
+// known. Any other session of the process takes them over.
+#ifndef ERS_STORE_MEMBERSHIP_ORPHANED_WRITES_H_
+#define ERS_STORE_MEMBERSHIP_ORPHANED_WRITES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/request.h"
+#include "store/membership/view_keeper.h"
+
+namespace ers::store {
+
+// A kCas, kDelete or kRenew that was sent, and whose reply was lost.
+struct StrandedWrite {
+  std::uint64_t epoch;
+  ViewKeeper::Strand strand;
+  net::Verb verb;
+  std::string key;
+  std::uint64_t token;
+  std::uint32_t client_flags;
+  std::int64_t exptime;
+  std::string body;
+  std::string boot_mark;
+};
+
+// Any thread.
+class OrphanedWrites {
+ public:
+  void Add(StrandedWrite write) {
+    const std::lock_guard lock(mutex_);
+    writes_.push_back(std::move(write));
+    any_.store(true);
+  }
+  [[nodiscard]] bool any() const { return any_.load(); }
+  // All of them, which are the caller's from now on.
+  std::vector<StrandedWrite> Take() {
+    const std::lock_guard lock(mutex_);
+    any_.store(false);
+    return std::exchange(writes_, {});
+  }
+
+ private:
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  std::vector<StrandedWrite> writes_;  // guarded by mutex_
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_ORPHANED_WRITES_H_

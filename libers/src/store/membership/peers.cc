@@ -1,0 +1,442 @@
+#include "store/membership/peers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "net/stat_lines.h"
+#include "store/format/keys.h"
+#include "store/format/planted_bug.h"
+#include "store/format/record.h"
+#include "store/membership/batch.h"
+#include "store/membership/loss_round.h"
+#include "store/membership/spare_room.h"
+#include "store/membership/stranded_write.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_checks.h"
+#include "store/membership/view_links.h"
+#include "store/membership/view_records.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+using net::Task;
+
+// Others that write the record at the same time: one of them gets through each
+// time.
+constexpr int kWriteTries = static_cast<int>(kMaxPeers);
+constexpr net::Duration kAskAgainAfter = std::chrono::milliseconds(20);
+
+// What came of one sign of life.
+struct Beat {
+  std::vector<Peer> peers;  // all that members showed, this process too
+  int held = 0;             // members that took the line
+  int full = 0;             // of these, those that are full
+  std::uint64_t epoch = 0;  // the newest view that anybody knows of
+  // A member has another view of the same epoch: the cluster was set up anew.
+  bool split = false;
+  bool outdated = false;    // a member lacks the view, or has an earlier one
+  std::vector<int> silent;  // members of the view that did not take it
+  Status newer_format;      // of a record that a member has
+};
+
+// Claims the right to give signs of life; the claim ends with this.
+class BeatClaim {
+ public:
+  static Task<std::unique_ptr<BeatClaim>> Await(Session& session) {
+    Lease& lease = session.cluster().lease;
+    for (;;) {
+      std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+      if (lease.BeginBeat(session.runtime().Now(), wakeup->Callback())) break;
+      co_await wakeup->Wait(session.cluster().options.operation_timeout);
+    }
+    co_return std::make_unique<BeatClaim>(lease);
+  }
+  static std::unique_ptr<BeatClaim> Try(Session& session) {
+    Lease& lease = session.cluster().lease;
+    if (!lease.BeginBeat(session.runtime().Now(), {})) return nullptr;
+    return std::make_unique<BeatClaim>(lease);
+  }
+  explicit BeatClaim(Lease& lease) : lease_(lease) {}
+  ~BeatClaim() { lease_.EndBeat(); }
+  BeatClaim(const BeatClaim&) = delete;
+  BeatClaim& operator=(const BeatClaim&) = delete;
+
+ private:
+  Lease& lease_;
+};
+
+// What becomes of the record on a member: from what is there to what is to be.
+using Edit = std::function<std::vector<Peer>(std::vector<Peer>)>;
+
+struct Written {
+  bool done = false;
+  Status newer_format;       // of the record, which stays
+  net::TimePoint sent;       // when the record left
+  std::vector<Peer> before;  // what was there
+};
+
+// Changes the record of one member. `behind` is sent behind the write, on the
+// same connection, if not null.
+Task<Written> WritePeers(Session& session, net::ServerLink& link, SendStep step,
+                         const Edit& edit, net::Request* behind) {
+  Written written;
+  for (int i = 0; i < kWriteTries; ++i) {
+    net::Request read;
+    read.verb = net::Verb::kVivify;
+    read.key = kPeersKey;
+    Batch batch(session.runtime());
+    batch.Send(SendStep::kReadPeers, link, read);
+    co_await batch;
+    if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
+      break;
+    }
+    Result<std::vector<Peer>> there = DecodePeers(read.value);
+    if (IsNewerFormat(there)) {
+      written.newer_format = NewerFormat(link, there.error());
+      break;
+    }
+    written.before = there ? std::move(*there) : std::vector<Peer>();
+    const std::string text = EncodePeers(edit(written.before));
+    const iovec body{const_cast<char*>(text.data()), text.size()};
+    net::Request write;
+    write.verb = net::Verb::kCas;
+    write.key = kPeersKey;
+    write.token = read.item_token;
+    write.only_connection = read.connection;
+    write.body = {&body, 1};
+    written.sent = session.runtime().Now();
+    if (behind != nullptr) behind->only_connection = read.connection;
+    co_await WriteRecord(session, step, link, write, behind);
+    written.done = write.outcome == Outcome::kOk;
+    if (write.outcome != Outcome::kExists) break;
+  }
+  co_return written;
+}
+
+// What a sign of life is for.
+enum class Purpose {
+  kGoOn,    // the lease, which holds
+  kJoin,    // a new one
+  kChange,  // a change of the view
+};
+
+// What a member's view record says to who joins under `view`, whose record is
+// `text`: nearly always the same.
+void CompareViews(net::ServerLink& link, const View& view,
+                  const std::string& text, const std::string& record,
+                  Beat& beat) {
+  if (record == text) {
+    beat.epoch = std::max(beat.epoch, view.epoch);
+    return;
+  }
+  const Result<View> there = DecodeView(record);
+  if (IsNewerFormat(there)) {
+    beat.newer_format = NewerFormat(link, there.error());
+  }
+  beat.outdated |= !there || there->epoch < view.epoch;
+  if (!there) return;
+  beat.epoch = std::max(beat.epoch, there->epoch);
+  beat.split |= there->epoch == view.epoch;
+}
+
+// Gives one member of `view` a sign of life. Who joins looks at the member's
+// view record behind it: whoever stores a view after that finds the line.
+// `text`: the view's own record, of use to who joins.
+Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
+                  const std::string& text, Purpose purpose, Beat& beat,
+                  net::Latch& latch) {
+  const int member = link.member();
+  const bool joins = purpose == Purpose::kJoin;
+  Lease& lease = session.cluster().lease;
+  const Edit edit = [&](std::vector<Peer> peers) {
+    const net::TimePoint now = session.runtime().Now();
+    lease.Observe(peers, now);
+    return lease.WithOwnLine(std::move(peers), view.epoch, now,
+                             session.runtime().Random());
+  };
+  net::Request look;
+  look.verb = net::Verb::kGet;
+  look.key = kViewKey;
+  look.uncounted = true;
+  const Written written = co_await WritePeers(
+      session, link, SendStep::kWritePeers, edit, joins ? &look : nullptr);
+  MergePeers(written.before, beat.peers);
+  if (!written.newer_format.ok()) beat.newer_format = written.newer_format;
+  bool held = written.done;
+  if (joins && held) {
+    held = net::Answered(look.outcome);
+    CompareViews(link, view, text, look.value, beat);
+  }
+  if (held) {
+    ++beat.held;
+    if (view.members[member].state == MemberState::kFull) ++beat.full;
+    lease.Renewed(member, written.sent);
+    if (!session.spare_room().Has(link, kViewKey, 1)) {
+      KeepRoom(session, link, kViewKey, EncodeView(view).size());
+    }
+    // Without waiting for a member that takes its time.
+    const bool goes_on =
+        purpose == Purpose::kGoOn && lease.Holds(session.runtime().Now());
+    if (goes_on) lease.Confirm(view);
+  } else {
+    beat.silent.push_back(member);
+  }
+  latch.CountDown();
+}
+
+// What a member's clock shows, on the way.
+Task<void> AskClock(Session& session, net::ServerLink& link,
+                    net::Latch& latch) {
+  net::Request ask;
+  ask.verb = net::Verb::kStats;
+  const net::TimePoint asked = session.runtime().Now();
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kServerStats, link, ask);
+  co_await batch;
+  const auto seconds = net::StatNumber(ask.value, "time");
+  if (ask.outcome == Outcome::kOk && seconds) {
+    session.cluster().clock.Note(session.runtime(), link.member(), *seconds,
+                                 asked);
+  }
+  latch.CountDown();
+}
+
+Task<void> LeaveOn(Session& session, net::ServerLink& link, net::Latch& latch) {
+  Lease& lease = session.cluster().lease;
+  const Edit edit = [&lease](std::vector<Peer> peers) {
+    return lease.WithoutOwnLine(std::move(peers));
+  };
+  (void)co_await WritePeers(session, link, SendStep::kLeavePeers, edit,
+                            nullptr);
+  latch.CountDown();
+}
+
+// A sign of life to all members of `view`.
+Task<Beat> BeatAll(Session& session, ViewLinks& links, const View& view,
+                   Purpose purpose) {
+  Beat beat;
+  std::string text;
+  if (purpose == Purpose::kJoin) text = EncodeView(view);
+  net::Latch latch(session.runtime());
+  const bool asks = session.cluster().clock.TakeTurn(session.runtime().Now());
+  for (int i = 0; i < session.members(); ++i) {
+    if (view.members[i].state == MemberState::kDown) continue;
+    if (asks) {
+      latch.Add();
+      net::Spawn(AskClock(session, links.At(i), latch));
+    }
+    latch.Add();
+    net::Spawn(BeatOn(session, links.At(i), view, text, purpose, beat, latch));
+  }
+  co_await latch;
+  for (const Peer& peer : beat.peers) {
+    beat.epoch = std::max(beat.epoch, peer.epoch);
+  }
+  co_return beat;
+}
+
+Task<void> Nap(Session& session) {
+  const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+  (void)co_await nap->Wait(kAskAgainAfter);
+}
+
+std::string Labels(const std::vector<Peer>& peers) {
+  std::string labels;
+  for (const Peer& peer : peers) {
+    labels += (labels.empty() ? "" : ", ") + peer.label;
+  }
+  return labels;
+}
+
+Status TooMany() {
+  return {StatusCode::kUnavailable,
+          fmt::format("{} processes share this cluster already: end some",
+                      kMaxPeers)};
+}
+
+Status Stalled(const std::vector<Peer>& behind) {
+  return {StatusCode::kUnavailable,
+          fmt::format("{} goes on under an old view of the servers: stop it",
+                      Labels(behind))};
+}
+
+// Those that did not take the line because they are dead leave the view. True:
+// one did.
+Task<bool> DropSilent(Session& session, std::vector<int> silent) {
+  bool dropped = false;
+  for (const int member : silent) {
+    const net::ServerLink& link = session.link(member);
+    const net::ServerLink::State state = link.state();
+    if (state != net::ServerLink::State::kFailed &&
+        state != net::ServerLink::State::kRefused) {
+      continue;
+    }
+    const Status left = co_await MarkDown(session, member, link.last_error());
+    dropped |= left.ok();
+  }
+  co_return dropped;
+}
+
+// Who did not take the line, and who is out already.
+Status TooFew(Session& session, View view, const std::vector<int>& silent) {
+  const Status loss = session.cluster().loss.last();
+  if (!loss.ok() && MoreThanMaxOut(session)) return loss;
+  std::string names;
+  for (const int member : silent) {
+    view.members[member].state = MemberState::kDown;
+    names += (names.empty() ? "" : "; ") + session.Describe(member);
+  }
+  Status tolerated = CheckTolerated(session, view);
+  if (!tolerated.ok()) return tolerated;
+  return {StatusCode::kUnavailable,
+          fmt::format("too few servers answer ({})", names)};
+}
+
+bool AllDead(Session& session, const std::vector<int>& members) {
+  return std::all_of(members.begin(), members.end(), [&session](int member) {
+    const net::ServerLink::State state = session.link(member).state();
+    return state == net::ServerLink::State::kFailed ||
+           state == net::ServerLink::State::kRefused;
+  });
+}
+
+// Those that took the view may be gone: who looks for it must find it.
+Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
+  std::optional<View> newer;
+  (void)co_await StoreViewRecord(session, *view, newer);
+}
+
+// The lease has run out, or never began.
+Task<Status> Join(Session& session) {
+  Lease& lease = session.cluster().lease;
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
+    if (lease.Holds(session.runtime().Now())) co_return Status();
+    const std::shared_ptr<const View> view = session.view();
+    ViewLinks links(session, *view);
+    const Beat beat = co_await BeatAll(session, links, *view, Purpose::kJoin);
+    const net::TimePoint now = session.runtime().Now();
+    const std::vector<Peer> behind = lease.Behind(beat.peers, view->epoch, now);
+    const bool current = beat.epoch <= view->epoch && !beat.split;
+    if (!beat.newer_format.ok()) co_return beat.newer_format;
+    // Who made the view may have died before all others had left the earlier
+    // one: then this is the end of that change, and asks as many members.
+    const bool asked =
+        lease.WasConfirmed(view->epoch) || beat.full >= view->Quorum();
+    if (current && asked && behind.empty()) lease.Confirm(*view);
+    claim.reset();
+    if (beat.peers.size() > kMaxPeers) co_return TooMany();
+    if (current && beat.outdated) co_await StoreAgain(session, view);
+    if (lease.Holds(now)) co_return Status();
+    const bool late = now >= deadline;
+    // No more than those will take the line before somebody starts one of the
+    // others; who is behind may be so for that very reason.
+    const bool too_few = !asked || (current && behind.empty());
+    const bool in_vain =
+        too_few && !beat.silent.empty() && AllDead(session, beat.silent);
+    if (!current) {
+      Status followed = co_await FollowView(session);
+      if (!followed.ok()) co_return followed;
+    } else if (!behind.empty() && !in_vain) {
+      if (late) co_return Stalled(behind);
+      co_await Nap(session);
+      continue;
+    } else if (!beat.silent.empty()) {
+      const bool dropped = co_await DropSilent(session, beat.silent);
+      if (dropped) continue;
+    }
+    if (late || beat.held == 0 || in_vain) {
+      co_return TooFew(session, *view, beat.silent);
+    }
+    co_await Nap(session);
+  }
+}
+
+// Nobody waits for it.
+Task<void> BeatOnce(Session& session, std::unique_ptr<BeatClaim> claim) {
+  const std::shared_ptr<const View> view = session.view();
+  ViewLinks links(session, *view);
+  const Beat beat = co_await BeatAll(session, links, *view, Purpose::kGoOn);
+  claim.reset();
+  if (beat.epoch > view->epoch) {
+    (void)co_await FollowView(session);
+    co_return;
+  }
+  const std::vector<Peer> behind = session.cluster().lease.Behind(
+      beat.peers, view->epoch, session.runtime().Now());
+  if (!behind.empty()) co_await StoreAgain(session, view);
+}
+
+}  // namespace
+
+Task<Status> EnsureLease(Session& session) {
+  const net::TimePoint now = session.runtime().Now();
+  Lease& lease = session.cluster().lease;
+  if (!lease.Holds(now)) return Join(session);
+  if (lease.BeatIsDue(now)) {
+    AdoptOrphans(session);
+    std::unique_ptr<BeatClaim> claim = BeatClaim::Try(session);
+    if (claim) session.DetachHolding(BeatOnce(session, std::move(claim)));
+  }
+  return Task<Status>::Ready(Status());
+}
+
+Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
+  Lease& lease = session.cluster().lease;
+  lease.RaiseEpoch(next.epoch);
+  ViewLinks links(session, next);
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
+    const Beat beat = co_await BeatAll(session, links, next, Purpose::kChange);
+    claim.reset();
+    if (!beat.newer_format.ok()) co_return Fail(beat.newer_format);
+    // One that is filled has not seen what others told before.
+    if (beat.full < next.Quorum()) {
+      std::string silent;
+      for (const int member : beat.silent) {
+        silent += (silent.empty() ? "" : "; ") + session.Describe(member);
+      }
+      co_return Fail(
+          StatusCode::kUnavailable,
+          fmt::format("only {} of the {} servers needed took the new view "
+                      "({}): start what does not answer",
+                      beat.full, next.Quorum(), silent));
+    }
+    if (beat.epoch > next.epoch) {
+      co_await Nap(session);
+      co_return false;
+    }
+    const net::TimePoint now = session.runtime().Now();
+    const std::vector<Peer> behind = lease.Behind(beat.peers, next.epoch, now);
+    if (behind.empty() || Planted(PlantedBug::kNoPeers)) co_return true;
+    if (now >= deadline) co_return Fail(Stalled(behind));
+    co_await Nap(session);
+  }
+}
+
+Task<void> LeavePeers(Session& session) {
+  net::Latch latch(session.runtime());
+  // A sign of life that is under way goes ahead of this on each connection. A
+  // server that is refused has another memory, which never took the line.
+  for (int i = 0; i < session.members(); ++i) {
+    net::ServerLink& link = session.link(i);
+    if (link.state() != net::ServerLink::State::kUp) continue;
+    latch.Add();
+    net::Spawn(LeaveOn(session, link, latch));
+  }
+  co_await latch;
+}
+
+}  // namespace ers::store

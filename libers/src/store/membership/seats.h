@@ -1,0 +1,55 @@
+// Seats: the places of a cluster's members on the ring. A seat keeps its name
+// when another server takes it, and so every block its place.
+#ifndef ERS_STORE_MEMBERSHIP_SEATS_H_
+#define ERS_STORE_MEMBERSHIP_SEATS_H_
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ers/status.h"
+#include "net/endpoint.h"
+#include "net/ring.h"
+#include "store/format/view.h"
+
+namespace ers::store {
+
+// Where the server is that has the member's seat. The view has passed
+// FitsServers, or was made of one that has.
+net::Endpoint EndpointOf(const Member& member);
+
+// Are these the servers of the view, with their weights, in any order? A seat
+// may be named by the server that has it, by the one that had it before, or by
+// its own name.
+bool FitsServers(std::span<const net::Endpoint> servers, const View& view);
+
+// In which servers and weights they differ, for people; empty where they fit.
+std::string Differences(std::span<const net::Endpoint> servers,
+                        const View& view);
+
+// The same seats, whoever has them?
+bool SameSeats(const View& one, const View& other);
+
+// "X has taken the place of Y" for each seat of which `servers` names another
+// server than has it; they fit.
+std::vector<std::string> Outdated(std::span<const net::Endpoint> servers,
+                                  const View& view);
+
+// The ring of a view's seats, made once for all loops of a process. Any thread.
+class SeatRing {
+ public:
+  // The view has passed FitsServers, or was made of one that has.
+  std::shared_ptr<const net::Ring> Of(const View& view);
+
+ private:
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::vector<net::Endpoint> seats_;
+  std::shared_ptr<const net::Ring> ring_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_SEATS_H_

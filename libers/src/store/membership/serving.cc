@@ -1,0 +1,43 @@
+#include "store/membership/serving.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "store/membership/loss_round.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_look.h"
+#include "store/membership/view_records.h"
+
+namespace ers::store {
+
+using net::Task;
+
+Task<Status> CheckServing(Session& session) {
+  if (!session.view()) {
+    const Result<ViewRecords> records = co_await ReadViewRecords(session);
+    if (!records) co_return records.error();
+    const int silent = session.members() - records->answered;
+    const bool unused =
+        !records->best && silent <= session.cluster().options.max_parity;
+    if (unused) co_return Status();
+  }
+  Status status = co_await EnsureView(session, 0);
+  if (!status.ok() || !MoreThanMaxOut(session)) co_return status;
+  const Status loss = session.cluster().loss.last();
+  if (!loss.ok()) co_return loss;
+  const auto without = WithoutSilent(session, session.view());
+  co_return without ? Status() : without.error();
+}
+
+std::vector<std::string> UnreachableBecause(Session& session) {
+  std::vector<std::string> errors;
+  for (int i = 0; i < session.members(); ++i) {
+    const net::ServerLink& link = session.link(i);
+    const bool failed = link.state() == net::ServerLink::State::kFailed;
+    errors.push_back(failed ? link.last_error() : std::string());
+  }
+  return errors;
+}
+
+}  // namespace ers::store

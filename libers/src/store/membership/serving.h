@@ -1,0 +1,25 @@
+// Whether this process can serve what is stored, and if not, why.
+#ifndef ERS_STORE_MEMBERSHIP_SERVING_H_
+#define ERS_STORE_MEMBERSHIP_SERVING_H_
+
+#include <string>
+#include <vector>
+
+#include "net/task.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+// OK where a view is in force, this process may go by it, and at most M members
+// are out; also in a cluster that nobody has used yet, if servers enough for a
+// first view answer. Takes the view that is stored, if there is one; creates
+// none. kIncompatible: the servers, a weight or M are not those of the cluster.
+net::Task<Status> CheckServing(Session& session);
+
+// Why each server does not answer, as far as this loop's connections tell;
+// empty where it does.
+std::vector<std::string> UnreachableBecause(Session& session);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_SERVING_H_

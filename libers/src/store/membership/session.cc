@@ -1,0 +1,194 @@
+#include "store/membership/session.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "store/format/keys.h"
+#include "store/membership/peers.h"
+
+namespace ers::store {
+
+Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
+                 std::size_t cached_manifests,
+                 std::shared_ptr<SessionCounters> counters)
+    : runtime_(runtime),
+      cluster_(std::move(cluster)),
+      counters_(counters ? std::move(counters)
+                         : std::make_shared<SessionCounters>(
+                               cluster_->endpoints.size())),
+      change_ids_(runtime, cluster_->clock),
+      manifests_(cached_manifests),
+      holding_(runtime) {
+  cluster_->lease.AddSession();
+  View given;
+  for (const net::Endpoint& endpoint : cluster_->endpoints) {
+    Member& member = given.members.emplace_back();
+    member.name = endpoint.name();
+    member.weight = endpoint.weight;
+    names_.push_back(member.name);
+    links_.push_back(MakeLink(static_cast<int>(links_.size()), endpoint,
+                              cluster_->options.request_timeout, this));
+  }
+  ring_ = cluster_->seats.Of(given);
+}
+
+Session::~Session() {
+  closing_ = true;
+  // While a write is stranded, others have to wait until this process counts
+  // as gone.
+  if (cluster_->lease.RemoveSession() && cluster_->lease.HasLine() &&
+      cluster_->keeper.Stranded().empty()) {
+    Detach(LeavePeers(*this));
+  }
+  for (const auto& link : links_) link->Flush();
+  runtime_.RunUntil([this] { return detached_ == 0; });
+}
+
+ChangeId Session::NewChangeId() {
+  const std::shared_ptr<const View> now = view();
+  return change_ids_.Next(now ? now->flush_mark : 0);
+}
+
+std::shared_ptr<const View> Session::view() const {
+  // The version first: a view that comes in between is met at the next call.
+  const std::uint64_t version = cluster_->keeper.version();
+  if (version != view_version_) {
+    std::shared_ptr<const View> shared = cluster_->keeper.Current();
+    const View* view = shared.get();
+    if (view != nullptr) Seat(*view);
+    if (view_ && view != nullptr) {
+      RetryReturned(*view_, *view);
+      LeaveMissed(*view_, *view);
+    }
+    view_ = std::shared_ptr<const View>(
+        view, [shared = std::move(shared)](const View*) {});
+    view_version_ = version;
+  }
+  return view_;
+}
+
+bool Session::Seat(const View& view) const {
+  ring_ = cluster_->seats.Of(view);
+  bool moved = false;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const Member& member = view.members[i];
+    if (names_[i] == member.server()) continue;
+    names_[i] = member.server();
+    links_[i]->MoveTo(EndpointOf(member));
+    moved = true;
+  }
+  return moved;
+}
+
+// Their connections were refused under the old view.
+void Session::RetryReturned(const View& before, const View& now) const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (now.members[i].incarnation != before.members[i].incarnation) {
+      links_[i]->Retry();
+    }
+  }
+}
+
+// A loop that shares the cluster found that they do not answer: what is under
+// way to them ends now, and nobody waits for them again, until a new connection
+// shows that they do.
+void Session::LeaveMissed(const View& before, const View& now) const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const bool leaves = now.members[i].state == MemberState::kDown &&
+                        before.members[i].state != MemberState::kDown;
+    if (leaves && links_[i]->state() == net::ServerLink::State::kUp) {
+      links_[i]->Abort("it left the view");
+    }
+  }
+}
+
+std::unique_ptr<net::ServerLink> Session::NewLink(
+    int member, net::Duration request_timeout) {
+  return MakeLink(member, links_[member]->endpoint(), request_timeout, this);
+}
+
+std::unique_ptr<net::ServerLink> Session::NewStrangerLink(int member) {
+  return NewStrangerLink(member, links_[member]->endpoint());
+}
+
+std::unique_ptr<net::ServerLink> Session::NewStrangerLink(
+    int member, const net::Endpoint& endpoint, net::BootGuard* guard) {
+  return MakeLink(member, endpoint, cluster_->options.request_timeout, guard);
+}
+
+std::unique_ptr<net::ServerLink> Session::MakeLink(
+    int member, const net::Endpoint& endpoint, net::Duration request_timeout,
+    net::BootGuard* guard) {
+  net::LinkOptions options;
+  options.connect_timeout = cluster_->options.connect_timeout;
+  options.request_timeout = request_timeout;
+  options.nonce_key = kBootKey;
+  options.counters = &counters_->links[static_cast<std::size_t>(member)];
+  return std::make_unique<net::ServerLink>(runtime_, endpoint, member, options,
+                                           guard);
+}
+
+std::string Session::Describe(const net::ServerLink& link) const {
+  std::string error = link.last_error();
+  if (error.empty()) {
+    const std::shared_ptr<const View> now = view();
+    const bool out =
+        now && now->members[link.member()].state == MemberState::kDown;
+    error = out ? "it has left the view" : "no answer";
+  }
+  return fmt::format("{}: {}", names_[link.member()], error);
+}
+
+bool Session::Readable(int member) const {
+  const std::shared_ptr<const View> now = view();
+  const net::ServerLink::State state = links_[member]->state();
+  if (now && now->members[member].state == MemberState::kDown) {
+    return state == net::ServerLink::State::kUp;
+  }
+  return state != net::ServerLink::State::kFailed &&
+         state != net::ServerLink::State::kRefused;
+}
+
+bool Session::Writable(int member) const {
+  const std::shared_ptr<const View> now = view();
+  return Readable(member) &&
+         !(now && now->members[member].state == MemberState::kDown);
+}
+
+void Session::Detach(net::Task<void> task) {
+  net::Spawn(Count(std::move(task)));
+}
+
+void Session::DetachHolding(net::Task<void> task) {
+  Detach(Hold(std::move(task)));
+}
+
+net::Task<void> Session::Hold(net::Task<void> task) {
+  holding_.Add();
+  co_await std::move(task);
+  holding_.CountDown();
+}
+
+net::Task<void> Session::Count(net::Task<void> task) {
+  ++detached_;
+  co_await std::move(task);
+  --detached_;
+}
+
+bool Session::Accept(int member, const net::ServerFacts& facts,
+                     std::string* why) {
+  cluster_->clock.Note(runtime_, member, facts.clock_seconds, facts.greeted);
+  const std::shared_ptr<const View> now = view();
+  if (!now) return true;
+  const std::string& known = now->members[member].boot_mark;
+  if (known == facts.boot_mark) return true;
+  *why = known.empty()
+             ? "it was not there when the cluster was first used, and is to be "
+               "filled"
+             : "it was restarted and has lost its memory; it is to be filled "
+               "(docs/guides/operate.md, When a server dies)";
+  return false;
+}
+
+}  // namespace ers::store

@@ -1,0 +1,158 @@
+#include "store/membership/spare_room.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "store/format/keys.h"
+#include "store/membership/batch.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+using net::Task;
+
+// So often a rival may take the memory that was given up.
+constexpr int kPairs = 3;
+// memcached's slab classes grow by a quarter.
+constexpr std::size_t kNextClass = 4;
+
+std::string SpareKey(std::string_view record, int pair, bool larger) {
+  return fmt::format("{}.{}{}", kSparePrefix,
+                     record.substr(kReservedPrefix.size()),
+                     2 * pair + (larger ? 1 : 0));
+}
+
+std::size_t SpareBytes(std::size_t record, bool larger) {
+  return larger ? record + record / kNextClass : record;
+}
+
+std::size_t BytesOf(const net::Request& write) {
+  std::size_t bytes = 0;
+  for (const iovec& piece : write.body) bytes += piece.iov_len;
+  return bytes;
+}
+
+// One spare item, and the requests about it.
+struct Spare {
+  Spare(std::string_view record, int pair, bool larger, std::size_t bytes)
+      : key(SpareKey(record, pair, larger)),
+        value(SpareBytes(bytes, larger), '-'),
+        piece{value.data(), value.size()} {
+    look.verb = net::Verb::kHead;
+    drop.verb = net::Verb::kDelete;
+    set.verb = net::Verb::kSet;
+    for (net::Request* request : {&look, &drop, &set}) request->key = key;
+    set.body = {&piece, 1};
+  }
+  Spare(const Spare&) = delete;
+  Spare& operator=(const Spare&) = delete;
+
+  std::string key;
+  std::string value;
+  iovec piece;
+  net::Request look;
+  net::Request drop;
+  net::Request set;
+};
+
+// Takes what is missing of the room beside a record.
+Task<void> TakeRoom(Session& session, int member, std::string_view record,
+                    std::size_t bytes) {
+  const SendStep step =
+      record == kViewKey ? SendStep::kWriteView : SendStep::kWritePeers;
+  net::ServerLink& link = session.link(member);
+  std::deque<Spare> spares;
+  Batch batch(session.runtime());
+  for (int pair = 0; pair < kPairs; ++pair) {
+    for (const bool larger : {false, true}) {
+      Spare& spare = spares.emplace_back(record, pair, larger, bytes);
+      batch.Send(step, link, spare.look);
+    }
+  }
+  co_await batch;
+  for (Spare& spare : spares) {
+    const bool there = spare.look.outcome == Outcome::kOk &&
+                       spare.look.item_bytes >= spare.value.size();
+    if (there || !net::Answered(spare.look.outcome)) continue;
+    batch.Send(step, link, spare.set);
+  }
+  co_await batch;
+  bool full = false;
+  for (const Spare& spare : spares) {
+    full |= spare.set.outcome == Outcome::kNoMemory;
+  }
+  if (!full || !session.spare_room().Complain(member)) co_return;
+  session.cluster().Log(
+      LogLevel::kWarning,
+      fmt::format("{} is too full to keep room for the records of the cluster: "
+                  "should it fill up further, a change of the view may fail "
+                  "for want of memory; delete something, or give it more (-m)",
+                  session.member_name(member)));
+}
+
+}  // namespace
+
+bool SpareRoom::Has(const net::ServerLink& link, std::string_view record,
+                    std::size_t bytes) const {
+  const auto known = known_.find({link.member(), std::string(record)});
+  return known != known_.end() &&
+         known->second.connection == link.connection() &&
+         known->second.bytes >= bytes;
+}
+
+void SpareRoom::Note(const net::ServerLink& link, std::string_view record,
+                     std::size_t bytes) {
+  known_[{link.member(), std::string(record)}] = {link.connection(), bytes};
+}
+
+void SpareRoom::Forget(const net::ServerLink& link, std::string_view record) {
+  known_.erase({link.member(), std::string(record)});
+}
+
+bool SpareRoom::Complain(int member) {
+  return !std::exchange(complained_[member], true);
+}
+
+Task<void> WriteRecord(Session& session, SendStep step, net::ServerLink& link,
+                       net::Request& write, net::Request* behind) {
+  const std::string_view record = write.key;
+  const std::size_t bytes = BytesOf(write);
+  Batch batch(session.runtime());
+  batch.Send(step, link, write);
+  if (behind != nullptr) batch.Send(SendStep::kReadView, link, *behind);
+  co_await batch;
+  for (int pair = 0; pair < kPairs && write.outcome == Outcome::kNoMemory;
+       ++pair) {
+    Spare same(record, pair, /*larger=*/false, bytes);
+    Spare next(record, pair, /*larger=*/true, bytes);
+    for (Spare* spare : {&same, &next}) batch.Send(step, link, spare->drop);
+    batch.Send(step, link, write);
+    for (Spare* spare : {&same, &next}) batch.Send(step, link, spare->set);
+    if (behind != nullptr) batch.Send(SendStep::kReadView, link, *behind);
+    co_await batch;
+    session.spare_room().Forget(link, record);
+  }
+  if (write.outcome == Outcome::kOk) KeepRoom(session, link, record, bytes);
+}
+
+void KeepRoom(Session& session, net::ServerLink& link, std::string_view record,
+              std::size_t bytes) {
+  SpareRoom& room = session.spare_room();
+  // Only on the session's own link: others end with a change of the view.
+  const bool keeps = !session.closing() &&
+                     link.state() == net::ServerLink::State::kUp &&
+                     &session.link(link.member()) == &link &&
+                     !link.facts().evictions && !room.Has(link, record, bytes);
+  if (!keeps) return;
+  // The larger ones are for a record that has grown by so much.
+  room.Note(link, record, bytes + bytes / kNextClass);
+  session.Detach(TakeRoom(session, link.member(), record, bytes));
+}
+
+}  // namespace ers::store

@@ -1,0 +1,39 @@
+// Stranded writes: manifest writes that were sent, and whose reply was lost for
+// good. Until it is known what came of one, its server has to leave with the
+// next change of the view; where too many servers have one, nobody may leave.
+#ifndef ERS_STORE_MEMBERSHIP_STRANDED_WRITE_H_
+#define ERS_STORE_MEMBERSHIP_STRANDED_WRITE_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "net/request.h"
+#include "store/membership/session.h"
+#include "store/membership/view_keeper.h"
+
+namespace ers::store {
+
+// Does this answer to a write that was sent again also tell that the first one
+// can land no more? The token is used up then, or no item has it: tokens are
+// never given twice. A server without memory has kept the item and its token.
+inline bool EndsBoth(net::Outcome outcome) {
+  return outcome == net::Outcome::kOk || outcome == net::Outcome::kExists ||
+         outcome == net::Outcome::kMiss;
+}
+
+// Sends `lost`, a manifest write that was sent under `epoch` to the memory with
+// `boot_mark`, again in the background, and rescues it once the server has
+// answered; gives up when its member leaves the view. Where the session is
+// destroyed first, it is left to others of the process. `lost` is copied. Loop
+// thread only.
+void RescueLater(Session& session, std::uint64_t epoch,
+                 const ViewKeeper::Strand& strand, const net::Request& lost,
+                 std::string_view boot_mark);
+
+// Takes over what sessions of this process that are no more have left. To be
+// called now and then. Loop thread only.
+void AdoptOrphans(Session& session);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_STRANDED_WRITE_H_

@@ -1,0 +1,427 @@
+#include "store/membership/view_changer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/micros.h"
+#include "store/format/keys.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/batch.h"
+#include "store/membership/loss_round.h"
+#include "store/membership/peers.h"
+#include "store/membership/view_checks.h"
+#include "store/membership/view_edit.h"
+#include "store/membership/view_records.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// The barrier: OK when no admitted manifest write but those of leaving or
+// stranded members is under way. Else the change is over.
+Task<Status> Drain(Session& session, std::vector<int> leaving) {
+  ViewKeeper& keeper = session.cluster().keeper;
+  std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+  if (keeper.Drained(std::move(leaving), wakeup->Callback())) {
+    co_return Status();
+  }
+  // Each write ends by its own deadline, its resend by another.
+  const net::Duration patience =
+      4 * net::Duration(session.cluster().options.request_timeout);
+  const bool drained = co_await wakeup->Wait(patience);
+  if (drained) co_return Status();
+  keeper.EndChange(nullptr);
+  co_return Status(StatusCode::kUnavailable,
+                   "changes under way do not end: try again");
+}
+
+// What `edit` makes of `base`, or that itself if it is all there already.
+Result<View> Edited(const Edit& edit, const View& base) {
+  Result<View> next = edit(base);
+  if (!next) return next;
+  View same = *next;
+  same.epoch = base.epoch;
+  if (EncodeView(same) == EncodeView(base)) return same;
+  return next;
+}
+
+// Makes the next view by `edit` and has it stored. Where a newer one is found
+// (another process went ahead, or an earlier try of this one got half way),
+// what that one says holds too. As it is it may be installed only if nobody
+// must leave it.
+Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
+  View base = *session.cluster().keeper.Newest();
+  Result<View> next = edit(base);
+  for (;;) {
+    if (!next) co_return next;
+    std::optional<View> newer;
+    Status status = co_await StoreViewRecord(session, *next, newer);
+    if (newer) status = CheckMembers(session, session.cluster(), *newer);
+    if (!status.ok()) co_return Fail(std::move(status));
+    if (!newer) co_return next;
+    // Of two views of one epoch neither may count: the next one settles it.
+    if (newer->epoch == next->epoch) ++newer->epoch;
+    base = std::move(*newer);
+    next = Edited(edit, base);
+  }
+}
+
+// The next view by `edit`, which is stored, and no process acts under another.
+// Who has gone on to a later one may have done so because of a member that is
+// in this one: then that is built upon.
+Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    Result<View> next = co_await StoreNext(session, edit);
+    if (!next) co_return next;
+    session.cluster().keeper.NoteStored(*next);
+    Status status = session.cluster().KeepOnDisk(*next);
+    if (!status.ok()) co_return Fail(std::move(status));
+    const Result<bool> agreed = co_await AwaitPeers(session, *next);
+    if (!agreed) co_return Fail(agreed.error());
+    if (*agreed) co_return next;
+    if (session.runtime().Now() >= deadline) {
+      co_return Fail(StatusCode::kUnavailable,
+                     "other processes change the view all the time: try again");
+    }
+  }
+}
+
+// Nobody is to look for the views whose numbers the log lacks.
+void TellNumbersPassedOver(Session& session, std::uint64_t from,
+                           std::uint64_t to) {
+  if (to <= from + 1) return;
+  session.cluster().Log(
+      LogLevel::kInfo,
+      fmt::format("view {}: comes after view {} here; numbers between are of "
+                  "other processes, or of tries that others overtook",
+                  to, from));
+}
+
+// Ends the change that was begun: with the view that `edit` makes, or none.
+Task<Status> Install(Session& session, const Edit& edit) {
+  ViewKeeper& keeper = session.cluster().keeper;
+  const std::uint64_t before = session.view()->epoch;
+  Result<View> next = co_await AgreeOnNext(session, edit);
+  if (!next) {
+    keeper.EndChange(nullptr);
+    co_return next.error();
+  }
+  auto view = std::make_shared<const View>(std::move(*next));
+  keeper.EndChange(view);
+  session.cluster().lease.Confirm(*view);
+  TellNumbersPassedOver(session, before, view->epoch);
+  co_return Status();
+}
+
+}  // namespace
+
+namespace {
+
+// In `next`, does the member leave for what was done under the view in force?
+// Not if it is out, or came back, or was replaced: then all that is of before,
+// and void.
+bool IsWhoItWas(Session& session, const View& next, int member) {
+  const Member& is = next.members[member];
+  return is.state != MemberState::kDown &&
+         is.incarnation == session.view()->members[member].incarnation;
+}
+
+}  // namespace
+
+Result<View> Without(Session& session, View next, std::vector<int> leaving) {
+  ++next.epoch;
+  const std::vector<int> stranded = session.cluster().keeper.Stranded();
+  leaving.insert(leaving.end(), stranded.begin(), stranded.end());
+  for (const int i : leaving) {
+    if (!IsWhoItWas(session, next, i)) continue;
+    next.members[i].state = MemberState::kDown;
+    next.members[i].lacking = false;
+    next.members[i].since = session.WallMicros() / kMicrosPerSecond;
+  }
+  Status tolerated = CheckTolerated(session, next);
+  if (!tolerated.ok()) return Fail(std::move(tolerated));
+  return next;
+}
+
+Result<View> WithFilling(Session& session, View next, int member,
+                         const std::string& boot_mark) {
+  const std::int64_t now = session.WallMicros();
+  Member& filled = next.members[member];
+  filled.state = MemberState::kFilling;
+  filled.lacking = false;
+  if (!Planted(PlantedBug::kSameIncarnation)) {
+    filled.incarnation =
+        std::max(filled.incarnation + 1, static_cast<std::uint64_t>(now));
+  }
+  filled.joined = next.epoch + 1;
+  filled.boot_mark = boot_mark;
+  filled.since = now / kMicrosPerSecond;
+  Status distinct = CheckDistinct(next);
+  if (!distinct.ok()) return Fail(std::move(distinct));
+  return Without(session, std::move(next), {});
+}
+
+namespace {
+
+// Is it out already, or did it fail under an earlier view, and is another one,
+// or welcome, in the one that is in force now?
+bool IsDone(Session& session, int member) {
+  const net::ServerLink& link = session.link(member);
+  const net::ServerLink::State before = link.state();
+  const std::shared_ptr<const View> view = session.view();
+  return view->members[member].state == MemberState::kDown ||
+         link.state() != before;
+}
+
+// What is under way to a member that leaves ends now.
+void Abort(net::ServerLink& link, const std::string& reason) {
+  const net::ServerLink::State state = link.state();
+  if (state != net::ServerLink::State::kFailed &&
+      state != net::ServerLink::State::kRefused) {
+    link.Abort("it left the view: " + reason);
+  }
+}
+
+}  // namespace
+
+Task<Status> MarkDown(Session& session, int member, std::string reason) {
+  if (MoreThanMaxOut(session)) co_return co_await GoOnAfterLoss(session);
+  if (IsDone(session, member)) co_return Status();
+  const std::uint64_t incarnation = session.view()->members[member].incarnation;
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (IsDone(session, member) ||
+      session.view()->members[member].incarnation != incarnation) {
+    keeper.EndChange(nullptr);
+    co_return Status();
+  }
+  Abort(session.link(member), reason);
+  if (!Planted(PlantedBug::kNoBarrier)) {
+    std::vector<int> leaving(1, member);
+    Status drained = co_await Drain(session, std::move(leaving));
+    if (!drained.ok()) co_return drained;
+  }
+  const Edit edit = [&session, member](View view) {
+    return Without(session, std::move(view), {member});
+  };
+  Status status = co_await Install(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kWarning,
+        fmt::format("view {}: {} is down ({})", session.view()->epoch,
+                    session.member_name(member), reason));
+  }
+  // More turned out to be out on the way.
+  if (!status.ok() && MoreThanMaxOut(session)) {
+    co_return co_await GoOnAfterLoss(session);
+  }
+  co_return status;
+}
+
+Task<Status> ChangeAll(Session& session, const Edit& edit,
+                       std::vector<int> leaving) {
+  Status drained = co_await Drain(session, std::move(leaving));
+  if (!drained.ok()) co_return drained;
+  co_return co_await Install(session, edit);
+}
+
+namespace {
+
+// The mark of the memory that a member has now.
+Task<Result<std::string>> BootMarkOf(Session& session, int member) {
+  const std::unique_ptr<net::ServerLink> link = session.NewStrangerLink(member);
+  net::Request ask;
+  ask.verb = net::Verb::kHead;
+  ask.key = kViewKey;
+  ask.uncounted = true;
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kAskMark, *link, ask);
+  co_await batch;
+  if (link->facts().boot_mark.empty()) {
+    co_return Fail(
+        StatusCode::kUnavailable,
+        fmt::format("{}: start it, with or without its memory, or give its "
+                    "place to another: ersctl replace",
+                    session.Describe(*link)));
+  }
+  co_return link->facts().boot_mark;
+}
+
+}  // namespace
+
+Task<void> MarkFailed(Session& session, std::uint64_t epoch,
+                      std::set<int> members) {
+  // Also one that answers again: it lacks blocks.
+  for (const int member : members) {
+    const auto at = static_cast<std::size_t>(member);
+    if (session.view()->members[at].joined > epoch) continue;
+    // Beyond M the view stays as it is; what needs the member will say so.
+    (void)co_await MarkDown(session, member, session.link(member).last_error());
+  }
+}
+
+Task<Status> BeginFilling(Session& session, int member) {
+  const Result<std::string> mark = co_await BootMarkOf(session, member);
+  if (!mark) co_return mark.error();
+  co_await ClaimChange(session);
+  if (session.view()->members[member].state != MemberState::kDown) {
+    session.cluster().keeper.EndChange(nullptr);
+    co_return Status();
+  }
+  const Edit edit = [&session, &mark, member](View view) -> Result<View> {
+    // Another process was first.
+    if (view.members[member].state != MemberState::kDown) {
+      return Without(session, std::move(view), {});
+    }
+    return WithFilling(session, std::move(view), member, *mark);
+  };
+  Status status = co_await ChangeAll(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: {} is back and is filled", session.view()->epoch,
+                    session.member_name(member)));
+  }
+  co_return status;
+}
+
+Task<Status> EndFilling(Session& session, int member,
+                        std::uint64_t incarnation) {
+  co_await ClaimChange(session);
+  const Member now = session.view()->members[member];
+  if (now.InSync() && now.incarnation == incarnation) {
+    // Another process that filled it, too, was first.
+    session.cluster().keeper.EndChange(nullptr);
+    co_return Status();
+  }
+  const Edit edit = [&session, member, incarnation](View view) -> Result<View> {
+    Member& filled = view.members[member];
+    if (filled.incarnation != incarnation ||
+        filled.state == MemberState::kDown) {
+      return Fail(StatusCode::kUnavailable,
+                  session.member_name(member) + " left while it was filled");
+    }
+    if (!filled.InSync()) {
+      filled.state = MemberState::kFull;
+      filled.lacking = false;
+      filled.since = session.WallMicros() / kMicrosPerSecond;
+    }
+    return Without(session, std::move(view), {});
+  };
+  Status status = co_await ChangeAll(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: {} is full again", session.view()->epoch,
+                    session.member_name(member)));
+  }
+  co_return status;
+}
+
+namespace {
+
+// How long what is stored behind a flush waits for the memory of what was
+// flushed.
+constexpr net::Duration kLongestForRoom = std::chrono::seconds(5);
+
+}  // namespace
+
+Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
+  co_await ClaimChange(session);
+  bool made = false;
+  const std::uint64_t number = session.runtime().Random();
+  const Edit edit = [&session, &made, number,
+                     time_us](View view) -> Result<View> {
+    const std::int64_t now = session.WallMicros();
+    Status flushed;
+    if (time_us == kAtOnce && Planted(PlantedBug::kFlushByClock)) {
+      flushed = view.Flush(static_cast<std::uint64_t>(now), now);
+    } else if (time_us == kAtOnce) {
+      view.FlushAll(number, now);
+    } else {
+      flushed = view.Flush(time_us, now);
+    }
+    if (!flushed.ok()) return Fail(std::move(flushed));
+    Result<View> next = Without(session, std::move(view), {});
+    made = made || next.has_value();
+    return next;
+  };
+  // Before it is in force: who gives back then ends the wait.
+  MemoryNeeds& needs = session.cluster().needs;
+  const net::Duration patience = std::min<net::Duration>(
+      kLongestForRoom, session.cluster().options.operation_timeout / 2);
+  if (time_us == kAtOnce) needs.NoteFlush(session.runtime().Now() + patience);
+  Status status = co_await ChangeAll(session, edit);
+  if (!status.ok()) needs.NoteGivenBack();
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: flush_all was asked for", session.view()->epoch));
+  }
+  // Who took it tells others, who may go by it some day.
+  const bool unknown = made && status.code() == StatusCode::kUnavailable;
+  if (!unknown) co_return status;
+  co_return Status(StatusCode::kOutcomeUnknown,
+                   "the flush may take effect later: " + status.message());
+}
+
+Task<Status> FollowView(Session& session) {
+  // What others go by now may have been made after a loss.
+  if (MoreThanMaxOut(session)) co_return co_await GoOnAfterLoss(session);
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  const std::shared_ptr<const View> old = session.view();
+  const Result<ViewRecords> records = co_await ReadViewRecords(session);
+  Status status = records ? Status() : records.error();
+  // Those that took what this process stored may be gone.
+  View best = *keeper.Newest();
+  if (status.ok() && records->best && records->best->epoch >= best.epoch) {
+    best = *records->best;
+    status = CheckMembers(session, session.cluster(), best);
+  }
+  const bool newer =
+      status.ok() &&
+      (best.epoch > old->epoch ||
+       (best.epoch == old->epoch && EncodeView(best) != EncodeView(*old)));
+  if (!newer) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  std::vector<int> leaving;
+  for (int i = 0; i < session.members(); ++i) {
+    if (best.members[i].state != MemberState::kDown) continue;
+    leaving.push_back(i);
+    if (old->members[i].state == MemberState::kDown) continue;
+    Abort(session.link(i), "another process found it dead");
+  }
+  if (!Planted(PlantedBug::kNoBarrier)) {
+    status = co_await Drain(session, leaving);
+    if (!status.ok()) co_return status;
+  }
+  // As it is, unless a write of this process is stranded on a member of it.
+  const Edit leave = [&session, leaving](View view) {
+    return Without(session, std::move(view), leaving);
+  };
+  const Edit edit = [&leave, &best](View view) {
+    return Edited(leave, view.epoch <= best.epoch ? best : view);
+  };
+  status = co_await Install(session, edit);
+  if (status.ok()) {
+    session.cluster().Log(
+        LogLevel::kInfo, fmt::format("view {}: taken over from another process",
+                                     session.view()->epoch));
+  }
+  co_return status;
+}
+
+}  // namespace ers::store

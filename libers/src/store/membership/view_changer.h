@@ -1,0 +1,63 @@
+// Loading, creating and changing the view: everything that talks to servers
+// about it. The state itself is ViewKeeper's.
+#ifndef ERS_STORE_MEMBERSHIP_VIEW_CHANGER_H_
+#define ERS_STORE_MEMBERSHIP_VIEW_CHANGER_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "net/task.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+// OK once a view is in force, and this process may go by it. Reads the record
+// of n - M members and takes the highest epoch, also against the state file's.
+// Where the cluster was never used: creates the first view with M = the cluster
+// option or `max_parity`; when both are 0, kNotFound. Members that were
+// restarted meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat
+// otherwise.
+net::Task<Status> EnsureView(Session& session, int max_parity);
+
+// The same for an operation on what `key` holds: checks the key first, and
+// kNotFound names it.
+net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
+
+// OK once `member` is out of the view, or is another incarnation. kUnavailable
+// where over M members would be not full, or fewer than n - M could be told.
+net::Task<Status> MarkDown(Session& session, int member, std::string reason);
+
+// Takes members that failed to store blocks out of the view, as far as it
+// bears that: changes after this one must not wait for them again. Not those
+// that have returned after `epoch`, in which the staging began: what they lack
+// is stored before the commit.
+net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
+                           std::set<int> members);
+
+// OK once `member`, which was down, is filling: with a new incarnation, so that
+// all it held of manifests is void, and as the first home of its keys, so that
+// every change from now on passes through it. OK as well where it was not down.
+// kUnavailable: it does not answer, or too few members could be told.
+net::Task<Status> BeginFilling(Session& session, int member);
+
+// OK once `member`, filling since that incarnation, is full: it has all that it
+// should. kUnavailable where it has left meanwhile, and otherwise as above.
+net::Task<Status> EndFilling(Session& session, int member,
+                             std::uint64_t incarnation);
+
+// OK once the newest view that the members know is in force, when another
+// process has changed it. kUnavailable as above.
+net::Task<Status> FollowView(Session& session);
+
+// OK once every object that was last changed before `time_us` (Unix
+// microseconds) is absent, from that time on; or, with kAtOnce, every object
+// that was there before this ends: that goes by no clock. No flush takes
+// another one back, in effect or to come. kOutcomeUnknown: some members may
+// have taken it. A view must be in force.
+net::Task<Status> FlushBefore(Session& session, std::uint64_t time_us);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_VIEW_CHANGER_H_

@@ -1,0 +1,39 @@
+// What loading and changing the view have in common.
+#ifndef ERS_STORE_MEMBERSHIP_VIEW_CHECKS_H_
+#define ERS_STORE_MEMBERSHIP_VIEW_CHECKS_H_
+
+#include <string_view>
+
+#include "net/task.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+// The seats must be those of the view in force; where there is none yet, those
+// of the servers that this process was given.
+Status CheckMembers(const Session& session, ClusterState& cluster,
+                    const View& view);
+
+// Two addresses of one server would be taken for two servers.
+Status CheckDistinct(const View& view);
+
+// Fails where more than M are not full, and says who and why.
+Status CheckTolerated(const Session& session, const View& view);
+
+// What to tell where no server is full that has the manifest of this key.
+Status AllHomesOut(const Session& session, const View& view,
+                   std::string_view key);
+
+// What to tell of a record that `link`'s server has, and IsNewerFormat.
+Status NewerFormat(const net::ServerLink& link, const Status& why);
+
+// Waits while others change the view of this process, no longer than an
+// operation may take.
+net::Task<void> AwaitChange(Session& session);
+
+// Waits until this task alone may change the view of this process.
+net::Task<void> ClaimChange(Session& session);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_VIEW_CHECKS_H_

@@ -1,0 +1,102 @@
+// ViewKeeper: one process's view of the cluster, shared by all its loops, and
+// the barrier that a change of the view is.
+//
+// A manifest write of one view must never land in a later one. So every such
+// write is admitted (BeginWrite) under an epoch and signed off (EndWrite) when
+// it was answered or its connection is gone; a change of the view first stops
+// admissions, then waits until every admitted write has ended, or is one to
+// the member that leaves.
+#ifndef ERS_STORE_MEMBERSHIP_VIEW_KEEPER_H_
+#define ERS_STORE_MEMBERSHIP_VIEW_KEEPER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ers/status.h"
+#include "store/format/view.h"
+
+namespace ers::store {
+
+// Any thread.
+class ViewKeeper {
+ public:
+  // `state_file` empty: none is kept.
+  explicit ViewKeeper(std::string state_file);
+
+  // The view in force; null before the first was installed.
+  [[nodiscard]] std::shared_ptr<const View> Current() const;
+  // Differs from one view in force to the next: who keeps a copy of one sees by
+  // it, without a lock, that it is still in force.
+  [[nodiscard]] std::uint64_t version() const { return version_.load(); }
+
+  // Admits a manifest write to `member` under `epoch`. False: the view has
+  // changed or is changing; nothing may be sent.
+  bool BeginWrite(std::uint64_t epoch, int member);
+  void EndWrite(int member);
+  // In place of EndWrite, for a write that was admitted under `epoch`: what
+  // came of it is not known. It may land at any time, so the member must leave
+  // with the next change, unless the write is rescued before. Empty where the
+  // view has changed since: the member has left with that.
+  struct Strand {
+    int member = -1;
+    int departures = 0;  // views that were without it by then
+  };
+  std::optional<Strand> StrandWrite(std::uint64_t epoch, int member);
+  // False: its member has left meanwhile.
+  [[nodiscard]] bool IsStranded(const Strand& strand) const;
+  // The write can land no more, or has landed. Once for each strand.
+  void RescueWrite(const Strand& strand);
+
+  // True: nobody is changing the view. Else `wake` is called, once, on any
+  // thread, when they are done.
+  bool AtRest(std::function<void()> wake);
+
+  // Claims the right to change the view. False: somebody else is at it; `wake`
+  // is called (once, on any thread) when they are done.
+  bool BeginChange(std::function<void()> wake);
+  // Within a change: true when all admitted writes but stranded ones and those
+  // to `leaving` have ended; else `wake` is called once when they have.
+  bool Drained(std::vector<int> leaving, std::function<void()> wake);
+  // Members with stranded writes: they must leave too.
+  [[nodiscard]] std::vector<int> Stranded() const;
+  // Notes a view that enough members have taken, before other processes are
+  // told: they may go by it while this one does not yet.
+  void NoteStored(const View& view);
+  // Of those that were stored and the one in force, which must be there.
+  [[nodiscard]] std::shared_ptr<const View> Newest() const;
+  // Ends the change, with a new view (null: the old one stays).
+  void EndChange(std::shared_ptr<const View> view);
+
+  // The view in the state file; kNotFound where there is none.
+  [[nodiscard]] Result<View> ReadStateFile() const;
+  // Replaces the state file, synced to disk before it returns, unless it has a
+  // view as new. Several processes may share one.
+  [[nodiscard]] Status WriteStateFile(const View& view) const;
+
+ private:
+  bool DrainedLocked() const;
+
+  const std::string state_file_;  // constant after construction
+  std::atomic<std::uint64_t> version_{0};
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<const View> view_;
+  std::shared_ptr<const View> stored_;  // null: none was
+  bool changing_ = false;
+  std::vector<int> leaving_;
+  std::vector<int> writes_;      // admitted and not ended, by member
+  std::vector<int> stranded_;    // of these, those whose fate is unknown
+  std::vector<int> departures_;  // views that were without it
+  std::vector<std::function<void()>> change_waiters_;
+  std::function<void()> drain_waiter_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_VIEW_KEEPER_H_

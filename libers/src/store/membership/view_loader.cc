@@ -1,0 +1,261 @@
+// Loading the view, or creating the first one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/micros.h"
+#include "store/format/keys.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/listing_check.h"
+#include "store/membership/peers.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_checks.h"
+#include "store/membership/view_records.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// The view of a cluster that nobody used yet, or that lost all its memory:
+// `before` is what it was then, where that is known. Its epoch is the clock's
+// milliseconds: above that of whatever was lost, which somebody may still go by
+// or a server that was silent may have.
+View FirstView(Session& session, int max_parity, const View* before) {
+  constexpr int kMicrosPerMilli = 1000;
+  View view;
+  view.max_parity = max_parity;
+  if (before != nullptr) view.flush_mark = before->flush_mark;
+  const std::int64_t now = session.WallMicros();
+  view.epoch = std::max<std::uint64_t>(
+      before == nullptr ? 1 : before->epoch + 1,
+      static_cast<std::uint64_t>(now / kMicrosPerMilli));
+  for (int i = 0; i < session.members(); ++i) {
+    const net::ServerLink& link = session.link(i);
+    const bool up = link.state() == net::ServerLink::State::kUp;
+    Member member;
+    if (before != nullptr) member = before->members[i];
+    if (before == nullptr) member.name = session.member_name(i);
+    member.weight = link.endpoint().weight;
+    member.incarnation = static_cast<std::uint64_t>(now);
+    member.state = up ? MemberState::kFull : MemberState::kDown;
+    member.boot_mark = up ? link.facts().boot_mark : "";
+    member.joined = 0;
+    member.since = now / kMicrosPerSecond;
+    view.members.push_back(std::move(member));
+  }
+  return view;
+}
+
+Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
+                               int max_parity, const View* before) {
+  const int members = session.members();
+  if (max_parity >= members) {
+    co_return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format("{} of the cluster's servers are listed, and what survives "
+                    "the loss of {} needs at least {}: list every server, or "
+                    "choose a scheme, or max_parity, of a smaller M",
+                    members, max_parity, max_parity + 1));
+  }
+  if (members - records.answered > max_parity) {
+    co_return Fail(StatusCode::kUnavailable,
+                   fmt::format("{} of {} servers do not answer ({}): a new "
+                               "cluster needs at least {}: start what does not "
+                               "answer",
+                               members - records.answered, members,
+                               records.silent, members - max_parity));
+  }
+  const View view = FirstView(session, max_parity, before);
+  const Status distinct = CheckDistinct(view);
+  if (!distinct.ok()) co_return Fail(distinct);
+  if (view.NotFull() > max_parity) {
+    co_return Fail(StatusCode::kUnavailable,
+                   "servers went away while the cluster was set up: try again");
+  }
+  std::optional<View> newer;
+  const Status stored =
+      co_await StoreViewRecord(session, view, newer, /*first=*/true);
+  if (newer) co_return *newer;
+  if (!stored.ok()) co_return Fail(stored);
+  session.cluster().Log(LogLevel::kInfo,
+                        fmt::format("new view {} over {} servers, M={}",
+                                    view.epoch, members, max_parity));
+  co_return view;
+}
+
+// M of a first view; 0: none is to be made.
+int ChosenM(Session& session, int max_parity) {
+  const int option = session.cluster().options.max_parity;
+  return option != 0 ? option : max_parity;
+}
+
+// What to go by, given what was read.
+Task<Result<View>> Decide(Session& session, const ViewRecords& records,
+                          int max_parity) {
+  const int members = session.members();
+  std::optional<View> best = records.best;
+  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  if (!filed && filed.error().code() != StatusCode::kNotFound) {
+    co_return Fail(filed.error());
+  }
+  if (!records.best && records.answered == members && filed) {
+    // All members answer and none knows a view: they all lost their memory,
+    // and there is nothing left that an old view could protect. Were it evicted
+    // alone, another process might have gone on to a later one.
+    const Status fits = CheckMembers(session, session.cluster(), *filed);
+    if (!fits.ok()) co_return Fail(fits);
+    co_return co_await CreateFirst(session, records, filed->max_parity,
+                                   &*filed);
+  }
+  if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
+  if (!best) {
+    const int chosen = ChosenM(session, max_parity);
+    if (chosen != 0) {
+      co_return co_await CreateFirst(session, records, chosen, nullptr);
+    }
+    if (records.answered < members) {
+      co_return Fail(NoneKnows(records, members));
+    }
+    co_return Fail(StatusCode::kNotFound,
+                   "nothing was ever stored in this cluster");
+  }
+  const Status fits = CheckMembers(session, session.cluster(), *best);
+  if (!fits.ok()) co_return Fail(fits);
+  if (records.answered < best->Quorum()) {
+    co_return Fail(TooFewAnswer(records, members, best->Quorum()));
+  }
+  co_return *best;
+}
+
+// A change that was cut off half way is finished: others must find what this
+// process goes by.
+Task<Result<View>> Complete(Session& session, const ViewRecords& records,
+                            View view) {
+  const bool held = records.best && records.best->epoch == view.epoch &&
+                    records.holders >= view.Quorum();
+  if (held) co_return view;
+  for (;;) {
+    std::optional<View> newer;
+    Status status = co_await StoreViewRecord(session, view, newer);
+    if (newer) status = CheckMembers(session, session.cluster(), *newer);
+    if (!status.ok()) co_return Fail(std::move(status));
+    if (!newer) co_return view;
+    // Of two views of one epoch neither may count: the next one settles it.
+    if (newer->epoch == view.epoch) ++newer->epoch;
+    view = std::move(*newer);
+  }
+}
+
+bool Reconnecting(Session& session) {
+  for (int i = 0; i < session.members(); ++i) {
+    if (session.link(i).state() == net::ServerLink::State::kConnecting) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whoever is given an old list of servers goes by the view's.
+void TellOutdated(Session& session, const View& view) {
+  for (const std::string& line : Outdated(session.cluster().endpoints, view)) {
+    session.cluster().Log(
+        LogLevel::kWarning,
+        fmt::format("view {}: {}: put it into the list of servers", view.epoch,
+                    line));
+  }
+}
+
+// Members whose memory is not the one the view knows leave it. Their
+// connections were made while none was known, and are of no use now.
+Task<void> DropRestarted(Session& session) {
+  std::vector<int> restarted;
+  const std::shared_ptr<const View> view = session.view();
+  for (int i = 0; i < session.members(); ++i) {
+    net::ServerLink& link = session.link(i);
+    if (view->members[i].state == MemberState::kDown ||
+        link.state() != net::ServerLink::State::kUp ||
+        link.facts().boot_mark == view->members[i].boot_mark) {
+      continue;
+    }
+    link.Abort("it was restarted");
+    restarted.push_back(i);
+  }
+  // Of more than M, operations that need them say what is in the way.
+  for (const int member : restarted) {
+    (void)co_await MarkDown(session, member, "it was restarted");
+  }
+}
+
+Task<Status> LoadViewFor(Session& session, std::string_view key) {
+  Status status = co_await EnsureView(session, 0);
+  if (status.code() != StatusCode::kNotFound) co_return status;
+  co_return Status(
+      StatusCode::kNotFound,
+      fmt::format("key '{}' holds no object: {}", key, status.message()));
+}
+
+}  // namespace
+
+Task<Status> EnsureView(Session& session, int max_parity) {
+  if (session.view()) co_return co_await EnsureLease(session);
+  co_await ClaimChange(session);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (session.view()) {
+    keeper.EndChange(nullptr);
+    co_return co_await EnsureLease(session);
+  }
+  Result<ViewRecords> records = co_await FindViewRecords(session);
+  // A connection that only broke gets another try: a first view without its
+  // server would keep that out.
+  if (records && !records->best && Reconnecting(session)) {
+    records = co_await FindViewRecords(session);
+  }
+  // The cluster may be one that has just lost its memory, and who is silent
+  // here may still be read by a process that goes by what was lost.
+  if (records && !records->best && records->answered < session.members() &&
+      session.members() - records->answered <= ChosenM(session, max_parity) &&
+      !Planted(PlantedBug::kNoWaitAfterLoss)) {
+    const std::shared_ptr<Wakeup> leases = Wakeup::New(session.runtime());
+    (void)co_await leases->Wait(kGoneAfter);
+    records = co_await FindViewRecords(session);
+  }
+  if (!records) {
+    keeper.EndChange(nullptr);
+    co_return records.error();
+  }
+  Result<View> view = co_await Decide(session, *records, max_parity);
+  if (view) view = co_await Complete(session, *records, std::move(*view));
+  Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
+  if (!status.ok()) {
+    keeper.EndChange(nullptr);
+    co_return status;
+  }
+  if (records->best) {
+    session.cluster().Log(
+        LogLevel::kInfo,
+        fmt::format("view {}: found, {} of {} servers are full", view->epoch,
+                    session.members() - view->NotFull(), session.members()));
+  }
+  TellOutdated(session, *view);
+  keeper.EndChange(std::make_shared<const View>(std::move(*view)));
+  co_await DropRestarted(session);
+  session.Detach(TellWhoCannotList(session));
+  co_return co_await EnsureLease(session);
+}
+
+Task<Status> EnsureViewFor(Session& session, std::string_view key) {
+  Status status = ValidateKey(key, session.cluster().options.binary_keys);
+  if (!status.ok()) return Task<Status>::Ready(std::move(status));
+  if (session.view()) return EnsureLease(session);
+  return LoadViewFor(session, key);
+}
+
+}  // namespace ers::store

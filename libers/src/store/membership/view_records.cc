@@ -1,0 +1,262 @@
+#include "store/membership/view_records.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "store/format/keys.h"
+#include "store/format/record.h"
+#include "store/membership/batch.h"
+#include "store/membership/spare_room.h"
+#include "store/membership/view_checks.h"
+#include "store/membership/view_links.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+using net::Task;
+
+struct Reading {
+  ViewRecords records;
+  std::string text;  // of the best
+  Status failure;
+  int left = 0;
+  std::shared_ptr<Wakeup> enough;
+};
+
+bool IsFull(const View& view, int member) {
+  const auto at = static_cast<std::size_t>(member);
+  return at < view.members.size() &&
+         view.members[at].state == MemberState::kFull;
+}
+
+void Note(Session& session, int member, const net::Request& request,
+          Reading& reading) {
+  if (request.outcome == Outcome::kMiss) {
+    ++reading.records.answered;
+    return;
+  }
+  if (request.outcome != Outcome::kOk) {
+    reading.records.silent +=
+        (reading.records.silent.empty() ? "" : "; ") + session.Describe(member);
+    return;
+  }
+  Result<View> view = DecodeView(request.value);
+  if (view) {
+    ++reading.records.answered;
+    std::optional<View>& best = reading.records.best;
+    if (!best || best->epoch < view->epoch) {
+      best = std::move(*view);
+      reading.text = request.value;
+      reading.records.holders = 0;
+    }
+    if (request.value == reading.text && IsFull(*best, member)) {
+      ++reading.records.holders;
+    }
+  } else if (IsNewerFormat(view)) {
+    reading.failure = NewerFormat(session.link(member), view.error());
+  } else {
+    // An empty stub or a broken record is as good as none.
+    ++reading.records.answered;
+  }
+}
+
+Task<void> ReadOne(Session& session, int member,
+                   std::shared_ptr<Reading> reading) {
+  net::Request request;
+  request.verb = net::Verb::kGet;
+  request.key = kViewKey;
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kReadView, session.link(member), request);
+  co_await batch;
+  Note(session, member, request, *reading);
+  const std::optional<View>& best = reading->records.best;
+  const bool enough = best && reading->records.answered >= best->Quorum();
+  if (--reading->left == 0 || enough) reading->enough->Callback()();
+}
+
+// Who took a record, and why others did not.
+struct Held {
+  int count = 0;
+  std::string silent;
+  Status newer_format;  // of a record, which stays
+
+  void Miss(const Session& session, const net::ServerLink& link) {
+    if (!silent.empty()) silent += "; ";
+    silent += session.Describe(link);
+  }
+};
+
+// Replaces the record on one member, whatever others do to it meanwhile, unless
+// they put there what is as new.
+Task<void> StoreOne(Session& session, net::ServerLink& link,
+                    const std::string& text, std::uint64_t as_new, Held& held,
+                    std::optional<View>& newer) {
+  const iovec body{const_cast<char*>(text.data()), text.size()};
+  net::Request write;
+  do {
+    net::Request read;
+    read.verb = net::Verb::kVivify;
+    read.key = kViewKey;
+    read.exptime = 0;
+    Batch batch(session.runtime());
+    batch.Send(SendStep::kPrepareView, link, read);
+    co_await batch;
+    if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
+      break;
+    }
+    Result<View> there = DecodeView(read.value);
+    if (IsNewerFormat(there)) {
+      held.newer_format = NewerFormat(link, there.error());
+      co_return;
+    }
+    // Another process is taking it over at the same time.
+    if (there && read.value == text) {
+      ++held.count;
+      co_return;
+    }
+    if (there && there->epoch >= as_new) {
+      if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
+      co_return;
+    }
+    write.verb = net::Verb::kCas;
+    write.key = kViewKey;
+    write.token = read.item_token;
+    write.only_connection = read.connection;
+    write.body = {&body, 1};
+    co_await WriteRecord(session, SendStep::kWriteView, link, write, nullptr);
+  } while (write.outcome == Outcome::kExists);
+  if (write.outcome == Outcome::kOk) {
+    ++held.count;
+  } else {
+    held.Miss(session, link);
+  }
+}
+
+Task<void> StoreOnLatch(Task<void> store, net::Latch& latch) {
+  co_await std::move(store);
+  latch.CountDown();
+}
+
+// Stores `text` on every member that has that state in `view`, all at once.
+Task<void> StoreOnAll(Session& session, ViewLinks& links, const View& view,
+                      MemberState state, const std::string& text,
+                      std::uint64_t as_new, Held& held,
+                      std::optional<View>& newer) {
+  net::Latch latch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    if (view.members[i].state != state) continue;
+    latch.Add();
+    Task<void> store =
+        StoreOne(session, links.At(i), text, as_new, held, newer);
+    net::Spawn(StoreOnLatch(std::move(store), latch));
+  }
+  co_await latch;
+}
+
+}  // namespace
+
+Task<Result<ViewRecords>> ReadViewRecords(Session& session) {
+  auto reading = std::make_shared<Reading>();
+  reading->left = session.members();
+  reading->enough = Wakeup::New(session.runtime());
+  const std::shared_ptr<Wakeup> enough = reading->enough;
+  for (int i = 0; i < session.members(); ++i) {
+    session.Detach(ReadOne(session, i, reading));
+  }
+  // Every request has a deadline of its own; this one is out of reach.
+  co_await enough->Wait(session.cluster().options.operation_timeout);
+  if (!reading->failure.ok()) co_return Fail(reading->failure);
+  co_return reading->records;
+}
+
+Task<Result<ViewRecords>> FindViewRecords(Session& session) {
+  std::optional<View> newest;
+  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  std::uint64_t seated = 0;  // by the view of this epoch
+  for (;;) {
+    Result<ViewRecords> records = co_await ReadViewRecords(session);
+    if (!records) co_return records;
+    if (newest && (!records->best || records->best->epoch < newest->epoch)) {
+      records->best = newest;
+      records->holders = 0;
+    }
+    newest = records->best;
+    const View* by = newest ? &*newest : nullptr;
+    if (filed && (by == nullptr || by->epoch < filed->epoch)) by = &*filed;
+    const bool settled = by == nullptr || by->epoch <= seated || session.view();
+    if (settled || !CheckMembers(session, session.cluster(), *by).ok()) {
+      co_return records;
+    }
+    if (!session.Seat(*by)) co_return records;
+    seated = by->epoch;
+  }
+}
+
+Status NoneKnows(const ViewRecords& records, int members) {
+  if (records.answered == 0) {
+    return {StatusCode::kUnavailable,
+            fmt::format("none of the {} servers can be used ({}): start them, "
+                        "or give the list of those that are there",
+                        members, records.silent)};
+  }
+  return {StatusCode::kUnavailable,
+          fmt::format("{} of {} servers do not answer ({}), and the others "
+                      "know of no objects: start what does not answer",
+                      members - records.answered, members, records.silent)};
+}
+
+Status TooFewAnswer(const ViewRecords& records, int members, int needed) {
+  return {
+      StatusCode::kUnavailable,
+      fmt::format("{} of {} servers do not answer ({}): at least {} must: "
+                  "start what does not answer, with or without its "
+                  "memory, or give its place to another: ersctl recover",
+                  members - records.answered, members, records.silent, needed)};
+}
+
+Task<Status> StoreViewRecord(Session& session, const View& view,
+                             std::optional<View>& newer, bool first) {
+  if (!session.view()) session.Seat(view);
+  ViewLinks links(session, view);
+  const std::string text = EncodeView(view);
+  const std::uint64_t as_new = first ? 1 : view.epoch;
+  Held held;
+  co_await StoreOnAll(session, links, view, MemberState::kFull, text, as_new,
+                      held, newer);
+  if (!held.newer_format.ok()) {
+    // Whatever others hold cannot be built upon without this one.
+    newer.reset();
+    co_return held.newer_format;
+  }
+  if (newer) {
+    co_return Status(StatusCode::kUnavailable,
+                     "another process changed the view at the same time");
+  }
+  if (held.count < view.Quorum()) {
+    co_return Status(
+        StatusCode::kUnavailable,
+        fmt::format("only {} of the {} servers needed took the new view ({}): "
+                    "start what does not answer",
+                    held.count, view.Quorum(), held.silent));
+  }
+  // What those have counts for nothing, and may be of before they left: where
+  // it has a higher epoch, this view is to get one above that.
+  std::optional<View> left;
+  co_await StoreOnAll(session, links, view, MemberState::kFilling, text, as_new,
+                      held, left);
+  if (!held.newer_format.ok()) co_return held.newer_format;
+  if (left) {
+    newer = view;
+    newer->epoch = left->epoch;
+    co_return Status(StatusCode::kUnavailable,
+                     "a server that is filled has a later view");
+  }
+  co_return Status();
+}
+
+}  // namespace ers::store

@@ -1,0 +1,46 @@
+#include "store/objects/destination.h"
+
+#include "layout/geometry.h"
+
+namespace ers::store {
+
+Destination DestinationOf(const Manifest& object,
+                          const TransitionTarget& target) {
+  const Scheme scheme = target.scheme.value_or(object.scheme);
+  // More or less parity says nothing of the width.
+  const bool keeps_width = layout::SameButParity(scheme, object.scheme);
+  const Width width = keeps_width ? object.width : Width::kNarrow;
+  return {scheme, target.width.value_or(width)};
+}
+
+bool IsThere(const Manifest& object, const Destination& to) {
+  return to.scheme == object.scheme && to.width == object.width;
+}
+
+TransitionPath PathTo(const Manifest& object, const Destination& to) {
+  if (to.scheme == object.scheme) return TransitionPath::kPlan;
+  if (to.width == object.width &&
+      layout::SameButParity(to.scheme, object.scheme)) {
+    return TransitionPath::kParity;
+  }
+  // A value that is inline moves with its manifest.
+  return object.is_inline ? TransitionPath::kPlan : TransitionPath::kReencode;
+}
+
+}  // namespace ers::store
+
+namespace ers {
+
+std::string_view TransitionPathName(TransitionPath path) {
+  switch (path) {
+    case TransitionPath::kReencode:
+      return "reencode";
+    case TransitionPath::kParity:
+      return "parity";
+    case TransitionPath::kPlan:
+      break;
+  }
+  return "plan";
+}
+
+}  // namespace ers

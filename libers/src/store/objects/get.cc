@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "store/blocks/object_reader.h"
+#include "store/membership/batch.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/get_outcome.h"
+#include "store/objects/store.h"
+#include "store/repair/warmth.h"
+#include "store/replicas/home_chain.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using ManifestPtr = std::shared_ptr<const Manifest>;
+
+// Bytes [offset, offset + length) of the value, cut at its end.
+struct Range {
+  std::uint64_t offset = 0;
+  std::uint64_t length = kMaxValueBytes;
+
+  Result<Range> Within(std::uint64_t size) const {
+    if (offset > size) {
+      return Fail(StatusCode::kInvalidArgument,
+                  fmt::format("offset {} is beyond the value's end at {}",
+                              offset, size));
+    }
+    return Range{offset, std::min(length, size - offset)};
+  }
+};
+
+Task<void> ReadBlocks(Session& session, const ObjectMap& map, Range range,
+                      std::byte* into, ReadOutcome& outcome, StepTimer* steps,
+                      net::Latch& latch) {
+  outcome =
+      co_await ReadRange(session, map, range.offset, range.length, into, steps);
+  latch.CountDown();
+}
+
+// One try to read by the manifest that is believed in (null: ask first).
+struct Attempt {
+  ManifestPtr current;   // what the judge shows; null: absent
+  bool trusted = false;  // the blocks read are those that `current` names
+  ReadOutcome read;
+};
+
+// No limit for values that are read in one piece.
+constexpr std::uint64_t kAnyLength = kMaxValueBytes;
+
+// Asks the judge and, by the manifest of last time, for the blocks, in one
+// round trip. `before`: what the judge knows, whatever it has under the key.
+Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
+                              ManifestPtr believed, Range asked,
+                              std::uint64_t most, Value& value,
+                              Access& before) {
+  Attempt attempt;
+  HomeChain::JudgeRequest judge;
+  Status status = chain.BeginReadJudge(judge);
+  if (!status.ok()) co_return Fail(std::move(status));
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kReadJudge, session.link(judge.member), judge.request);
+  net::Latch latch(session.runtime());
+  const bool blocks =
+      believed && !believed->is_inline && believed->length <= most;
+  std::optional<ObjectMap> map;
+  if (blocks) {
+    Result<Range> range = asked.Within(believed->length);
+    if (range && value.Resize(range->length)) {
+      map.emplace(believed);
+      latch.Add();
+      net::Spawn(ReadBlocks(session, *map, *range, value.data(), attempt.read,
+                            chain.steps(), latch));
+    }
+  }
+  Result<ManifestPtr> current = ManifestPtr();
+  {
+    const InStep step(chain.steps(), Step::kManifest);
+    co_await batch;
+    current = co_await chain.FinishReadJudge(judge);
+  }
+  co_await latch;
+  before = {judge.request.item_fetched, judge.request.item_idle};
+  if (!current) co_return Fail(current.error());
+  attempt.current = std::move(*current);
+  attempt.trusted =
+      map && attempt.current && attempt.current->id == believed->id;
+  co_return attempt;
+}
+
+Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
+                           Value& value) {
+  Result<Range> range = asked.Within(manifest.length);
+  if (!range) return Fail(range.error());
+  if (!value.Resize(range->length)) {
+    return Fail(StatusCode::kNoMemory, "no memory for the value");
+  }
+  // An empty value has no memory, which memcpy may not be given.
+  if (range->length > 0) {
+    std::memcpy(value.data(), manifest.value.data() + range->offset,
+                range->length);
+  }
+  return GetInfoOf(manifest, ReadOutcome());
+}
+
+// A call that fails leaves its value empty, however far it came.
+class EmptyUnlessKept {
+ public:
+  explicit EmptyUnlessKept(Value& value) : value_(value) {}
+  EmptyUnlessKept(const EmptyUnlessKept&) = delete;
+  EmptyUnlessKept& operator=(const EmptyUnlessKept&) = delete;
+  ~EmptyUnlessKept() {
+    if (!kept_) value_.Resize(0);
+  }
+  void Keep() { kept_ = true; }
+
+ private:
+  Value& value_;
+  bool kept_ = false;
+};
+
+Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
+                               Range asked, std::uint64_t most, Value& value,
+                               ReadTerms terms, StepTimer* steps) {
+  EmptyUnlessKept read(value);
+  Status status = co_await EnsureViewFor(session, key);
+  if (!status.ok()) co_return Fail(std::move(status));
+  HomeChain chain(session, key, steps);
+  if (terms.uncounted) chain.ReadUncounted();
+  const bool keep_warm = !terms.uncounted && MayKeepWarm(session);
+  if (keep_warm || terms.before != nullptr) chain.TellAccess();
+  ManifestPtr believed = session.manifests().Find(key);
+  ChangeId short_before;
+  ChangeId seen;  // the change that an earlier attempt found
+  Access before;
+  for (int i = 0; i < kGetRestarts; ++i) {
+    Result<Attempt> attempt =
+        co_await TryRead(session, chain, believed, asked, most, value, before);
+    // However often one read asks, it is one access.
+    chain.ReadUncounted();
+    const ManifestPtr shown = attempt ? attempt->current : nullptr;
+    if (terms.before != nullptr && (!shown || shown->id != seen)) {
+      *terms.before = before;
+    }
+    if (!attempt) co_return Fail(attempt.error());
+    const ManifestPtr current = attempt->current;
+    if (!current) {
+      session.manifests().Erase(key);
+      co_return Fail(GetMiss(key));
+    }
+    session.manifests().Insert(current);
+    if (keep_warm && current->id != seen) {
+      KeepWarm(session, current, before.fetched);
+    }
+    seen = current->id;
+    if (current->is_inline) {
+      Result<GetInfo> info = FromInline(*current, asked, value);
+      if (info) read.Keep();
+      co_return info;
+    }
+    if (current->length > most) co_return GetInfoOf(*current, ReadOutcome());
+    const Result<Range> range = asked.Within(current->length);
+    if (!range) co_return Fail(range.error());
+    if (attempt->trusted && attempt->read.status.ok()) {
+      session.counters().degraded_reads.Add(attempt->read.degraded);
+      read.Keep();
+      co_return GetInfoOf(*current, attempt->read);
+    }
+    // A change may have come between the judge's answer and the blocks'. Blocks
+    // that were short before the judge showed this very change again are.
+    if (attempt->trusted && short_before == current->id) {
+      DropUnreadable(session, current, attempt->read.status);
+      co_return Fail(attempt->read.status);
+    }
+    if (attempt->trusted) short_before = current->id;
+    believed = current;
+  }
+  co_return Fail(GetKeptChanging(key));
+}
+
+}  // namespace
+
+Task<Result<GetInfo>> Store::Get(std::string_view key, Value& value) {
+  return GetBytes(session_, key, Range(), kAnyLength, value, {}, steps_);
+}
+
+Task<Result<GetInfo>> Store::GetUpTo(std::string_view key, std::uint64_t most,
+                                     Value& value, ReadTerms terms) {
+  return GetBytes(session_, key, Range(), most, value, terms, steps_);
+}
+
+Task<Result<GetInfo>> Store::GetRange(std::string_view key,
+                                      std::uint64_t offset,
+                                      std::uint64_t length, Value& value) {
+  const Range range{offset, length};
+  return GetBytes(session_, key, range, kAnyLength, value, {}, steps_);
+}
+
+}  // namespace ers::store

@@ -1,0 +1,115 @@
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
+#include "store/repair/key_walk.h"
+#include "store/replicas/home_chain.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+constexpr std::size_t kLooksAtOnce = 64;
+
+struct Listed {
+  WalkedItem item;
+  std::string key;  // empty: gone, or not wanted
+  std::shared_ptr<const Manifest> manifest;
+  Status status;
+};
+
+Task<void> Look(Session& session, const ListTerms& terms, Listed& listed,
+                net::Latch& latch) {
+  listed.key = co_await KeyOfItem(session, listed.item);
+  if (terms.wanted && !terms.wanted(listed.key)) listed.key.clear();
+  if (listed.key.empty()) {
+    latch.CountDown();
+    co_return;
+  }
+  HomeChain chain(session, listed.key);
+  chain.ReadUncounted();
+  Result<std::shared_ptr<const Manifest>> manifest = co_await chain.ReadJudge();
+  if (manifest) {
+    listed.manifest = std::move(*manifest);
+  } else if (manifest.error().code() != StatusCode::kNotManaged &&
+             manifest.error().code() != StatusCode::kConflict) {
+    listed.status = manifest.error();
+  }
+  latch.CountDown();
+}
+
+bool Stopped(const ListTerms& terms) {
+  return terms.stop != nullptr && terms.stop->stopped();
+}
+
+Task<void> LookAtSome(Session& session, const ListTerms& terms, KeyWalk& walk,
+                      std::deque<Listed>& batch) {
+  net::Latch latch(session.runtime());
+  while (!walk.empty() && batch.size() < kLooksAtOnce) {
+    Listed& listed = batch.emplace_back();
+    listed.item = walk.Take();
+    latch.Add();
+    net::Spawn(Look(session, terms, listed, latch));
+  }
+  co_await latch;
+}
+
+// One slice; false: `visit` has seen enough.
+Task<Result<bool>> VisitSlice(
+    Session& session, const ListTerms& terms, KeyWalk& walk,
+    const std::function<bool(const ListedObject&)>& visit) {
+  while (!walk.empty()) {
+    if (Stopped(terms)) co_return Fail(StoppedStatus());
+    std::deque<Listed> batch;
+    co_await LookAtSome(session, terms, walk, batch);
+    for (Listed& listed : batch) {
+      if (!listed.status.ok()) {
+        if (!terms.unreadable) co_return Fail(listed.status);
+        terms.unreadable(listed.key, listed.status);
+      }
+      if (!listed.manifest) continue;
+      const ListedObject object{std::move(listed.manifest),
+                                listed.item.last_access};
+      const bool more = visit(object);
+      if (!more) co_return false;
+    }
+  }
+  co_return true;
+}
+
+}  // namespace
+
+Task<Status> Store::ListObjects(
+    const ListTerms& terms,
+    const std::function<bool(const ListedObject&)>& visit) {
+  if (Stopped(terms)) co_return StoppedStatus();
+  Status status = co_await EnsureView(session_, 0);
+  if (status.code() == StatusCode::kNotFound) co_return Status();
+  if (!status.ok()) co_return status;
+  KeyWalk walk(session_, terms);
+  for (;;) {
+    const Result<bool> slice = co_await walk.NextSlice(session_.view());
+    if (!slice) co_return slice.error();
+    if (!*slice) break;
+    const Result<bool> more = co_await VisitSlice(session_, terms, walk, visit);
+    if (!more) co_return more.error();
+    if (!*more) co_return Status();
+  }
+  co_return Stopped(terms) ? StoppedStatus() : Status();
+}
+
+Task<Status> Store::List(
+    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
+  const ListTerms all;
+  const auto tell = [&visit](const ListedObject& object) {
+    return visit(object.manifest->key, InfoOf(*object.manifest));
+  };
+  const std::function<bool(const ListedObject&)> each = tell;
+  co_return co_await ListObjects(all, each);
+}
+
+}  // namespace ers::store

@@ -1,0 +1,143 @@
+#include "store/objects/parity_change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/blocks/object_writer.h"
+
+namespace ers::store {
+namespace {
+
+using layout::BlockId;
+using layout::Geometry;
+using net::Task;
+
+// Nodes behind the ring: no block that is there may get another member.
+void AddNodes(Session& session, Manifest& next) {
+  const auto needed = static_cast<std::size_t>(NodeCount(next.scheme));
+  if (next.nodes.size() >= needed) return;
+  std::set<int> taken(next.nodes.begin(), next.nodes.end());
+  const std::vector<int> walk =
+      session.ring().Walk(next.key, session.members());
+  for (const bool writable : {true, false}) {
+    for (const int member : walk) {
+      if (next.nodes.size() >= needed) return;
+      if (session.Writable(member) != writable) continue;
+      if (!taken.insert(member).second) continue;
+      next.nodes.push_back(static_cast<std::uint16_t>(member));
+    }
+  }
+}
+
+// Those of `old` that stay, and `added` for the others.
+GenerationMap ParityOf(const ObjectMap& old, const Geometry& geometry,
+                       const ChangeId& added) {
+  const Width width = old.width();
+  GenerationMap parity;
+  std::uint32_t size = 0;
+  for (int group = 0; group < old.groups(); ++group) {
+    for (int p = 0; p < geometry.scheme().m; ++p) {
+      for (int stripe = 0; stripe < geometry.stripe_count(width); ++stripe) {
+        const BlockId block = geometry.ParityId(width, stripe, p);
+        parity.Resize(++size, old.geometry().Has(block)
+                                  ? old.GenerationOf(group, block)
+                                  : added);
+      }
+    }
+  }
+  return parity;
+}
+
+// "a:1, b:1".
+std::string NotFull(const Session& session, const View& view) {
+  std::string names;
+  for (int i = 0; i < session.members(); ++i) {
+    const MemberState state = view.members[static_cast<std::size_t>(i)].state;
+    if (state == MemberState::kFull && session.Writable(i)) continue;
+    names += (names.empty() ? "" : ", ") + session.member_name(i);
+  }
+  return names.empty() ? "when it was written" : names;
+}
+
+// OK, or kUnavailable: of some stripe more blocks than m are on servers that
+// are out or not full, or were never stored.
+Status CheckKept(Session& session, const ObjectMap& map) {
+  const Geometry& geometry = map.geometry();
+  const std::shared_ptr<const View> view = session.view();
+  const auto lacks = [&](int group, BlockId block) {
+    const int member = map.MemberOf(group, block);
+    return !map.GenerationOf(group, block) || !session.Writable(member) ||
+           view->members[static_cast<std::size_t>(member)].state !=
+               MemberState::kFull;
+  };
+  const int m = geometry.scheme().m;
+  for (int group = 0; group < map.groups(); ++group) {
+    for (int stripe = 0; stripe < geometry.stripe_count(map.width());
+         ++stripe) {
+      int absent = 0;
+      for (const BlockId block : geometry.StripeData(map.width(), stripe)) {
+        absent += static_cast<int>(lacks(group, block));
+      }
+      for (int p = 0; p < m; ++p) {
+        const BlockId block = geometry.ParityId(map.width(), stripe, p);
+        absent += static_cast<int>(lacks(group, block));
+      }
+      if (absent <= m) continue;
+      return {StatusCode::kUnavailable,
+              fmt::format("{} blocks of a stripe are on servers that are out "
+                          "or not full yet ({}), and scheme {} can do without "
+                          "{}: before parity is dropped, start what does not "
+                          "answer, and wait until all are full",
+                          absent, NotFull(session, *view),
+                          FormatScheme(geometry.scheme()), m)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Task<PlannedOutcome> StageParity(Session& session,
+                                 std::shared_ptr<const Manifest> base,
+                                 Manifest& next, StepTimer* steps) {
+  PlannedOutcome outcome;
+  outcome.status = CheckServers(session, next.scheme);
+  if (!outcome.status.ok()) {
+    next.length = 0;  // whoever drops it must find nothing
+    co_return std::move(outcome);
+  }
+  AddNodes(session, next);
+  const ObjectMap old(base);
+  const auto geometry = layout::GetGeometry(next.scheme);
+  const int stored = base->scheme.m;
+  next.parity = ParityOf(old, *geometry, next.id);
+  if (next.scheme.m <= stored) co_return std::move(outcome);
+  // What is there: the new blocks are not.
+  Manifest there = next;
+  there.parity = ParityOf(old, *geometry, ChangeId{});
+  const ObjectMap map(std::make_shared<const Manifest>(std::move(there)));
+  const GroupRun::Planner planner = [&](const plan::Missing& missing) {
+    return plan::PlanAddParity(*geometry, map.width(), stored, missing);
+  };
+  outcome = co_await RunPlans(session, map, planner, next, steps);
+  co_return std::move(outcome);
+}
+
+Check WithoutDropped(Session& session, std::shared_ptr<const Manifest> next,
+                     Check check) {
+  return [&session, next = std::move(next),
+          check = std::move(check)](const Manifest* living) -> Result<Verdict> {
+    Result<Verdict> verdict = check(living);
+    if (!verdict || *verdict == Verdict::kRestart) return verdict;
+    Status kept = CheckKept(session, ObjectMap(next));
+    if (!kept.ok()) return Fail(std::move(kept));
+    return verdict;
+  };
+}
+
+}  // namespace ers::store

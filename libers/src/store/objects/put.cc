@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "store/blocks/dropping.h"
+#include "store/blocks/object_writer.h"
+#include "store/commit/change.h"
+#include "store/format/expiry.h"
+#include "store/format/keys.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
+#include "store/objects/whole_write.h"
+#include "store/support/content.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+// Between two looks whether what was flushed has been given back.
+constexpr net::Duration kRoomNap = std::chrono::milliseconds(20);
+
+bool IsRoomBeingMade(Session& session) {
+  return session.cluster().needs.GivingBack(session.runtime().Now());
+}
+
+Task<void> AwaitRoom(Session& session) {
+  while (IsRoomBeingMade(session)) {
+    const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+    (void)co_await nap->Wait(kRoomNap);
+  }
+}
+
+// For nothing: who sends it goes on only when it was taken. Its length.
+Task<Result<std::uint64_t>> TakeAll(Content& content) {
+  for (std::uint64_t taken = 0;;) {
+    const Result<std::span<const std::byte>> bytes =
+        co_await content.Next(kPieceBytes);
+    if (!bytes) co_return Fail(bytes.error());
+    const std::size_t more = bytes->size();
+    content.Release();
+    taken += more;
+    if (more < kPieceBytes) co_return taken;
+  }
+}
+
+// The value is small: it goes into the manifest.
+Task<Status> TakeInline(PutJob& job, std::size_t length) {
+  Status redundancy = CheckParity(job.session, job.manifest.scheme);
+  if (redundancy.ok()) {
+    redundancy =
+        CheckCopies(job.session, job.manifest.key, job.manifest.scheme);
+  }
+  if (!redundancy.ok()) co_return redundancy;
+  job.manifest.is_inline = true;
+  job.manifest.length = length;
+  Result<std::span<const std::byte>> bytes = co_await job.content.Next(length);
+  if (!bytes) co_return bytes.error();
+  job.manifest.value.assign(reinterpret_cast<const char*>(bytes->data()),
+                            bytes->size());
+  co_return Status();
+}
+
+Task<Status> WriteAll(PutJob& job) {
+  WriteOutcome outcome = co_await WriteGroups(job.session, job.content, 0,
+                                              job.manifest, job.steps);
+  co_await MarkFailed(job.session, outcome.epoch,
+                      std::move(outcome.failed_members));
+  co_return outcome.status;
+}
+
+// Stages the blocks. The homes are read meanwhile where the value is one group:
+// a longer one takes so long that rivals would come in between.
+Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
+                         std::optional<HomesRead>& prepared) {
+  Status status = PlaceObject(job.session, job.manifest);
+  if (!status.ok()) co_return status;
+  prepared.reset();  // it takes too long for that
+  const std::optional<std::uint64_t> left = job.content.Left();
+  if (left && *left <= job.manifest.group_bytes) {
+    Staged staged = co_await StageAndPrepare(job.session, chain, WriteAll(job));
+    status = std::move(staged.status);
+    prepared = std::move(staged.prepared);
+  } else {
+    status = co_await WriteAll(job);
+  }
+  if (!status.ok()) DropStaged(job.session, job.manifest);
+  co_return status;
+}
+
+// What a put asks of the living object that it replaces.
+Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
+                                  const PutTerms& terms,
+                                  const Manifest* living) {
+  const PutCondition condition = terms.condition;
+  const bool needed = cas != 0 || condition == PutCondition::kPresent;
+  if (needed && living == nullptr) {
+    return Fail(StatusCode::kNotFound,
+                fmt::format("key '{}' holds no object", key));
+  }
+  if (living != nullptr && condition == PutCondition::kAbsent) {
+    return Fail(StatusCode::kConflict,
+                fmt::format("key '{}' holds an object already", key));
+  }
+  const bool outdated = terms.stale_if_newer && living && living->cas > cas;
+  if (cas != 0 && living->cas != cas && !outdated) {
+    return Fail(
+        StatusCode::kConflict,
+        fmt::format("key '{}' has another CAS: somebody changed it", key));
+  }
+  return outdated ? Verdict::kGoOnAsStale : Verdict::kGoOn;
+}
+
+}  // namespace
+
+Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
+                               ClientCas cas,
+                               std::optional<HomesRead> prepared) {
+  // How long the value is, if it is shorter than that.
+  const std::size_t threshold =
+      std::max<std::size_t>(1, job.client.inline_below);
+  std::uint64_t length = 0;
+  if (const std::optional<std::uint64_t> left = job.content.Left()) {
+    length = *left;
+  } else {
+    Result<std::span<const std::byte>> head =
+        co_await job.content.Peek(threshold);
+    if (!head) co_return ChangeOutcome{head.error(), false, nullptr, {}};
+    length = head->size();
+  }
+  Status status;
+  if (length < threshold &&
+      FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
+    status = co_await TakeInline(job, length);
+  } else {
+    status = co_await StageBlocks(job, chain, prepared);
+  }
+  if (!status.ok()) {
+    co_return ChangeOutcome{std::move(status), false, nullptr, {}};
+  }
+  co_return co_await CommitChange(job.session, chain, std::move(job.manifest),
+                                  cas, std::move(prepared), std::move(check));
+}
+
+Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
+                                           Content& content,
+                                           const PutOptions& options,
+                                           const PutTerms& terms) {
+  Status status = ValidateKey(key, session_.cluster().options.binary_keys);
+  const Scheme scheme = options.scheme.value_or(options_.scheme);
+  if (status.ok()) status = ValidateStoredScheme(scheme);
+  if (status.ok() && options.width == Width::kWide && !scheme.elastic()) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "scheme " + FormatScheme(scheme) + " has no wide form");
+  }
+  if (status.ok() && options.expiry < 0) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "the expiry is negative: give Unix seconds, or 0 for none");
+  }
+  if (status.ok()) status = co_await EnsureView(session_, scheme.m);
+  if (!status.ok()) co_return Fail(std::move(status));
+  if (IsRoomBeingMade(session_)) co_await AwaitRoom(session_);
+  ClientOptions client = options_;
+  client.inline_below = terms.inline_below.value_or(options_.inline_below);
+  PutJob job{session_, client, content, Manifest(), steps_};
+  job.manifest.id = session_.NewChangeId();
+  job.manifest.key = key;
+  job.manifest.scheme = scheme;
+  job.manifest.width = options.width;
+  job.manifest.client_flags = options.client_flags;
+  job.manifest.expiry = options.expiry;
+  HomeChain chain(session_, key, steps_);
+  const std::uint64_t cas = options.expected_cas;
+  job.manifest.won = terms.won;
+  job.manifest.cas = terms.new_cas.value_or(0);
+  if (cas == 0 && terms.condition == PutCondition::kNone) {
+    chain.ReplaceCorrupted();
+    if (session_.cluster().options.adopt_plain_items) chain.ReplacePlain();
+  }
+  const Check check = [key, cas, terms](const Manifest* living) {
+    return CheckPrecondition(key, cas, terms, living);
+  };
+  if (terms.check_first) {
+    chain.ReadUncounted();
+    const Result<std::shared_ptr<const Manifest>> living =
+        co_await chain.ReadJudge();
+    if (!living) co_return Fail(living.error());
+    const Result<Verdict> verdict = check(living->get());
+    if (!verdict) co_return Fail(verdict.error());
+  }
+  // Stored, it would be absent at once; what it replaces goes all the same. Not
+  // where it may get the expiry of that.
+  if (!terms.stale_if_newer &&
+      IsExpired(options.expiry, session_.WallMicros())) {
+    const Result<std::uint64_t> length = co_await TakeAll(content);
+    if (!length) co_return Fail(length.error());
+    const ChangeOutcome ended = co_await CommitChange(
+        session_, chain, TombstoneFor(key, job.manifest.id), ClientCas::kRises,
+        std::nullopt, check);
+    if (!ended.status.ok()) co_return Fail(ended.status);
+    job.manifest.cas = ended.committed->cas;
+    job.manifest.length = *length;
+    job.manifest.is_inline = true;  // it has no blocks
+    co_return InfoOf(job.manifest);
+  }
+  const ChangeOutcome outcome = co_await WriteWhole(
+      job, chain, check, terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);
+  if (!outcome.status.ok()) co_return Fail(outcome.status);
+  co_return InfoOf(*outcome.committed);
+}
+
+Task<Result<ObjectInfo>> Store::Put(std::string_view key,
+                                    std::span<const std::byte> value,
+                                    const PutOptions& options) {
+  if (value.size() > kMaxValueBytes) {
+    co_return Fail(StatusCode::kTooLarge,
+                   "the value is over 256 MiB, the largest there is");
+  }
+  MemoryContent content(value);
+  co_return co_await PutContent(key, content, options, {});
+}
+
+Task<Result<ObjectInfo>> Store::PutFrom(std::string_view key,
+                                        const Source& source,
+                                        const PutOptions& options) {
+  SourceContent content(source);
+  co_return co_await PutContent(key, content, options, {});
+}
+
+}  // namespace ers::store

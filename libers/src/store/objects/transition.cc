@@ -1,0 +1,225 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "plan/plan_cache.h"
+#include "store/blocks/dropping.h"
+#include "store/blocks/object_reader.h"
+#include "store/blocks/object_writer.h"
+#include "store/commit/change.h"
+#include "store/commit/current.h"
+#include "store/commit/planned_groups.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/destination.h"
+#include "store/objects/parity_change.h"
+#include "store/objects/store.h"
+#include "store/support/content.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using ManifestPtr = std::shared_ptr<const Manifest>;
+
+Result<Destination> Resolve(const Manifest& base,
+                            const TransitionTarget& target) {
+  const Destination to = DestinationOf(base, target);
+  if (target.width && !to.scheme.elastic()) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("scheme {} has one width only: name an elastic "
+                            "scheme to go to",
+                            FormatScheme(to.scheme)));
+  }
+  const Status valid = ValidateStoredScheme(to.scheme);
+  if (!valid.ok()) return Fail(valid);
+  if (IsThere(base, to)) {
+    return Fail(StatusCode::kAlreadyThere,
+                fmt::format("key '{}' is {} {} already", base.key,
+                            FormatScheme(base.scheme), WidthName(base.width)));
+  }
+  return to;
+}
+
+// A stored object as the content of another: read ahead of the writer, group
+// by group.
+class ObjectContent final : public Content {
+ public:
+  ObjectContent(Session& session, const ObjectMap& map, StepTimer* steps)
+      : session_(session), steps_(steps), map_(map) {}
+
+  Result<std::span<const std::byte>> Open(std::size_t most) override {
+    return parts_.Open(std::min(most, *Left()));
+  }
+  Task<Result<std::size_t>> Fill() override {
+    Value& part = parts_.newest();
+    const ReadOutcome read = co_await ReadRange(
+        session_, map_, offset_, part.size(), part.data(), steps_);
+    traffic_ += read.traffic;
+    degraded_ |= read.degraded;
+    if (!read.status.ok()) co_return Fail(read.status);
+    offset_ += part.size();
+    co_return part.size();
+  }
+  std::optional<std::uint64_t> Left() const override {
+    return map_.manifest().length - offset_;
+  }
+  void Release() override { parts_.Release(); }
+  const BlockTraffic& traffic() const { return traffic_; }
+  bool degraded() const { return degraded_; }
+
+ private:
+  Session& session_;
+  StepTimer* const steps_;
+  const ObjectMap& map_;
+  std::uint64_t offset_ = 0;
+  bool degraded_ = false;
+  PartBuffers parts_;
+  BlockTraffic traffic_;
+};
+
+Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
+                      BlockTraffic& traffic, StepTimer* steps) {
+  // Nothing of the new form is there yet: whoever drops it must find that.
+  next.length = 0;
+  next.data = GenerationMap();
+  next.parity = GenerationMap();
+  Status placed = PlaceObject(session, next);
+  if (!placed.ok()) co_return placed;
+  ObjectContent content(session, map, steps);
+  WriteOutcome outcome = co_await WriteGroups(session, content, 0, next, steps);
+  traffic += content.traffic();
+  traffic += outcome.traffic;
+  session.counters().degraded_reads.Add(content.degraded());
+  co_await MarkFailed(session, outcome.epoch,
+                      std::move(outcome.failed_members));
+  co_return outcome.status;
+}
+
+// To the other width of the object's own scheme.
+Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
+                                TransitionVariant variant, Manifest& next,
+                                StepTimer* steps) {
+  const bool forward = next.width == Width::kWide;
+  next.parity = GenerationMap(
+      static_cast<std::uint32_t>(map.groups() *
+                                 map.geometry().parity_blocks(next.width)),
+      next.id);
+  const GroupRun::Planner planner = [&](const plan::Missing& missing) {
+    if (missing.blocks.empty() && missing.dead_nodes.empty()) {
+      return std::optional(
+          forward ? *plan::CachedForwardPlan(next.scheme, variant)
+                  : *plan::CachedBackwardPlan(next.scheme, variant));
+    }
+    return forward ? plan::PlanForward(map.geometry(), variant, missing)
+                   : plan::PlanBackward(map.geometry(), variant, missing);
+  };
+  PlannedOutcome outcome =
+      co_await RunPlans(session, map, planner, next, steps);
+  co_return std::move(outcome);
+}
+
+TransitionKind KindOf(TransitionPath path, Width to) {
+  if (path == TransitionPath::kReencode) return TransitionKind::kReencode;
+  if (path == TransitionPath::kParity) return TransitionKind::kParity;
+  return to == Width::kWide ? TransitionKind::kWiden : TransitionKind::kNarrow;
+}
+
+void CountTraffic(const BlockTraffic& traffic, TransitionCounters& counters) {
+  counters.data_reads.Add(traffic.data_reads);
+  counters.parity_reads.Add(traffic.parity_reads);
+  counters.writes.Add(traffic.writes);
+  counters.bytes_read.Add(traffic.bytes_read);
+  counters.bytes_written.Add(traffic.bytes_written);
+}
+
+// Stages what the new form needs.
+Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
+                          TransitionVariant variant, Manifest& next,
+                          TransitionInfo& info, StepTimer* steps) {
+  if (base->is_inline) co_return CheckParity(session, next.scheme);
+  const ObjectMap map(base);
+  PlannedOutcome outcome;
+  if (info.path == TransitionPath::kReencode) {
+    outcome.status =
+        co_await Reencode(session, map, next, outcome.traffic, steps);
+  } else if (info.path == TransitionPath::kParity) {
+    outcome = co_await StageParity(session, base, next, steps);
+  } else {
+    outcome = co_await StageWidth(session, map, variant, next, steps);
+  }
+  const BlockTraffic& traffic = outcome.traffic;
+  CountTraffic(traffic, session.counters().of(KindOf(info.path, next.width)));
+  info.data_reads = traffic.data_reads;
+  info.parity_reads = traffic.parity_reads;
+  info.writes = traffic.writes;
+  info.bytes_read = traffic.bytes_read;
+  info.bytes_written = traffic.bytes_written;
+  co_return outcome.status;
+}
+
+}  // namespace
+
+Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
+                                               const TransitionTarget& target,
+                                               TransitionVariant variant) {
+  const net::TimePoint start = session_.runtime().Now();
+  CurrentManifest current(session_, key, steps_);
+  Status status = co_await current.Begin();
+  if (!status.ok()) co_return Fail(std::move(status));
+  current.chain().ReadUncounted();
+  for (;;) {
+    Result<ManifestPtr> base = co_await current.Next();
+    if (!base) co_return Fail(base.error());
+    const Result<Destination> to = Resolve(**base, target);
+    if (!to) {
+      if (current.remembered()) continue;
+      co_return Fail(to.error());
+    }
+    if (variant == TransitionVariant::kNoOrder && to->width == Width::kWide) {
+      co_return Fail(StatusCode::kInvalidArgument,
+                     "plan no-order is for transitions to narrow only");
+    }
+    TransitionInfo info;
+    info.path = PathTo(**base, *to);
+    Manifest next = **base;
+    next.id = session_.NewChangeId();
+    next.scheme = to->scheme;
+    next.width = to->width;
+    Staged staged = co_await StageAndPrepare(
+        session_, current.chain(),
+        StageNewForm(session_, *base, variant, next, info, steps_));
+    status = std::move(staged.status);
+    if (!status.ok()) {
+      DropStaged(session_, next);
+      if (current.MayRetry(status)) continue;
+      co_return Fail(std::move(status));
+    }
+    Check check = PlannedOn((*base)->id);
+    const bool drops = info.path == TransitionPath::kParity &&
+                       next.scheme.m < (*base)->scheme.m && !next.is_inline;
+    if (drops) {
+      check = WithoutDropped(session_, std::make_shared<const Manifest>(next),
+                             std::move(check));
+    }
+    ChangeOutcome outcome = co_await CommitChange(
+        session_, current.chain(), std::move(next), ClientCas::kStays,
+        std::move(staged.prepared), check);
+    if (outcome.restart) {
+      current.Restart(std::move(outcome));
+      continue;
+    }
+    if (!outcome.status.ok()) co_return Fail(outcome.status);
+    session_.counters().of(KindOf(info.path, to->width)).committed.Add();
+    info.microseconds = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(
+            session_.runtime().Now() - start)
+            .count());
+    info.object = InfoOf(*outcome.committed);
+    co_return info;
+  }
+}
+
+}  // namespace ers::store

@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "store/blocks/dropping.h"
+#include "store/blocks/object_writer.h"
+#include "store/commit/change.h"
+#include "store/commit/current.h"
+#include "store/format/expiry.h"
+#include "store/membership/view_changer.h"
+#include "store/objects/store.h"
+
+namespace ers::store {
+namespace {
+
+using layout::BlockId;
+using net::Task;
+using Bytes = std::span<const std::byte>;
+
+// The part of an update that lies in one group.
+class GroupUpdate {
+ public:
+  GroupUpdate(Session& session, const ObjectMap& map, int group,
+              std::uint64_t offset, Bytes bytes, StepTimer* steps)
+      : map_(map),
+        group_(group),
+        run_(session, map, group, /*writing=*/true, steps),
+        begin_(std::max(offset, map.GroupOffset(group)) -
+               map.GroupOffset(group)),
+        bytes_(bytes) {
+    const std::uint64_t before = map.GroupOffset(group) + begin_ - offset;
+    const std::uint64_t room = map.GroupLength(group) - begin_;
+    bytes_ = bytes_.subspan(before, std::min(room, bytes.size() - before));
+    Divide();
+  }
+
+  Task<Status> Run(const Staging& staging) {
+    const GroupRun::Planner planner = [this](const plan::Missing& missing) {
+      return plan::PlanUpdate(map_.geometry(), map_.width(), touched_, keep_,
+                              missing);
+    };
+    const std::function<void()> supply = [this] { Overlay(); };
+    co_return co_await run_.Run(planner, &staging, supply);
+  }
+
+  // Puts the new generations into the manifest.
+  void Name(const ChangeId& generation, Manifest& manifest) const {
+    for (const BlockId block : run_.staged()) {
+      SetGeneration(map_.geometry(), group_, block, generation, manifest);
+    }
+    for (const BlockId block : run_.unstaged()) {
+      SetGeneration(map_.geometry(), group_, block, ChangeId{}, manifest);
+    }
+  }
+  const std::set<int>& failed_members() const { return run_.failed_members(); }
+
+ private:
+  // A block whose every byte of the value is overwritten needs no old content;
+  // one that lies whole in the caller's bytes is not even copied.
+  void Divide() {
+    const std::uint64_t block = run_.block_bytes();
+    const std::uint64_t end = begin_ + bytes_.size();
+    for (std::uint64_t j = begin_ / block; j * block < end; ++j) {
+      const auto id = static_cast<BlockId>(j);
+      touched_.push_back(id);
+      const std::uint64_t start = j * block;
+      if (start >= begin_ && start + block <= end) {
+        run_.Give(id, bytes_.data() + (start - begin_));
+        continue;
+      }
+      const std::uint64_t stop =
+          std::min(start + block, map_.GroupLength(group_));
+      if (start < begin_ || stop > end) keep_.push_back(id);
+      edges_.push_back({id, std::vector<std::byte>(block)});
+      run_.Give(id, edges_.back().content.data());
+    }
+  }
+
+  void Overlay() {
+    const std::uint64_t block = run_.block_bytes();
+    for (Edge& edge : edges_) {
+      if (const std::byte* old = run_.Have(edge.block);
+          old != nullptr &&
+          std::find(keep_.begin(), keep_.end(), edge.block) != keep_.end()) {
+        std::memcpy(edge.content.data(), old, block);
+      }
+      const std::uint64_t start = edge.block * block;
+      const std::uint64_t from = std::max(start, begin_);
+      const std::uint64_t to = std::min(start + block, begin_ + bytes_.size());
+      std::memcpy(edge.content.data() + (from - start),
+                  bytes_.data() + (from - begin_), to - from);
+    }
+  }
+
+  struct Edge {
+    BlockId block;
+    std::vector<std::byte> content;  // its heap memory stays put
+  };
+
+  const ObjectMap& map_;
+  const int group_;
+  GroupRun run_;
+  std::uint64_t begin_;  // of the bytes, within the group
+  Bytes bytes_;
+  std::vector<BlockId> touched_;
+  std::vector<BlockId> keep_;
+  std::vector<Edge> edges_;
+};
+
+// Stages the changed blocks of all groups that the bytes touch.
+Task<Status> StageUpdate(Session& session, const ObjectMap& map,
+                         std::uint64_t offset, Bytes bytes, Manifest& next,
+                         StepTimer* steps) {
+  const Staging staging{next.id,
+                        BlockExptime(next.expiry, session.WallMicros())};
+  const std::uint64_t size = map.manifest().group_bytes;
+  const std::uint64_t epoch = session.view()->epoch;
+  std::set<int> failed;
+  Status status;
+  for (std::uint64_t at = offset / size * size;
+       at < offset + bytes.size() && status.ok(); at += size) {
+    const int group = static_cast<int>(at / size);
+    GroupUpdate update(session, map, group, offset, bytes, steps);
+    status = co_await update.Run(staging);
+    update.Name(next.id, next);
+    failed.insert(update.failed_members().begin(),
+                  update.failed_members().end());
+    if (!status.ok()) break;
+    const ObjectMap changed(std::make_shared<const Manifest>(next));
+    status = CheckRedundancy(session, changed, group);
+  }
+  co_await MarkFailed(session, epoch, std::move(failed));
+  co_return status;
+}
+
+Status CheckReach(const Manifest& base, std::uint64_t offset, Bytes bytes) {
+  if (offset <= base.length && bytes.size() <= base.length - offset) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("{} bytes from offset {} on reach beyond the value's end "
+                      "at {}: use append to make it longer",
+                      bytes.size(), offset, base.length)};
+}
+
+}  // namespace
+
+Task<Result<ObjectInfo>> Store::Update(std::string_view key,
+                                       std::uint64_t offset, Bytes bytes) {
+  CurrentManifest source(session_, key, steps_);
+  Status status = co_await source.BeginInTurn();
+  if (!status.ok()) co_return Fail(std::move(status));
+  for (;;) {
+    Result<std::shared_ptr<const Manifest>> base = co_await source.Next();
+    if (!base) co_return Fail(base.error());
+    status = CheckReach(**base, offset, bytes);
+    if (!status.ok() || bytes.empty()) {
+      // What was remembered may be old: it must not refuse what would do.
+      if (source.remembered()) continue;
+      if (!status.ok()) co_return Fail(std::move(status));
+      co_return InfoOf(**base);
+    }
+    Manifest next = **base;
+    next.id = session_.NewChangeId();
+    std::optional<HomesRead> prepared = source.TakeHomes();
+    if (next.is_inline) {
+      std::memcpy(next.value.data() + offset, bytes.data(), bytes.size());
+    } else {
+      const ObjectMap map(*base);
+      Staged staged = co_await StageAndPrepare(
+          session_, source.chain(),
+          StageUpdate(session_, map, offset, bytes, next, steps_));
+      status = std::move(staged.status);
+      prepared = std::move(staged.prepared);
+      if (!status.ok()) {
+        DropStaged(session_, next);
+        if (source.MayRetry(status)) continue;
+        co_return Fail(std::move(status));
+      }
+    }
+    const Check check = PlannedOn((*base)->id);
+    ChangeOutcome outcome =
+        co_await CommitChange(session_, source.chain(), std::move(next),
+                              ClientCas::kRises, std::move(prepared), check);
+    if (outcome.restart) {
+      source.Restart(std::move(outcome));
+      continue;
+    }
+    if (!outcome.status.ok()) co_return Fail(outcome.status);
+    co_return InfoOf(*outcome.committed);
+  }
+}
+
+}  // namespace ers::store

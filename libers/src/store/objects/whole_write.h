@@ -1,0 +1,34 @@
+// Writing a whole value, inline or as blocks, up to the commit: what PUT and
+// REWRITE share.
+#ifndef ERS_STORE_OBJECTS_WHOLE_WRITE_H_
+#define ERS_STORE_OBJECTS_WHOLE_WRITE_H_
+
+#include <optional>
+
+#include "ers/options.h"
+#include "net/task.h"
+#include "store/commit/change.h"
+#include "store/format/manifest.h"
+#include "store/membership/session.h"
+#include "store/support/content.h"
+
+namespace ers::store {
+
+struct PutJob {
+  Session& session;
+  const ClientOptions& client;
+  Content& content;
+  // All but how and where the value is stored; becomes the new object.
+  Manifest manifest;
+  StepTimer* steps = nullptr;
+};
+
+// The view is in force, the scheme checked. `chain` is of the job's key, and
+// `prepared` what Prepare gave already, if anything.
+net::Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
+                                    ClientCas cas,
+                                    std::optional<HomesRead> prepared = {});
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_OBJECTS_WHOLE_WRITE_H_

@@ -1,0 +1,244 @@
+#include "store/repair/group_check.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "code/kernel.h"
+#include "plan/planners.h"
+#include "store/format/block_header.h"
+#include "store/format/expiry.h"
+#include "store/membership/batch.h"
+
+namespace ers::store {
+namespace {
+
+using layout::BlockId;
+using net::Outcome;
+using net::Task;
+
+class GroupChecker {
+ public:
+  GroupChecker(Session& session, const ObjectMap& map, int group,
+               const View& view)
+      : session_(session),
+        map_(map),
+        group_(group),
+        view_(view),
+        block_bytes_(map.BlockBytes(group)),
+        stored_(map.geometry().StoredBlocks(map.width())) {
+    const auto ids = static_cast<std::size_t>(map.geometry().block_id_count());
+    content_.resize(ids);
+    as_stored_.resize(ids);
+  }
+
+  Task<GroupCheck> Run() {
+    co_await Fetch();
+    check_.blocks = stored_.size();
+    for (const Read& read : reads_) Classify(read);
+    if (Decode()) CompareParity();
+    co_return std::move(check_);
+  }
+
+ private:
+  struct Read {
+    BlockId block = 0;
+    int member = 0;
+    std::string key;
+    BlockHeaderBytes header{};
+    std::array<iovec, 2> into{};
+    net::Request request;
+  };
+
+  std::uint8_t* Bytes(BlockId block) {
+    if (!content_[block]) {
+      content_[block] = std::make_unique<std::byte[]>(block_bytes_);
+    }
+    return reinterpret_cast<std::uint8_t*>(content_[block].get());
+  }
+
+  [[nodiscard]] bool MayRepeat(int member) const {
+    const net::ServerLink::State state = session_.link(member).state();
+    return state == net::ServerLink::State::kUp ||
+           state == net::ServerLink::State::kConnecting;
+  }
+
+  // Of a connection that only broke once more.
+  Task<void> Fetch() {
+    for (const BlockId block : stored_) {
+      Read& read = reads_.emplace_back();
+      read.block = block;
+      read.member = map_.MemberOf(group_, block);
+      read.request.outcome = Outcome::kNotSent;
+      if (!map_.GenerationOf(group_, block)) continue;
+      read.key = map_.KeyOf(group_, block);
+      read.into = {iovec{read.header.data(), read.header.size()},
+                   iovec{Bytes(block), block_bytes_}};
+      read.request.verb = net::Verb::kGet;
+      read.request.key = read.key;
+      read.request.into = read.into;
+      read.request.uncounted = true;
+    }
+    for (int i = 0; i < 2; ++i) {
+      Batch batch(session_.runtime());
+      for (Read& read : reads_) {
+        const bool wanted = !read.key.empty() &&
+                            !net::Answered(read.request.outcome) &&
+                            session_.Readable(read.member) &&
+                            (i == 0 || MayRepeat(read.member));
+        if (!wanted) continue;
+        batch.Send(SendStep::kReadBlock, session_.link(read.member),
+                   read.request);
+      }
+      co_await batch;
+    }
+  }
+
+  void Classify(const Read& read) {
+    const BlockId block = read.block;
+    const Outcome outcome = read.request.outcome;
+    const auto member = static_cast<std::size_t>(read.member);
+    const bool down = view_.members[member].state == MemberState::kDown;
+    const BlockHeader expected{map_.GenerationOf(group_, block),
+                               map_.Number(group_, block)};
+    if (outcome == Outcome::kOk &&
+        VerifyBlock(expected, read.header, content_[block].get(),
+                    block_bytes_)) {
+      as_stored_[block] = true;
+      check_.bytes += block_bytes_;
+      if (EndsBefore(read.request.item_ttl, map_.manifest().expiry,
+                     session_.WallMicros())) {
+        Note(block, Fault::kMissing);
+        check_.lacking.lost.push_back(block);
+      }
+      return;
+    }
+    missing_.blocks.push_back(block);
+    const bool never = read.key.empty();
+    const bool told = outcome == Outcome::kOk || outcome == Outcome::kMiss ||
+                      outcome == Outcome::kWrongSize;
+    if (down || (!never && !told)) {
+      out_of_reach_ = true;
+      Note(block, Fault::kOutOfReach);
+    } else if (never) {
+      Note(block, Fault::kNeverStored);
+      check_.lacking.never.push_back(block);
+    } else {
+      Note(block,
+           outcome == Outcome::kMiss ? Fault::kMissing : Fault::kCorrupt);
+      check_.lacking.lost.push_back(block);
+    }
+  }
+
+  void Note(BlockId block, Fault fault) {
+    check_.faults.emplace_back(block, fault);
+  }
+
+  // Data that is missing, out of the rest; false where there is too little.
+  bool Decode() {
+    const layout::Geometry& geometry = map_.geometry();
+    std::vector<BlockId> data(static_cast<std::size_t>(geometry.data_blocks()));
+    std::iota(data.begin(), data.end(), 0);
+    const std::optional<plan::Plan> plan =
+        plan::PlanGet(geometry, map_.width(), data, missing_);
+    if (!plan) {
+      check_.readable = Status(
+          out_of_reach_ ? StatusCode::kUnavailable : StatusCode::kCorruption,
+          fmt::format(
+              "key '{}': more blocks are {} than the redundancy can "
+              "replace",
+              map_.manifest().key,
+              out_of_reach_ ? "gone or out of reach" : "gone or damaged"));
+      return false;
+    }
+    for (const plan::Step& step : plan->steps) RunStep(step, plan->reads);
+    return true;
+  }
+
+  // `inputs` are those that the step counts from.
+  void RunStep(const plan::Step& step, const std::vector<BlockId>& inputs) {
+    std::vector<const std::uint8_t*> from;
+    for (const std::uint32_t input : step.inputs) {
+      from.push_back(Bytes(inputs[input]));
+    }
+    std::vector<std::uint8_t*> to;
+    for (const BlockId block : step.outputs) {
+      to.push_back(map_.geometry().IsData(block) ? Bytes(block)
+                                                 : Encoded(block));
+    }
+    code::DefaultKernel().Multiply(step.coefficients, from, to, block_bytes_);
+  }
+
+  // Where parity is encoded anew.
+  std::uint8_t* Encoded(BlockId parity) {
+    const auto parity_index = static_cast<std::size_t>(
+        map_.geometry().Info(parity, map_.width()).parity);
+    encoded_.resize(static_cast<std::size_t>(map_.geometry().scheme().m));
+    std::unique_ptr<std::byte[]>& bytes = encoded_[parity_index];
+    if (!bytes) bytes = std::make_unique<std::byte[]>(block_bytes_);
+    return reinterpret_cast<std::uint8_t*>(bytes.get());
+  }
+
+  // Where data of a stripe came out of its parity, it is not known which of
+  // them is wrong: nothing there can be mended.
+  void CompareParity() {
+    const plan::Plan put = plan::PlanPut(map_.geometry(), map_.width(), {});
+    for (const plan::Step& step : put.steps) {
+      RunStep(step, put.given);
+      bool all_stored = true;
+      for (const std::uint32_t input : step.inputs) {
+        all_stored = all_stored && as_stored_[put.given[input]];
+      }
+      for (const BlockId parity : step.outputs) Compare(parity, all_stored);
+    }
+  }
+
+  void Compare(BlockId parity, bool all_stored) {
+    if (!as_stored_[parity]) return;
+    const bool same =
+        std::memcmp(Encoded(parity), Bytes(parity), block_bytes_) == 0;
+    if (same) return;
+    Note(parity, Fault::kParityMismatch);
+    if (all_stored) {
+      check_.lacking.wrong.push_back(parity);
+      return;
+    }
+    const int stripe = map_.geometry().Info(parity, map_.width()).stripe;
+    const auto beside = [this, stripe](BlockId block) {
+      return map_.geometry().Info(block, map_.width()).stripe == stripe;
+    };
+    std::erase_if(check_.lacking.lost, beside);
+    std::erase_if(check_.lacking.never, beside);
+  }
+
+  Session& session_;
+  const ObjectMap& map_;
+  const int group_;
+  const View& view_;
+  const std::size_t block_bytes_;
+  const std::vector<BlockId> stored_;
+  std::deque<Read> reads_;                             // they do not move
+  std::vector<std::unique_ptr<std::byte[]>> content_;  // by block id
+  std::vector<std::unique_ptr<std::byte[]>> encoded_;  // by parity of a stripe
+  std::vector<bool> as_stored_;  // read, and right; by block id
+  plan::Missing missing_;
+  bool out_of_reach_ = false;
+  GroupCheck check_;
+};
+
+}  // namespace
+
+Task<GroupCheck> CheckGroup(Session& session, const ObjectMap& map, int group,
+                            const View& view) {
+  GroupChecker checker(session, map, group, view);
+  co_return co_await checker.Run();
+}
+
+}  // namespace ers::store

@@ -1,0 +1,114 @@
+#include "store/repair/key_walk.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "store/format/block_name.h"
+#include "store/format/keys.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// Manifests of keys that begin like our own items go under a hash of the key.
+bool IsHashedName(std::string_view item) {
+  return HashOfHashedName(item).has_value();
+}
+
+}  // namespace
+
+bool KeyWalk::InSlice(std::string_view name) const {
+  return slices_ == 1 || HashKey(name).low % slices_ == slice_;
+}
+
+void KeyWalk::Collect(const DumpedItem& dumped) {
+  const bool hashed = IsHashedName(dumped.key);
+  if (!hashed && dumped.key.starts_with(kReservedPrefix)) return;
+  if (!hashed && terms_.wanted && !terms_.wanted(dumped.key)) return;
+  if (!InSlice(dumped.key)) return;
+  Seen& item = items_[std::string(dumped.key)];
+  item.member = dumped.member;
+  item.last_access = std::max(item.last_access, dumped.last_access);
+  if (items_.size() > keys_at_once_ && slice_ == 0) Halve();
+}
+
+// The first slice decides how many there are: the others are as large.
+void KeyWalk::Halve() {
+  slices_ *= 2;
+  std::erase_if(items_,
+                [this](const auto& item) { return !InSlice(item.first); });
+}
+
+// The same item may come from a server whose dump then fails: no harm, it is
+// read like the others.
+Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
+  // Every manifest is on M+1 members, so M may be silent.
+  const int bears = view->max_parity;
+  const std::function<void(const DumpedItem&)> collect =
+      [this](const DumpedItem& dumped) { Collect(dumped); };
+  const KeyDump dump = co_await DumpKeys(
+      session_, view, session_.members() - bears, terms_.stop, collect);
+  if (dump.silent <= bears) co_return Status();
+  std::vector<std::string> why = dump.why;
+  for (int i = 0; i < session_.members(); ++i) {
+    const MemberState state = view->members[static_cast<std::size_t>(i)].state;
+    if (state == MemberState::kDown) why.push_back(session_.Describe(i));
+    if (state == MemberState::kFilling) {
+      why.push_back(session_.member_name(i) + " is not full yet");
+    }
+  }
+  co_return Status(
+      StatusCode::kUnavailable,
+      fmt::format("{} servers cannot list their keys ({}), the cluster bears "
+                  "{}: start what does not answer, then try again",
+                  dump.silent, fmt::join(why, "; "), bears));
+}
+
+Task<Result<bool>> KeyWalk::NextSlice(std::shared_ptr<const View> view) {
+  if (begun_ && ++slice_ == slices_) co_return false;
+  begun_ = true;
+  const bool stopped = terms_.stop != nullptr && terms_.stop->stopped();
+  Status status = stopped ? StoppedStatus() : Status();
+  if (status.ok()) status = co_await Dump(std::move(view));
+  if (terms_.stop != nullptr && terms_.stop->stopped()) {
+    status = StoppedStatus();
+  }
+  if (!status.ok()) co_return Fail(std::move(status));
+  co_return true;
+}
+
+// Out of the slice as it goes: who keeps the keys does not hold them twice.
+WalkedItem KeyWalk::Take() {
+  auto node = items_.extract(items_.begin());
+  ++taken_;
+  return {std::move(node.key()), node.mapped().member,
+          node.mapped().last_access};
+}
+
+std::uint64_t KeyWalk::total() const {
+  const std::uint64_t known = taken_ + items_.size();
+  const std::uint64_t dumped = std::min(slice_ + 1, slices_);
+  return known + known * (slices_ - dumped) / dumped;
+}
+
+// Who dumped it first, the others where its copy is gone or damaged.
+Task<std::string> KeyOfItem(Session& session, const WalkedItem& item) {
+  if (!IsHashedName(item.name)) co_return item.name;
+  for (int i = 0; i < session.members(); ++i) {
+    const int member = (item.member + i) % session.members();
+    std::string key = co_await KeyBehind(session, member, item.name);
+    if (!key.empty()) co_return key;
+  }
+  co_return std::string();
+}
+
+Status StoppedStatus() {
+  return {StatusCode::kUnavailable, "the listing was stopped"};
+}
+
+}  // namespace ers::store

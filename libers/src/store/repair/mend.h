@@ -1,0 +1,35 @@
+// Mending: bringing one object back to all its redundancy.
+#ifndef ERS_STORE_REPAIR_MEND_H_
+#define ERS_STORE_REPAIR_MEND_H_
+
+#include <string_view>
+#include <vector>
+
+#include "net/task.h"
+#include "store/blocks/mending.h"
+
+namespace ers::store {
+
+// Looks for the blocks that these members should have, by size alone.
+// `members` outlive the finder.
+FindLacking LackingOn(Session& session, const std::vector<int>& members);
+
+// What became of one object, and what moved for it.
+struct MendedObject {
+  bool settled = false;  // its manifest was not on all its homes
+  int blocks = 0;        // stored
+  BlockTraffic traffic;
+};
+
+// Settles the object's homes and stores what `terms.find` says is lacking:
+// under the generation that it has, or, where it was never stored, by a change
+// that keeps client CAS, flags and expiry. A change by others that comes in
+// between is never harmed: it is begun anew. Where there is no object nothing
+// is lacking; kNotFound: too many blocks are gone. `terms` outlive the task.
+net::Task<Result<MendedObject>> MendObject(Session& session,
+                                           std::string_view key,
+                                           const MendTerms& terms);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_REPAIR_MEND_H_

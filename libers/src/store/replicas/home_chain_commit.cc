@@ -1,0 +1,153 @@
+// The commit that every change ends in, and what became of one that stopped
+// half way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "store/format/planted_bug.h"
+#include "store/membership/lineage.h"
+#include "store/replicas/home_chain.h"
+#include "store/replicas/home_copy.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+using net::Task;
+
+// Between two tries to put back what a home had.
+constexpr net::Duration kNoRoomNap = std::chrono::milliseconds(20);
+
+}  // namespace
+
+// `error`: in the server's words.
+Status HomeChain::NoRoomAt(const HomeCopy& home, Outcome outcome,
+                           const std::string& error) const {
+  return {outcome == Outcome::kNoMemory ? StatusCode::kNoMemory
+                                        : StatusCode::kTooLarge,
+          fmt::format("{} has no room for the manifest: {}",
+                      session_.member_name(home.member), error)};
+}
+
+Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
+  const InStep step(steps_, Step::kCommit);
+  next.history = HistoryAfter(base.judge().manifest.get());
+  next.replaces = ReplacesOf(*base.view, base.judge());
+  next.ends_plain = std::any_of(
+      base.copies.begin(), base.copies.end(),
+      [](const HomeCopy& copy) { return copy.kind == HomeCopy::Kind::kPlain; });
+  next.key = key_;
+  for (const HomeCopy& home : base.copies) {
+    if (home.token != 0 || next.tombstone) continue;
+    co_return CommitResult{CommitFate::kNotHappened,
+                           NoRoomAt(home, Outcome::kNoMemory, "out of memory")};
+  }
+  for (std::size_t i = 0; i < base.copies.size(); ++i) {
+    const HomeCopy& home = base.copies[i];
+    const bool judge = i + 1 == base.copies.size();
+    if (judge && i > 0 && Planted(PlantedBug::kAckBeforeJudge)) break;
+    const SendStep write =
+        judge ? SendStep::kCommitJudge : SendStep::kCommitHome;
+    const CasResult result = co_await Cas(write, *base.view, home, &next);
+    if (result.outcome == Outcome::kOk) continue;
+    const bool by_view = result.view_changed || !Answered(result.outcome);
+    // Refused at the first home at once, nothing of this change is anywhere.
+    const bool untouched =
+        i == 0 && !result.resent &&
+        (result.view_changed || result.outcome != Outcome::kLost);
+    if (!untouched) co_return co_await Resolve(base, next, home, result);
+    if (NoRoom(result.outcome)) {
+      co_return CommitResult{CommitFate::kNotHappened,
+                             NoRoomAt(home, result.outcome, result.error)};
+    }
+    if (!result.view_changed && by_view) {
+      Status status = co_await HomeFailed(home.member);
+      if (!status.ok()) {
+        co_return CommitResult{CommitFate::kNotHappened, std::move(status)};
+      }
+    }
+    co_return CommitResult{CommitFate::kNotHappened, Status(), by_view};
+  }
+  co_return CommitResult{CommitFate::kCommitted, Status()};
+}
+
+// Has the home still the very item that a lost write was to replace?
+bool HomeChain::MayLand(const HomeCopy& home, const CasResult& failed,
+                        const HomesRead& now) {
+  if (failed.view_changed || Answered(failed.outcome)) return false;
+  return std::any_of(
+      now.copies.begin(), now.copies.end(), [&home](const HomeCopy& copy) {
+        return copy.member == home.member && copy.boot_mark == home.boot_mark &&
+               copy.token == home.token;
+      });
+}
+
+// A commit that stopped half way: settle, then see what came of it.
+Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
+                                      const Manifest& next,
+                                      const HomeCopy& home,
+                                      const CasResult& failed) {
+  const auto unknown = [this](const std::string& why) {
+    return CommitResult{
+        CommitFate::kUnknown,
+        Status(StatusCode::kOutcomeUnknown,
+               fmt::format("the change of key '{}' was cut off: it is the old "
+                           "or the new value, whole ({})",
+                           key_, why))};
+  };
+  settled_item_ = {};
+  goes_back_ = goes_back_ || NoRoom(failed.outcome);
+  Result<HomesRead> settled = co_await Settle();
+  // What a home had before found room there until just now: others took it, and
+  // give it back.
+  while (!settled && settled.error().code() == StatusCode::kNoMemory &&
+         !Expired()) {
+    const std::shared_ptr<Wakeup> nap = Wakeup::New(session_.runtime());
+    (void)co_await nap->Wait(kNoRoomNap);
+    settled = co_await Settle();
+  }
+  // What was lost must not land any more once this change counts as not
+  // happened: the item gets another token.
+  while (settled && MayLand(home, failed, *settled)) {
+    if (Expired()) co_return unknown("a server did not answer in time");
+    const Result<std::optional<Found>> written = co_await SettleOnce(*settled);
+    if (!written) co_return unknown(written.error().message());
+    settled = co_await Settle();
+  }
+  if (!settled) co_return unknown(settled.error().message());
+  const HomeCopy& judge = settled->judge();
+  CommitResult result{CommitFate::kNotHappened, Status()};
+  result.by_view = failed.view_changed || !Answered(failed.outcome);
+  if (NoRoom(failed.outcome)) {
+    result.status = NoRoomAt(home, failed.outcome, failed.error);
+  }
+  if (judge.manifest) {
+    const std::optional<bool> happened =
+        Happened(next.id, base.judge().manifest.get(), *judge.manifest);
+    if (happened && *happened) {
+      co_return CommitResult{CommitFate::kCommitted, Status()};
+    }
+    if (happened) co_return result;
+  }
+  // Where there was no object before, ids cannot tell; the judge's item can:
+  // only one change can have replaced it.
+  const bool same_item = judge.member == next.replaces.member &&
+                         settled->view->members[judge.member].incarnation ==
+                             next.replaces.incarnation;
+  if (same_item && judge.token == next.replaces.token) co_return result;
+  // It had it until this very settling replaced it by something else.
+  if (settled_item_ == next.replaces && settled_by_ != next.id) {
+    co_return result;
+  }
+  if (judge.manifest && judge.manifest->replaces == next.replaces) {
+    co_return result;
+  }
+  co_return unknown("others changed it meanwhile");
+}
+
+}  // namespace ers::store

@@ -1,0 +1,158 @@
+#include "store/replicas/home_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "store/format/expiry.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+
+// Does it put blocks on members that the view does not have?
+bool NamesStrangers(const Manifest& manifest, const View& view) {
+  return std::any_of(
+      manifest.nodes.begin(), manifest.nodes.end(),
+      [&view](std::uint16_t node) { return node >= view.members.size(); });
+}
+
+}  // namespace
+
+// Plain clients' items may be empty, too.
+bool IsStub(const net::Request& read) {
+  return read.value.empty() && read.item_flags == 0 && read.item_ttl >= 0 &&
+         read.item_ttl <= kStubSeconds;
+}
+
+bool HomesRead::Agreed() const {
+  return std::all_of(copies.begin(), copies.end(), [this](const HomeCopy& c) {
+    return c.kind != HomeCopy::Kind::kCorrupt && c.shown() == judge().shown();
+  });
+}
+
+bool HomesRead::SameAs(const HomesRead& before) const {
+  return view->epoch == before.view->epoch &&
+         std::equal(copies.begin(), copies.end(), before.copies.begin(),
+                    before.copies.end(),
+                    [](const HomeCopy& a, const HomeCopy& b) {
+                      return a.member == b.member && a.token == b.token &&
+                             a.boot_mark == b.boot_mark;
+                    });
+}
+
+Result<HomeCopy> InterpretCopy(const View& view, int member,
+                               const std::string& key, PlainItems plain,
+                               const net::Request& request) {
+  HomeCopy copy;
+  copy.member = member;
+  copy.token = request.item_token;
+  copy.connection = request.connection;
+  copy.boot_mark = view.members[member].boot_mark;
+  if (request.outcome == Outcome::kMiss ||
+      request.outcome == Outcome::kNoMemory ||
+      request.outcome == Outcome::kCreated || IsStub(request)) {
+    return copy;
+  }
+  Result<Manifest> manifest = DecodeManifest(request.value);
+  if (!manifest && manifest.error().code() == StatusCode::kCorruption) {
+    copy.kind = HomeCopy::Kind::kCorrupt;
+    return copy;
+  }
+  if (!manifest && plain == PlainItems::kTold &&
+      manifest.error().code() == StatusCode::kNotManaged) {
+    copy.kind = HomeCopy::Kind::kPlain;
+    copy.plain = request.value;
+    copy.plain_flags = request.item_flags;
+    copy.plain_ttl = request.item_ttl;
+    return copy;
+  }
+  if (!manifest) {
+    return Fail(manifest.error().code(),
+                fmt::format("{}: key '{}': {}", view.members[member].server(),
+                            key, manifest.error().message()));
+  }
+  if (manifest->key != key) {
+    return Fail(StatusCode::kConflict,
+                fmt::format("key '{}' shares its hash with '{}': use another "
+                            "key",
+                            key, manifest->key));
+  }
+  const bool former =
+      manifest->incarnation != view.members[member].incarnation &&
+      !Planted(PlantedBug::kAnyIncarnation);
+  if (former || manifest->member != member) {
+    return copy;
+  }
+  if (NamesStrangers(*manifest, view)) {
+    copy.kind = HomeCopy::Kind::kCorrupt;
+    return copy;
+  }
+  copy.kind = HomeCopy::Kind::kManifest;
+  copy.manifest = std::make_shared<const Manifest>(std::move(*manifest));
+  return copy;
+}
+
+bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
+  return !manifest.tombstone && !IsExpired(manifest.expiry, now_us) &&
+         !view.IsFlushed(manifest.id, now_us);
+}
+
+Replaces ReplacesOf(const View& view, const HomeCopy& judge) {
+  return {static_cast<std::uint16_t>(judge.member),
+          view.members[judge.member].incarnation, judge.token};
+}
+
+Result<Settlement> ChooseSettlement(const HomesRead& read,
+                                    const std::string& key, bool goes_back) {
+  const HomeCopy& judge = read.judge();
+  const HomeCopy& first = read.copies.front();
+  const bool alive =
+      judge.manifest && IsAlive(*judge.manifest, *read.view, read.asked_us);
+  const bool nothing_there = judge.kind != HomeCopy::Kind::kCorrupt && !alive;
+  const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
+  const bool too_late = first.manifest && !first.manifest->tombstone &&
+                        read.view->IsFlushed(first.manifest->id, read.asked_us);
+  const bool may_finish =
+      !ended && !too_late &&
+      (!goes_back || judge.kind == HomeCopy::Kind::kCorrupt);
+  const bool wanted =
+      first.manifest &&
+      ((first.manifest->replaces == ReplacesOf(*read.view, judge) &&
+        may_finish) ||
+       (first.manifest->ends_plain && nothing_there));
+  if (wanted) {
+    const bool only_one_pending = std::all_of(
+        read.copies.begin(), read.copies.end(), [&](const HomeCopy& copy) {
+          return copy.kind != HomeCopy::Kind::kCorrupt &&
+                 (copy.shown() == first.shown() ||
+                  copy.shown() == judge.shown());
+        });
+    if (only_one_pending || judge.kind == HomeCopy::Kind::kCorrupt) {
+      return Settlement{first.manifest, true};
+    }
+  }
+  if (judge.kind != HomeCopy::Kind::kCorrupt) {
+    return Settlement{judge.manifest, false};
+  }
+  const HomeCopy* stand_in = nullptr;
+  for (const HomeCopy& copy : read.copies) {
+    if (copy.kind == HomeCopy::Kind::kCorrupt) continue;
+    if (stand_in != nullptr && stand_in->shown() != copy.shown()) {
+      stand_in = nullptr;
+      break;
+    }
+    stand_in = &copy;
+  }
+  if (stand_in == nullptr || !stand_in->manifest) {
+    return Fail(StatusCode::kCorruption,
+                fmt::format("key '{}': the manifest is corrupted and no other "
+                            "copy can stand in; delete or overwrite the object",
+                            key));
+  }
+  return Settlement{stand_in->manifest, false};
+}
+
+}  // namespace ers::store

@@ -1,0 +1,344 @@
+#include "store/upkeep/fill.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/format/keys.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/batch.h"
+#include "store/membership/loss_round.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_records.h"
+#include "store/repair/key_walk.h"
+#include "store/repair/mend.h"
+#include "store/support/bounded_memory.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// Whoever evicts as fast as it is filled is never full.
+constexpr int kMostPasses = 10;
+
+// A walk that restored blocks of more than one object in so many is not the
+// last. Not of any: in a busy cluster some object is always overtaken by a
+// change between two looks at it, and changes see to their blocks themselves.
+constexpr std::uint64_t kRestoredOnce = 100;
+
+// What cannot be read any more is no reason to keep a member out.
+bool IsLost(const Status& status) {
+  return status.code() == StatusCode::kNotFound ||
+         status.code() == StatusCode::kCorruption;
+}
+
+// Nor is what does not fit a reason to leave others without their blocks.
+bool IsRefused(const Status& status) {
+  return status.code() == StatusCode::kNoMemory ||
+         status.code() == StatusCode::kTooLarge;
+}
+
+// A plain client's item, or one that an export has made, is whole as it is, and
+// what two keys share is nobody's.
+bool IsNoObject(const Status& status) {
+  return status.code() == StatusCode::kNotManaged ||
+         status.code() == StatusCode::kConflict;
+}
+
+// One look at all objects: each is decoded once for all members.
+class Pass {
+ public:
+  Pass(Session& session, const std::vector<int>& members,
+       const FillTerms& terms, std::uint64_t walk)
+      : session_(session),
+        terms_(terms),
+        memory_(session.runtime(), terms.block_bytes) {
+    mend_.find = LackingOn(session, members);
+    mend_.pace = terms.pace;
+    mend_.memory = &memory_;
+    mend_.stop = terms.stop;
+    mend_.steps = terms.steps;
+    // More than M have lost their memory: with what is gone for good nobody is
+    // to be told of an error, some day when others are silent.
+    const std::shared_ptr<const View> view = session.view();
+    mend_.ends_lost =
+        Planted(PlantedBug::kEndsUnreadable) ||
+        std::any_of(members.begin(), members.end(), [&view](int member) {
+          return view->members[static_cast<std::size_t>(member)].lacking;
+        });
+    progress_.walk = walk;
+    progress_.members = members;
+    progress_.begun = session.runtime().Now();
+  }
+
+  Task<Status> Run() {
+    ListTerms list;
+    list.stop = terms_.stop;
+    KeyWalk walk(session_, list, terms_.slice_keys);
+    while (status_.ok() && !Stopped()) {
+      const Result<bool> slice = co_await walk.NextSlice(session_.view());
+      if (!slice) co_return slice.error();
+      if (!*slice) break;
+      net::Latch latch(session_.runtime(), terms_.parallel);
+      for (int i = 0; i < terms_.parallel; ++i) net::Spawn(Work(walk, latch));
+      co_await latch;
+    }
+    if (status_.ok() && Stopped()) {
+      status_ = Status(StatusCode::kUnavailable, "the filling was stopped");
+    }
+    if (status_.ok() && refused_ > 0) {
+      status_ =
+          Status(refusal_.code(), fmt::format("objects that do not fit: {}; {}",
+                                              refused_, refusal_.message()));
+    }
+    co_return std::move(status_);
+  }
+
+  [[nodiscard]] const FillReport& report() const { return report_; }
+  // Of those that are lost, how many the next walk does not find any more.
+  [[nodiscard]] std::uint64_t ended() const { return ended_; }
+  // Whether all was there, nearly.
+  [[nodiscard]] bool clean() const {
+    return restored_ * kRestoredOnce <= progress_.objects;
+  }
+
+ private:
+  bool Stopped() const {
+    return terms_.stop != nullptr && terms_.stop->stopped();
+  }
+
+  Task<void> Work(KeyWalk& walk, net::Latch& latch) {
+    while (!walk.empty() && status_.ok() && !Stopped()) {
+      const WalkedItem item = walk.Take();
+      const std::string key = co_await KeyOfItem(session_, item);
+      if (!key.empty()) co_await Mend(key);
+      ++progress_.objects;
+      progress_.total = walk.total();
+      if (terms_.progress) terms_.progress(progress_);
+    }
+    latch.CountDown();
+  }
+
+  Task<void> Mend(const std::string& key) {
+    const Result<MendedObject> mended =
+        co_await MendObject(session_, key, mend_);
+    FillCounters ignored;
+    FillCounters& counters =
+        terms_.counters != nullptr ? *terms_.counters : ignored;
+    if (!mended && IsNoObject(mended.error())) co_return;
+    if (!mended && IsLost(mended.error())) {
+      ++report_.lost;
+      const bool gone = mended.error().code() == StatusCode::kNotFound;
+      if (mend_.ends_lost && gone) ++ended_;
+      counters.lost.Add();
+    } else if (!mended && IsRefused(mended.error())) {
+      if (refused_++ == 0) refusal_ = mended.error();
+    } else if (!mended) {
+      if (status_.ok()) status_ = mended.error();
+    } else if (mended->settled || mended->blocks > 0) {
+      const auto blocks = static_cast<std::uint64_t>(mended->blocks);
+      ++report_.objects;
+      report_.blocks += blocks;
+      if (blocks > 0) ++restored_;
+      counters.mended.Add();
+      counters.blocks.Add(blocks);
+      counters.bytes_read.Add(mended->traffic.bytes_read);
+      counters.bytes_written.Add(mended->traffic.bytes_written);
+    }
+  }
+
+  Session& session_;
+  const FillTerms& terms_;
+  BoundedMemory memory_;
+  MendTerms mend_;
+  FillProgress progress_;
+  FillReport report_;
+  std::uint64_t ended_ = 0;
+  std::uint64_t restored_ = 0;  // objects that lacked blocks
+  std::uint64_t refused_ = 0;   // objects that do not fit
+  Status refusal_;              // of the first
+  Status status_;
+};
+
+// This loop's link was refused until now, and is tried again. Where it is
+// refused still, the member came back once more.
+Task<Status> AwaitLink(Session& session, int member) {
+  net::Request ask;
+  ask.verb = net::Verb::kHead;
+  ask.key = kViewKey;
+  ask.uncounted = true;
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kAskFilling, session.link(member), ask);
+  co_await batch;
+  if (net::Answered(ask.outcome)) co_return Status();
+  Status status(StatusCode::kUnavailable, session.Describe(member));
+  (void)co_await MarkDown(session, member, session.link(member).last_error());
+  co_return status;
+}
+
+// Those that are being filled, and since which incarnation.
+using Filling = std::map<int, std::uint64_t>;
+
+// Takes up those of `members` that can be: OK where there are any, or nobody is
+// to be filled. `filling` gets those that it has not yet, and anew those that
+// have left since, also if they came back.
+Task<Status> TakeUp(Session& session, const std::vector<int>& members,
+                    Filling& filling) {
+  const std::shared_ptr<const View> view = session.view();
+  std::erase_if(filling, [&view](const auto& one) {
+    const Member& is = view->members[one.first];
+    return is.state == MemberState::kDown || is.incarnation != one.second;
+  });
+  Status failed;
+  for (const int member : members) {
+    const bool in_sync = session.view()->members[member].InSync();
+    if (in_sync || filling.contains(member)) continue;
+    Status status = co_await BeginFilling(session, member);
+    if (status.ok()) status = co_await AwaitLink(session, member);
+    if (status.ok()) {
+      filling[member] = session.view()->members[member].incarnation;
+    } else if (failed.ok()) {
+      failed = std::move(status);
+    }
+  }
+  co_return filling.empty() ? failed : Status();
+}
+
+std::vector<int> MembersOf(const Filling& filling) {
+  std::vector<int> members;
+  for (const auto& [member, incarnation] : filling) members.push_back(member);
+  return members;
+}
+
+// All are full now, but for those that have left meanwhile: OK where any is.
+Task<Status> EndAll(Session& session, const Filling& filling,
+                    FillReport& report) {
+  Status failed;
+  for (const auto& [member, incarnation] : filling) {
+    Status status = co_await EndFilling(session, member, incarnation);
+    if (status.ok()) {
+      report.members.push_back(member);
+    } else {
+      failed = std::move(status);
+    }
+  }
+  co_return report.members.empty() ? failed : Status();
+}
+
+std::vector<int> AllMembers(const Session& session) {
+  std::vector<int> members;
+  for (int i = 0; i < session.members(); ++i) members.push_back(i);
+  return members;
+}
+
+// A word to every server, of what it must not evict: else nobody reads that
+// for long. True where all that answer have the view still, or a newer one.
+Task<bool> CallAll(Session& session) {
+  std::deque<net::Request> requests;
+  Batch batch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    for (const std::string_view key : {kViewKey, kBootKey}) {
+      net::Request& request = requests.emplace_back();
+      request.verb = key == kViewKey ? net::Verb::kGet : net::Verb::kHead;
+      request.key = key;
+      batch.Send(SendStep::kLookRound, session.link(i), request);
+    }
+  }
+  co_await batch;
+  const std::shared_ptr<const View> view = session.view();
+  bool all = true;
+  for (int i = 0; i < session.members(); ++i) {
+    const net::Request& look = requests[2 * static_cast<std::size_t>(i)];
+    const bool down = view->members[i].state == MemberState::kDown;
+    if (down || !net::Answered(look.outcome)) continue;
+    const Result<View> there = DecodeView(look.value);
+    all = all && there && there->epoch >= view->epoch;
+  }
+  co_return all;
+}
+
+// A busy server may have evicted it all the same. While this process holds its
+// lease nobody goes by a newer one.
+Task<void> StoreViewAgain(Session& session) {
+  const std::shared_ptr<const View> view = session.view();
+  if (!session.cluster().lease.Holds(session.runtime().Now())) co_return;
+  std::optional<View> newer;
+  (void)co_await StoreViewRecord(session, *view, newer);
+}
+
+}  // namespace
+
+double FillProgress::SecondsLeft(net::TimePoint now) const {
+  if (walk == 0 || objects == 0) return -1;
+  const double spent = std::chrono::duration<double>(now - begun).count();
+  return spent / static_cast<double>(objects) *
+         static_cast<double>(total - objects);
+}
+
+Task<void> MissRestarted(Session& session) {
+  const bool all_know_the_view = co_await CallAll(session);
+  if (MoreThanMaxOut(session)) {
+    (void)co_await GoOnAfterLoss(session);
+    co_return;
+  }
+  if (!all_know_the_view) co_await StoreViewAgain(session);
+  for (int i = 0; i < session.members(); ++i) {
+    // The view first: who is back in it is no longer refused.
+    const MemberState state = session.view()->members[i].state;
+    const bool refused =
+        session.link(i).state() == net::ServerLink::State::kRefused;
+    if (refused && state != MemberState::kDown) {
+      (void)co_await MarkDown(session, i, session.link(i).last_error());
+    }
+  }
+}
+
+Task<Result<FillReport>> FillMembers(Session& session, std::vector<int> members,
+                                     const FillTerms& terms) {
+  Status status = co_await EnsureView(session, 0);
+  if (!status.ok()) co_return Fail(std::move(status));
+  if (members.empty()) members = AllMembers(session);
+  FillReport all;
+  std::uint64_t ended = 0;
+  Filling filling;
+  for (int i = 1; i <= kMostPasses; ++i) {
+    // Also those that have come back in the midst of the walk before.
+    status = co_await TakeUp(session, members, filling);
+    if (!status.ok()) co_return Fail(std::move(status));
+    if (filling.empty()) co_return all;
+    const std::vector<int> now = MembersOf(filling);
+    Pass pass(session, now, terms, static_cast<std::uint64_t>(i));
+    if (!Planted(PlantedBug::kFullAtOnce)) status = co_await pass.Run();
+    if (terms.progress) terms.progress({});
+    if (!status.ok()) co_return Fail(std::move(status));
+    all.objects += pass.report().objects;
+    all.blocks += pass.report().blocks;
+    all.lost = ended + pass.report().lost;
+    ended += pass.ended();
+    if (!pass.clean()) continue;
+    status = co_await EndAll(session, filling, all);
+    if (!status.ok()) co_return Fail(std::move(status));
+    co_return all;
+  }
+  std::string names;
+  for (const auto& [member, incarnation] : filling) {
+    names += (names.empty() ? "" : ", ") + session.member_name(member);
+  }
+  co_return Fail(StatusCode::kUnavailable,
+                 fmt::format("{} lose what they are filled with: give them "
+                             "more memory (-m)",
+                             names));
+}
+
+}  // namespace ers::store

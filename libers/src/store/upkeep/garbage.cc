@@ -1,0 +1,485 @@
+#include "store/upkeep/garbage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/micros.h"
+#include "store/commit/change.h"
+#include "store/format/expiry.h"
+#include "store/format/object_map.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/batch.h"
+#include "store/membership/peers.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_look.h"
+#include "store/repair/key_dump.h"
+#include "store/replicas/home_chain.h"
+#include "store/replicas/home_copy.h"
+#include "store/replicas/home_look.h"
+#include "store/support/pace.h"
+#include "store/upkeep/garbage_names.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using ManifestPtr = std::shared_ptr<const Manifest>;
+using Blocks = std::vector<const FoundBlock*>;
+
+constexpr std::size_t kDropsAtOnce = 256;
+// What a replaced object's blocks live on for readers under way, at most, and
+// the difference of two clocks.
+constexpr std::int64_t kExpiringSeconds = 120;
+
+// Is there such a block of the object's, on that member?
+bool Names(const ObjectMap& map, const FoundBlock& found) {
+  const std::optional<ObjectMap::Place> place = map.PlaceOf(found.name.number);
+  return place && map.MemberOf(place->group, place->block) == found.member &&
+         map.GenerationOf(place->group, place->block) == found.name.generation;
+}
+
+// Takes the blocks out that the manifest names; how many there were.
+std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
+  if (!manifest || manifest->tombstone || manifest->is_inline) return 0;
+  const ObjectMap map(manifest);
+  return std::erase_if(
+      blocks, [&map](const FoundBlock* block) { return Names(map, *block); });
+}
+
+// Does such a manifest take memory for what is absent already?
+bool HasEnded(Session& session, const Manifest& manifest) {
+  return !manifest.tombstone &&
+         !IsAlive(manifest, *session.view(), session.WallMicros());
+}
+
+// A tombstone lets the space of what has ended go, by the rules of every
+// change: whoever is in the midst of one learns what came of it. kConflict: the
+// key is in use again.
+Task<Status> Bury(Session& session, HomeChain& chain, std::string_view key) {
+  const Check check = [](const Manifest* living) -> Result<Verdict> {
+    if (living == nullptr) return Verdict::kGoOn;
+    return Fail(StatusCode::kConflict, "the key is in use again");
+  };
+  const ChangeOutcome outcome = co_await CommitChange(
+      session, chain, TombstoneFor(key, session.NewChangeId()),
+      ClientCas::kRises, std::nullopt, check);
+  co_return outcome.status;
+}
+
+// The whole of one collection.
+class Collection {
+ public:
+  // There is a view.
+  Collection(Session& session, const GarbageTerms& terms)
+      : session_(session),
+        terms_(terms),
+        view_(session.view()),
+        now_us_(session.WallMicros()),
+        pace_(session.runtime(), terms.options.objects_per_second),
+        youngest_us_(now_us_ -
+                     std::chrono::duration_cast<std::chrono::microseconds>(
+                         2 * terms.options.grace)
+                         .count()) {}
+
+  Task<Result<GarbageReport>> Run() {
+    for (std::uint64_t first = 0;;) {
+      GarbageNames names(first, terms_.names_bytes);
+      Status status = co_await ReadView();
+      if (!status.ok()) co_return Fail(std::move(status));
+      const KeyDump dump = co_await List(names, first == 0);
+      NoteSilent(dump);
+      for (const int member : dump.refused) {
+        if (dry_run()) break;
+        // Beyond M it stays, and says so each time.
+        (void)co_await MarkDown(session_, member, "it was restarted");
+      }
+      if (!Stopped()) co_await LookAtAll(names);
+      if (Stopped()) break;
+      if (names.last() == std::numeric_limits<std::uint64_t>::max()) {
+        co_return std::move(report_);
+      }
+      first = names.last() + 1;
+    }
+    co_return Fail(StatusCode::kUnavailable,
+                   "the garbage collection was stopped");
+  }
+
+ private:
+  // Changes nothing: not the view, not what homes show.
+  [[nodiscard]] bool dry_run() const { return terms_.options.dry_run; }
+  Task<Status> ReadView() {
+    view_ = session_.view();
+    if (!dry_run()) co_return Status();
+    const Result<std::shared_ptr<const View>> newest =
+        co_await LookAtView(session_);
+    if (!newest) co_return newest.error();
+    Result<std::shared_ptr<const View>> view = WithoutSilent(session_, *newest);
+    if (!view) co_return view.error();
+    view_ = std::move(*view);
+    co_return Status();
+  }
+  bool Stopped() const {
+    return terms_.stop != nullptr && terms_.stop->stopped();
+  }
+  bool IsYoung(const ChangeId& generation) const {
+    return static_cast<std::int64_t>(generation.time_us) > youngest_us_ &&
+           !Planted(PlantedBug::kDropsYoung);
+  }
+  void Skip(const Blocks& blocks, const Status& why) {
+    report_.skipped += blocks.size();
+    if (report_.why.ok()) report_.why = why;
+  }
+
+  void NoteSilent(const KeyDump& dump) {
+    all_listed_ = dump.why.empty();
+    if (all_listed_) return;
+    silent_ = Status(StatusCode::kUnavailable,
+                     fmt::format("servers cannot list their keys ({})",
+                                 fmt::join(dump.why, "; ")));
+    report_.silent = std::max<std::uint64_t>(report_.silent, dump.why.size());
+    if (report_.why.ok()) report_.why = silent_;
+  }
+
+  // What the servers hold of the names' range; all of it is counted, once.
+  Task<KeyDump> List(GarbageNames& names, bool counted) {
+    const std::function<void(const DumpedItem&)> note =
+        [this, &names, counted](const DumpedItem& item) {
+          Note(item, counted, names);
+        };
+    co_return co_await DumpKeys(session_, view_, session_.members(),
+                                terms_.stop, note);
+  }
+  void Note(const DumpedItem& item, bool counted, GarbageNames& names) {
+    if (const std::optional<BlockName> block = ParseBlockKey(item.key)) {
+      NoteBlock(item, *block, counted, names);
+    } else if (!item.key.starts_with(kReservedPrefix)) {
+      NoteManifest(item, HashKey(item.key), -1, names);
+    } else if (const auto hash = HashOfHashedName(item.key)) {
+      NoteManifest(item, *hash, item.member, names);
+    }
+  }
+  void NoteManifest(const DumpedItem& item, const KeyHash& hash, int member,
+                    GarbageNames& names) {
+    if (!names.Covers(hash)) return;
+    names.Add({hash, std::string(item.key), member,
+               MayHaveEnded(item.expiry, now_us_)});
+  }
+  void NoteBlock(const DumpedItem& item, const BlockName& block, bool counted,
+                 GarbageNames& names) {
+    const bool expiring =
+        item.expiry >= 0 &&
+        item.expiry < now_us_ / kMicrosPerSecond + kExpiringSeconds;
+    // The space of what was flushed is wanted at once.
+    const bool young = IsYoung(block.generation) &&
+                       !view_->IsBehind(block.generation, now_us_);
+    if (counted) {
+      ++report_.listed;
+      report_.expiring += expiring ? 1 : 0;
+      report_.young += young && !expiring ? 1 : 0;
+    }
+    if (expiring || young || !names.Covers(block.hash)) return;
+    names.Add(
+        FoundBlock{block, item.member, static_cast<std::uint32_t>(item.bytes)});
+  }
+
+  Task<void> LookAtAll(GarbageNames& names) {
+    groups_ = names.Groups();
+    next_ = 0;
+    net::Latch latch(session_.runtime(), terms_.parallel);
+    for (int i = 0; i < terms_.parallel; ++i) net::Spawn(Work(latch));
+    co_await latch;
+    groups_.clear();
+  }
+  // Small values have no blocks, and those of others may be too young to tell.
+  // Servers drop by themselves what expires, but not what was flushed, or had
+  // its life changed.
+  [[nodiscard]] bool IsWorthALook(const GarbageNames::Group& group) const {
+    const bool flushed = view_->flush_mark != 0 || view_->flushed_before != 0;
+    return !group.blocks.empty() || (terms_.small_values && flushed) ||
+           std::any_of(group.manifests.begin(), group.manifests.end(),
+                       [](const FoundManifest& manifest) {
+                         return manifest.may_have_ended;
+                       });
+  }
+  Task<void> Work(net::Latch& latch) {
+    for (;;) {
+      (void)co_await pace_.Await(terms_.stop);
+      while (next_ < groups_.size() && !IsWorthALook(groups_[next_])) ++next_;
+      if (next_ >= groups_.size() || Stopped()) break;
+      pace_.Spend(1);
+      const GarbageNames::Group& group = groups_[next_++];
+      Blocks blocks;
+      for (const FoundBlock& block : group.blocks) blocks.push_back(&block);
+      if (group.manifests.empty()) {
+        co_await DropOfNobody(std::move(blocks));
+      } else {
+        co_await LookAt(group.manifests, std::move(blocks));
+      }
+    }
+    latch.CountDown();
+  }
+
+  // No server had a manifest under any key of this hash. A home that came since
+  // may have one, and so may a home that did not list its keys.
+  Task<void> DropOfNobody(Blocks blocks) {
+    if (!all_listed_ && !Planted(PlantedBug::kSilentListsNothing)) {
+      Skip(blocks, silent_);
+      co_return;
+    }
+    if (dry_run()) {
+      co_await Drop(std::move(blocks));
+      co_return;
+    }
+    // Another process may have changed it; none does while this one's lease
+    // under it holds.
+    const Status leave = co_await EnsureLease(session_);
+    if (!leave.ok()) {
+      Skip(blocks, leave);
+      co_return;
+    }
+    if (session_.view()->epoch != view_->epoch) {
+      Skip(blocks, Status(StatusCode::kUnavailable,
+                          "servers left or came back meanwhile"));
+      co_return;
+    }
+    co_await Drop(std::move(blocks));
+  }
+
+  // Most often all are named by what the judge shows, and nothing is written.
+  Task<void> LookAt(std::span<const FoundManifest> manifests, Blocks blocks) {
+    const std::set<std::string> keys = co_await KeysOf(manifests);
+    if (keys.empty()) {
+      Skip(blocks, Status(StatusCode::kUnavailable,
+                          fmt::format("{} is being written",
+                                      manifests.front().item_key)));
+      co_return;
+    }
+    const bool all_named = co_await NamesAll(keys, blocks);
+    if (all_named) co_return;
+    // Settling may bring another manifest: all are looked at anew.
+    for (const std::string& key : keys) {
+      Task<Status> decide =
+          dry_run() ? Foresee(key, blocks) : Decide(key, blocks);
+      Status status = co_await std::move(decide);
+      if (status.ok()) continue;
+      Skip(blocks, status);
+      co_return;
+    }
+    co_await Drop(std::move(blocks));
+  }
+  // By what the judges show; what has ended goes, with its blocks. A dry run
+  // asks all homes at once instead.
+  Task<bool> NamesAll(const std::set<std::string>& keys, Blocks& blocks) {
+    if (dry_run()) co_return false;
+    Blocks left = blocks;
+    for (const std::string& key : keys) {
+      HomeChain chain(session_, key);
+      chain.ReadUncounted();
+      chain.TakeEnded();
+      const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      if (!shown) NoteUntold(shown.error());
+      if (!shown || !*shown) continue;
+      if (!HasEnded(session_, **shown)) {
+        TakeNamed(*shown, left);
+        continue;
+      }
+      const Status ended = co_await Bury(session_, chain, key);
+      if (!ended.ok()) {
+        NoteUntold(ended);
+        continue;
+      }
+      CountEnded(*shown, blocks);
+      TakeNamed(*shown, left);
+    }
+    if (!left.empty()) co_return false;
+    report_.live += blocks.size();
+    co_return true;
+  }
+  // Whether it has ended could not be told; in use again it has not, nor has
+  // what is none of this library's.
+  void NoteUntold(const Status& why) {
+    const bool untold = why.code() == StatusCode::kUnavailable ||
+                        why.code() == StatusCode::kNoMemory;
+    if (untold) Skip({}, why);
+  }
+  Task<std::set<std::string>> KeysOf(std::span<const FoundManifest> manifests) {
+    std::set<std::string> keys;
+    for (const FoundManifest& manifest : manifests) {
+      std::string key = manifest.item_key;
+      if (manifest.member >= 0) {
+        key = co_await KeyBehind(session_, manifest.member, manifest.item_key);
+      }
+      if (!key.empty()) keys.insert(std::move(key));
+    }
+    co_return keys;
+  }
+
+  // Takes the blocks out that the key's manifest names. What is left it will
+  // never name: nothing that was sent before lands after this, and no change
+  // of that age commits.
+  Task<Status> Decide(const std::string& key, Blocks& blocks) {
+    HomeChain chain(session_, key);
+    const Result<HomesRead> homes = co_await chain.Restamp();
+    if (!homes) co_return homes.error();
+    for (const HomeCopy& copy : homes->copies) {
+      report_.live += TakeNamed(copy.manifest, blocks);
+    }
+    co_return Status();
+  }
+
+  // The same without a write: what would be shown once the homes were settled.
+  Task<Status> Foresee(const std::string& key, Blocks& blocks) {
+    const Result<std::optional<HomesRead>> homes =
+        co_await PeekAtHomes(session_, view_, key);
+    if (!homes) co_return homes.error();
+    if (!*homes) {
+      co_return Status(StatusCode::kUnavailable,
+                       "the servers that hold the manifest did not answer");
+    }
+    const std::vector<HomeCopy>& copies = (*homes)->copies;
+    const bool plain =
+        std::any_of(copies.begin(), copies.end(), [](const HomeCopy& copy) {
+          return copy.kind == HomeCopy::Kind::kPlain;
+        });
+    if (plain) {
+      // They are not settled, and what any of them names stays.
+      for (const HomeCopy& copy : copies) {
+        report_.live += TakeNamed(copy.manifest, blocks);
+      }
+      co_return Status();
+    }
+    const Result<Settlement> settled = ChooseSettlement(**homes, key);
+    if (!settled) co_return settled.error();
+    const ManifestPtr& shown = settled->manifest;
+    if (shown && !shown->tombstone &&
+        !IsAlive(*shown, *view_, (*homes)->asked_us)) {
+      CountEnded(shown, blocks);
+    }
+    report_.live += TakeNamed(shown, blocks);
+    co_return Status();
+  }
+
+  // Takes its blocks out: they are gone by now.
+  void CountEnded(const ManifestPtr& ended, Blocks& blocks) {
+    ++report_.flushed;
+    Blocks of_it = blocks;
+    TakeNamed(ended, blocks);
+    std::erase_if(of_it, [&blocks](const FoundBlock* block) {
+      return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
+    });
+    for (const FoundBlock* block : of_it) CountDropped(*block);
+  }
+
+  void CountDropped(const FoundBlock& block) {
+    ++report_.dropped;
+    report_.dropped_bytes += block.bytes;
+  }
+
+  // Garbage, but what is young of it: it was looked at as it may be flushed.
+  Task<void> Drop(Blocks blocks) {
+    report_.young += std::erase_if(blocks, [this](const FoundBlock* block) {
+      return IsYoung(block->name.generation);
+    });
+    if (dry_run()) {
+      for (const FoundBlock* block : blocks) CountDropped(*block);
+      co_return;
+    }
+    for (std::size_t at = 0; at < blocks.size(); at += kDropsAtOnce) {
+      const std::size_t end = std::min(at + kDropsAtOnce, blocks.size());
+      const Blocks some(blocks.begin() + static_cast<std::ptrdiff_t>(at),
+                        blocks.begin() + static_cast<std::ptrdiff_t>(end));
+      co_await DropSome(some);
+    }
+  }
+  Task<void> DropSome(const Blocks& blocks) {
+    struct Delete {
+      const FoundBlock* block;
+      std::string key;
+      net::Request request;
+    };
+    std::deque<Delete> deletes;
+    Batch batch(session_.runtime());
+    for (const FoundBlock* block : blocks) {
+      Delete& one = deletes.emplace_back();
+      one.block = block;
+      one.key = BlockKey(block->name.hash, block->name.generation,
+                         block->name.number);
+      one.request.verb = net::Verb::kDelete;
+      one.request.key = one.key;
+      batch.Send(SendStep::kDropGarbage, session_.link(block->member),
+                 one.request);
+    }
+    co_await batch;
+    for (const Delete& one : deletes) {
+      if (one.request.outcome == net::Outcome::kOk) CountDropped(*one.block);
+      if (Answered(one.request.outcome)) continue;
+      Skip({one.block}, Status(StatusCode::kUnavailable,
+                               session_.Describe(one.block->member)));
+    }
+  }
+
+  Session& session_;
+  const GarbageTerms terms_;
+  std::shared_ptr<const View> view_;  // that the servers were listed in
+  const std::int64_t now_us_;
+  Pace pace_;  // of objects
+  const std::int64_t youngest_us_;
+  bool all_listed_ = false;
+  Status silent_;
+  std::vector<GarbageNames::Group> groups_;
+  std::size_t next_ = 0;
+  GarbageReport report_;
+};
+
+}  // namespace
+
+Task<Result<GarbageReport>> CollectGarbage(Session& session,
+                                           GarbageTerms terms) {
+  Status status;
+  if (!terms.options.dry_run) status = co_await EnsureView(session, 0);
+  // In a cluster that was never used there is nothing.
+  if (status.code() == StatusCode::kNotFound) co_return GarbageReport();
+  if (!status.ok()) co_return Fail(status);
+  Collection collection(session, terms);
+  Result<GarbageReport> report = co_await collection.Run();
+  const bool unused = !report && report.error().code() == StatusCode::kNotFound;
+  if (unused) co_return GarbageReport();
+  co_return report;
+}
+
+Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
+  const Status status = co_await EnsureView(session, 0);
+  if (!status.ok()) co_return;
+  constexpr int kParallel = 16;
+  std::size_t next = 0;
+  const auto work = [&session, &keys, &next](net::Latch& latch) -> Task<void> {
+    while (next < keys.size()) {
+      const std::string& key = keys[next++];
+      HomeChain chain(session, key);
+      chain.ReadUncounted();
+      chain.TakeEnded();
+      const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      if (!shown || !*shown) continue;
+      if (!HasEnded(session, **shown)) continue;
+      (void)co_await Bury(session, chain, key);
+    }
+    latch.CountDown();
+  };
+  net::Latch latch(session.runtime(), kParallel);
+  for (int i = 0; i < kParallel; ++i) net::Spawn(work(latch));
+  co_await latch;
+}
+
+}  // namespace ers::store

@@ -1,0 +1,341 @@
+#include "store/upkeep/verify.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "store/membership/view_changer.h"
+#include "store/membership/view_look.h"
+#include "store/repair/group_check.h"
+#include "store/replicas/home_copy.h"
+#include "store/replicas/home_look.h"
+#include "store/support/wakeup.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// An object that is another one each time is not looked at for ever.
+constexpr int kMostTries = 8;
+// Objects that wait for their second look.
+constexpr std::size_t kMostSuspects = 4096;
+
+bool SameItem(const HomeCopy& a, const HomeCopy& b) {
+  return a.member == b.member && a.token == b.token && a.shown() == b.shown() &&
+         a.kind == b.kind;
+}
+
+bool SameItems(const HomesRead& a, const HomesRead& b) {
+  return std::equal(a.copies.begin(), a.copies.end(), b.copies.begin(),
+                    b.copies.end(), SameItem);
+}
+
+bool IsPlain(const HomeCopy& copy) {
+  return copy.kind == HomeCopy::Kind::kPlain;
+}
+
+// To readers: also one whose DELETE was cut off, which settling would finish.
+bool ShowsObject(const HomesRead& homes, const View& view) {
+  const std::shared_ptr<const Manifest>& shown = homes.judge().manifest;
+  return shown && IsAlive(*shown, view, homes.asked_us);
+}
+
+}  // namespace
+
+Verifier::Verifier(Session& session, const VerifyOptions& options)
+    : session_(session),
+      options_(options),
+      pace_(session.runtime(), options.bytes_per_second) {
+  mend_.find = [this](const ObjectMap& map, int group) {
+    return FindLacking(map, group);
+  };
+  mend_.pace = &pace_;
+}
+
+Task<Result<VerifyReport>> Verifier::Run() {
+  Status status;
+  if (options_.repair) status = co_await EnsureView(session_, 0);
+  if (status.ok()) status = co_await ReadView();
+  if (status.code() == StatusCode::kNotFound) co_return report_;
+  if (!status.ok()) co_return Fail(std::move(status));
+  ListTerms terms;
+  terms.wanted = options_.wanted;
+  KeyWalk walk(session_, terms);
+  const int parallel = std::max(1, options_.parallel);
+  while (Going()) {
+    const Result<bool> slice = co_await walk.NextSlice(view_);
+    if (!slice) co_return Fail(slice.error());
+    if (!*slice) break;
+    net::Latch latch(session_.runtime(), parallel);
+    for (int i = 0; i < parallel; ++i) net::Spawn(Work(walk, latch));
+    co_await latch;
+  }
+  if (!Going()) co_return Fail(status_);
+  co_return report_;
+}
+
+Task<void> Verifier::Work(KeyWalk& walk, net::Latch& latch) {
+  const net::Duration patience = session_.cluster().options.request_timeout;
+  while (Going() && (!walk.empty() || !suspects_.empty())) {
+    const net::TimePoint now = session_.runtime().Now();
+    const bool due = !suspects_.empty() &&
+                     (walk.empty() || suspects_.size() >= kMostSuspects ||
+                      now - suspects_.front().since >= patience);
+    if (due) {
+      Suspect suspect = std::move(suspects_.front());
+      suspects_.pop_front();
+      const net::Duration left = patience - (now - suspect.since);
+      if (left.count() > 0) {
+        const std::shared_ptr<Wakeup> nap = Wakeup::New(session_.runtime());
+        co_await nap->Wait(left);
+      }
+      co_await CheckSuspect(std::move(suspect));
+    } else {
+      const WalkedItem item = walk.Take();
+      co_await CheckNew(item);
+    }
+    TellProgress(walk);
+  }
+  latch.CountDown();
+}
+
+void Verifier::TellProgress(const KeyWalk& walk) {
+  if (!options_.progress || !Going()) return;
+  const VerifyProgress progress{looked_at_, walk.total(), report_.bytes};
+  if (!options_.progress(progress)) {
+    status_ = Status(StatusCode::kUnavailable, "the check was ended");
+  }
+}
+
+Task<void> Verifier::CheckNew(const WalkedItem& item) {
+  const std::string key = co_await KeyOfItem(session_, item);
+  ++looked_at_;
+  if (key.empty()) co_return;
+  if (options_.wanted && !options_.wanted(key)) co_return;
+  const std::optional<Look> look = co_await Settled(key);
+  if (!look) co_return;
+  if (look->differ) {
+    suspects_.push_back({key, look->homes, session_.runtime().Now(), 0});
+    co_return;
+  }
+  co_await Conclude(key, *look);
+}
+
+// The view was read after the first look, and the change that made the homes
+// differ then would have ended since: what differs still does so for good.
+Task<void> Verifier::CheckSuspect(Suspect suspect) {
+  if (view_since_ <= suspect.since) {
+    Status status = co_await ReadView();
+    if (!status.ok()) {
+      status_ = std::move(status);
+      co_return;
+    }
+  }
+  std::optional<Look> look = co_await Settled(suspect.key);
+  if (!look) co_return;
+  if (look->differ && !SameItems(look->homes, suspect.homes)) {
+    if (++suspect.tries == kMostTries) {
+      ++report_.unchecked;
+      co_return;
+    }
+    suspect.homes = std::move(look->homes);
+    suspect.since = session_.runtime().Now();
+    suspects_.push_back(std::move(suspect));
+    co_return;
+  }
+  if (look->differ) {
+    for (const HomeCopy& copy : look->homes.copies) {
+      if (look->manifest && copy.shown() == look->manifest->id) continue;
+      look->found.push_back({Fault::kHomesDiffer, -1, -1, copy.member, {}});
+    }
+    if (look->living) co_await LookAtBlocks(*look);
+    const Result<bool> same = co_await Unchanged(suspect.key, *look);
+    if (!same) {
+      status_ = same.error();
+      co_return;
+    }
+    if (!*same) {
+      ++report_.unchecked;
+      co_return;
+    }
+  }
+  co_await Conclude(suspect.key, *look);
+}
+
+// A look at an object that nobody changed under it; where the homes differ,
+// only at those.
+Task<std::optional<Verifier::Look>> Verifier::Settled(const std::string& key) {
+  for (int i = 0; i < kMostTries && Going(); ++i) {
+    Look look;
+    Status status = co_await LookAtHomes(key, look);
+    if (status.ok() && (!look.living || look.differ)) co_return look;
+    if (!status.ok()) {
+      status_ = std::move(status);
+      co_return std::nullopt;
+    }
+    co_await LookAtBlocks(look);
+    if (look.found.empty()) co_return look;
+    const Result<bool> same = co_await Unchanged(key, look);
+    if (!same) {
+      status_ = same.error();
+      co_return std::nullopt;
+    }
+    if (*same) co_return look;
+  }
+  if (Going()) ++report_.unchecked;
+  co_return std::nullopt;
+}
+
+Task<Result<HomesRead>> Verifier::ReadHomes(const std::string& key) {
+  for (int i = 0; i < kMostTries; ++i) {
+    Result<std::optional<HomesRead>> read =
+        co_await PeekAtHomes(session_, view_, key);
+    if (!read) co_return Fail(read.error());
+    if (*read) co_return std::move(**read);
+    Status status = co_await ReadView();
+    if (!status.ok()) {
+      status_ = status;
+      co_return Fail(std::move(status));
+    }
+  }
+  co_return Fail(StatusCode::kUnavailable,
+                 "the servers that hold the manifest did not answer");
+}
+
+// What the object is, and whether all its homes show it. A failure ends the
+// check of all.
+Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
+  Result<HomesRead> read = co_await ReadHomes(key);
+  if (!read && !Going()) co_return status_;
+  if (!read) {
+    look.living = true;
+    look.found.push_back(
+        {Fault::kUnreadable, -1, -1, -1, std::string(read.error().message())});
+    co_return Status();
+  }
+  look.homes = std::move(*read);
+  const std::vector<HomeCopy>& copies = look.homes.copies;
+  const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
+  look.differ =
+      !look.homes.Agreed() || (plain && look.homes.judge().manifest != nullptr);
+  Result<Settlement> settlement = ChooseSettlement(look.homes, key);
+  if (!settlement) {
+    look.living = true;
+    look.found.push_back({Fault::kUnreadable, -1, -1, -1,
+                          std::string(settlement.error().message())});
+    co_return Status();
+  }
+  look.manifest = std::move(settlement->manifest);
+  look.living =
+      look.manifest && IsAlive(*look.manifest, *view_, look.homes.asked_us);
+  look.plain = plain && !look.living;
+  // Of what no reader sees nothing needs to be the same.
+  if (!look.living && !ShowsObject(look.homes, *view_)) look.differ = false;
+  co_return Status();
+}
+
+Task<void> Verifier::LookAtBlocks(Look& look) {
+  if (!look.manifest || look.manifest->is_inline) co_return;
+  const ObjectMap map(look.manifest);
+  const ViewPtr view = view_;
+  for (int group = 0; group < map.groups(); ++group) {
+    (void)co_await pace_.Await(nullptr);
+    GroupCheck check = co_await CheckGroup(session_, map, group, *view);
+    pace_.Spend(check.bytes);
+    report_.bytes += check.bytes;
+    look.blocks += check.blocks;
+    for (const auto& [block, fault] : check.faults) {
+      look.found.push_back({fault,
+                            group,
+                            static_cast<int>(block),
+                            map.MemberOf(group, block),
+                            {}});
+    }
+    if (!check.readable.ok()) {
+      look.found.push_back({Fault::kUnreadable, group, -1, -1,
+                            std::string(check.readable.message())});
+    }
+  }
+}
+
+// Whether what was found holds: in a view that was read afterwards the homes
+// show the very items that they showed before.
+Task<Result<bool>> Verifier::Unchanged(const std::string& key,
+                                       const Look& look) {
+  const std::uint64_t epoch = view_->epoch;
+  Status status = co_await ReadView();
+  if (!status.ok()) co_return Fail(std::move(status));
+  const Result<HomesRead> read = co_await ReadHomes(key);
+  if (!read && !Going()) co_return Fail(status_);
+  // It could not be read before, and can still not.
+  if (!read) co_return look.homes.copies.empty();
+  if (view_->epoch != epoch || look.homes.copies.empty()) co_return false;
+  const bool same = SameItems(look.homes, *read);
+  co_return same && (!look.living || !look.manifest ||
+                     IsAlive(*look.manifest, *view_, read->asked_us));
+}
+
+// As it is now, without those that are silent: a server that was just lost
+// shows only when it is asked, and another process may have changed the view.
+Task<Status> Verifier::ReadView() {
+  const net::TimePoint asked = session_.runtime().Now();
+  const Result<ViewPtr> view = co_await LookAtView(session_);
+  if (!view) co_return view.error();
+  Result<ViewPtr> now = WithoutSilent(session_, *view);
+  if (!now) co_return now.error();
+  view_ = std::move(*now);
+  view_since_ = asked;
+  co_return Status();
+}
+
+Task<Result<Lacking>> Verifier::FindLacking(const ObjectMap& map, int group) {
+  const ViewPtr view = view_;
+  GroupCheck check = co_await CheckGroup(session_, map, group, *view);
+  pace_.Spend(check.bytes);
+  if (!check.readable.ok()) co_return Fail(check.readable);
+  co_return std::move(check.lacking);
+}
+
+Task<void> Verifier::Conclude(const std::string& key, const Look& look) {
+  report_.plain_items += look.plain ? 1 : 0;
+  if (!look.living && !look.differ) co_return;
+  ++report_.objects;
+  report_.blocks += look.blocks;
+  if (look.found.empty()) co_return;
+  ++report_.damaged;
+  Tell(key, look);
+  if (!options_.repair) co_return;
+  const bool repaired = co_await Repair(key);
+  report_.repaired += repaired ? 1 : 0;
+}
+
+void Verifier::Tell(const std::string& key, const Look& look) {
+  bool unreadable = false;
+  for (const Found& found : look.found) {
+    ++report_.faults[static_cast<std::size_t>(found.fault)];
+    unreadable = unreadable || found.fault == Fault::kUnreadable;
+    if (!options_.found) continue;
+    Finding finding;
+    finding.key = key;
+    finding.fault = found.fault;
+    finding.group = found.group;
+    finding.block = found.block;
+    if (found.member >= 0) finding.server = session_.member_name(found.member);
+    finding.detail = found.detail;
+    options_.found(finding);
+  }
+  report_.unreadable += unreadable ? 1 : 0;
+}
+
+// True: the object is whole now. What stands in the way of that was told.
+Task<bool> Verifier::Repair(const std::string& key) {
+  const Result<MendedObject> mended = co_await MendObject(session_, key, mend_);
+  if (mended) {
+    report_.repaired_blocks += static_cast<std::uint64_t>(mended->blocks);
+  }
+  const std::optional<Look> look = co_await Settled(key);
+  co_return look && !look->differ && look->found.empty();
+}
+
+}  // namespace ers::store

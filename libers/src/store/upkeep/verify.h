@@ -1,0 +1,99 @@
+// Verifier: checks all objects, several at a time, and mends what it finds
+// where it is asked to.
+#ifndef ERS_STORE_UPKEEP_VERIFY_H_
+#define ERS_STORE_UPKEEP_VERIFY_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ers/verify.h"
+#include "net/task.h"
+#include "store/membership/session.h"
+#include "store/repair/key_walk.h"
+#include "store/repair/mend.h"
+#include "store/replicas/home_chain.h"
+#include "store/support/pace.h"
+
+namespace ers::store {
+
+// What is found counts only where nobody changed the object meanwhile: blocks
+// only if the judge shows the same item after they were read, manifests that
+// differ only if they do so still when every change that was under way must
+// have ended.
+//
+// Without repair it writes nothing at all, and leaves the view as it is: it
+// goes by the one in force, or reads it for itself. Loop thread only; one run.
+class Verifier {
+ public:
+  // `options` outlives it.
+  Verifier(Session& session, const VerifyOptions& options);
+
+  net::Task<Result<VerifyReport>> Run();
+
+ private:
+  using ViewPtr = std::shared_ptr<const View>;
+  using ManifestPtr = std::shared_ptr<const Manifest>;
+
+  // A fault of one object.
+  struct Found {
+    Fault fault = Fault::kMissing;
+    int group = -1;
+    int block = -1;
+    int member = -1;
+    std::string detail;
+  };
+  // What one look at an object gave.
+  struct Look {
+    bool living = false;  // there is an object, once it is settled
+    bool plain = false;
+    bool differ = false;  // its homes
+    HomesRead homes;
+    ManifestPtr manifest;
+    std::uint64_t blocks = 0;
+    std::vector<Found> found;
+  };
+  // An object whose homes differ: a change may be under way.
+  struct Suspect {
+    std::string key;
+    HomesRead homes;
+    net::TimePoint since;
+    int tries = 0;
+  };
+
+  net::Task<void> Work(KeyWalk& walk, net::Latch& latch);
+  net::Task<void> CheckNew(const WalkedItem& item);
+  net::Task<void> CheckSuspect(Suspect suspect);
+  // Empty where it was changed again and again.
+  net::Task<std::optional<Look>> Settled(const std::string& key);
+  net::Task<Status> LookAtHomes(const std::string& key, Look& look);
+  net::Task<void> LookAtBlocks(Look& look);
+  net::Task<Result<bool>> Unchanged(const std::string& key, const Look& look);
+  net::Task<Result<HomesRead>> ReadHomes(const std::string& key);
+  net::Task<Status> ReadView();
+  net::Task<Result<Lacking>> FindLacking(const ObjectMap& map, int group);
+  net::Task<void> Conclude(const std::string& key, const Look& look);
+  net::Task<bool> Repair(const std::string& key);
+  void Tell(const std::string& key, const Look& look);
+  void TellProgress(const KeyWalk& walk);
+  [[nodiscard]] bool Going() const { return status_.ok(); }
+
+  Session& session_;
+  const VerifyOptions& options_;
+  Pace pace_;
+  MendTerms mend_;
+  ViewPtr view_;  // without the members that are silent
+  net::TimePoint view_since_{};
+  std::deque<Suspect> suspects_;  // oldest first
+  std::uint64_t looked_at_ = 0;
+  VerifyReport report_;
+  Status status_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_UPKEEP_VERIFY_H_

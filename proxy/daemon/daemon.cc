@@ -1,0 +1,218 @@
+#include "daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <latch>
+#include <string_view>
+#include <utility>
+
+#include "config/user.h"
+#include "net/resolver.h"
+#include "server/descriptors.h"
+#include "shared/address.h"
+#include "shared/token.h"
+
+namespace ers::proxy {
+
+Daemon::Daemon(ServerOptions options)
+    : options_(std::move(options)), stats_(options_, shared_) {
+  shared_.beside_clients = DescriptorsBesideClients(options_);
+  SetLimits(options_);
+}
+
+void Daemon::SetLimits(const ServerOptions& options) {
+  shared_.max_connections.store(options.max_connections);
+  shared_.idle_timeout_s.store(options.idle_timeout.count());
+  shared_.max_value_bytes.store(options.max_value_bytes);
+  shared_.memory_in_flight_bytes.store(options.memory_in_flight_bytes);
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::Open(ServerOptions options) {
+  options.cluster.binary_keys = true;
+  options.cluster.adopt_plain_items = true;
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(options)));
+  Result<std::shared_ptr<store::ClusterState>> cluster =
+      store::OpenClusterState(daemon->options_.cluster);
+  if (!cluster) return Fail(cluster.error());
+  daemon->cluster_ = std::move(*cluster);
+  net::Resolver::OfProcess().Prepare(daemon->cluster_->endpoints,
+                                     net::Resolver::kAtStart);
+  Status status = daemon->Listen();
+  // Whatever else is opened, the user could open again.
+  if (status.ok()) status = daemon->BecomeUser();
+  if (!status.ok()) return Fail(std::move(status));
+  Result<std::unique_ptr<Jobs>> jobs =
+      Jobs::Open(daemon->options_, daemon->cluster_, daemon->shared_.changing);
+  if (!jobs) return Fail(jobs.error());
+  daemon->jobs_ = std::move(*jobs);
+  daemon->shared_.take_hits = [jobs = daemon->jobs_.get()](HitBatch hits) {
+    jobs->TakeHits(std::move(hits));
+  };
+  return daemon;
+}
+
+Status Daemon::Listen() {
+  for (const std::string& address : options_.listen) {
+    Result<Listener> listener = proxy::Listen(address, options_.threads);
+    if (!listener) return listener.error();
+    listeners_.push_back(std::move(*listener));
+  }
+  if (options_.admin.empty()) return {};
+  Result<Listener> listener = proxy::Listen(*AdminAddress(options_.admin), 1);
+  if (!listener) {
+    return {listener.error().code(),
+            fmt::format("admin: {}", listener.error().message())};
+  }
+  admin_listener_ = std::move(*listener);
+  return {};
+}
+
+Status Daemon::BecomeUser() {
+  if (options_.user.empty()) return {};
+  const auto refuse = [this](std::string_view setting, const Status& why) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{}: as user {}: {}", options_.PlaceOf(setting),
+                              options_.user, why.message()));
+  };
+  const Status status = proxy::BecomeUser(options_.user);
+  if (!status.ok()) return refuse("user", status);
+  // What SIGHUP is to read again.
+  if (!options_.admin_token.empty()) {
+    const Result<std::string> token = ReadToken(options_.admin_token_file);
+    if (!token) return refuse("admin_token_file", token.error());
+  }
+  if (!options_.config_file.empty() &&
+      access(options_.config_file.c_str(), R_OK) != 0) {
+    options_.cluster.log(
+        LogLevel::kWarning,
+        fmt::format("{}: user {} cannot read it: SIGHUP will change nothing",
+                    options_.config_file, options_.user));
+  }
+  return {};
+}
+
+Status Daemon::Start() {
+  for (int i = 0; i < options_.threads; ++i) {
+    std::vector<int> sockets;
+    for (const Listener& listener : listeners_) {
+      const auto own = static_cast<std::size_t>(i) % listener.sockets.size();
+      sockets.push_back(listener.sockets[own].get());
+    }
+    workers_.push_back(std::make_unique<Worker>(
+        options_, cluster_, std::move(sockets), shared_,
+        [this](const std::string& argument, const Stats::Visit& stat) {
+          return stats_.Answer(argument, stat);
+        }));
+  }
+  stats_.Watch(workers_, &jobs_->session_counters(), cluster_->clock);
+  if (admin_listener_) {
+    Result<std::unique_ptr<Admin>> admin = Admin::Open(
+        std::move(*admin_listener_), options_.admin_token,
+        [this] { return Describe(); }, *jobs_);
+    if (!admin) return admin.error();
+    admin_ = std::move(*admin);
+  }
+  jobs_->Start();
+  if (options_.count_objects_every.count() > 0) {
+    workers_.front()->CountObjectsEvery(options_.count_objects_every);
+  }
+  for (const auto& worker : workers_) worker->Start();
+  return {};
+}
+
+Facts Daemon::Describe() const {
+  Facts facts;
+  facts.version = ERS_VERSION;
+  facts.uptime_s = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(
+          std::chrono::steady_clock::now() - started_)
+          .count());
+  facts.stopping = stopping_.load();
+  facts.connections = shared_.connections.load();
+  facts.max_connections = shared_.max_connections.load();
+  facts.threads = options_.threads;
+  facts.memory_limit_bytes = shared_.memory_in_flight_bytes.load();
+  for (const auto& worker : workers_) {
+    facts.memory_bytes += worker->held_bytes();
+  }
+  for (const Listener& listener : listeners_) {
+    facts.listeners.push_back(listener.name);
+  }
+  facts.serving = jobs_->serving();
+  const std::vector<std::string>& unreachable = facts.serving.unreachable;
+  const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
+    Facts::Server server;
+    server.name = server.seat = cluster_->endpoints[i].name();
+    server.state = "unknown";
+    if (view) {
+      server.seat = view->members[i].name;
+      server.name = view->members[i].server();
+      server.state = MemberStateName(view->members[i].shown_state());
+      server.since_s = view->members[i].since;
+    }
+    const bool silent = i < unreachable.size() && !unreachable[i].empty();
+    const bool out = view && view->members[i].state == MemberState::kDown;
+    if (silent && !out) server.state = "unreachable";
+    facts.servers.push_back(std::move(server));
+  }
+  facts.totals = stats_.Sum();
+  facts.census = shared_.census.Last();
+  facts.jobs = jobs_->List();
+  facts.job_totals = jobs_->totals();
+  facts.policies = jobs_->policy_counts();
+  facts.garbage = jobs_->garbage_totals();
+  facts.fill = jobs_->fill_state();
+  return facts;
+}
+
+void Daemon::Stop() {
+  // From now on clients are refused, in place of waiting for nobody.
+  for (const Listener& listener : listeners_) {
+    for (const Socket& socket : listener.sockets) {
+      shutdown(socket.get(), SHUT_RDWR);
+    }
+    if (listener.name.starts_with('/')) unlink(listener.name.c_str());
+  }
+  stopping_.store(true);
+  jobs_->Stop();
+  for (const auto& worker : workers_) worker->Stop();
+}
+
+void Daemon::Join() {
+  for (const auto& worker : workers_) worker->Join();
+  jobs_->Join();
+}
+
+bool Daemon::HasServers(const std::string& list) const {
+  const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  const Result<std::vector<net::Endpoint>> servers = net::ParseEndpoints(list);
+  return view && servers && store::FitsServers(*servers, *view);
+}
+
+void Daemon::Reload(const ServerOptions& fresh) {
+  SetLimits(fresh);
+  jobs_->SetPolicies(fresh.policies);
+  if (admin_) admin_->SetToken(fresh.admin_token);
+  jobs_->SetFill(fresh.fill);
+  Limits limits;
+  limits.max_value_bytes = fresh.max_value_bytes;
+  std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));
+  for (const auto& worker : workers_) {
+    worker->Reload(fresh.rules, limits, MemoryLimitOf(fresh), fresh.policies,
+                   [&taken] { taken.count_down(); });
+  }
+  taken.wait();
+}
+
+std::vector<std::string> Daemon::listener_names() const {
+  std::vector<std::string> names;
+  for (const Listener& listener : listeners_) names.push_back(listener.name);
+  if (admin_) names.push_back(admin_->name());
+  return names;
+}
+
+}  // namespace ers::proxy

@@ -1,0 +1,274 @@
+// ersproxy: any memcached client, on erasure-coded servers.
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "admin/metrics_list.h"
+#include "cli/usage.h"
+#include "config/arguments.h"
+#include "config/machine.h"
+#include "daemon/daemon.h"
+#include "server/descriptors.h"
+#include "shared/log.h"
+
+namespace ers::proxy {
+namespace {
+
+enum ExitCode { kDone = 0, kBadUsage = 2, kFailed = 3 };
+
+// So long the start waits for the first look at the servers.
+constexpr std::chrono::seconds kFirstLook{2};
+
+constexpr const char* kFooter = R"(
+Examples:
+  ersproxy --config /etc/ersproxy.yaml
+  ersproxy --listen 127.0.0.1:11311 --scheme ers2:4,1,5 \
+    --servers 10.0.0.1:11211,10.0.0.2:11211,...
+
+SIGTERM and SIGINT take no more clients, answer what was asked and end; the
+second one cuts off. SIGHUP reads the file of --config again: rules, policies,
+fill, limits, the token and the log's level change, clients stay connected. Exit
+codes: 0 ended so, 2 bad usage, or other servers, weights or M than those of the
+cluster, 3 failed.)";
+
+// Blocked before the first thread starts, so that all of them have it so.
+int OpenSignals() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1})
+    sigaddset(&signals, number);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+// "": it is written; else why not.
+std::string WritePortFile(const ServerOptions& options,
+                          const std::vector<std::string>& names) {
+  if (options.port_file.empty()) return {};
+  // Whoever waits for the file finds it whole.
+  const std::string fresh = options.port_file + ".new";
+  std::ofstream file(fresh);
+  for (const std::string& name : names) file << name << '\n';
+  file.close();
+  const bool written =
+      file && std::rename(fresh.c_str(), options.port_file.c_str()) == 0;
+  return written ? std::string() : std::generic_category().message(errno);
+}
+
+// Who sent it; of the kernel's own, as by a terminal, nobody.
+std::string SenderOf(const signalfd_siginfo& told) {
+  return fmt::format("{} by process {} of user {}",
+                     told.ssi_signo == SIGHUP   ? "SIGHUP"
+                     : told.ssi_signo == SIGINT ? "SIGINT"
+                                                : "SIGTERM",
+                     told.ssi_pid, told.ssi_uid);
+}
+
+// A bad file changes nothing.
+void Reload(const Arguments& arguments, ServerOptions& running,
+            Daemon& daemon) {
+  if (arguments.config.empty()) {
+    spdlog::warn("SIGHUP: there is no configuration file to read again");
+    return;
+  }
+  Result<ServerOptions> fresh = OptionsOf(arguments);
+  Status status = fresh ? Status() : fresh.error();
+  if (status.ok()) {
+    // What was chosen at the start is fixed by now.
+    if (fresh->cluster.max_parity == 0 &&
+        running.places.count("max_parity") == 0) {
+      fresh->cluster.max_parity = running.cluster.max_parity;
+    }
+    status = CompleteOptions(*fresh);
+  }
+  if (fresh && daemon.HasServers(fresh->cluster.servers)) {
+    running.cluster.servers = fresh->cluster.servers;
+  }
+  if (status.ok()) status = CheckReload(running, *fresh);
+  if (status.ok()) {
+    running = std::move(*fresh);
+    SetLogLevel(running.log_level);
+    RaiseDescriptorLimit(running);
+    daemon.Reload(running);
+    spdlog::info("reloaded {}: {} rules", running.config_file,
+                 running.rules->list.size());
+  } else {
+    spdlog::error("not reloaded, the old settings stay: {}", status.message());
+  }
+}
+
+// Until the workers have ended.
+void Wait(const Arguments& arguments, ServerOptions& options, Daemon& daemon,
+          int signals) {
+  signalfd_siginfo told{};
+  int stops = 0;
+  std::thread joiner;
+  while (read(signals, &told, sizeof told) == sizeof told) {
+    if (told.ssi_signo == SIGHUP) {
+      if (stops > 0) continue;
+      spdlog::info("{}", SenderOf(told));
+      sd_notify(0, "RELOADING=1");
+      Reload(arguments, options, daemon);
+      sd_notify(0, "READY=1");
+      continue;
+    }
+    if (told.ssi_signo == SIGUSR1) break;  // the workers have ended
+    spdlog::info("{}: {}", SenderOf(told),
+                 stops == 0 ? "stopping: clients are answered first"
+                            : "stopping at once");
+    daemon.Stop();
+    sd_notify(0, "STOPPING=1");
+    if (stops++ == 0) {
+      joiner = std::thread([&daemon] {
+        daemon.Join();
+        kill(getpid(), SIGUSR1);
+      });
+    }
+  }
+  if (joiner.joinable()) joiner.join();
+}
+
+// What systemd, or who stands in for it, is told.
+class Notices {
+ public:
+  ServingWatch::Changed OnServing() {
+    return [this](const ServingState& state) {
+      const std::lock_guard lock(mutex_);
+      state_ = state;
+      if (ready_) Tell(state);
+      looked_.notify_all();
+    };
+  }
+  // What the first look at the servers says, if it is over soon: OK where it
+  // serves, or may later.
+  Status AwaitFirstLook() {
+    std::unique_lock lock(mutex_);
+    looked_.wait_for(lock, kFirstLook, [this] { return state_.has_value(); });
+    const bool refused =
+        state_ && state_->status.code() == StatusCode::kIncompatible;
+    return refused ? state_->status : Status();
+  }
+  void Ready() {
+    const std::lock_guard lock(mutex_);
+    sd_notify(0, "READY=1");
+    ready_ = true;
+    if (state_) Tell(*state_);
+  }
+
+ private:
+  static void Tell(const ServingState& state) {
+    const std::string text =
+        state.serves() ? std::string("serving")
+                       : fmt::format("not serving: {}", state.status.message());
+    sd_notify(0, fmt::format("STATUS={}", text).c_str());
+  }
+
+  std::mutex mutex_;
+  std::condition_variable looked_;
+  // Guarded by mutex_.
+  std::optional<ServingState> state_;
+  bool ready_ = false;
+};
+
+int Serve(const Arguments& arguments, ServerOptions options) {
+  options.cluster.log = LogLine;
+  RaiseDescriptorLimit(options);
+  const int signals = OpenSignals();
+  if (geteuid() == 0 && options.user.empty()) {
+    spdlog::warn("this runs as root: give --user, or start it as another user");
+  }
+  Notices notices;
+  Result<std::unique_ptr<Daemon>> daemon = Daemon::Open(options);
+  if (!daemon) {
+    spdlog::error("{}", daemon.error().message());
+    return kBadUsage;
+  }
+  (*daemon)->OnServing(notices.OnServing());
+  const Status started = (*daemon)->Start();
+  if (!started.ok()) {
+    spdlog::error("{}", started.message());
+    return kBadUsage;
+  }
+  const std::vector<std::string> names = (*daemon)->listener_names();
+  for (const std::string& name : names) spdlog::info("listening on {}", name);
+  int exit_code = kDone;
+  const Status fits = notices.AwaitFirstLook();
+  if (!fits.ok()) {
+    spdlog::error("{}", fits.message());
+    exit_code = kBadUsage;
+    (*daemon)->Stop();
+    (*daemon)->Join();
+  } else if (const std::string why = WritePortFile(options, names);
+             why.empty()) {
+    notices.Ready();
+    Wait(arguments, options, **daemon, signals);
+  } else {
+    spdlog::error("--port-file {}: cannot be written: {}", options.port_file,
+                  why);
+    exit_code = kFailed;
+    (*daemon)->Stop();
+    (*daemon)->Join();
+  }
+  close(signals);
+  spdlog::info("ended");
+  return exit_code;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Speaks the memcached protocol to any client and keeps its values on "
+      "plain memcached servers, erasure coded.",
+      "ersproxy");
+  app.set_version_flag("--version", "ersproxy " ERS_VERSION);
+  app.footer(kFooter);
+  Arguments arguments;
+  AddArguments(app, arguments);
+  const std::optional<int> ended = cli::Parse(app, argc, argv);
+  if (ended) return *ended;
+  if (arguments.list_metrics) {
+    return cli::Print(app, MetricsList()) ? kDone : kFailed;
+  }
+  Result<ServerOptions> options = OptionsOf(arguments);
+  Status status = options ? CompleteOptions(*options) : options.error();
+  if (status.ok()) status = CheckFolders(*options);
+  if (status.ok() && !arguments.check_config.empty()) {
+    status = CheckNames(*options);
+  }
+  if (!status.ok()) {
+    fmt::print(stderr, "ersproxy: {}\n", status.message());
+    return kBadUsage;
+  }
+  if (!arguments.check_config.empty()) {
+    const std::string good =
+        fmt::format("{} is good: {} rules\n", arguments.check_config,
+                    options->rules->list.size());
+    return cli::Print(app, good) ? kDone : kFailed;
+  }
+  OpenLog(options->log_format);
+  SetLogLevel(options->log_level);
+  return Serve(arguments, std::move(*options));
+}
+
+}  // namespace
+}  // namespace ers::proxy
+
+int main(int argc, char** argv) { return ers::proxy::Main(argc, argv); }

@@ -1,0 +1,40 @@
+// Listening sockets: one per worker and address, so that the kernel shares out
+// the clients (SO_REUSEPORT); one for all workers where it is a unix socket.
+#ifndef ERS_PROXY_SHARED_LISTENER_H_
+#define ERS_PROXY_SHARED_LISTENER_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ers/status.h"
+
+namespace ers::proxy {
+
+// A file descriptor that is closed with its owner. -1: none.
+class Socket {
+ public:
+  explicit Socket(int number = -1) : number_(number) {}
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+  [[nodiscard]] int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// The sockets of one address.
+struct Listener {
+  std::string name;  // as bound: with the port that was chosen for 0
+  std::vector<Socket> sockets;
+};
+
+// "host:port", "[IPv6]:port" or "/unix/path"; port 0 takes any free one.
+// `workers` sockets (a unix path: one). An old unix socket that nobody listens
+// on is replaced. kInvalidArgument names the address and what is wrong.
+Result<Listener> Listen(std::string_view address, int workers);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SHARED_LISTENER_H_

@@ -1,0 +1,19 @@
+// Reading a whole file that somebody names, and that need not be one.
+#ifndef ERS_PROXY_SHARED_READ_FILE_H_
+#define ERS_PROXY_SHARED_READ_FILE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "ers/status.h"
+
+namespace ers::proxy {
+
+// Does not wait for who writes to a pipe. kInvalidArgument tells why it cannot
+// be read, without its name.
+Result<std::string> ReadRegularFile(const std::string& path,
+                                    std::size_t most_bytes);
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_SHARED_READ_FILE_H_
