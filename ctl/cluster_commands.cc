@@ -69,7 +69,7 @@ Status List(const GlobalOptions& global, const ListArguments& arguments) {
 }
 
 std::string ServersJson(const ClusterInfo& info) {
-  Json json = {{"epoch", info.epoch}, {"max_parity", info.max_parity}};
+  Json json = {{"epoch", info.epoch}, {"max_failures", info.max_failures}};
   json["servers"] = Json::array();
   for (const ServerInfo& server : info.servers) {
     json["servers"].push_back({{"name", server.name},
@@ -123,7 +123,7 @@ std::string ServersText(const ClusterInfo& info) {
       });
   const std::string view =
       fmt::format("view {}: {} servers may be out at once, {} are", info.epoch,
-                  info.max_parity, out);
+                  info.max_failures, out);
   return view + "\n\n" + Columns(rows);
 }
 

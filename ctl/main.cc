@@ -53,7 +53,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "${XDG_STATE_HOME:-~/.local/state}/libers)")
       ->envname("ERS_STATE")
       ->type_name("FILE");
-  app.add_option("--max-parity", global.max_parity,
+  app.add_option("--max-failures", global.max_failures,
                  "Servers that may die: fixed when a cluster is first used "
                  "(default: as the cluster has it)")
       ->check(CLI::Range(1, 254))

@@ -80,7 +80,7 @@ Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
   // Clients of a daemon may have stored any.
   cluster_options.binary_keys = true;
   cluster_options.servers = global.servers;
-  cluster_options.max_parity = global.max_parity;
+  cluster_options.max_failures = global.max_failures;
   cluster_options.least_redundancy = global.least_redundancy;
   const std::chrono::milliseconds timeout(
       static_cast<std::int64_t>(global.timeout_seconds * 1000));

@@ -16,7 +16,7 @@ struct GlobalOptions {
   std::string token_file;  // of the proxy's admin port; "": it needs none
   // "": DefaultStateFile; "-": none.
   std::string state_file;
-  int max_parity = 0;
+  int max_failures = 0;
   int least_redundancy = 0;
   double timeout_seconds = 30;
   bool json = false;

@@ -97,7 +97,8 @@ class CellBench {
     ClusterOptions cluster_options;
     cluster_options.servers = options_.servers;
     for (const Cell& cell : options_.cells) {
-      cluster_options.max_parity = std::max(cluster_options.max_parity, cell.m);
+      cluster_options.max_failures =
+          std::max(cluster_options.max_failures, cell.m);
     }
     cluster_options.connect_timeout = kPatience;
     cluster_options.request_timeout = kPatience;

@@ -65,7 +65,7 @@ struct Field {
   std::string servers;  // as ers::ClusterOptions::servers
   Scheme scheme;        // validated
   // Of the cluster; 0 where given servers decide.
-  int max_parity = 0;
+  int max_failures = 0;
 };
 
 // Names in print order: libers, libers-reuse, plain, copies, rep, one-by-one,

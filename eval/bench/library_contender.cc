@@ -15,7 +15,7 @@ Result<std::unique_ptr<Client>> OpenClient(const Field& field,
                                            const Scheme& scheme) {
   ClusterOptions cluster_options;
   cluster_options.servers = field.servers;
-  cluster_options.max_parity = field.max_parity;
+  cluster_options.max_failures = field.max_failures;
   auto cluster = Cluster::Open(std::move(cluster_options));
   if (!cluster.has_value()) return Fail(cluster.error());
   ClientOptions client_options;

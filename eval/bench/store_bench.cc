@@ -248,7 +248,7 @@ Result<std::vector<StoreRow>> RunStore(const StoreOptions& options) {
     if (!started.has_value()) return Fail(started.error());
     cluster = std::move(*started);
     field.servers = cluster.servers();
-    field.max_parity = options.scheme.m;
+    field.max_failures = options.scheme.m;
   }
   auto contenders = MakeContenders(options, field);
   if (!contenders.has_value()) return Fail(contenders.error());

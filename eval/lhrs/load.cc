@@ -34,7 +34,7 @@ using Seconds = std::chrono::duration<double>;
 struct Arguments {
   std::string servers;
   std::string scheme = "rs:4,1";
-  int max_parity = 3;
+  int max_failures = 3;
   int records = 1000;
   std::uint64_t bytes = 4096;
   int in_flight = 1;
@@ -183,7 +183,7 @@ Status Run(const Arguments& arguments, const std::string& command) {
   if (command == "create-plain") return CreatePlain(arguments);
   ClusterOptions options;
   options.servers = arguments.servers;
-  options.max_parity = arguments.max_parity;
+  options.max_failures = arguments.max_failures;
   auto cluster = store::OpenClusterState(options);
   if (!cluster) return cluster.error();
   const Result<Scheme> scheme = ParseScheme(arguments.scheme);
@@ -203,7 +203,8 @@ int Main(int argc, char** argv) {
       ->envname("ERS_SERVERS")
       ->required();
   app.add_option("--scheme", arguments.scheme)->capture_default_str();
-  app.add_option("--max-parity", arguments.max_parity)->capture_default_str();
+  app.add_option("--max-failures", arguments.max_failures)
+      ->capture_default_str();
   app.add_option("--records", arguments.records)
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();

@@ -40,7 +40,7 @@ using Seconds = std::chrono::duration<double>;
 struct Arguments {
   std::string servers;
   std::string scheme = "ers2:4,1,5";
-  int max_parity = 1;
+  int max_failures = 1;
   int objects = 1024;
   std::uint64_t bytes = 1 << 20;
   int parallel = 8;
@@ -211,7 +211,7 @@ class Load {
 Status Run(const Arguments& arguments, const std::string& command) {
   ClusterOptions options;
   options.servers = arguments.servers;
-  options.max_parity = arguments.max_parity;
+  options.max_failures = arguments.max_failures;
   auto cluster = store::OpenClusterState(options);
   if (!cluster) return cluster.error();
   const Result<Scheme> scheme = ParseScheme(arguments.scheme);
@@ -231,7 +231,8 @@ int Main(int argc, char** argv) {
       ->envname("ERS_SERVERS")
       ->required();
   app.add_option("--scheme", arguments.scheme)->capture_default_str();
-  app.add_option("--max-parity", arguments.max_parity)->capture_default_str();
+  app.add_option("--max-failures", arguments.max_failures)
+      ->capture_default_str();
   app.add_option("--objects", arguments.objects)->capture_default_str();
   app.add_option("--bytes", arguments.bytes, "Of each")->capture_default_str();
   app.add_option("--parallel", arguments.parallel, "Objects at a time")

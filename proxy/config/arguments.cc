@@ -28,7 +28,8 @@ Status Override(const Arguments& arguments, ServerOptions& options) {
   }
   ClusterOptions& cluster = options.cluster;
   set(arguments.servers, cluster.servers, "servers", "--servers");
-  set(arguments.max_parity, cluster.max_parity, "max_parity", "--max-parity");
+  set(arguments.max_failures, cluster.max_failures, "max_failures",
+      "--max-failures");
   set(arguments.state_file, cluster.state_file, "state_file", "--state");
   set(arguments.inline_below, options.client.inline_below, "inline_below",
       "--inline-below");
@@ -88,10 +89,10 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "Of new objects, where no rule says otherwise (default: "
                  "ers2:4,1,5)")
       ->type_name("SCHEME");
-  app.add_option("--max-parity", arguments.max_parity,
+  app.add_option("--max-failures", arguments.max_failures,
                  "Servers that may die: fixed when a cluster is first used "
                  "(default: the largest m of the schemes)")
-      ->check(CLI::Range(1, kMaxParity))
+      ->check(CLI::Range(1, kMaxFailures))
       ->type_name("M");
   app.add_option("--state", arguments.state_file,
                  "Where to keep the newest view of the cluster (default: "

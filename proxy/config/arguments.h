@@ -21,7 +21,7 @@ struct Arguments {
   std::vector<std::string> listen;
   std::optional<std::string> servers;
   std::optional<std::string> scheme;
-  std::optional<int> max_parity;
+  std::optional<int> max_failures;
   std::optional<std::string> state_file;
   std::optional<std::size_t> inline_below;
   std::optional<int> threads;

@@ -271,13 +271,13 @@ constexpr Key<ServerOptions> kLogKeys[] = {{"level", ReadLogLevel},
 constexpr Key<ServerOptions> kKeys[] = {
     {"listen", ReadListen},
     {"servers", ReadServers},
-    {"max_parity",
+    {"max_failures",
      [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 1, kMaxParity, options.cluster.max_parity);
+       return ReadNumber(value, 1, kMaxFailures, options.cluster.max_failures);
      }},
     {"least_redundancy",
      [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 0, kMaxParity,
+       return ReadNumber(value, 0, kMaxFailures,
                          options.cluster.least_redundancy);
      }},
     {"state_file",

@@ -21,7 +21,7 @@ Status RefuseAt(std::string_view place, std::string_view why) {
 }
 
 Status CheckScheme(const std::string& place, const Scheme& scheme, int servers,
-                   int max_parity) {
+                   int max_failures) {
   const int needed = NodeCount(scheme);
   if (needed > servers) {
     return RefuseAt(
@@ -30,12 +30,12 @@ Status CheckScheme(const std::string& place, const Scheme& scheme, int servers,
                            "list more servers",
                            FormatScheme(scheme), needed, servers));
   }
-  if (scheme.m > max_parity) {
+  if (scheme.m > max_failures) {
     return RefuseAt(place,
-                    fmt::format("scheme {} has m = {}: max_parity is {}; "
+                    fmt::format("scheme {} has m = {}: max_failures is {}; "
                                 "choose a scheme of a smaller m, or, for a new "
-                                "cluster, a larger max_parity",
-                                FormatScheme(scheme), scheme.m, max_parity));
+                                "cluster, a larger max_failures",
+                                FormatScheme(scheme), scheme.m, max_failures));
   }
   return {};
 }
@@ -133,7 +133,7 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
   return {
       {"listen", fmt::format("{}", fmt::join(options.listen, ","))},
       {"servers", Sorted(cluster.servers)},
-      {"max_parity", number(cluster.max_parity)},
+      {"max_failures", number(cluster.max_failures)},
       {"least_redundancy", number(cluster.least_redundancy)},
       {"state_file", cluster.state_file},
       {"scheme", FormatScheme(options.client.scheme)},
@@ -161,7 +161,7 @@ std::string_view AdviceOn(std::string_view setting) {
            "too; put the old list back (one at another address comes in by "
            "`ersctl replace OLD NEW`)";
   }
-  if (setting == "max_parity") {
+  if (setting == "max_failures") {
     return ": a cluster keeps the M that it was set up with, over a restart, "
            "too; put the old one back";
   }
@@ -218,25 +218,25 @@ Status CompleteOptions(ServerOptions& options) {
   }
   const auto count = static_cast<int>(servers->size());
   const std::vector<Rule>& rules = options.rules->list;
-  int& max_parity = options.cluster.max_parity;
-  if (max_parity == 0) {
-    max_parity = options.client.scheme.m;
+  int& max_failures = options.cluster.max_failures;
+  if (max_failures == 0) {
+    max_failures = options.client.scheme.m;
     for (const Rule& rule : rules) {
-      if (rule.scheme) max_parity = std::max(max_parity, rule.scheme->m);
+      if (rule.scheme) max_failures = std::max(max_failures, rule.scheme->m);
     }
   }
   status = CheckScheme(options.PlaceOf("scheme"), options.client.scheme, count,
-                       max_parity);
+                       max_failures);
   for (const Rule& rule : rules) {
     if (!status.ok()) break;
     if (rule.scheme) {
-      status = CheckScheme(rule.place, *rule.scheme, count, max_parity);
+      status = CheckScheme(rule.place, *rule.scheme, count, max_failures);
     }
   }
-  if (status.ok() && max_parity >= count) {
-    return RefuseAt(options.PlaceOf("max_parity"),
+  if (status.ok() && max_failures >= count) {
+    return RefuseAt(options.PlaceOf("max_failures"),
                     fmt::format("{} with {} servers: it must be from 1 to {}",
-                                max_parity, count, count - 1));
+                                max_failures, count, count - 1));
   }
   return status;
 }

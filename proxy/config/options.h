@@ -20,7 +20,7 @@ namespace ers::proxy {
 
 inline constexpr int kMaxThreads = 256;
 inline constexpr int kMaxConnections = 1 << 20;
-inline constexpr int kMaxParity = 254;
+inline constexpr int kMaxFailures = 254;
 inline constexpr std::uint64_t kMaxMemoryInFlight = std::uint64_t{1} << 50;
 
 // Connections to the admin port at a time. The oldest make room for new ones.
@@ -69,7 +69,7 @@ struct ServerOptions {
 std::uint64_t MemoryReserve(const ServerOptions& options);
 
 // Checks what one setting alone does not show, and fills in what follows from
-// others: max_parity, where it is 0, becomes the largest m of all schemes,
+// others: max_failures, where it is 0, becomes the largest m of all schemes,
 // memory_in_flight_bytes its default, and admin_token what its file holds.
 // kInvalidArgument: the message begins with the place at fault.
 Status CompleteOptions(ServerOptions& options);

@@ -94,9 +94,9 @@ void Reload(const Arguments& arguments, ServerOptions& running,
   Status status = fresh ? Status() : fresh.error();
   if (status.ok()) {
     // What was chosen at the start is fixed by now.
-    if (fresh->cluster.max_parity == 0 &&
-        running.places.count("max_parity") == 0) {
-      fresh->cluster.max_parity = running.cluster.max_parity;
+    if (fresh->cluster.max_failures == 0 &&
+        running.places.count("max_failures") == 0) {
+      fresh->cluster.max_failures = running.cluster.max_failures;
     }
     status = CompleteOptions(*fresh);
   }

@@ -368,12 +368,12 @@ Status Jobs::CheckTarget(const TransitionTarget& target) const {
                         "choose a narrower scheme",
                         FormatScheme(scheme), NodeCount(scheme), servers_)};
   }
-  if (scheme.m > options_.cluster.max_parity) {
+  if (scheme.m > options_.cluster.max_failures) {
     return {StatusCode::kInvalidArgument,
-            fmt::format("to: scheme {} has m = {}: max_parity is {}; "
+            fmt::format("to: scheme {} has m = {}: max_failures is {}; "
                         "choose a scheme of a smaller m",
                         FormatScheme(scheme), scheme.m,
-                        options_.cluster.max_parity)};
+                        options_.cluster.max_failures)};
   }
   return {};
 }

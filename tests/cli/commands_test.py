@@ -220,7 +220,7 @@ class InspectTest(CtlCase):
     def test_servers(self):
         self.put("any", b"x")
         info = self.ctl_json("servers")
-        self.assertEqual(list(info), ["epoch", "max_parity", "servers"])
+        self.assertEqual(list(info), ["epoch", "max_failures", "servers"])
         self.assertGreater(info["epoch"], 0)
         self.assertEqual(sorted(s["name"] for s in info["servers"]),
                          sorted(self.servers.split(",")))
@@ -341,7 +341,7 @@ class ParityTest(CtlCase):
     def test_more_and_less_parity(self):
         data = random_bytes(100_000, seed=12)
         self.put("more", data, "--scheme", "ers2:2,1,3", "--width", "wide",
-                 "--max-parity", "2")
+                 "--max-failures", "2")
         info = self.ctl_json("transition", "more", "--to", "ers2:2,2,3")
         self.assertEqual(info["path"], "parity")
         self.assertEqual((info["data_reads"], info["parity_reads"],

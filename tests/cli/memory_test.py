@@ -50,7 +50,7 @@ class MemoryTest(CtlCase):
     def test_put_and_get_of_the_largest_value(self):
         expected = write_random(self.path("in"), seed=1)
         # The first use fixes how many servers may die, for both schemes.
-        self.ctl("put", "first", "-", "--max-parity", "3", data=b"x")
+        self.ctl("put", "first", "-", "--max-failures", "3", data=b"x")
         for scheme in ("ers2:4,1,5", "ers2:12,3,14"):
             with self.subTest(scheme=scheme):
                 self.assertLess(

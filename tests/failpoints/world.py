@@ -24,7 +24,7 @@ DEADLINE_S = 60
 SERVERS = 5
 # Two blocks of a value, and two servers, may be out: one that an operation is
 # about, and one that a fault takes.
-SCHEME, OTHER_SCHEME, MAX_PARITY = "ers2:2,2,3", "rs:3,2", 2
+SCHEME, OTHER_SCHEME, MAX_FAILURES = "ers2:2,2,3", "rs:3,2", 2
 LESS_PARITY = "ers2:2,1,3"
 # A server that is silent for so long is out. Sanitized programs are slow.
 REQUEST_MS = 5000 if SANITIZED else 1500
@@ -155,7 +155,7 @@ class World:
             self.config = os.path.join(folder, "ersproxy.yaml")
             with open(self.config, "w", encoding="ascii") as file:
                 file.write(
-                    f'scheme: {SCHEME}\nmax_parity: {MAX_PARITY}\nthreads: 1\n'
+                    f'scheme: {SCHEME}\nmax_failures: {MAX_FAILURES}\nthreads: 1\n'
                     f"timeouts: {{connect_ms: {2 * REQUEST_MS}, "
                     f"request_ms: {REQUEST_MS}}}\n"
                     "garbage: {every_s: 0}\n"  # when it is asked for

@@ -88,7 +88,7 @@ func configuration(setup Setup, servers []string, folder string, threads int) st
 	return fmt.Sprintf(`listen: ["127.0.0.1:0"]
 admin: "127.0.0.1:0"
 servers: [%s]
-max_parity: %d
+max_failures: %d
 scheme: %s
 rules: [{prefix: "long", scheme: "%s"}]
 state_file: %s

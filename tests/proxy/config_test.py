@@ -220,7 +220,7 @@ class StartTest(DaemonCase):
             port = nobody.getsockname()[1]
             path = self.config("scheme: rep:2\n",
                                f"127.0.0.1:{port},localhost:{port}",
-                               max_parity=False)
+                               max_failures=False)
             daemon = self.start("--config", path)
             client = daemon.client()
             self.assertTrue(client.line(b"version\r\n").startswith(b"VERSION"))
@@ -424,7 +424,7 @@ class ReloadTest(DaemonCase):
 
     def test_without_a_file_there_is_nothing_to_read(self):
         daemon = self.start("--servers", self.servers, "--listen",
-                            "127.0.0.1:0", "--max-parity", "3")
+                            "127.0.0.1:0", "--max-failures", "3")
         client = daemon.client()
         self.assertIn("no configuration file", daemon.reload())
         self.assertEqual(client.set(b"k", b"v"), b"STORED")
@@ -432,13 +432,13 @@ class ReloadTest(DaemonCase):
 
 class FirstStartTest(DaemonCase):
 
-    def test_the_max_parity_of_the_start_stays(self):
-        path = self.config(RULES, max_parity=False)
+    def test_the_max_failures_of_the_start_stays(self):
+        path = self.config(RULES, max_failures=False)
         daemon = self.start("--config", path)
-        self.config("rules:\n  - scheme: rep:4\n", max_parity=False)
+        self.config("rules:\n  - scheme: rep:4\n", max_failures=False)
         self.assertIn(f"{path}:4: rules[0]: scheme rep:4 has m = 3: "
-                      "max_parity is 2", daemon.reload())
-        self.config("rules:\n  - scheme: rep:2\n", max_parity=False)
+                      "max_failures is 2", daemon.reload())
+        self.config("rules:\n  - scheme: rep:2\n", max_failures=False)
         self.assertIn("reloaded", daemon.reload())
 
 

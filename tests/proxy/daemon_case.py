@@ -113,14 +113,14 @@ class DaemonCase(Polls, CtlCase):
         os.mkdir(folder)
         return folder
 
-    def config(self, text, servers=None, max_parity=True):
+    def config(self, text, servers=None, max_failures=True):
         """A file with the class's servers, any port, and this.
 
         The tests of a class share a cluster, and so its M."""
         listed = ", ".join(f'"{s}"'
                            for s in (servers or self.servers).split(","))
         return self.write(f"servers: [{listed}]\nlisten: [\"127.0.0.1:0\"]\n"
-                          + ("max_parity: 3\n" if max_parity else "") + text
+                          + ("max_failures: 3\n" if max_failures else "") + text
                           + PATIENT)
 
     def write(self, text):

@@ -174,9 +174,9 @@ class Fleet:
         self.started += 1
         folder = os.path.join(self.case.work, f"proxy{self.started}")
         settings = self.case.file(f"settings{self.started}", SETTINGS.encode())
-        words = ["--config", settings, "--max-parity",
-                 str(self.scenario.max_parity), "--scheme",
-                 f"ers2:2,{self.scenario.max_parity},3", "--admin", ":0"]
+        words = ["--config", settings, "--max-failures",
+                 str(self.scenario.max_failures), "--scheme",
+                 f"ers2:2,{self.scenario.max_failures},3", "--admin", ":0"]
         if self.scenario.states[number]:
             words += ["--state", self.case.path(f"view{number}")]
         proxy = Proxy(folder, self.servers, *words)
@@ -194,7 +194,7 @@ class Fleet:
     def hurts(self, seat, loses):
         self.out.add(seat)
         self.hurt.add(seat)
-        if len(self.hurt) > self.scenario.max_parity:
+        if len(self.hurt) > self.scenario.max_failures:
             self.must_work = 0
         if loses:
             self.lost.add(seat)
@@ -206,7 +206,7 @@ class Fleet:
             self.may_lose()
 
     def may_lose(self):
-        if len(self.hurt) <= self.scenario.max_parity or not self.lost:
+        if len(self.hurt) <= self.scenario.max_failures or not self.lost:
             return
         self.firm = False
         for writer in self.writers:
@@ -242,7 +242,7 @@ class Fleet:
         places = [(self.names[seat], self.spare.pop(0)) for seat in seats]
         self.comes_back(seats)
         done = self.case.run_ctl(
-            "--max-parity", str(self.scenario.max_parity),
+            "--max-failures", str(self.scenario.max_failures),
             "recover", "--accept-loss", "--yes",
             *(f"{old}={new}" for old, new in places), servers=self.servers)
         said = done.stderr.decode(errors="replace")
@@ -340,7 +340,7 @@ class Fleet:
         self.all_are_listed()
         # All has its copies again: as many may die as ever.
         for seat in random.Random(self.scenario.seed).sample(
-                sorted(self.names), self.scenario.max_parity):
+                sorted(self.names), self.scenario.max_failures):
             self.tool("kill", seat)
         self.all_agree()
 

@@ -13,7 +13,7 @@ class Scenario:
     for all that never return. A proxy is named by its number."""
     seed: int
     servers: int
-    max_parity: int
+    max_failures: int
     states: list  # of each proxy: has it a state file?
     steps: list   # (verb, seat, proxy number or seconds)
 
@@ -24,7 +24,7 @@ class Scenario:
                                    if word is not None)
                           for step in self.steps)
         return (f"ERS_SEED={self.seed}: {self.servers} servers, M="
-                f"{self.max_parity}, proxies {proxies}: {steps}")
+                f"{self.max_failures}, proxies {proxies}: {steps}")
 
 
 def _losses(rng, seats, style, spare):
@@ -72,11 +72,11 @@ def draw(seed, spare):
     """At most `spare` servers never return."""
     rng = random.Random(seed)
     servers = rng.randint(5, 8)
-    max_parity = rng.choice((1, 2))
+    max_failures = rng.choice((1, 2))
     states = [rng.random() < 0.5 for _ in range(rng.randint(1, 3))]
     steps = []
     for wave in range(rng.choice((1, 1, 2))):
-        count = rng.choice((servers, rng.randint(max_parity + 1, servers),
+        count = rng.choice((servers, rng.randint(max_failures + 1, servers),
                             rng.randint(1, servers)))
         seats = rng.sample(range(1, servers + 1), count)
         style = rng.choice(STYLES[:5] if wave else STYLES)
@@ -87,4 +87,4 @@ def draw(seed, spare):
             if rng.random() < 0.3:
                 steps.append(("pause", rng.choice((0.1, 0.5, 1.5, 3))))
         steps.append((rng.choice(("serve", "serve", "full")), None))
-    return Scenario(seed, servers, max_parity, states, steps)
+    return Scenario(seed, servers, max_failures, states, steps)

@@ -85,7 +85,7 @@ class GarbageCase(JobsCase):
         """Each server has its manifests, the blocks that they name, and its
         reserved items, and nothing else that lasts."""
         wanted = collections.Counter()
-        homes = self.ctl_json("servers")["max_parity"] + 1
+        homes = self.ctl_json("servers")["max_failures"] + 1
         for key, value in self.values.items():
             told = self.ctl_json("stat", key)
             self.assertEqual(len(told["homes"]), homes)

@@ -107,8 +107,8 @@ class OtherClusterTest(ServingCase):
             self.assertIn(f"{server}:1", said)
         spare = self.spare()
         self.refuse(f"{spare} is none of its servers", servers + [spare])
-        self.refuse("max_parity is 2, but this cluster was set up for 1",
-                    servers, "--max-parity", "2")
+        self.refuse("max_failures is 2, but this cluster was set up for 1",
+                    servers, "--max-failures", "2")
 
 
 if __name__ == "__main__":

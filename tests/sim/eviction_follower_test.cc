@@ -31,19 +31,19 @@ const std::string kKey = "key";
 const seconds kLong(100);
 
 std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                          int max_parity) {
+                                          int max_failures) {
   ClusterOptions options;
   options.servers = servers;
-  options.max_parity = max_parity;
+  options.max_failures = max_failures;
   return store::OpenClusterState(options).value();
 }
 
 struct Fixture {
-  explicit Fixture(int evicted_after_s = kAge, int max_parity = 1)
+  explicit Fixture(int evicted_after_s = kAge, int max_failures = 1)
       : servers(
             world.AddServers(kServers, {.evicted_after_s = evicted_after_s})),
         process(world.AddProcess("client")),
-        session(process, Open(servers, max_parity), 16),
+        session(process, Open(servers, max_failures), 16),
         store(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3},
                         .inline_below = kInlineBelow}),
         follower(session) {
@@ -88,7 +88,7 @@ struct Fixture {
     Settle(kLong);
     std::vector<SimServer*> homes = Homes();
     const auto copies =
-        static_cast<std::size_t>(session.cluster().options.max_parity) + 1;
+        static_cast<std::size_t>(session.cluster().options.max_failures) + 1;
     REQUIRE(homes.size() == copies);
     return homes;
   }
@@ -146,18 +146,18 @@ struct Fixture {
 };
 
 TEST_CASE("what one server has evicted the others drop") {
-  for (const int max_parity : {1, 2}) {
-    for (int i = 0; i <= max_parity; ++i) {
-      CAPTURE(max_parity, i);
-      Fixture f(kAge, max_parity);
+  for (const int max_failures : {1, 2}) {
+    for (int i = 0; i <= max_failures; ++i) {
+      CAPTURE(max_failures, i);
+      Fixture f(kAge, max_failures);
       const std::vector<SimServer*> homes = f.PutLongAgo();
       REQUIRE(homes[static_cast<std::size_t>(i)]->Evict(kKey));
       f.Settle();
       CHECK(f.Homes().empty());
-      CHECK(static_cast<int>(f.dropped()) == max_parity);
+      CHECK(static_cast<int>(f.dropped()) == max_failures);
       // No other item than the one that was looked at.
-      CHECK(f.deletes == max_parity);
-      CHECK(f.tokens == max_parity);
+      CHECK(f.deletes == max_failures);
+      CHECK(f.tokens == max_failures);
       CHECK_FALSE(f.follower.at_work());
       CHECK_FALSE(f.Get());
       f.Put(10);

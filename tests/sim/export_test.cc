@@ -25,13 +25,14 @@ namespace ers::sim {
 namespace {
 
 constexpr int kServers = 6;
-constexpr int kMaxParity = 2;  // so that there is a home between the outer ones
+constexpr int kMaxFailures =
+    2;  // so that there is a home between the outer ones
 constexpr std::uint64_t kItemLimit = 4096;
 constexpr std::uint32_t kFlags = 9;
 
 std::shared_ptr<store::ClusterState> OpenCluster(bool adopt) {
   ClusterOptions options;
-  options.max_parity = kMaxParity;
+  options.max_failures = kMaxFailures;
   options.adopt_plain_items = adopt;
   for (int i = 0; i < kServers; ++i) {
     options.servers += fmt::format("{}10.0.0.{}:11211", i > 0 ? "," : "", i);
@@ -215,8 +216,8 @@ TEST_CASE("a check says what the export would say, and writes nothing") {
 // Invariant C10.
 TEST_CASE("an export whose process dies leaves the value readable") {
   const std::string value(GENERATE(10, 3000), 'v');
-  const int homes = kMaxParity + 1;
-  const int write = GENERATE(range(1, kMaxParity + 2));
+  const int homes = kMaxFailures + 1;
+  const int write = GENERATE(range(1, kMaxFailures + 2));
   INFO("dies after write " << write);
   Fixture f;
   REQUIRE(f.client.Put("k", value).has_value());
@@ -262,7 +263,7 @@ TEST_CASE("an export whose process dies leaves the value readable") {
 // Invariant C10.
 TEST_CASE("a put that comes in the middle of an export is not lost") {
   const std::string value(GENERATE(10, 3000), 'v');
-  const int write = GENERATE(range(1, kMaxParity + 2));
+  const int write = GENERATE(range(1, kMaxFailures + 2));
   INFO("after write " << write);
   Fixture f;
   REQUIRE(f.client.Put("k", value).has_value());
@@ -288,7 +289,7 @@ TEST_CASE("a put that comes in the middle of an export is not lost") {
 
 TEST_CASE("an export goes on over lost replies and a dead server") {
   const std::string value(GENERATE(10, 3000), 'v');
-  const int write = GENERATE(range(1, kMaxParity + 2));
+  const int write = GENERATE(range(1, kMaxFailures + 2));
   const int server = GENERATE(range(0, kServers));
   INFO("after write " << write << " server " << server);
   Fixture f;

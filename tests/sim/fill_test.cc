@@ -55,7 +55,7 @@ struct Fixture {
   std::shared_ptr<store::ClusterState> Open() {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = 1;
+    options.max_failures = 1;
     options.log = [this](LogLevel level, std::string_view line) {
       if (level == LogLevel::kWarning) warnings.emplace_back(line);
     };

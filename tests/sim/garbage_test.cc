@@ -42,7 +42,7 @@ struct Client {
       : process(world.AddProcess(name)) {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = 2;
+    options.max_failures = 2;
     options.adopt_plain_items = true;
     session = std::make_shared<store::Session>(
         process, store::OpenClusterState(options).value(), 16);

@@ -38,16 +38,17 @@ constexpr int kObjects = 60;
 constexpr std::size_t kBytes = 2000;
 constexpr int kParallel = 4;
 
-std::shared_ptr<store::ClusterState> OpenCluster(World& world, int max_parity) {
+std::shared_ptr<store::ClusterState> OpenCluster(World& world,
+                                                 int max_failures) {
   ClusterOptions options;
-  options.max_parity = max_parity;
+  options.max_failures = max_failures;
   options.servers = world.AddServers(kServers);
   return store::OpenClusterState(options).value();
 }
 
 struct Fixture {
-  explicit Fixture(int max_parity = 1)
-      : session(process, OpenCluster(world, max_parity), 16) {
+  explicit Fixture(int max_failures = 1)
+      : session(process, OpenCluster(world, max_failures), 16) {
     for (int i = 0; i < kObjects; ++i) REQUIRE(Put(i).ok());
   }
   Status Put(int i) {

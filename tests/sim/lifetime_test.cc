@@ -29,7 +29,7 @@ struct Fixture {
   Fixture() {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = 1;
+    options.max_failures = 1;
     options.request_timeout = seconds(1);
     session = std::make_unique<store::Session>(
         process, store::OpenClusterState(options, "client").value(), 16);

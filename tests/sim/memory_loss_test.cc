@@ -293,7 +293,7 @@ TEST_CASE("all is lost, some never return, and nobody but who runs knows it") {
   SimClient stranger(world, servers, "stranger", {}, 0);
   const Status refused = Recover(stranger, successors);
   CHECK(refused.code() == StatusCode::kInvalidArgument);
-  CHECK(refused.message().find("--max-parity") != std::string::npos);
+  CHECK(refused.message().find("--max-failures") != std::string::npos);
   Loss told;
   SimClient person(world, servers, "person");
   CHECK(Recover(person, {successors[0]}).code() ==

@@ -40,7 +40,7 @@ struct Client {
       : process(world.AddProcess(name)) {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = 2;
+    options.max_failures = 2;
     const auto cluster = store::OpenClusterState(options, name).value();
     for (int i = 0; i < 2; ++i) {
       sessions.push_back(

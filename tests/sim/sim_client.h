@@ -24,9 +24,9 @@ struct SimClient {
   SimClient(World& world, const std::string& servers, const std::string& name,
             const ClientOptions& client = {.scheme = {SchemeKind::kErs2, 2, 1,
                                                       3}},
-            int max_parity = 1)
+            int max_failures = 1)
       : process(world.AddProcess(name)),
-        cluster(Open(servers, name, max_parity)),
+        cluster(Open(servers, name, max_failures)),
         session(process, cluster, 16),
         store(session, client) {}
 
@@ -54,10 +54,10 @@ struct SimClient {
  private:
   static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
                                                    const std::string& name,
-                                                   int max_parity) {
+                                                   int max_failures) {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = max_parity;
+    options.max_failures = max_failures;
     return store::OpenClusterState(options, name).value();
   }
 };

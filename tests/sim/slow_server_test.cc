@@ -70,7 +70,7 @@ struct Fixture {
   std::shared_ptr<store::ClusterState> Open() {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = 1;
+    options.max_failures = 1;
     options.request_timeout = seconds(1);
     return store::OpenClusterState(options, "client").value();
   }

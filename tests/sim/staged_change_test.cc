@@ -37,7 +37,7 @@ constexpr int kAway = 2;
 std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
   ClusterOptions options;
   options.servers = servers;
-  options.max_parity = 1;
+  options.max_failures = 1;
   return store::OpenClusterState(options).value();
 }
 

@@ -26,13 +26,13 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr int kServers = 5;
-constexpr int kMaxParity = 1;
+constexpr int kMaxFailures = 1;
 constexpr int kKeys = 20;
 
 std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
   ClusterOptions options;
   options.servers = servers;
-  options.max_parity = kMaxParity;
+  options.max_failures = kMaxFailures;
   return store::OpenClusterState(options).value();
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("writes without a reply end once their servers answer again") {
       REQUIRE(f.Put(fmt::format("{}", key)));
   }
   // More than may leave.
-  CHECK(most > kMaxParity);
+  CHECK(most > kMaxFailures);
 }
 
 TEST_CASE("writes of a session that has ended are another one's to end") {
@@ -127,7 +127,7 @@ TEST_CASE("writes of a session that has ended are another one's to end") {
     f.SetReachable(true);
     REQUIRE(f.Rescued());
   }
-  CHECK(most > kMaxParity);
+  CHECK(most > kMaxFailures);
 }
 
 // Of both kinds of silence: what was sent is lost, or comes after all.
@@ -161,7 +161,7 @@ TEST_CASE("a session does not wait for servers that never answer again") {
     Fixture f;
     most = std::max(most, f.Strand(microseconds(10) * i));
   }
-  CHECK(most > kMaxParity);
+  CHECK(most > kMaxFailures);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct Process {
   static std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
     ClusterOptions options;
     options.servers = servers;
-    options.max_parity = 2;
+    options.max_failures = 2;
     return store::OpenClusterState(options).value();
   }
 

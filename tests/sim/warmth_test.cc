@@ -25,7 +25,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr int kServers = 5;
-constexpr int kMaxParity = 1;
+constexpr int kMaxFailures = 1;
 constexpr int kAge = 64;  // touched every two seconds
 constexpr std::size_t kInlineBelow = 100;
 const std::string kKey = "key";
@@ -33,7 +33,7 @@ const std::string kKey = "key";
 std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
   ClusterOptions options;
   options.servers = servers;
-  options.max_parity = kMaxParity;
+  options.max_failures = kMaxFailures;
   return store::OpenClusterState(options).value();
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("what cannot be read any more is dropped where servers evict") {
       std::set<const SimServer*> emptied;
       for (const Place& place : f.Items()) {
         if (place.item == kKey) continue;
-        if (emptied.size() <= kMaxParity) emptied.insert(place.server);
+        if (emptied.size() <= kMaxFailures) emptied.insert(place.server);
         if (emptied.contains(place.server)) {
           REQUIRE(place.server->Evict(place.item));
         }
@@ -195,11 +195,11 @@ TEST_CASE("an object whose servers are out is not dropped") {
   Fixture f(kAge);
   f.Put(3000);
   REQUIRE(f.Get() == StatusCode::kOk);
-  for (int i = 0; i <= kMaxParity; ++i) {
+  for (int i = 0; i <= kMaxFailures; ++i) {
     f.world.servers()[static_cast<std::size_t>(i)]->Stall();
   }
   for (int i = 0; i < 5; ++i) (void)f.Get();
-  for (int i = 0; i <= kMaxParity; ++i) {
+  for (int i = 0; i <= kMaxFailures; ++i) {
     f.world.servers()[static_cast<std::size_t>(i)]->Continue();
   }
   f.Settle(seconds(30));

@@ -37,7 +37,7 @@ struct ClusterOptions {
   // M, the largest m that any object of the cluster may have: the number of
   // servers that may die. Fixed when the cluster is first used; 0 takes it
   // from the cluster, or from the first scheme used on a new one.
-  int max_parity = 0;
+  int max_failures = 0;
   std::chrono::milliseconds connect_timeout{500};
   // A server that does not answer for this long counts as dead.
   std::chrono::milliseconds request_timeout{1000};

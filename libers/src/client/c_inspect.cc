@@ -126,7 +126,7 @@ ers_status ers_servers(ers_client* client, const ers_cluster_info** info) {
       owned->server_infos.push_back(ServerToC(server));
     }
     owned->epoch = owned->source.epoch;
-    owned->max_parity = owned->source.max_parity;
+    owned->max_failures = owned->source.max_failures;
     owned->time = owned->source.time;
     owned->servers = owned->server_infos.data();
     owned->server_count = owned->server_infos.size();

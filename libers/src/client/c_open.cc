@@ -42,7 +42,7 @@ ers::ClusterOptions FromC(const ers_cluster_options& options) {
   ers::ClusterOptions out;
   out.servers = options.servers;
   if (options.state_file != nullptr) out.state_file = options.state_file;
-  out.max_parity = options.max_parity;
+  out.max_failures = options.max_failures;
   out.least_redundancy = options.least_redundancy;
   out.connect_timeout = std::chrono::milliseconds(options.connect_timeout_ms);
   out.request_timeout = std::chrono::milliseconds(options.request_timeout_ms);

@@ -21,7 +21,7 @@ namespace {
 constexpr int kClusters = 2;
 constexpr int kThreadsEach = 3;
 constexpr int kWorkers = kClusters * kThreadsEach;
-constexpr int kMaxParity = 2;
+constexpr int kMaxFailures = 2;
 // n > k'+m for every scheme below.
 constexpr int kServers = 8;
 
@@ -83,7 +83,7 @@ Status StatusOf(const Result<T>& result) {
 // Slow machines and sanitizers must not make a server look dead.
 std::shared_ptr<Cluster> OpenPatient(const TestCluster& servers) {
   ClusterOptions options = servers.Options();
-  options.max_parity = kMaxParity;
+  options.max_failures = kMaxFailures;
   options.connect_timeout = std::chrono::seconds(60);
   options.request_timeout = std::chrono::seconds(60);
   options.operation_timeout = std::chrono::seconds(300);
@@ -141,7 +141,7 @@ void CheckWhole(TestCluster& servers, const std::string& key) {
   const std::vector<std::byte> value = MustGet(*client, key);
   const store::Manifest judge = JudgeManifest(servers, *client, key);
   const std::vector<StoredItem> homes = HomesOf(servers, *client, key);
-  CHECK(homes.size() == kMaxParity + 1);
+  CHECK(homes.size() == kMaxFailures + 1);
   for (const StoredItem& home : homes) {
     auto copy = store::DecodeManifest(home.Read());
     REQUIRE_OK(copy);

@@ -38,10 +38,11 @@ ClusterOptions TestCluster::Options() const {
   return options;
 }
 
-std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme, int max_parity,
+std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme,
+                                          int max_failures,
                                           std::size_t inline_below) const {
   ClusterOptions options = Options();
-  options.max_parity = max_parity;
+  options.max_failures = max_failures;
   auto cluster = Cluster::Open(std::move(options));
   REQUIRE_OK(cluster);
   ClientOptions client_options;

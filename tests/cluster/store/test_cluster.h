@@ -39,7 +39,7 @@ class TestCluster {
   // Options that name all members.
   ClusterOptions Options() const;
   // A client of a process of its own: nothing is remembered, nothing inline.
-  std::unique_ptr<Client> Open(const Scheme& scheme, int max_parity = 0,
+  std::unique_ptr<Client> Open(const Scheme& scheme, int max_failures = 0,
                                std::size_t inline_below = 0) const;
 
  private:

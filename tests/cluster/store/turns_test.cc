@@ -27,7 +27,7 @@ void GetUntil(Client& client, Clock::time_point end) {
 TEST_CASE("a client that is not in a call keeps no other waiting") {
   TestCluster servers(4);
   ClusterOptions options = servers.Options();
-  options.max_parity = 1;
+  options.max_failures = 1;
   auto cluster = Cluster::Open(options);
   REQUIRE_OK(cluster);
   const std::unique_ptr<Client> first = ClientOf(*cluster);

@@ -160,7 +160,7 @@ TEST_CASE("a state file outlives its process and knows more than old records") {
   const auto check_second_view = [&](Client& reader) {
     const ClusterInfo info = MustInfo(reader);
     CHECK(info.epoch == epoch + 1);
-    CHECK(info.max_parity == 1);
+    CHECK(info.max_failures == 1);
     CHECK(StateOf(info, cluster.server(0)) == MemberState::kDown);
     for (int i = 1; i < cluster.size(); ++i) {
       CHECK(StateOf(info, cluster.server(i)) == MemberState::kFull);
@@ -205,18 +205,18 @@ TEST_CASE("M is fixed when the cluster is first used") {
   REQUIRE_OK(OpenWith(cluster.Options())->Put("key", Bytes(9, 1), {}));
   for (const int wanted : {0, 1}) {
     ClusterOptions options = cluster.Options();
-    options.max_parity = wanted;
+    options.max_failures = wanted;
     const auto client = OpenWith(options);
     CHECK(StatusOfGet(*client, "key").ok());
-    CHECK(MustInfo(*client).max_parity == 1);
+    CHECK(MustInfo(*client).max_failures == 1);
   }
   for (const int wanted : {2, 5}) {
     CAPTURE(wanted);
     ClusterOptions options = cluster.Options();
-    options.max_parity = wanted;
+    options.max_failures = wanted;
     const auto client = OpenWith(options);
     CheckAllAre(StatusCode::kIncompatible, *client, "key");
-    CHECK(StatusOfGet(*client, "key").message().find("max_parity") !=
+    CHECK(StatusOfGet(*client, "key").message().find("max_failures") !=
           std::string::npos);
   }
 }
@@ -264,7 +264,7 @@ TEST_CASE("where all memory is lost a new view begins") {
   // Another M or list would be as wrong as before.
   ClusterOptions other = cluster.Options();
   other.state_file = file.path();
-  other.max_parity = 2;
+  other.max_failures = 2;
   CHECK(StatusOfGet(*OpenWith(other), "key").code() ==
         StatusCode::kIncompatible);
 
@@ -353,7 +353,7 @@ TEST_CASE("a scheme with m above M is refused, and the object stays") {
     REQUIRE_FALSE(result.has_value());
     CHECK(result.error().code() == StatusCode::kInvalidArgument);
     CHECK(result.error().message().find(scheme) != std::string::npos);
-    CHECK(result.error().message().find("max_parity") != std::string::npos);
+    CHECK(result.error().message().find("max_failures") != std::string::npos);
   };
   for (const char* name : {"rep:3", "rs:4,2", "ers2:4,3,5"}) {
     CAPTURE(name);

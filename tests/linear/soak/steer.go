@@ -42,7 +42,7 @@ func (steer *steer) configuration() string {
 	return fmt.Sprintf(`listen: ["127.0.0.1:0"]
 admin: "127.0.0.1:0"
 servers: [%s]
-max_parity: %d
+max_failures: %d
 scheme: %s
 rules:
   - {glob: "*:rep:*", scheme: "%s", inline_below: %d}

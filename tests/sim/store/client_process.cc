@@ -13,7 +13,7 @@ ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
     : runtime_(runtime) {
   ClusterOptions options;
   options.servers = std::move(servers);
-  options.max_parity = scenario.max_parity;
+  options.max_failures = scenario.max_failures;
   options.adopt_plain_items = scenario.exports;
   store::change_timeout =
       scenario.grace.count() > 0 ? scenario.grace : store::kChangeTimeout;

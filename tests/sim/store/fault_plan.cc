@@ -192,7 +192,7 @@ void FaultPlan::LoseAt(Duration dies, std::uint64_t server, Duration length) {
 
 void FaultPlan::DrawLoss(Duration begin, SeededRandom& aside) {
   const auto servers = static_cast<std::uint64_t>(scenario_.servers);
-  const auto least = static_cast<std::uint64_t>(scenario_.max_parity) + 1;
+  const auto least = static_cast<std::uint64_t>(scenario_.max_failures) + 1;
   std::uint64_t count = least + aside.Below(servers - least + 1);
   for (std::uint64_t server = 0; server < servers; ++server) {
     // `count` of those that are left, each as likely.

@@ -38,18 +38,18 @@ void Shuffle(SeededRandom& random, std::vector<int>& numbers) {
 // The same schemes with another m, or fewer parity blocks than M: transitions
 // between them add and drop parity.
 void AddTwins(SeededRandom& random, Scenario& scenario) {
-  if (scenario.max_parity == 1 || random.Below(2) == 0) return;
+  if (scenario.max_failures == 1 || random.Below(2) == 0) return;
   const std::vector<Scheme> schemes = scenario.schemes;
   for (Scheme twin : schemes) {
     twin.m = 1 + static_cast<int>(random.Below(
-                     static_cast<std::uint64_t>(scenario.max_parity) - 1));
+                     static_cast<std::uint64_t>(scenario.max_failures) - 1));
     scenario.schemes.push_back(twin);
   }
 }
 
 // How many servers any object can do without.
 int LeastParity(const Scenario& scenario) {
-  int least = scenario.max_parity;
+  int least = scenario.max_failures;
   for (const Scheme& scheme : scenario.schemes) {
     least = std::min(least, scheme.m);
   }
@@ -61,7 +61,7 @@ int LeastParity(const Scenario& scenario) {
 void DrawLosses(SeededRandom& random, Scenario& scenario) {
   scenario.loses = true;
   scenario.scope = FaultScope::kBeyond;
-  scenario.servers = std::max(scenario.servers, 2 * scenario.max_parity + 1);
+  scenario.servers = std::max(scenario.servers, 2 * scenario.max_failures + 1);
   scenario.victims.resize(static_cast<std::size_t>(scenario.servers));
   for (int i = 0; i < scenario.servers; ++i) {
     scenario.victims[static_cast<std::size_t>(i)] = i;
@@ -81,8 +81,8 @@ void DrawLosses(SeededRandom& random, Scenario& scenario) {
 
 Scenario DrawScenario(SeededRandom& random, Profile profile) {
   Scenario scenario;
-  scenario.max_parity = OneOf(random, std::array{1, 1, 2, 3});
-  scenario.schemes = SchemesFor(scenario.max_parity);
+  scenario.max_failures = OneOf(random, std::array{1, 1, 2, 3});
+  scenario.schemes = SchemesFor(scenario.max_failures);
   // Two or three schemes a run: transitions between them come up more often.
   const std::size_t kept = 2 + random.Below(2);
   while (scenario.schemes.size() > kept) {
@@ -112,9 +112,9 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
       random.Below(kinds ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
     // As many servers as homes: whatever happens to one happens to the chain.
-    scenario.max_parity = OneOf(random, std::array{1, 2, 2, 3});
-    scenario.schemes = {SchemesFor(scenario.max_parity).front()};
-    scenario.servers = scenario.max_parity + 1;
+    scenario.max_failures = OneOf(random, std::array{1, 2, 2, 3});
+    scenario.schemes = {SchemesFor(scenario.max_failures).front()};
+    scenario.servers = scenario.max_failures + 1;
     scenario.keys.resize(1);
     scenario.inline_below = 4096;
     scenario.cell_bytes = 4;
@@ -144,14 +144,14 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   // Where n - M members are no majority, processes that reach different ones
   // part ways beyond M (docs/internals/view.md).
   const bool may_split = scenario.scope == FaultScope::kBeyond &&
-                         scenario.servers <= 2 * scenario.max_parity;
-  if (kinds && may_split) scenario.servers = 2 * scenario.max_parity + 1;
+                         scenario.servers <= 2 * scenario.max_failures;
+  if (kinds && may_split) scenario.servers = 2 * scenario.max_failures + 1;
   std::vector<int> members;
   for (int i = 0; i < scenario.servers; ++i) members.push_back(i);
   Shuffle(random, members);
   int victims = scenario.servers;
   if (scenario.scope == FaultScope::kWithin) {
-    victims = scenario.stress ? scenario.max_parity : LeastParity(scenario);
+    victims = scenario.stress ? scenario.max_failures : LeastParity(scenario);
   }
   scenario.victims.assign(members.begin(), members.begin() + victims);
   // A plain item goes away and comes back with its server.
@@ -217,10 +217,10 @@ std::string Describe(const Scenario& scenario) {
       "cells "
       "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, "
       "victims{}{}{}{}",
-      scenario.stress ? "stress, " : "", scenario.servers, scenario.max_parity,
-      schemes, scenario.processes, scenario.clients, scenario.sessions,
-      scenario.keys.size(), scenario.max_cells, scenario.cell_bytes,
-      scenario.inline_below, scenario.item_size_max,
+      scenario.stress ? "stress, " : "", scenario.servers,
+      scenario.max_failures, schemes, scenario.processes, scenario.clients,
+      scenario.sessions, scenario.keys.size(), scenario.max_cells,
+      scenario.cell_bytes, scenario.inline_below, scenario.item_size_max,
       scenario.exports ? ", exports" : "",
       scenario.keeps_warm ? ", kept warm" : "",
       scenario.lifetimes ? ", lifetimes" : "",

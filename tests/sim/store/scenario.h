@@ -26,7 +26,7 @@ enum class FaultScope {
 };
 
 struct Scenario {
-  int max_parity = 1;           // M
+  int max_failures = 1;         // M
   std::vector<Scheme> schemes;  // with m up to M
   int servers = 0;
   int processes = 1;

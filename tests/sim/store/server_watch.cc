@@ -210,7 +210,7 @@ void ServerWatch::CheckNamedBlocks(const std::string& key,
 void ServerWatch::OnView(const AppliedCommand& command) {
   if (!Stores(command.verb) || !command.applied) return;
   const Result<store::View> view = store::DecodeView(command.value);
-  if (view && view->NotFull() > view->max_parity) {
+  if (view && view->NotFull() > view->max_failures) {
     Report(Invariant::kEnoughMembers, command.key,
            fmt::format("view {} has {} members that are not full", view->epoch,
                        view->NotFull()));

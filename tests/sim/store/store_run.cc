@@ -79,7 +79,7 @@ class Driver {
     options.item_size_max = scenario_.item_size_max;
     options.evicted_after_s = scenario_.keeps_warm ? 1 : 0;
     // As many servers as may be out are wrong, if the others are more.
-    const int wrong = scenario_.clocks ? std::min(scenario_.max_parity,
+    const int wrong = scenario_.clocks ? std::min(scenario_.max_failures,
                                                   (scenario_.servers - 1) / 2)
                                        : 0;
     for (int i = 0; i < scenario_.servers; ++i) {

@@ -357,7 +357,7 @@ TEST_CASE_METHOD(Fixture, "ers_list visits until told to stop") {
 
 TEST_CASE_METHOD(Fixture, "ers_servers owns what it points to") {
   fake->cluster.epoch = 8;
-  fake->cluster.max_parity = 2;
+  fake->cluster.max_failures = 2;
   fake->cluster.time = 9;
   ServerInfo server;
   server.name = "a:1";
@@ -376,7 +376,7 @@ TEST_CASE_METHOD(Fixture, "ers_servers owns what it points to") {
   REQUIRE(ers_servers(&c, &info) == ERS_OK);
   fake->cluster = {};
   CHECK(info->epoch == 8);
-  CHECK(info->max_parity == 2);
+  CHECK(info->max_failures == 2);
   CHECK(info->time == 9);
   REQUIRE(info->server_count == 2);
   CHECK(std::string(info->servers[0].name) == "a:1");

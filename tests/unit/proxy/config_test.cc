@@ -77,7 +77,7 @@ TEST_CASE("a file sets every setting") {
       Load(R"(
 listen: ["[::1]:0", /run/ers.sock]
 servers: [a:1, "b:1:7", "[::1]:1", /run/m.sock, e:1, f:1]
-max_parity: 3
+max_failures: 3
 state_file: /var/view
 scheme: rs:3,2
 inline_below: 17
@@ -100,7 +100,7 @@ log: {level: error, format: json}
         std::vector<std::string>{"[::1]:0", "/run/ers.sock"});
   const ClusterOptions& cluster = options->cluster;
   CHECK(cluster.servers == "a:1,b:1:7,[::1]:1,/run/m.sock,e:1,f:1");
-  CHECK(cluster.max_parity == 3);
+  CHECK(cluster.max_failures == 3);
   CHECK(cluster.state_file == "/var/view");
   CHECK(FormatScheme(options->client.scheme) == "rs:3,2");
   CHECK(options->client.inline_below == 17);
@@ -174,13 +174,15 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_parity, least_redundancy, state_file, scheme, inline_below, rules, "
+       "max_failures, least_redundancy, state_file, scheme, inline_below, "
+       "rules, "
        "policies, fill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, threads, timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, "
-       "max_parity, least_redundancy, state_file, scheme, inline_below, rules, "
+       "max_failures, least_redundancy, state_file, scheme, inline_below, "
+       "rules, "
        "policies, fill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, threads, timeouts, limits, log"},
@@ -252,8 +254,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"threads:\nlog: {}\n",
        "FILE:1: threads: expected a whole number from 1 to 256, found "
        "nothing"},
-      {"max_parity: 255\n",
-       "FILE:1: max_parity: expected a whole number from 1 to 254, found "
+      {"max_failures: 255\n",
+       "FILE:1: max_failures: expected a whole number from 1 to 254, found "
        "\"255\""},
       {"inline_below: 1048577\n",
        "FILE:1: inline_below: expected a whole number from 0 to 1048576, "
@@ -349,7 +351,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE: servers: missing: list every memcached server of the "
        "cluster, there or by --servers"},
       {"[a, b]\n",
-       "FILE:1: expected a mapping with keys of listen, servers, max_parity, "
+       "FILE:1: expected a mapping with keys of listen, servers, max_failures, "
        "least_redundancy, state_file, scheme, inline_below, rules, policies, "
        "fill, admin, admin_token_file, state_dir, user, count_objects_s, "
        "garbage, "
@@ -380,12 +382,12 @@ TEST_CASE("schemes that the servers cannot hold are refused where they stand") {
       {"rules:\n  - scheme: rep:2\n  - prefix: a\n    scheme: rs:6,2\n",
        "FILE:4: rules[1]: scheme rs:6,2 needs 8 servers and 6 are listed: "
        "choose a narrower scheme, or, for a new cluster, list more servers"},
-      {"max_parity: 1\nrules:\n  - scheme: rs:4,2\n",
-       "FILE:4: rules[0]: scheme rs:4,2 has m = 2: max_parity is 1; "
+      {"max_failures: 1\nrules:\n  - scheme: rs:4,2\n",
+       "FILE:4: rules[0]: scheme rs:4,2 has m = 2: max_failures is 1; "
        "choose a scheme of a smaller m, or, for a new cluster, a larger "
-       "max_parity"},
-      {"max_parity: 6\n",
-       "FILE:2: max_parity: 6 with 6 servers: it must be from 1 to 5"},
+       "max_failures"},
+      {"max_failures: 6\n",
+       "FILE:2: max_failures: 6 with 6 servers: it must be from 1 to 5"},
   }));
   CAPTURE(test.text);
   CHECK(ErrorOf(std::string(kSix) + test.text) == test.error);
@@ -464,11 +466,11 @@ TEST_CASE("a file that cannot be read is refused") {
   CHECK(folder.error().message() == "/tmp: cannot be read: Is a directory");
 }
 
-TEST_CASE("max_parity is the largest m where nobody sets it") {
+TEST_CASE("max_failures is the largest m where nobody sets it") {
   const Result<ServerOptions> options =
       Load(std::string(kSix) + "rules: [{scheme: rep:4}, {prefix: a}]\n");
   REQUIRE(options);
-  CHECK(options->cluster.max_parity == 3);
+  CHECK(options->cluster.max_failures == 3);
 }
 
 TEST_CASE("the sample documents the defaults") {
@@ -507,7 +509,7 @@ TEST_CASE("the sample shows every key") {
   const Result<ServerOptions> whole = Load(text);
   if (!whole) FAIL(whole.error().message());
   CHECK(whole->rules->list.size() == 3);
-  CHECK(whole->cluster.max_parity == 2);
+  CHECK(whole->cluster.max_failures == 2);
   CHECK(whole->cluster.state_file == "/var/lib/ersproxy/view");
   // What is allowed is asked of the messages, which are made from the tables.
   for (const char* unknown :
@@ -586,8 +588,9 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
       {"listen: [a:1]\n",
        ":2: listen: changed from 127.0.0.1:11211 to a:1, which needs a "
        "restart"},
-      {"max_parity: 2\n",
-       ":2: max_parity: changed from 1 to 2: a cluster keeps the M that it was "
+      {"max_failures: 2\n",
+       ":2: max_failures: changed from 1 to 2: a cluster keeps the M that it "
+       "was "
        "set up with, over a restart, too; put the old one back"},
       {"state_file: x\n",
        ":2: state_file: changed from nothing to x, which needs a restart"},

@@ -12,10 +12,11 @@ using std::chrono::seconds;
 
 constexpr net::TimePoint kStart{std::chrono::hours(1)};
 
-View MakeView(std::uint64_t epoch, int members, int max_parity, int down = 0) {
+View MakeView(std::uint64_t epoch, int members, int max_failures,
+              int down = 0) {
   View view;
   view.epoch = epoch;
-  view.max_parity = max_parity;
+  view.max_failures = max_failures;
   view.members.resize(static_cast<std::size_t>(members));
   for (int i = 0; i < down; ++i) view.members[i].state = MemberState::kDown;
   return view;

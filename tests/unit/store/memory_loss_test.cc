@@ -26,10 +26,10 @@ struct Fleet {
   std::vector<ServerMemory> memories;
 };
 
-Fleet MakeFleet(const std::vector<Case>& cases, int max_parity) {
+Fleet MakeFleet(const std::vector<Case>& cases, int max_failures) {
   Fleet fleet;
   fleet.view.epoch = 7;
-  fleet.view.max_parity = max_parity;
+  fleet.view.max_failures = max_failures;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Member& member = fleet.view.members.emplace_back();
     member.name = fmt::format("10.0.0.{}:11211", i + 1);
@@ -57,8 +57,8 @@ void CheckMember(const Fleet& fleet, const View& next, std::size_t i,
   CHECK(now.lacking == lacks);
 }
 
-void CheckFleet(const std::vector<Case>& cases, int max_parity) {
-  const Fleet fleet = MakeFleet(cases, max_parity);
+void CheckFleet(const std::vector<Case>& cases, int max_failures) {
+  const Fleet fleet = MakeFleet(cases, max_failures);
   int out = 0;
   bool silent = false;
   for (const Case is : cases) {
@@ -66,7 +66,7 @@ void CheckFleet(const std::vector<Case>& cases, int max_parity) {
     silent |= is == Case::kSilent;
   }
   const Result<View> next = AfterLoss(fleet.view, fleet.memories, kNow);
-  if (out <= max_parity) {
+  if (out <= max_failures) {
     REQUIRE(next.has_value());
     CHECK(EncodeView(*next) == EncodeView(fleet.view));
     return;
@@ -79,7 +79,7 @@ void CheckFleet(const std::vector<Case>& cases, int max_parity) {
   REQUIRE(next.has_value());
   // A later view would be on all but M: one of more than M shows it.
   const int kept = static_cast<int>(cases.size()) - out;
-  const bool proven = kept > max_parity;
+  const bool proven = kept > max_failures;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const bool stays = proven && cases[i] == Case::kKept;
     CheckMember(fleet, *next, i, stays, proven && !stays);

@@ -18,7 +18,7 @@ TEST_CASE("a view record is the text that docs/reference/format.md shows") {
   const Result<View> read = DecodeView(test::kViewText);
   REQUIRE(read.has_value());
   CHECK(read->epoch == 3);
-  CHECK(read->max_parity == 1);
+  CHECK(read->max_failures == 1);
   CHECK(read->flushed_before == 0);
   REQUIRE(read->members.size() == 2);
   CHECK(read->members[1].name == "10.0.0.2:11211");
@@ -227,9 +227,9 @@ TEST_CASE("a view that makes no sense is corrupted, its checksum or not") {
   view.members.clear();
   CHECK(code(view) == StatusCode::kCorruption);
   view = test::ViewExample();
-  view.max_parity = 2;
+  view.max_failures = 2;
   CHECK(code(view) == StatusCode::kCorruption);
-  view.max_parity = 0;
+  view.max_failures = 0;
   CHECK(code(view) == StatusCode::kCorruption);
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("numbers of a view that are none are not even converted") {
   for (const nlohmann::json& bad :
        {nlohmann::json(1e300), nlohmann::json(-1), nlohmann::json(1.5),
         nlohmann::json("1"), nlohmann::json()}) {
-    for (const char* name : {"epoch", "max_parity", "flushed_before"}) {
+    for (const char* name : {"epoch", "max_failures", "flushed_before"}) {
       CAPTURE(name, bad);
       auto root = example;
       root[name] = bad;
@@ -267,7 +267,7 @@ TEST_CASE("numbers of a view that are none are not even converted") {
   root["members"][0]["weight"] = std::uint64_t{1} << 40;
   CHECK(refused(root));
   root = example;
-  root["max_parity"] = std::uint64_t{1} << 32;
+  root["max_failures"] = std::uint64_t{1} << 32;
   CHECK(refused(root));
 }
 
@@ -286,10 +286,10 @@ net::Ring FiveServers() {
   return net::Ring(*net::ParseEndpoints("a:1,b:1,c:1,d:1,e:1"));
 }
 
-View FiveFull(int max_parity) {
+View FiveFull(int max_failures) {
   View view;
   view.epoch = 1;
-  view.max_parity = max_parity;
+  view.max_failures = max_failures;
   view.members.resize(5);
   return view;
 }
@@ -378,8 +378,8 @@ TEST_CASE("cluster options that cannot work name themselves") {
   good.servers = "b:2,a:1:3,/run/x";
   for (const int parity : {-1, 3, 4}) {
     bad = good;
-    bad.max_parity = parity;
-    CHECK_THAT(OptionError(bad), Contains("max_parity is"));
+    bad.max_failures = parity;
+    CHECK_THAT(OptionError(bad), Contains("max_failures is"));
   }
   using Timeout = std::chrono::milliseconds ClusterOptions::*;
   const std::pair<const char*, Timeout> timeouts[] = {

@@ -263,7 +263,8 @@ Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
 Status CheckCopies(Session& session, std::string_view key,
                    const Scheme& scheme) {
   const std::shared_ptr<const View> view = session.view();
-  const std::vector<int> walk = session.ring().Walk(key, view->max_parity + 1);
+  const std::vector<int> walk =
+      session.ring().Walk(key, view->max_failures + 1);
   const int copies =
       static_cast<int>(std::count_if(walk.begin(), walk.end(), [&](int member) {
         return view->members[member].state != MemberState::kDown;
@@ -279,11 +280,11 @@ Status CheckCopies(Session& session, std::string_view key,
 }
 
 Status CheckParity(Session& session, const Scheme& scheme) {
-  const int most = session.view()->max_parity;
+  const int most = session.view()->max_failures;
   if (scheme.m <= most) return {};
   return {StatusCode::kInvalidArgument,
           fmt::format("scheme {} has m = {}, and this cluster was set up for "
-                      "at most {} (max_parity): choose a smaller m",
+                      "at most {} (max_failures): choose a smaller m",
                       FormatScheme(scheme), scheme.m, most)};
 }
 

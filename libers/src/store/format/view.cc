@@ -61,7 +61,7 @@ json ToJson(const View& view) {
     if (!member.previous.empty()) entry["previous"] = member.previous;
   }
   json root = {{"epoch", view.epoch},
-               {"max_parity", view.max_parity},
+               {"max_failures", view.max_failures},
                {"flushed_before", view.flushed_before},
                {"members", std::move(members)}};
   if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
@@ -102,7 +102,7 @@ Result<std::string> ParseAddress(const json& entry, const char* name) {
 Result<View> FromJson(const json& root) {
   View view;
   view.epoch = UnsignedOf(root, "epoch");
-  const std::uint64_t max_parity = UnsignedOf(root, "max_parity");
+  const std::uint64_t max_failures = UnsignedOf(root, "max_failures");
   view.flushed_before = UnsignedOf(root, "flushed_before");
   if (root.contains("flush_at")) {
     for (const json& flush : root.at("flush_at")) {
@@ -116,10 +116,10 @@ Result<View> FromJson(const json& root) {
   }
   const std::uint64_t flush_mark =
       root.contains("flush_mark") ? UnsignedOf(root, "flush_mark") : 0;
-  bool sane = view.epoch > 0 && max_parity > 0 && max_parity < kMaxMembers &&
-              flush_mark <= kMostFlushMark;
+  bool sane = view.epoch > 0 && max_failures > 0 &&
+              max_failures < kMaxMembers && flush_mark <= kMostFlushMark;
   view.flush_mark = sane ? static_cast<FlushMark>(flush_mark) : 0;
-  view.max_parity = sane ? static_cast<int>(max_parity) : 0;
+  view.max_failures = sane ? static_cast<int>(max_failures) : 0;
   for (const json& entry : root.at("members")) {
     Member member;
     entry.at("name").get_to(member.name);
@@ -242,7 +242,7 @@ Result<View> DecodeView(std::string_view text) {
 
 Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {
   Homes homes;
-  homes.members = ring.Walk(key, view.max_parity + 1);
+  homes.members = ring.Walk(key, view.max_failures + 1);
   std::erase_if(homes.members, [&view](int member) {
     return view.members[member].state == MemberState::kDown;
   });

@@ -59,7 +59,7 @@ struct Member {
 // A value type. Members are sorted by name: a member's number is its place.
 struct View {
   std::uint64_t epoch = 0;
-  int max_parity = 1;  // M
+  int max_failures = 1;  // M
   // What changes were made under another one than this counts as absent; 0:
   // nothing was flushed yet.
   FlushMark flush_mark = 0;
@@ -90,7 +90,7 @@ struct View {
   Status Flush(std::uint64_t time_us, std::int64_t now_us);
   // How many members must hold a view for it to count: n - M.
   [[nodiscard]] int Quorum() const {
-    return static_cast<int>(members.size()) - max_parity;
+    return static_cast<int>(members.size()) - max_failures;
   }
 };
 

@@ -27,11 +27,11 @@ using net::Task;
 Result<View> ViewOfNobody(Session& session) {
   constexpr int kMicrosPerMilli = 1000;
   View view;
-  view.max_parity = session.cluster().options.max_parity;
-  if (view.max_parity == 0) {
+  view.max_failures = session.cluster().options.max_failures;
+  if (view.max_failures == 0) {
     return Fail(StatusCode::kInvalidArgument,
                 "no server that answers knows of this cluster, nor does a "
-                "state file: give --max-parity, as the cluster has it, or "
+                "state file: give --max-failures, as the cluster has it, or "
                 "--state with the state file of an ersproxy");
   }
   view.epoch =
@@ -79,12 +79,12 @@ std::string Listed(const std::vector<std::string>& servers) {
 // there are no more than M.
 Status CheckAsked(const View& view, const Loss& loss,
                   const Successions& successions) {
-  if (loss.out <= view.max_parity) {
+  if (loss.out <= view.max_failures) {
     return {StatusCode::kInvalidArgument,
             fmt::format("{} servers are out, and this cluster bears {}: ersctl "
                         "replace gives the place of one to another, and loses "
                         "nothing",
-                        loss.out, view.max_parity)};
+                        loss.out, view.max_failures)};
   }
   std::vector<std::string> left = loss.silent;
   for (const Succession& succession : successions) {

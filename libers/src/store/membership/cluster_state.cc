@@ -64,11 +64,12 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(
                 "servers: a unix socket's path is not UTF-8: rename it");
   }
   const int members = static_cast<int>(endpoints->size());
-  if (options.max_parity < 0 || options.max_parity >= members) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("max_parity is {}: with {} servers it must be from "
-                            "1 to {}, or 0 to take it from the cluster",
-                            options.max_parity, members, members - 1));
+  if (options.max_failures < 0 || options.max_failures >= members) {
+    return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format("max_failures is {}: with {} servers it must be from "
+                    "1 to {}, or 0 to take it from the cluster",
+                    options.max_failures, members, members - 1));
   }
   if (options.least_redundancy < 0) {
     return Fail(StatusCode::kInvalidArgument,

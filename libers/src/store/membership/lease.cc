@@ -126,7 +126,7 @@ void Lease::Confirm(const View& view) {
   // As many may leave with the next view without being asked; also where some
   // are down by now, which may be taken in again, empty, with as many others.
   const int there = static_cast<int>(view.members.size()) - down;
-  const int may_leave = std::max(0, std::min(view.max_parity, there - 1));
+  const int may_leave = std::max(0, std::min(view.max_failures, there - 1));
   if (static_cast<int>(times.size()) <= may_leave) return;
   std::nth_element(times.begin(), times.begin() + may_leave, times.end(),
                    std::greater<>());

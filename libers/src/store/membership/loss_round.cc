@@ -119,7 +119,7 @@ Status WaitsForLeases(const View& view, net::Duration left) {
   return {StatusCode::kUnavailable,
           fmt::format("more than {} servers have lost their memory: in {} s "
                       "the others go on without it",
-                      view.max_parity,
+                      view.max_failures,
                       std::chrono::ceil<std::chrono::seconds>(left).count())};
 }
 
@@ -137,7 +137,7 @@ void LogLoss(Session& session, const View& before, const View& now) {
       LogLevel::kError,
       fmt::format("view {}: {} of {} servers have lost their memory, more than "
                   "the {} that this cluster bears: {}; all go on",
-                  now.epoch, gone, gone + kept, now.max_parity,
+                  now.epoch, gone, gone + kept, now.max_failures,
                   void_all ? "all values are gone"
                            : "values that were on too many of them are gone"));
 }
@@ -203,7 +203,7 @@ bool MoreThanMaxOut(Session& session) {
                       state == net::ServerLink::State::kFailed;
     if (dead || view->members[i].state != MemberState::kFull) ++out;
   }
-  return out > view->max_parity;
+  return out > view->max_failures;
 }
 
 Task<Result<Look>> LookRound(Session& session, const Successions& successions) {

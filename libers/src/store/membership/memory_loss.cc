@@ -51,7 +51,7 @@ Status SomeSilent(const View& base, const std::vector<ServerMemory>& memories) {
           fmt::format("{} servers are out, and this cluster bears {}: {}{} {} "
                       "not answer ({}): start {}, with or without {} memory, "
                       "or give {} place{} to others: ersctl recover",
-                      loss.out, base.max_parity, gone, Names(loss.silent),
+                      loss.out, base.max_failures, gone, Names(loss.silent),
                       one ? "does" : "do", why, one ? "it" : "them",
                       one ? "its" : "their", one ? "its" : "their",
                       one ? "" : "s")};
@@ -90,7 +90,7 @@ Loss LossOf(const View& base, const std::vector<ServerMemory>& memories) {
       loss.lost.push_back(member.server());
     }
   }
-  loss.all_is_lost = loss.kept <= base.max_parity;
+  loss.all_is_lost = loss.kept <= base.max_failures;
   return loss;
 }
 
@@ -104,11 +104,11 @@ Result<View> AfterLoss(const View& base,
     ++out;
     silent |= memories[i].boot_mark.empty();
   }
-  if (out <= base.max_parity) return base;
+  if (out <= base.max_failures) return base;
   if (silent) return Fail(SomeSilent(base, memories));
   const int kept = static_cast<int>(memories.size()) - out;
   const bool proven =
-      kept > base.max_parity || Planted(PlantedBug::kTrustsFewAfterLoss);
+      kept > base.max_failures || Planted(PlantedBug::kTrustsFewAfterLoss);
   View next = base;
   for (std::size_t i = 0; i < memories.size(); ++i) {
     Member& member = next.members[i];

@@ -19,7 +19,7 @@ Task<Status> CheckServing(Session& session) {
     if (!records) co_return records.error();
     const int silent = session.members() - records->answered;
     const bool unused =
-        !records->best && silent <= session.cluster().options.max_parity;
+        !records->best && silent <= session.cluster().options.max_failures;
     if (unused) co_return Status();
   }
   Status status = co_await EnsureView(session, 0);

@@ -16,10 +16,10 @@ namespace ers::store {
 // OK once a view is in force, and this process may go by it. Reads the record
 // of n - M members and takes the highest epoch, also against the state file's.
 // Where the cluster was never used: creates the first view with M = the cluster
-// option or `max_parity`; when both are 0, kNotFound. Members that were
+// option or `max_failures`; when both are 0, kNotFound. Members that were
 // restarted meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat
 // otherwise.
-net::Task<Status> EnsureView(Session& session, int max_parity);
+net::Task<Status> EnsureView(Session& session, int max_failures);
 
 // The same for an operation on what `key` holds: checks the key first, and
 // kNotFound names it.

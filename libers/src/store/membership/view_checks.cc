@@ -32,12 +32,13 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
                         "in by `ersctl replace OLD NEW`)",
                         differences, names)};
   }
-  const int wanted = cluster.options.max_parity;
-  if (wanted != 0 && wanted != view.max_parity) {
-    return {StatusCode::kIncompatible,
-            fmt::format("max_parity is {}, but this cluster was set up for {}: "
-                        "give {}, or none",
-                        wanted, view.max_parity, view.max_parity)};
+  const int wanted = cluster.options.max_failures;
+  if (wanted != 0 && wanted != view.max_failures) {
+    return {
+        StatusCode::kIncompatible,
+        fmt::format("max_failures is {}, but this cluster was set up for {}: "
+                    "give {}, or none",
+                    wanted, view.max_failures, view.max_failures)};
   }
   return {};
 }
@@ -57,7 +58,7 @@ Status CheckDistinct(const View& view) {
 }
 
 Status CheckTolerated(const Session& session, const View& view) {
-  if (view.NotFull() <= view.max_parity) return {};
+  if (view.NotFull() <= view.max_failures) return {};
   std::string out;
   for (int i = 0; i < session.members(); ++i) {
     if (view.members[i].state == MemberState::kFull) continue;
@@ -66,13 +67,13 @@ Status CheckTolerated(const Session& session, const View& view) {
   return {StatusCode::kUnavailable,
           fmt::format("{} servers are out and this cluster bears {} ({}): "
                       "start what does not answer, with or without its memory",
-                      view.NotFull(), view.max_parity, out)};
+                      view.NotFull(), view.max_failures, out)};
 }
 
 Status AllHomesOut(const Session& session, const View& view,
                    std::string_view key) {
   std::string out;
-  for (const int i : session.ring().Walk(key, view.max_parity + 1)) {
+  for (const int i : session.ring().Walk(key, view.max_failures + 1)) {
     out += (out.empty() ? "" : "; ") + session.Describe(i);
   }
   return {StatusCode::kUnavailable,

@@ -28,10 +28,10 @@ using net::Task;
 // `before` is what it was then, where that is known. Its epoch is the clock's
 // milliseconds: above that of whatever was lost, which somebody may still go by
 // or a server that was silent may have.
-View FirstView(Session& session, int max_parity, const View* before) {
+View FirstView(Session& session, int max_failures, const View* before) {
   constexpr int kMicrosPerMilli = 1000;
   View view;
-  view.max_parity = max_parity;
+  view.max_failures = max_failures;
   if (before != nullptr) view.flush_mark = before->flush_mark;
   const std::int64_t now = session.WallMicros();
   view.epoch = std::max<std::uint64_t>(
@@ -55,28 +55,28 @@ View FirstView(Session& session, int max_parity, const View* before) {
 }
 
 Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
-                               int max_parity, const View* before) {
+                               int max_failures, const View* before) {
   const int members = session.members();
-  if (max_parity >= members) {
+  if (max_failures >= members) {
     co_return Fail(
         StatusCode::kInvalidArgument,
         fmt::format("{} of the cluster's servers are listed, and what survives "
                     "the loss of {} needs at least {}: list every server, or "
-                    "choose a scheme, or max_parity, of a smaller M",
-                    members, max_parity, max_parity + 1));
+                    "choose a scheme, or max_failures, of a smaller M",
+                    members, max_failures, max_failures + 1));
   }
-  if (members - records.answered > max_parity) {
+  if (members - records.answered > max_failures) {
     co_return Fail(StatusCode::kUnavailable,
                    fmt::format("{} of {} servers do not answer ({}): a new "
                                "cluster needs at least {}: start what does not "
                                "answer",
                                members - records.answered, members,
-                               records.silent, members - max_parity));
+                               records.silent, members - max_failures));
   }
-  const View view = FirstView(session, max_parity, before);
+  const View view = FirstView(session, max_failures, before);
   const Status distinct = CheckDistinct(view);
   if (!distinct.ok()) co_return Fail(distinct);
-  if (view.NotFull() > max_parity) {
+  if (view.NotFull() > max_failures) {
     co_return Fail(StatusCode::kUnavailable,
                    "servers went away while the cluster was set up: try again");
   }
@@ -87,19 +87,19 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   if (!stored.ok()) co_return Fail(stored);
   session.cluster().Log(LogLevel::kInfo,
                         fmt::format("new view {} over {} servers, M={}",
-                                    view.epoch, members, max_parity));
+                                    view.epoch, members, max_failures));
   co_return view;
 }
 
 // M of a first view; 0: none is to be made.
-int ChosenM(Session& session, int max_parity) {
-  const int option = session.cluster().options.max_parity;
-  return option != 0 ? option : max_parity;
+int ChosenM(Session& session, int max_failures) {
+  const int option = session.cluster().options.max_failures;
+  return option != 0 ? option : max_failures;
 }
 
 // What to go by, given what was read.
 Task<Result<View>> Decide(Session& session, const ViewRecords& records,
-                          int max_parity) {
+                          int max_failures) {
   const int members = session.members();
   std::optional<View> best = records.best;
   const Result<View> filed = session.cluster().keeper.ReadStateFile();
@@ -112,12 +112,12 @@ Task<Result<View>> Decide(Session& session, const ViewRecords& records,
     // alone, another process might have gone on to a later one.
     const Status fits = CheckMembers(session, session.cluster(), *filed);
     if (!fits.ok()) co_return Fail(fits);
-    co_return co_await CreateFirst(session, records, filed->max_parity,
+    co_return co_await CreateFirst(session, records, filed->max_failures,
                                    &*filed);
   }
   if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
   if (!best) {
-    const int chosen = ChosenM(session, max_parity);
+    const int chosen = ChosenM(session, max_failures);
     if (chosen != 0) {
       co_return co_await CreateFirst(session, records, chosen, nullptr);
     }
@@ -204,7 +204,7 @@ Task<Status> LoadViewFor(Session& session, std::string_view key) {
 
 }  // namespace
 
-Task<Status> EnsureView(Session& session, int max_parity) {
+Task<Status> EnsureView(Session& session, int max_failures) {
   if (session.view()) co_return co_await EnsureLease(session);
   co_await ClaimChange(session);
   ViewKeeper& keeper = session.cluster().keeper;
@@ -221,7 +221,7 @@ Task<Status> EnsureView(Session& session, int max_parity) {
   // The cluster may be one that has just lost its memory, and who is silent
   // here may still be read by a process that goes by what was lost.
   if (records && !records->best && records->answered < session.members() &&
-      session.members() - records->answered <= ChosenM(session, max_parity) &&
+      session.members() - records->answered <= ChosenM(session, max_failures) &&
       !Planted(PlantedBug::kNoWaitAfterLoss)) {
     const std::shared_ptr<Wakeup> leases = Wakeup::New(session.runtime());
     (void)co_await leases->Wait(kGoneAfter);
@@ -231,7 +231,7 @@ Task<Status> EnsureView(Session& session, int max_parity) {
     keeper.EndChange(nullptr);
     co_return records.error();
   }
-  Result<View> view = co_await Decide(session, *records, max_parity);
+  Result<View> view = co_await Decide(session, *records, max_failures);
   if (view) view = co_await Complete(session, *records, std::move(*view));
   Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
   if (!status.ok()) {

@@ -16,7 +16,7 @@ net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
   if (!status.ok()) co_return Fail(std::move(status));
   const std::string name = ManifestKey(key);
   const std::vector<int> walk =
-      session_.ring().Walk(key, session_.view()->max_parity + 1);
+      session_.ring().Walk(key, session_.view()->max_failures + 1);
   for (const int member : walk) {
     net::Request read;
     read.verb = net::Verb::kGet;

@@ -28,7 +28,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
   info.time = session_.WallMicros() / kMicrosPerSecond;
   if (view) {
     info.epoch = view->epoch;
-    info.max_parity = view->max_parity;
+    info.max_failures = view->max_failures;
   }
   for (int i = 0; i < session_.members(); ++i) {
     const net::ServerLink& link = session_.link(i);

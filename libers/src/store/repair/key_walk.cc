@@ -48,7 +48,7 @@ void KeyWalk::Halve() {
 // read like the others.
 Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
   // Every manifest is on M+1 members, so M may be silent.
-  const int bears = view->max_parity;
+  const int bears = view->max_failures;
   const std::function<void(const DumpedItem&)> collect =
       [this](const DumpedItem& dumped) { Collect(dumped); };
   const KeyDump dump = co_await DumpKeys(
