@@ -59,7 +59,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       ->check(CLI::Range(1, 254))
       ->excludes(proxy)  // whose own counts
       ->type_name("M");
-  app.add_option("--least-redundancy", global.least_redundancy,
+  app.add_option("--min-redundancy", global.min_redundancy,
                  "Refuse to store a value while so many servers are out that "
                  "fewer further ones than this may die (default: 0)")
       ->check(CLI::Range(0, 254))

@@ -81,7 +81,7 @@ Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
   cluster_options.binary_keys = true;
   cluster_options.servers = global.servers;
   cluster_options.max_failures = global.max_failures;
-  cluster_options.least_redundancy = global.least_redundancy;
+  cluster_options.min_redundancy = global.min_redundancy;
   const std::chrono::milliseconds timeout(
       static_cast<std::int64_t>(global.timeout_seconds * 1000));
   cluster_options.operation_timeout = timeout;

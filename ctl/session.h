@@ -17,7 +17,7 @@ struct GlobalOptions {
   // "": DefaultStateFile; "-": none.
   std::string state_file;
   int max_failures = 0;
-  int least_redundancy = 0;
+  int min_redundancy = 0;
   double timeout_seconds = 30;
   bool json = false;
 };

@@ -275,10 +275,10 @@ constexpr Key<ServerOptions> kKeys[] = {
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 1, kMaxFailures, options.cluster.max_failures);
      }},
-    {"least_redundancy",
+    {"min_redundancy",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 0, kMaxFailures,
-                         options.cluster.least_redundancy);
+                         options.cluster.min_redundancy);
      }},
     {"state_file",
      [](const YamlValue& value, ServerOptions& options) {

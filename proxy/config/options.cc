@@ -134,7 +134,7 @@ std::vector<std::pair<std::string_view, std::string>> FixedSettings(
       {"listen", fmt::format("{}", fmt::join(options.listen, ","))},
       {"servers", Sorted(cluster.servers)},
       {"max_failures", number(cluster.max_failures)},
-      {"least_redundancy", number(cluster.least_redundancy)},
+      {"min_redundancy", number(cluster.min_redundancy)},
       {"state_file", cluster.state_file},
       {"scheme", FormatScheme(options.client.scheme)},
       {"inline_below", number(options.client.inline_below)},

@@ -80,9 +80,9 @@ std::string AsYaml(const ServerOptions& options) {
   }
   const ClusterOptions& cluster = options.cluster;
   yaml += fmt::format(
-      "max_failures: {}\nleast_redundancy: {}\nscheme: {}\ninline_below: {}\n"
+      "max_failures: {}\nmin_redundancy: {}\nscheme: {}\ninline_below: {}\n"
       "threads: {}\ncount_objects_s: {}\n",
-      cluster.max_failures, cluster.least_redundancy,
+      cluster.max_failures, cluster.min_redundancy,
       FormatScheme(options.client.scheme), options.client.inline_below,
       options.threads, options.count_objects_every.count());
   yaml += fmt::format(

@@ -83,14 +83,14 @@ class WrittenMeanwhileTest(ReturnCase):
         self.assertIsNone(self.link().get(gone))
 
 
-class LeastRedundancyTest(ReturnCase):
+class MinRedundancyTest(ReturnCase):
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         config = os.path.join(cls.folder, "strict.yaml")
         with open(config, "w", encoding="ascii") as file:
-            file.write("listen: ['127.0.0.1:0']\nleast_redundancy: 1\n"
+            file.write("listen: ['127.0.0.1:0']\nmin_redundancy: 1\n"
                        + PATIENT)
         cls.strict = cls.start_proxy("strict", "--config", config, listen=())
 
@@ -102,7 +102,7 @@ class LeastRedundancyTest(ReturnCase):
         for i in range(12):
             self.assertEqual(free.set(f"n{i}", b"x" * 70_000), b"STORED")
         refused = link.set("v70000", b"y" * 70_000)
-        self.assertRegex(refused, b"SERVER_ERROR .*least_redundancy.*start "
+        self.assertRegex(refused, b"SERVER_ERROR .*min_redundancy.*start "
                                   b"what does not answer")
         # What is there is served, and changed.
         for key, value in self.values.items():
@@ -111,7 +111,7 @@ class LeastRedundancyTest(ReturnCase):
         refusals = 0
         for i in range(40):
             said = link.set(f"small{i}", b"z")
-            refusals += b"least_redundancy asks for 2" in said
+            refusals += b"min_redundancy asks for 2" in said
             # With both of its homes there it has its copies.
             self.assertTrue(said == b"STORED" or said.startswith(
                 b"SERVER_ERROR 1 of the 2 servers"), said)

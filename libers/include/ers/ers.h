@@ -113,7 +113,7 @@ typedef struct ers_cluster_options {
   const char* servers;    /* "host:port[:weight],[IPv6]:port,/unix/socket" */
   const char* state_file; /* NULL: the view is kept on the servers alone */
   int max_failures;       /* M; 0: the cluster's */
-  int least_redundancy;   /* of new values: servers that may still be lost */
+  int min_redundancy;     /* of new values: servers that may still be lost */
   int connect_timeout_ms;
   int request_timeout_ms;   /* silence after which a server counts as dead */
   int operation_timeout_ms; /* after which a call gives up */

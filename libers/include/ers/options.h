@@ -49,7 +49,7 @@ struct ClusterOptions {
   // written while others are out: a put for which too few are left is refused
   // (kUnavailable). At most the m of the value's scheme is asked for. 0: values
   // are taken as long as they can be read back.
-  int least_redundancy = 0;
+  int min_redundancy = 0;
   // Keys may hold any bytes, for programs whose own clients may send such; the
   // items of those keys are named by a hash. All processes of a cluster may
   // differ in this.

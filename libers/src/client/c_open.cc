@@ -43,7 +43,7 @@ ers::ClusterOptions FromC(const ers_cluster_options& options) {
   out.servers = options.servers;
   if (options.state_file != nullptr) out.state_file = options.state_file;
   out.max_failures = options.max_failures;
-  out.least_redundancy = options.least_redundancy;
+  out.min_redundancy = options.min_redundancy;
   out.connect_timeout = std::chrono::milliseconds(options.connect_timeout_ms);
   out.request_timeout = std::chrono::milliseconds(options.request_timeout_ms);
   out.operation_timeout =

@@ -174,14 +174,14 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_failures, least_redundancy, state_file, scheme, inline_below, "
+       "max_failures, min_redundancy, state_file, scheme, inline_below, "
        "rules, "
        "policies, fill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, threads, timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, "
-       "max_failures, least_redundancy, state_file, scheme, inline_below, "
+       "max_failures, min_redundancy, state_file, scheme, inline_below, "
        "rules, "
        "policies, fill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
@@ -352,7 +352,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_failures, "
-       "least_redundancy, state_file, scheme, inline_below, rules, policies, "
+       "min_redundancy, state_file, scheme, inline_below, rules, policies, "
        "fill, admin, admin_token_file, state_dir, user, count_objects_s, "
        "garbage, "
        "threads, timeouts, limits, log, found a list"},

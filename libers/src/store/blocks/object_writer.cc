@@ -254,7 +254,7 @@ Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
     return {StatusCode::kUnavailable,
             fmt::format("{} blocks of a stripe have no server to go to, and "
                         "the scheme{} can do without {} ({}): {}",
-                        absent, least > 0 ? ", with least_redundancy," : "",
+                        absent, least > 0 ? ", with min_redundancy," : "",
                         may_lack, silent, kComeBack)};
   }
   return {};
@@ -270,11 +270,11 @@ Status CheckCopies(Session& session, std::string_view key,
         return view->members[member].state != MemberState::kDown;
       }));
   const int least =
-      std::min(scheme.m, session.cluster().options.least_redundancy);
+      std::min(scheme.m, session.cluster().options.min_redundancy);
   if (copies > least) return {};
   return {StatusCode::kUnavailable,
           fmt::format("{} of the {} servers for a copy are left, and "
-                      "least_redundancy asks for {} ({}): {}",
+                      "min_redundancy asks for {} ({}): {}",
                       copies, walk.size(), least + 1,
                       DescribeSilent(session, walk), kComeBack)};
 }
@@ -378,7 +378,7 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
     for (int group = first_group; outcome.status.ok() && group < map.groups();
          ++group) {
       outcome.status = CheckRedundancy(
-          session, map, group, session.cluster().options.least_redundancy);
+          session, map, group, session.cluster().options.min_redundancy);
     }
   }
   co_return std::move(outcome);

@@ -71,10 +71,10 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(
                     "1 to {}, or 0 to take it from the cluster",
                     options.max_failures, members, members - 1));
   }
-  if (options.least_redundancy < 0) {
+  if (options.min_redundancy < 0) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("least_redundancy is {}: it must be 0 or more",
-                            options.least_redundancy));
+                fmt::format("min_redundancy is {}: it must be 0 or more",
+                            options.min_redundancy));
   }
   for (const auto& [name, timeout] :
        {std::pair{"connect_timeout", options.connect_timeout},
