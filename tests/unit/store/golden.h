@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "store/format/manifest.h"
-#include "store/format/view.h"
+#include "store/manifest.h"
+#include "store/view.h"
 
 namespace ers::test {
 
@@ -56,7 +56,7 @@ inline constexpr std::string_view kBlockHex =
     "060000007f850871";
 inline constexpr std::string_view kViewText =
     R"({"crc32c":4205921942,"epoch":3,"flushed_before":0,"format":1)"
-    R"(,"max_failures":1,"members":[{"boot_mark":"12/34/ab","incarnat)"
+    R"(,"max_parity":1,"members":[{"boot_mark":"12/34/ab","incarnat)"
     R"(ion":1700000000000000,"joined":0,"name":"10.0.0.1:11211","si)"
     R"(nce":1700000000,"state":"full","weight":1},{"boot_mark":"56/)"
     R"(78/cd","incarnation":1700000000000000,"joined":0,"name":"10.)"
@@ -114,7 +114,7 @@ inline store::Manifest CodedExample() {
 // The same view; the second server has taken the place of 10.0.0.2:11211.
 inline constexpr std::string_view kReplacedViewText =
     R"({"crc32c":624655017,"epoch":3,"flushed_before":0,"format)"
-    R"(":2,"max_failures":1,"members":[{"boot_mark":"12/34/ab","i)"
+    R"(":2,"max_parity":1,"members":[{"boot_mark":"12/34/ab","i)"
     R"(ncarnation":1700000000000000,"joined":0,"name":"10.0.0.1)"
     R"(:11211","since":1700000000,"state":"full","weight":1},{")"
     R"(address":"10.0.0.9:11211","boot_mark":"56/78/cd","incarn)"

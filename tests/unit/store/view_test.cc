@@ -250,7 +250,7 @@ TEST_CASE("numbers of a view that are none are not even converted") {
   for (const nlohmann::json& bad :
        {nlohmann::json(1e300), nlohmann::json(-1), nlohmann::json(1.5),
         nlohmann::json("1"), nlohmann::json()}) {
-    for (const char* name : {"epoch", "max_failures", "flushed_before"}) {
+    for (const char* name : {"epoch", "max_parity", "flushed_before"}) {
       CAPTURE(name, bad);
       auto root = example;
       root[name] = bad;
@@ -267,7 +267,7 @@ TEST_CASE("numbers of a view that are none are not even converted") {
   root["members"][0]["weight"] = std::uint64_t{1} << 40;
   CHECK(refused(root));
   root = example;
-  root["max_failures"] = std::uint64_t{1} << 32;
+  root["max_parity"] = std::uint64_t{1} << 32;
   CHECK(refused(root));
 }
 

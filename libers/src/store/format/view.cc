@@ -61,7 +61,7 @@ json ToJson(const View& view) {
     if (!member.previous.empty()) entry["previous"] = member.previous;
   }
   json root = {{"epoch", view.epoch},
-               {"max_failures", view.max_failures},
+               {"max_parity", view.max_failures},
                {"flushed_before", view.flushed_before},
                {"members", std::move(members)}};
   if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
@@ -102,7 +102,7 @@ Result<std::string> ParseAddress(const json& entry, const char* name) {
 Result<View> FromJson(const json& root) {
   View view;
   view.epoch = UnsignedOf(root, "epoch");
-  const std::uint64_t max_failures = UnsignedOf(root, "max_failures");
+  const std::uint64_t max_failures = UnsignedOf(root, "max_parity");
   view.flushed_before = UnsignedOf(root, "flushed_before");
   if (root.contains("flush_at")) {
     for (const json& flush : root.at("flush_at")) {
