@@ -119,7 +119,7 @@ std::string ServersText(const ClusterInfo& info) {
   }
   const auto out = std::count_if(
       info.servers.begin(), info.servers.end(), [](const ServerInfo& server) {
-        return server.state != MemberState::kFull || !server.reachable;
+        return server.state != MemberState::kInSync || !server.reachable;
       });
   const std::string view =
       fmt::format("view {}: {} servers may be out at once, {} are", info.epoch,

@@ -96,7 +96,7 @@ Ending Watch(const GlobalOptions& global) {
     std::vector<std::string> out;
     for (const Json& server : (*answer)["servers"]) {
       const std::string state = server.value("state", std::string());
-      if (state == MemberStateName(MemberState::kFull)) continue;
+      if (state == MemberStateName(MemberState::kInSync)) continue;
       out.push_back(
           fmt::format("{} ({})", server.value("name", std::string()), state));
     }

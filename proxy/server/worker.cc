@@ -25,7 +25,7 @@ constexpr int kAcceptsPerTurn = 64;
 // Until it is tried again whether one can be accepted.
 constexpr net::Duration kAcceptPause = std::chrono::milliseconds(100);
 
-constexpr std::string_view kFull = "ERROR Too many open connections\r\n";
+constexpr std::string_view kInSync = "ERROR Too many open connections\r\n";
 
 }  // namespace
 
@@ -190,7 +190,7 @@ void Worker::PauseAccepting() {
 void Worker::TurnAway(int client) {
   counters_.Add(Counter::kRejectedConnections);
   // It may not be taken, which is as good: the connection is closed.
-  (void)!write(client, kFull.data(), kFull.size());
+  (void)!write(client, kInSync.data(), kInSync.size());
   close(client);
 }
 

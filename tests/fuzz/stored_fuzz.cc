@@ -96,7 +96,7 @@ void CheckView(std::string_view text) {
           "a view is written again as it was read");
   Require(again->epoch == read->epoch &&
               again->members.size() == read->members.size() &&
-              again->NotFull() == read->NotFull(),
+              again->NotInSync() == read->NotInSync(),
           "a view is read again as it was");
 }
 

@@ -44,7 +44,7 @@ var visible = []struct {
 	{"generation-twice", rivals},
 	{"skip-checksum", damages},
 	{"gc-drops-young", rivals},
-	{"full-at-once", deaths},
+	{"in-sync-at-once", deaths},
 	{"fill-manifests-only", deaths},
 }
 

@@ -166,7 +166,7 @@ func Record(options Options) (*History, error) {
 	}
 	clients.Wait()
 	if struck != nil {
-		if errors.Is(struck, cluster.ErrNotFull) {
+		if errors.Is(struck, cluster.ErrNotInSync) {
 			history.BeyondM, _ = log.BeyondM(setup.M)
 		}
 		if history.BeyondM == nil {

@@ -94,7 +94,7 @@ TEST_CASE("a member gets full though clients write all the time") {
   f.stop = true;
   REQUIRE(f.world.RunUntil([&f] { return f.running == 0; },
                            std::chrono::minutes(1)));
-  CHECK(f.session.view()->NotFull() == 0);
+  CHECK(f.session.view()->NotInSync() == 0);
 }
 
 TEST_CASE("what does not fit is told, and all else is filled") {
@@ -142,7 +142,7 @@ TEST_CASE("what does not fit is told, and all else is filled") {
   REQUIRE(report.has_value());
   CHECK(report->blocks == refused.size());
   CHECK(server.items().size() == filled + refused.size());
-  CHECK(f.session.view()->NotFull() == 0);
+  CHECK(f.session.view()->NotInSync() == 0);
 }
 
 TEST_CASE("a server that cannot list its keys is named, and is filled") {
@@ -163,7 +163,7 @@ TEST_CASE("a server that cannot list its keys is named, and is filled") {
       net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
   CAPTURE(report ? "" : report.error().message());
   REQUIRE(report.has_value());
-  CHECK(f.session.view()->NotFull() == 0);
+  CHECK(f.session.view()->NotInSync() == 0);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST_CASE("who cannot be filled as others are silent is tried less and less") {
   for (int i = 0; i < 2; ++i) f.world.servers()[i]->Crash();
   // Objects that survive one dead server: these changes only find out.
   for (int i = 0; i < kObjects; ++i) (void)f.Put(i);
-  REQUIRE(f.session.view()->NotFull() == 2);
+  REQUIRE(f.session.view()->NotInSync() == 2);
   proxy::MemberFiller filler(f.host, proxy::FillLimits());
   CHECK(LookFor(f, filler, 20) == 20);  // nobody answers: that is soon asked
   f.world.servers()[0]->Restart();
@@ -143,7 +143,7 @@ TEST_CASE("who cannot be filled as others are silent is tried less and less") {
   CHECK(f.session.view()->members[0].state == MemberState::kFilling);
   f.world.servers()[1]->Restart();
   LookFor(f, filler, 60);
-  CHECK(f.session.view()->NotFull() == 0);
+  CHECK(f.session.view()->NotInSync() == 0);
   CHECK(LookFor(f, filler, 20) == 20);
 }
 

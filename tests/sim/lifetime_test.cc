@@ -168,7 +168,7 @@ TEST_CASE("a member that is silent at a touch leaves, and is mended") {
   REQUIRE(net::SyncWait(
       f.process,
       store::FillMembers(*f.session, {static_cast<int>(silent)}, terms)));
-  REQUIRE(state() == MemberState::kFull);
+  REQUIRE(state() == MemberState::kInSync);
   f.Wait(seconds(200));
   for (const std::int64_t left : f.BlocksLeft()) CHECK(left == -1);
   const Result<GetInfo> info = f.Get();

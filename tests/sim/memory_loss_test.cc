@@ -104,7 +104,7 @@ TEST_CASE("what more than M others have kept is there, once leases are over") {
     CHECK(view->members[server].lacking);
     CHECK(view->members[server].shown_state() == MemberState::kFilling);
   }
-  CHECK(view->NotFull() == 0);
+  CHECK(view->NotInSync() == 0);
   CHECK(Get(client) == StatusCode::kOk);
   const std::vector<int> all;
   const store::FillTerms terms;

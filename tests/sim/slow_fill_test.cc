@@ -178,7 +178,7 @@ TEST_CASE("an object that is mended for hours is mended") {
   REQUIRE(f.Until([&f] { return f.filled.has_value(); }, hours(1000)));
   CHECK(f.filled->has_value());
   CHECK(f.world.now() - begun > hours(2));
-  CHECK(f.StateOf(0) == MemberState::kFull);
+  CHECK(f.StateOf(0) == MemberState::kInSync);
 }
 
 const proxy::FillLimits kSlow = [] {

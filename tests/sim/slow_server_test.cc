@@ -103,7 +103,7 @@ TEST_CASE("a server that answers late, but in time, stays in the view") {
   f.server().faults().slow_max = milliseconds(800);
   f.RunBoth();
   CHECK(f.View().epoch == epoch);
-  CHECK(f.View().NotFull() == 0);
+  CHECK(f.View().NotInSync() == 0);
 }
 
 TEST_CASE("a frozen server is put down once, and waited for once") {
@@ -114,7 +114,7 @@ TEST_CASE("a frozen server is put down once, and waited for once") {
   f.RunBoth();
   CHECK(f.View().epoch == epoch + 1);
   CHECK(f.View().members[kSlow].state == MemberState::kDown);
-  CHECK(f.View().NotFull() == 1);
+  CHECK(f.View().NotInSync() == 1);
   // Each thread has its own connection, and finds out by it at most.
   CHECK(f.one.waits + f.two.waits >= 1);
   CHECK(f.one.waits <= 1);

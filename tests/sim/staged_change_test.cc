@@ -112,7 +112,7 @@ struct Fixture {
     const store::FillTerms terms;
     REQUIRE(net::SyncWait(process, store::FillMembers(session, {member}, terms))
                 .has_value());
-    REQUIRE(StateOf(member) == MemberState::kFull);
+    REQUIRE(StateOf(member) == MemberState::kInSync);
   }
   SimServer& server(int member) {
     return *world.servers()[static_cast<std::size_t>(member)];
@@ -153,7 +153,7 @@ TEST_CASE("what a change left out is stored when its server is back") {
   f.EndPut();
   REQUIRE(f.put->has_value());
   // Nor has it to be filled once more.
-  CHECK(f.StateOf(kAway) == MemberState::kFull);
+  CHECK(f.StateOf(kAway) == MemberState::kInSync);
   CHECK(f.Lacking() == "");
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("no change leaves out a server that stays in the view") {
   }
   f.server(kAway).SetReachable(true);
   f.Pass(seconds(2));
-  CHECK(f.StateOf(kAway) == MemberState::kFull);
+  CHECK(f.StateOf(kAway) == MemberState::kInSync);
   f.BringBack(1);
   CHECK(f.Lacking() == "");
 }

@@ -352,7 +352,7 @@ typedef int (*ers_visit)(void* context, const char* key, size_t key_bytes,
 ERS_API ers_status ers_list(ers_client* client, ers_visit visit, void* context);
 
 typedef enum ers_member_state {
-  ERS_FULL = 0,
+  ERS_IN_SYNC = 0,
   ERS_FILLING = 1,
   ERS_DOWN = 2
 } ers_member_state;

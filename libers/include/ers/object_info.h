@@ -76,7 +76,7 @@ struct TransitionInfo {
   ObjectInfo object;  // as it is now
 };
 
-enum class MemberState { kFull, kFilling, kDown };
+enum class MemberState { kInSync, kFilling, kDown };
 ERS_API std::string_view MemberStateName(MemberState state);
 
 struct ServerInfo {
@@ -85,7 +85,7 @@ struct ServerInfo {
   // up with, which it may have replaced.
   std::string seat;
   int weight = 1;
-  MemberState state = MemberState::kFull;
+  MemberState state = MemberState::kInSync;
   std::uint64_t incarnation = 0;
   std::int64_t since = 0;  // Unix seconds of the last change of state
   bool reachable = false;  // answered just now

@@ -30,8 +30,8 @@ struct OwnedClusterInfo : ers_cluster_info {
 
 ers_member_state StateToC(ers::MemberState state) {
   switch (state) {
-    case ers::MemberState::kFull:
-      return ERS_FULL;
+    case ers::MemberState::kInSync:
+      return ERS_IN_SYNC;
     case ers::MemberState::kFilling:
       return ERS_FILLING;
     case ers::MemberState::kDown:

@@ -163,7 +163,7 @@ TEST_CASE("a state file outlives its process and knows more than old records") {
     CHECK(info.max_failures == 1);
     CHECK(StateOf(info, cluster.server(0)) == MemberState::kDown);
     for (int i = 1; i < cluster.size(); ++i) {
-      CHECK(StateOf(info, cluster.server(i)) == MemberState::kFull);
+      CHECK(StateOf(info, cluster.server(i)) == MemberState::kInSync);
     }
     CHECK(MustGet(reader, "key") == value);
   };
@@ -279,7 +279,7 @@ TEST_CASE("where all memory is lost a new view begins") {
   const ClusterInfo info = MustInfo(*fresh);
   CHECK(info.epoch > epoch);
   for (int i = 0; i < cluster.size(); ++i) {
-    CHECK(StateOf(info, cluster.server(i)) == MemberState::kFull);
+    CHECK(StateOf(info, cluster.server(i)) == MemberState::kInSync);
   }
   REQUIRE_OK(fresh->Put("key", value, {}));
   cluster.server(3).Kill();

@@ -20,8 +20,8 @@ const (
 	beyondDeadline = 20 * time.Second
 )
 
-// ErrNotFull: servers were out for too long.
-var ErrNotFull = errors.New("the servers are not full")
+// ErrNotInSync: servers were out for too long.
+var ErrNotInSync = errors.New("the servers are not full")
 
 // Faults hurts servers and proxies, one incident after the other: the next waits
 // until every server is full again. For one goroutine.
@@ -203,7 +203,7 @@ func (faults *Faults) waitUntilFull() error {
 		if err := faults.Ended(); err != nil {
 			return err
 		}
-		full, seen := allFull(faults.Servers.Names, faults.Proxies)
+		full, seen := allInSync(faults.Servers.Names, faults.Proxies)
 		waited := time.Since(began)
 		if !full && waited >= beyondDeadline && !noted {
 			// A proxy that was killed may not have come to say so.
@@ -217,7 +217,7 @@ func (faults *Faults) waitUntilFull() error {
 			beyond, _ = faults.Log.BeyondM(faults.M)
 		}
 		if !full && (waited >= recoveryDeadline || len(beyond) > 0) {
-			return fmt.Errorf("%w after %v: %v", ErrNotFull, waited, seen)
+			return fmt.Errorf("%w after %v: %v", ErrNotInSync, waited, seen)
 		}
 		if !full {
 			steady = time.Time{}

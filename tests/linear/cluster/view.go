@@ -60,7 +60,7 @@ func (seen seen) out() []string {
 // not have missed yet what another has, and by the newest one that is stored:
 // a change that waits for a proxy that was killed is in no other for 5 s. Also
 // what those say.
-func allFull(servers []string, proxies []*Proxy) (bool, seen) {
+func allInSync(servers []string, proxies []*Proxy) (bool, seen) {
 	full, seen, newest := true, seen{}, 0
 	for _, proxy := range proxies {
 		states, err := proxy.States()

@@ -31,7 +31,7 @@ constexpr Named kBugs[] = {
     {"any-incarnation", PlantedBug::kAnyIncarnation},
     {"metadump-all", PlantedBug::kMetadumpAll},
     {"export-old-value", PlantedBug::kExportOldValue},
-    {"full-at-once", PlantedBug::kFullAtOnce},
+    {"in-sync-at-once", PlantedBug::kInSyncAtOnce},
     {"fill-manifests-only", PlantedBug::kFillManifestsOnly},
     {"same-incarnation", PlantedBug::kSameIncarnation},
     {"no-peers", PlantedBug::kNoPeers},

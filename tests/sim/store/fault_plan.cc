@@ -277,7 +277,7 @@ bool FaultPlan::IsChanging(const store::View& view) const {
 // All members are full, with the memory that they have now.
 bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
-  if (!view || view->NotFull() > 0 || world_.now() < harm_ends_) return false;
+  if (!view || view->NotInSync() > 0 || world_.now() < harm_ends_) return false;
   if (IsChanging(*view) || process_.replacing()) return false;
   for (std::size_t i = 0; i < view->members.size(); ++i) {
     SimServer& server = process_.server_of(static_cast<int>(i));

@@ -210,10 +210,10 @@ void ServerWatch::CheckNamedBlocks(const std::string& key,
 void ServerWatch::OnView(const AppliedCommand& command) {
   if (!Stores(command.verb) || !command.applied) return;
   const Result<store::View> view = store::DecodeView(command.value);
-  if (view && view->NotFull() > view->max_failures) {
+  if (view && view->NotInSync() > view->max_failures) {
     Report(Invariant::kEnoughMembers, command.key,
            fmt::format("view {} has {} members that are not full", view->epoch,
-                       view->NotFull()));
+                       view->NotInSync()));
   }
 }
 
@@ -270,7 +270,7 @@ bool ServerWatch::IsMember(int member) const {
 bool ServerWatch::IsFull(int member) const {
   return IsMember(member) &&
          view()->members[static_cast<std::size_t>(member)].state ==
-             MemberState::kFull;
+             MemberState::kInSync;
 }
 
 std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {

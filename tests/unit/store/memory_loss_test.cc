@@ -50,7 +50,7 @@ void CheckMember(const Fleet& fleet, const View& next, std::size_t i,
                  bool stays, bool lacks) {
   const Member& before = fleet.view.members[i];
   const Member& now = next.members[i];
-  CHECK(now.state == MemberState::kFull);
+  CHECK(now.state == MemberState::kInSync);
   CHECK(now.boot_mark == fleet.memories[i].boot_mark);
   CHECK((now.incarnation == before.incarnation) == stays);
   CHECK((now.joined == fleet.view.epoch + 1) == !stays);

@@ -25,10 +25,10 @@ TEST_CASE("a view record is the text that docs/reference/format.md shows") {
   CHECK(read->members[1].weight == 2);
   CHECK(read->members[1].incarnation == 1700000000000000);
   CHECK(read->members[1].state == MemberState::kDown);
-  CHECK(read->members[0].state == MemberState::kFull);
+  CHECK(read->members[0].state == MemberState::kInSync);
   CHECK(read->members[1].boot_mark == "56/78/cd");
   CHECK(read->members[1].since == 1700000100);
-  CHECK(read->NotFull() == 1);
+  CHECK(read->NotInSync() == 1);
   CHECK(read->Quorum() == 1);
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a view with a member that was taken in empty is of format 4") {
   view.members[0].lacking = true;
   CHECK_FALSE(view.AllInSync());
   CHECK(view.members[0].shown_state() == MemberState::kFilling);
-  CHECK(view.NotFull() == 1);  // the other, which is down
+  CHECK(view.NotInSync() == 1);  // the other, which is down
   const std::string text = EncodeView(view);
   CHECK(text.find(R"("format":4)") != std::string::npos);
   const Result<View> read = DecodeView(text);
@@ -286,7 +286,7 @@ net::Ring FiveServers() {
   return net::Ring(*net::ParseEndpoints("a:1,b:1,c:1,d:1,e:1"));
 }
 
-View FiveFull(int max_failures) {
+View FiveInSync(int max_failures) {
   View view;
   view.epoch = 1;
   view.max_failures = max_failures;
@@ -296,7 +296,7 @@ View FiveFull(int max_failures) {
 
 TEST_CASE("the homes are the first M+1 of the walk, the last one the judge") {
   const net::Ring ring = FiveServers();
-  const View view = FiveFull(2);
+  const View view = FiveInSync(2);
   const Homes homes = HomesOf(view, ring, "movie");
   CHECK(homes.members == ring.Walk("movie", 3));
   CHECK(homes.judge() == homes.members[2]);
@@ -308,7 +308,7 @@ TEST_CASE("down homes are left out and none takes their place") {
   const std::vector<int> walk = ring.Walk("movie", 3);
   for (int down = 0; down < 8; ++down) {
     CAPTURE(down);
-    View view = FiveFull(2);
+    View view = FiveInSync(2);
     std::vector<int> left;
     for (int i = 0; i < 3; ++i) {
       if (((down >> i) & 1) != 0) {
@@ -326,7 +326,7 @@ TEST_CASE("down homes are left out and none takes their place") {
 TEST_CASE("homes that returned come first, the latest before all") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 3);
-  View view = FiveFull(2);
+  View view = FiveInSync(2);
   view.members[walk[2]].joined = 7;
   view.members[walk[1]].joined = 4;
   CHECK(HomesOf(view, ring, "movie").members ==
@@ -339,7 +339,7 @@ TEST_CASE("homes that returned come first, the latest before all") {
 TEST_CASE("a judge that is being filled may not decide") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 2);
-  View view = FiveFull(1);
+  View view = FiveInSync(1);
   view.members[walk[0]].state = MemberState::kFilling;
   view.members[walk[0]].joined = 2;
   CHECK(HomesOf(view, ring, "movie").judge_is_full);

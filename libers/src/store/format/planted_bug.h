@@ -28,8 +28,8 @@ enum class PlantedBug {
   kAnyIncarnation,      // manifests of a member's former memory count
   kMetadumpAll,         // keys are listed by "all", which may miss some
   kExportOldValue,      // an export writes what it read, whatever is there now
-  kFullAtOnce,          // a member that is back counts as full without filling
-  kReplacedIsFull,      // so does a new server in the place of another
+  kInSyncAtOnce,        // a member that is back counts as full without filling
+  kReplacedIsInSync,    // so does a new server in the place of another
   kFillManifestsOnly,   // filling puts no block back
   kSameIncarnation,     // a member comes back with what it held before
   kNoPeers,             // a view change waits for no other process

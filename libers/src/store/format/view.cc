@@ -13,7 +13,7 @@ namespace ers {
 
 std::string_view MemberStateName(MemberState state) {
   switch (state) {
-    case MemberState::kFull:
+    case MemberState::kInSync:
       return "full";
     case MemberState::kFilling:
       return "filling";
@@ -39,7 +39,7 @@ constexpr std::uint64_t kWithFlushMark = 5;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
-       {MemberState::kFull, MemberState::kFilling, MemberState::kDown}) {
+       {MemberState::kInSync, MemberState::kFilling, MemberState::kDown}) {
     if (text == MemberStateName(state)) return state;
   }
   return Fail(StatusCode::kCorruption, "unknown member state " + text);
@@ -137,7 +137,7 @@ Result<View> FromJson(const json& root) {
     if (!state) return Fail(state.error());
     member.state = *state;
     if (entry.contains("lacking")) entry.at("lacking").get_to(member.lacking);
-    sane = sane && (!member.lacking || member.state == MemberState::kFull);
+    sane = sane && (!member.lacking || member.state == MemberState::kInSync);
     member.joined = UnsignedOf(entry, "joined");
     entry.at("boot_mark").get_to(member.boot_mark);
     member.since = static_cast<std::int64_t>(UnsignedOf(entry, "since"));
@@ -153,10 +153,11 @@ Result<View> FromJson(const json& root) {
 
 }  // namespace
 
-int View::NotFull() const {
-  return static_cast<int>(std::count_if(
-      members.begin(), members.end(),
-      [](const Member& member) { return member.state != MemberState::kFull; }));
+int View::NotInSync() const {
+  return static_cast<int>(
+      std::count_if(members.begin(), members.end(), [](const Member& member) {
+        return member.state != MemberState::kInSync;
+      }));
 }
 
 bool View::AllInSync() const {
@@ -258,7 +259,7 @@ Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {
   }
   homes.judge_is_full =
       !homes.members.empty() &&
-      view.members[homes.members.back()].state == MemberState::kFull;
+      view.members[homes.members.back()].state == MemberState::kInSync;
   return homes;
 }
 

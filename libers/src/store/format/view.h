@@ -27,7 +27,7 @@ struct Member {
   // Raised each time the member returns; a manifest copy of another one is
   // void. Never repeats, also not over a lost view: it starts at the clock.
   std::uint64_t incarnation = 0;
-  MemberState state = MemberState::kFull;
+  MemberState state = MemberState::kInSync;
   std::uint64_t joined = 0;  // epoch of its last return; 0: from the start
   std::string boot_mark;     // of the memory that holds its manifests
   std::int64_t since = 0;    // Unix seconds of the last change of state
@@ -48,7 +48,7 @@ struct Member {
   }
   // It has all that it should.
   [[nodiscard]] bool InSync() const {
-    return state == MemberState::kFull && !lacking;
+    return state == MemberState::kInSync && !lacking;
   }
   // For people: who lacks something is being filled.
   [[nodiscard]] MemberState shown_state() const {
@@ -72,7 +72,7 @@ struct View {
   std::vector<std::uint64_t> flush_at;
   std::vector<Member> members;
 
-  [[nodiscard]] int NotFull() const;
+  [[nodiscard]] int NotInSync() const;
   [[nodiscard]] bool AllInSync() const;
   // Is an object with this last change flushed at that time (Unix us)?
   [[nodiscard]] bool IsFlushed(const ChangeId& change,

@@ -201,7 +201,7 @@ bool MoreThanMaxOut(Session& session) {
     const net::ServerLink::State state = session.link(i).state();
     const bool dead = state == net::ServerLink::State::kRefused ||
                       state == net::ServerLink::State::kFailed;
-    if (dead || view->members[i].state != MemberState::kFull) ++out;
+    if (dead || view->members[i].state != MemberState::kInSync) ++out;
   }
   return out > view->max_failures;
 }

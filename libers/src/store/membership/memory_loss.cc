@@ -60,7 +60,7 @@ Status SomeSilent(const View& base, const std::vector<ServerMemory>& memories) {
 // Taken in as it is: whatever its manifests say is void.
 void TakeIn(Member& member, const std::string& boot_mark, std::uint64_t epoch,
             std::int64_t now_us) {
-  member.state = MemberState::kFull;
+  member.state = MemberState::kInSync;
   member.incarnation =
       std::max(member.incarnation + 1, static_cast<std::uint64_t>(now_us));
   member.joined = epoch;
@@ -71,7 +71,7 @@ void TakeIn(Member& member, const std::string& boot_mark, std::uint64_t epoch,
 }  // namespace
 
 bool IsOut(const Member& member, const ServerMemory& memory) {
-  return member.state != MemberState::kFull ||
+  return member.state != MemberState::kInSync ||
          memory.boot_mark != member.boot_mark;
 }
 

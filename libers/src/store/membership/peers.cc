@@ -177,7 +177,7 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
   }
   if (held) {
     ++beat.held;
-    if (view.members[member].state == MemberState::kFull) ++beat.full;
+    if (view.members[member].state == MemberState::kInSync) ++beat.full;
     lease.Renewed(member, written.sent);
     if (!session.spare_room().Has(link, kViewKey, 1)) {
       KeepRoom(session, link, kViewKey, EncodeView(view).size());

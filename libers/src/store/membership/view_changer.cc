@@ -312,7 +312,7 @@ Task<Status> EndFilling(Session& session, int member,
                   session.member_name(member) + " left while it was filled");
     }
     if (!filled.InSync()) {
-      filled.state = MemberState::kFull;
+      filled.state = MemberState::kInSync;
       filled.lacking = false;
       filled.since = session.WallMicros() / kMicrosPerSecond;
     }

@@ -58,16 +58,16 @@ Status CheckDistinct(const View& view) {
 }
 
 Status CheckTolerated(const Session& session, const View& view) {
-  if (view.NotFull() <= view.max_failures) return {};
+  if (view.NotInSync() <= view.max_failures) return {};
   std::string out;
   for (int i = 0; i < session.members(); ++i) {
-    if (view.members[i].state == MemberState::kFull) continue;
+    if (view.members[i].state == MemberState::kInSync) continue;
     out += (out.empty() ? "" : "; ") + session.Describe(i);
   }
   return {StatusCode::kUnavailable,
           fmt::format("{} servers are out and this cluster bears {} ({}): "
                       "start what does not answer, with or without its memory",
-                      view.NotFull(), view.max_failures, out)};
+                      view.NotInSync(), view.max_failures, out)};
 }
 
 Status AllHomesOut(const Session& session, const View& view,

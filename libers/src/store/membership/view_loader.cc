@@ -45,7 +45,7 @@ View FirstView(Session& session, int max_failures, const View* before) {
     if (before == nullptr) member.name = session.member_name(i);
     member.weight = link.endpoint().weight;
     member.incarnation = static_cast<std::uint64_t>(now);
-    member.state = up ? MemberState::kFull : MemberState::kDown;
+    member.state = up ? MemberState::kInSync : MemberState::kDown;
     member.boot_mark = up ? link.facts().boot_mark : "";
     member.joined = 0;
     member.since = now / kMicrosPerSecond;
@@ -76,7 +76,7 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   const View view = FirstView(session, max_failures, before);
   const Status distinct = CheckDistinct(view);
   if (!distinct.ok()) co_return Fail(distinct);
-  if (view.NotFull() > max_failures) {
+  if (view.NotInSync() > max_failures) {
     co_return Fail(StatusCode::kUnavailable,
                    "servers went away while the cluster was set up: try again");
   }
@@ -242,7 +242,7 @@ Task<Status> EnsureView(Session& session, int max_failures) {
     session.cluster().Log(
         LogLevel::kInfo,
         fmt::format("view {}: found, {} of {} servers are full", view->epoch,
-                    session.members() - view->NotFull(), session.members()));
+                    session.members() - view->NotInSync(), session.members()));
   }
   TellOutdated(session, *view);
   keeper.EndChange(std::make_shared<const View>(std::move(*view)));

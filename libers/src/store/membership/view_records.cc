@@ -31,7 +31,7 @@ struct Reading {
 bool IsFull(const View& view, int member) {
   const auto at = static_cast<std::size_t>(member);
   return at < view.members.size() &&
-         view.members[at].state == MemberState::kFull;
+         view.members[at].state == MemberState::kInSync;
 }
 
 void Note(Session& session, int member, const net::Request& request,
@@ -226,7 +226,7 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   const std::string text = EncodeView(view);
   const std::uint64_t as_new = first ? 1 : view.epoch;
   Held held;
-  co_await StoreOnAll(session, links, view, MemberState::kFull, text, as_new,
+  co_await StoreOnAll(session, links, view, MemberState::kInSync, text, as_new,
                       held, newer);
   if (!held.newer_format.ok()) {
     // Whatever others hold cannot be built upon without this one.

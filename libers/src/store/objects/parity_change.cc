@@ -54,11 +54,11 @@ GenerationMap ParityOf(const ObjectMap& old, const Geometry& geometry,
 }
 
 // "a:1, b:1".
-std::string NotFull(const Session& session, const View& view) {
+std::string NotInSync(const Session& session, const View& view) {
   std::string names;
   for (int i = 0; i < session.members(); ++i) {
     const MemberState state = view.members[static_cast<std::size_t>(i)].state;
-    if (state == MemberState::kFull && session.Writable(i)) continue;
+    if (state == MemberState::kInSync && session.Writable(i)) continue;
     names += (names.empty() ? "" : ", ") + session.member_name(i);
   }
   return names.empty() ? "when it was written" : names;
@@ -73,7 +73,7 @@ Status CheckKept(Session& session, const ObjectMap& map) {
     const int member = map.MemberOf(group, block);
     return !map.GenerationOf(group, block) || !session.Writable(member) ||
            view->members[static_cast<std::size_t>(member)].state !=
-               MemberState::kFull;
+               MemberState::kInSync;
   };
   const int m = geometry.scheme().m;
   for (int group = 0; group < map.groups(); ++group) {
@@ -93,7 +93,7 @@ Status CheckKept(Session& session, const ObjectMap& map) {
                           "or not full yet ({}), and scheme {} can do without "
                           "{}: before parity is dropped, start what does not "
                           "answer, and wait until all are full",
-                          absent, NotFull(session, *view),
+                          absent, NotInSync(session, *view),
                           FormatScheme(geometry.scheme()), m)};
     }
   }

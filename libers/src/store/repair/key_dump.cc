@@ -110,11 +110,11 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   dumps.needed = needed;
   dumps.deadline =
       session.runtime().Now() + session.cluster().options.operation_timeout;
-  result.silent = view->NotFull();
+  result.silent = view->NotInSync();
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view->members[i].state == MemberState::kDown) continue;
-    const bool full = view->members[i].state == MemberState::kFull;
+    const bool full = view->members[i].state == MemberState::kInSync;
     if (!session.Readable(i)) {  // nobody waits for a dead server twice
       if (full) ++result.silent;
       result.why.push_back(session.Describe(i));

@@ -71,7 +71,7 @@ class Touches {
       const int member = members_[i];
       if (requests_[i].outcome == net::Outcome::kMiss &&
           session_.view()->members[static_cast<std::size_t>(member)].state ==
-              MemberState::kFull) {
+              MemberState::kInSync) {
         members.push_back(member);
       }
     }

@@ -100,7 +100,7 @@ EvictionFollower::~EvictionFollower() = default;
 
 bool EvictionFollower::IsFull(int member) const {
   return session_.view()->members[static_cast<std::size_t>(member)].state ==
-         MemberState::kFull;
+         MemberState::kInSync;
 }
 
 // As its connection says that stands now.

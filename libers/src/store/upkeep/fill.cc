@@ -319,7 +319,7 @@ Task<Result<FillReport>> FillMembers(Session& session, std::vector<int> members,
     if (filling.empty()) co_return all;
     const std::vector<int> now = MembersOf(filling);
     Pass pass(session, now, terms, static_cast<std::uint64_t>(i));
-    if (!Planted(PlantedBug::kFullAtOnce)) status = co_await pass.Run();
+    if (!Planted(PlantedBug::kInSyncAtOnce)) status = co_await pass.Run();
     if (terms.progress) terms.progress({});
     if (!status.ok()) co_return Fail(std::move(status));
     all.objects += pass.report().objects;

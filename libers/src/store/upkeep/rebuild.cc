@@ -37,8 +37,8 @@ std::vector<std::string> Out(Session& session) {
   for (int i = 0; i < session.members(); ++i) {
     const MemberState state = session.view()->members[i].state;
     const bool answers = session.Readable(i);
-    if (state == MemberState::kFull && answers) continue;
-    const std::string_view what = state == MemberState::kFull
+    if (state == MemberState::kInSync && answers) continue;
+    const std::string_view what = state == MemberState::kInSync
                                       ? "does not answer"
                                       : MemberStateName(state);
     out.push_back(fmt::format("{} ({})", session.Describe(i), what));

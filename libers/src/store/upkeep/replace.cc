@@ -137,9 +137,9 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
     if (!others.ok()) return Fail(std::move(others));
     GiveSeat(seat, asked->new_server.name());
     Result<View> next = WithFilling(session, std::move(view), member, *mark);
-    if (next && Planted(PlantedBug::kReplacedIsFull)) {
+    if (next && Planted(PlantedBug::kReplacedIsInSync)) {
       next->members[static_cast<std::size_t>(member)].state =
-          MemberState::kFull;
+          MemberState::kInSync;
     }
     return next;
   };
