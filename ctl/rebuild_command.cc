@@ -35,10 +35,10 @@ std::string Label(const std::vector<std::string>& servers, std::uint64_t walk) {
 std::string ReportText(const RebuildReport& report) {
   std::string text;
   for (const std::string& server : report.filled) {
-    text += fmt::format("{} is full\n", server);
+    text += fmt::format("{} is in sync\n", server);
   }
   if (report.filled.empty() && report.out.empty()) {
-    text += "all servers are full\n";
+    text += "all servers are in sync\n";
   }
   text += fmt::format(
       "stored {} blocks of {} objects: {} bytes read, {} written; {} objects "
@@ -48,7 +48,7 @@ std::string ReportText(const RebuildReport& report) {
   return text;
 }
 
-// Some servers are not full, each with what is known of it.
+// Some servers are not in sync, each with what is known of it.
 Status StillOut(const std::vector<std::string>& out, std::string_view why) {
   return {StatusCode::kUnavailable,
           fmt::format("still out: {}{}{}: start what does not answer, with or "
@@ -83,7 +83,7 @@ Ending Tell(const GlobalOptions& global, const RebuildReport& report) {
           kObjectsLost};
 }
 
-// The proxy fills by itself: until all of its servers are full, or nothing
+// The proxy fills by itself: until all of its servers are in sync, or nothing
 // happens for as long as --timeout says.
 Ending Watch(const GlobalOptions& global) {
   Progress progress("rebuild", Progress::Unit::kObjects, 0);
@@ -102,7 +102,7 @@ Ending Watch(const GlobalOptions& global) {
     }
     const Json fill = answer->value("fill", Json::object());
     if (out.empty()) {
-      return PrintDone(global.json ? Line(fill) : "all servers are full\n");
+      return PrintDone(global.json ? Line(fill) : "all servers are in sync\n");
     }
     progress.set_label(Label(fill.value("servers", std::vector<std::string>()),
                              fill.value("walk", std::uint64_t{0})));
@@ -233,11 +233,11 @@ void AddReplace(CLI::App& app, Command& chosen) {
 void AddRebuild(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RebuildArguments>();
   CLI::App* command = app.add_subcommand(
-      "rebuild", "Fills servers that came back empty, until they are full");
+      "rebuild", "Fills servers that came back empty, until they are in sync");
   AddOptions(command, chosen, arguments);
   command->footer(
       "With --proxy it only watches what the proxy does by itself, until its "
-      "servers are full.\n"
+      "servers are in sync.\n"
       "Exit codes beside those of all commands: 6 some objects cannot be read "
       "any more.\n"
       "Example: ersctl rebuild --rate 50000000");

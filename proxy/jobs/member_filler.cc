@@ -132,7 +132,7 @@ Task<void> MemberFiller::FillAll() {
 }
 
 // All at once: an object is decoded once for all that lost its blocks.
-// A failure tells why a member that is back is not full; of those that are
+// A failure tells why a member that is back is not in sync; of those that are
 // dead the view tells.
 Task<Status> MemberFiller::Fill() {
   store::FillTerms terms;

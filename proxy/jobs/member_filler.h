@@ -22,7 +22,7 @@ struct FillState {
   std::uint64_t objects = 0;         // of this walk
   std::uint64_t total = 0;           // guessed until all servers told theirs
   double seconds_left = -1;          // of this walk; negative: not known yet
-  // Why a server that is back is not full, or that too many are out; else
+  // Why a server that is back is not in sync, or that too many are out; else
   // empty.
   std::string last_error;
   std::uint64_t bytes_per_second = 0;  // the limit; 0: none
@@ -67,7 +67,7 @@ class MemberFiller {
   bool at_work_ = false;
   bool filling_ = false;
   bool looking_beside_ = false;  // while it is filling
-  bool unfinished_ = false;      // a member is in the view, and not full
+  bool unfinished_ = false;      // a member is in the view, and not in sync
   net::Duration pause_{};        // before the next look
   net::TimePoint not_before_{};
   net::TimePoint told_{};        // in the log, how far it is

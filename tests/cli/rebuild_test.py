@@ -57,9 +57,9 @@ class WithoutDaemonTest(RebuildCase):
         stored = sum(len(block_keys(server)) for server in lost)
         self.assertEqual(report["blocks"], stored)
         self.assertGreater(report["bytes_written"], 0)
-        self.assertEqual(set(self.states().values()), {"full"})
+        self.assertEqual(set(self.states().values()), {"in_sync"})
         self.whole()
-        self.assertIn(b"all servers are full", self.ctl("rebuild"))
+        self.assertIn(b"all servers are in sync", self.ctl("rebuild"))
         for number in (1, 7):
             self.tool("kill", str(number))
         for key, value in self.values.items():

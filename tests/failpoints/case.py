@@ -164,7 +164,7 @@ class Runner:
         return {"outcome": f"{word}, {state_name(operation.states(), seen)}"}
 
     def _go_on(self, operation):
-        """The next change works, also once all servers are full."""
+        """The next change works, also once all servers are in sync."""
         size = 3000 + 3000 * (operation.run % 2)  # with blocks or without
         third = value_of(operation.key, "third", size), 9
         said = self.world.link.set(operation.key, third[0], flags=third[1])
@@ -177,7 +177,7 @@ class Runner:
             seen = show(self.world.link, operation.key)
             if seen != third:
                 raise Broken(f"the next change does not show: {brief(seen)}"
-                             + " once all are full" * full)
+                             + " once all are in sync" * full)
         for key, size in BYSTANDERS.items():
             seen = show(self.world.link, key)
             if seen != (value_of(key, "", size), 0):

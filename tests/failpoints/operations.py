@@ -96,10 +96,10 @@ class Operation:
         return [self.new]
 
     def recover(self, acknowledged):
-        """What has to be done before all servers can be full."""
+        """What has to be done before all servers can be in sync."""
 
     def restore(self):
-        """Puts back what others need. All servers are full."""
+        """Puts back what others need. All servers are in sync."""
 
     # (step, nth, what is done there): what has to come before.
     interludes = ()

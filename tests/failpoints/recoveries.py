@@ -129,8 +129,8 @@ class Fill(Operation):
         self.server.start()
         until(lambda: not all(s.alive for s in self.world.servers)
               or self.world.proxy.process.poll() is not None
-              or self.world.full(), "it is filled")
-        return True if self.world.full() else None
+              or self.world.in_sync(), "it is filled")
+        return True if self.world.in_sync() else None
 
     def done(self, said):
         return said is True
@@ -165,8 +165,8 @@ class Rebuild(Command):
         said = super().act(link)
         same = all(server.alive and server.pid == pid
                    for server, pid in self.alive.items())
-        if said[0] == 0 and same and not self.world.full():
-            raise Broken("not all are full, as it says")
+        if said[0] == 0 and same and not self.world.in_sync():
+            raise Broken("not all are in sync, as it says")
         return said
 
 
@@ -261,7 +261,7 @@ class Replace(Command):
             if not server.alive and server is not self.leaving:
                 server.start()
         if not acknowledged:
-            until(lambda: self.world.full(but=places), "the others are full")
+            until(lambda: self.world.in_sync(but=places), "the others are in sync")
             self.world.ctl(*self.words())
         self.world.give_place(*places)
 

@@ -286,23 +286,23 @@ class World:
                     newest = view
         return newest
 
-    def full(self, but=()):
+    def in_sync(self, but=()):
         """All servers are, with the memory that they have now."""
-        def is_full(member):
+        def is_in_sync(member):
             server = self.server(member.get("address", member["name"]))
             return server in but or (
-                member["state"] == "full"
+                member["state"] == "in_sync"
                 and member["boot_mark"].startswith(f"{server.pid}/"))
         view = self.view()
-        return view and all(map(is_full, view["members"]))
+        return view and all(map(is_in_sync, view["members"]))
 
     def heal(self):
-        """All processes are there again, and all servers full."""
+        """All processes are there again, and all servers in sync."""
         self.heal_proxy()
         for server in self.servers:
             if not server.alive:
                 server.start()
-        until(self.full, "all servers are full")
+        until(self.in_sync, "all servers are in sync")
 
     def facts(self, key):
         """What `ers stat` tells of an object."""

@@ -135,7 +135,7 @@ class TooManyDeadTest(ProxyCase):
 
 
 class ToldCase(ProxyCase):
-    """What stands in the way of full servers is in /status and in the log."""
+    """What stands in the way of servers in sync is in /status and in the log."""
     up = ("-n", "6", "--no-evict")
     options = ("--admin", ":0")
 
@@ -177,7 +177,7 @@ class TooSmallToldTest(ToldCase):
         self.until_told(f"{small} has no memory for a block of ")
         for key in keys:
             self.same(self.link().get(key), value, key)
-        # Less to hold: it is full at last.
+        # Less to hold: it is in sync at last.
         for key in keys[4:]:
             self.assertEqual(self.link().ask(f"delete {key}".encode()),
                              b"DELETED")

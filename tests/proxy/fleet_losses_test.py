@@ -307,11 +307,11 @@ class Fleet:
         told = Api(proxy.addresses[-1]).ask("GET", "/status")[1]
         return [server["state"] for server in told["servers"]]
 
-    def full(self, _):
+    def in_sync(self, _):
         self.serve(None)
-        self.case.until(lambda: all(set(self.states(proxy)) == {"full"}
+        self.case.until(lambda: all(set(self.states(proxy)) == {"in_sync"}
                                     for proxy in self.running()),
-                        "all are full")
+                        "all are in sync")
         self.hurt.clear()
         self.lost.clear()
 
@@ -333,7 +333,7 @@ class Fleet:
             writer.start()
         for step in self.scenario.steps:
             self.step(*step)
-        self.full(None)
+        self.in_sync(None)
         for writer in self.writers:
             writer.end()
         self.all_agree()

@@ -86,5 +86,5 @@ def draw(seed, spare):
             steps.append(step)
             if rng.random() < 0.3:
                 steps.append(("pause", rng.choice((0.1, 0.5, 1.5, 3))))
-        steps.append((rng.choice(("serve", "serve", "full")), None))
+        steps.append((rng.choice(("serve", "serve", "in_sync")), None))
     return Scenario(seed, servers, max_failures, states, steps)

@@ -70,8 +70,8 @@ class ReplaceCase(ProxyCase):
         self.assertEqual(code, 200)
         return json.loads(text)
 
-    def full(self, proxy):
-        return all(server["state"] == "full"
+    def in_sync(self, proxy):
+        return all(server["state"] == "in_sync"
                    for server in self.status(proxy)["servers"])
 
 
@@ -103,7 +103,7 @@ class DeadTest(ReplaceCase):
         # The other daemon, which knows the old address, goes by the new one.
         self.put("beside", 70_000, beside)
         self.all_right(beside)
-        self.until(lambda: self.full(other), "it follows")
+        self.until(lambda: self.in_sync(other), "it follows")
         # With an empty server at the old address it makes no difference.
         self.tool("start", "3")
         for number in (1, 6):
@@ -181,7 +181,7 @@ class KilledProxyTest(ReplaceCase):
             self.all_right(proxy.addresses[0])
             proxy.kill()
         proxy = self.start(edited)
-        self.until(lambda: self.full(proxy), "it is full")
+        self.until(lambda: self.in_sync(proxy), "it is in sync")
         self.whole(edited)
         for number in (4, 5):
             self.tool("kill", str(number))
@@ -266,7 +266,7 @@ class RefusedTest(ReplaceCase):
         # third one may be touched.
         self.tool("kill", "1")
         self.put("w", 70_000)
-        self.until(lambda: not self.full(self.proxy), "it is missed")
+        self.until(lambda: not self.in_sync(self.proxy), "it is missed")
         self.refuse(CLUSTER_ERROR, "is needed: it answers", old, new)
         self.tool("kill", "2")
         self.put("x", 70_000)
@@ -274,7 +274,7 @@ class RefusedTest(ReplaceCase):
                                self.status(self.proxy)["servers"]) == 2,
                    "both are missed")
         self.tool("kill", "4")
-        self.refused(CLUSTER_ERROR, "are full and answer", "--proxy", self.admin,
+        self.refused(CLUSTER_ERROR, "are in sync and answer", "--proxy", self.admin,
                      "replace", old, new)
 
 

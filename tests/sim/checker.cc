@@ -22,8 +22,8 @@ constexpr std::string_view kNames[] = {
     "a failed or unknown change leaves old or new whole; no other shows",
     "garbage collection removes only garbage",
     "after faults stop, everything ends",
-    "never more than M members not full",
-    "members that are full have all blocks of all objects"};
+    "never more than M members not in sync",
+    "members that are in sync have all blocks of all objects"};
 
 bool Before(const Operation& a, const Operation& b) {
   return a.returned < b.invoked;

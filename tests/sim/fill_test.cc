@@ -76,7 +76,7 @@ struct Fixture {
 };
 
 // Invariant R3.
-TEST_CASE("a member gets full though clients write all the time") {
+TEST_CASE("a member gets in sync though clients write all the time") {
   Fixture f;
   for (int i = 0; i < kColdKeys; ++i)
     REQUIRE(net::SyncWait(f.process, f.Put(fmt::format("cold{}", i))).ok());
@@ -157,7 +157,7 @@ TEST_CASE("a server that cannot list its keys is named, and is filled") {
   server.Crash();
   REQUIRE(net::SyncWait(f.process, f.Put("cold0")).ok());  // it is missed
   server.Restart();
-  // It is not full, and so it is silent anyway: it counts once.
+  // It is not in sync, and so it is silent anyway: it counts once.
   const store::FillTerms terms;
   const Result<store::FillReport> report =
       net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));

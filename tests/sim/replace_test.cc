@@ -69,7 +69,7 @@ struct Client {
                          store::ReplaceServer(session(), std::move(old_server),
                                               std::move(new_server)));
   }
-  // The names of those that it made full.
+  // The names of those that it made in sync.
   std::vector<std::string> Fill() {
     const RebuildOptions options;
     const auto report =
@@ -370,7 +370,7 @@ TEST_CASE("no plain item is made where plain clients would not look") {
 }
 
 // Invariant V2.
-TEST_CASE("a server that lives is replaced only while all others are full") {
+TEST_CASE("a server that lives is replaced only while all others are in sync") {
   Fixture f;
   f.world.servers()[0]->Crash();
   REQUIRE(net::SyncWait(f.one.process,

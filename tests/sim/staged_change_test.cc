@@ -1,5 +1,5 @@
 // Changes that are staged while a server is away, and committed when it is back
-// and full: nobody but they know what it lacks.
+// and in sync: nobody but they know what it lacks.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -144,7 +144,7 @@ class ERS_API Client {
   // Lets servers that lost their memory, and answer again, back into the
   // cluster, and gives them all that they should hold; goes on where another
   // rebuild was cut off. Any number of processes may do so, beside whoever
-  // makes changes. OK where somebody is full now, or nobody was out;
+  // makes changes. OK where somebody is in sync now, or nobody was out;
   // kUnavailable where it could not be finished: try again.
   virtual Result<RebuildReport> Rebuild(const RebuildOptions& options) = 0;
 
@@ -154,7 +154,7 @@ class ERS_API Client {
   // was done before. Other processes follow, and may be given either of the
   // two until the place changes hands once more. kInvalidArgument: the old
   // one is no server of the cluster, the new one is, or holds items;
-  // kUnavailable: the new one does not answer, or too few others are full;
+  // kUnavailable: the new one does not answer, or too few others are in sync;
   // kConflict: another process has given the place to a third one; kNotFound:
   // the cluster was never used.
   virtual Status Replace(const std::string& old_server,

@@ -33,7 +33,7 @@ struct Successor {
 struct Loss {
   std::vector<std::string> silent;  // do not answer
   std::vector<std::string> lost;    // answer, and have lost their memory
-  int out = 0;                      // these, and others that were not full
+  int out = 0;                      // these, and others that were not in sync
   int kept = 0;                     // have all that they had
   // Too few kept it to know that no later change is among what is lost: what
   // they hold counts for nothing. Else values are there whose copies and
@@ -42,7 +42,7 @@ struct Loss {
 };
 
 struct RebuildReport {
-  std::vector<std::string> filled;  // servers that became full
+  std::vector<std::string> filled;  // servers that became in sync
   std::vector<std::string> out;     // are not, and why
   std::uint64_t objects = 0;        // that something was done for
   std::uint64_t blocks = 0;         // stored

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// recoveryDeadline is how long all servers may take to be full again.
+	// recoveryDeadline is how long all servers may take to be in sync again.
 	recoveryDeadline = 120 * time.Second
 	// beyondDeadline is how long those are waited for of which more than M are
 	// out, and may be for ever.
@@ -21,10 +21,10 @@ const (
 )
 
 // ErrNotInSync: servers were out for too long.
-var ErrNotInSync = errors.New("the servers are not full")
+var ErrNotInSync = errors.New("the servers are not in sync")
 
 // Faults hurts servers and proxies, one incident after the other: the next waits
-// until every server is full again. For one goroutine.
+// until every server is in sync again. For one goroutine.
 type Faults struct {
 	Servers *Servers
 	Log     *Log
@@ -73,7 +73,7 @@ func Until(when time.Time) func() bool {
 	return func() bool { return !time.Now().Before(when) }
 }
 
-// Run strikes until it is over, at least so often, and ends when all are full.
+// Run strikes until it is over, at least so often, and ends when all are in sync.
 func (faults *Faults) Run(over func() bool, least int) error {
 	for done := 0; ; done++ {
 		if err := faults.waitUntilFull(); err != nil {
@@ -188,7 +188,7 @@ func (faults *Faults) Ended() error {
 	return nil
 }
 
-// Waits until all servers are full, with the memory that they have now. A
+// Waits until all servers are in sync, with the memory that they have now. A
 // moment later it must still be so: that a frozen server is missed may show only
 // once it goes on.
 func (faults *Faults) waitUntilFull() error {
@@ -209,7 +209,7 @@ func (faults *Faults) waitUntilFull() error {
 			// A proxy that was killed may not have come to say so.
 			noted = true
 			for _, name := range seen.out() {
-				faults.Log.Note("fault: %s is not full", name)
+				faults.Log.Note("fault: %s is not in sync", name)
 			}
 		}
 		beyond := []string{}
@@ -227,7 +227,7 @@ func (faults *Faults) waitUntilFull() error {
 			steady = time.Now()
 		}
 		if time.Since(steady) >= faults.RequestTimeout {
-			faults.Log.Note("fault: all are full")
+			faults.Log.Note("fault: all are in sync")
 			return nil
 		}
 	}

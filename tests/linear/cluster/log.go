@@ -42,9 +42,9 @@ func (log *Log) BeyondM(m int) ([]string, error) {
 }
 
 var (
-	loses = regexp.MustCompile(`fault: (\S+) (?:loses its memory|is not full)`)
+	loses = regexp.MustCompile(`fault: (\S+) (?:loses its memory|is not in sync)`)
 	down  = regexp.MustCompile(`view (\d+): (\S+) is down`)
-	full  = regexp.MustCompile(`view (\d+): (\S+) is full again`)
+	full  = regexp.MustCompile(`view (\d+): (\S+) is in sync again`)
 )
 
 // BeyondM tells the servers that were out together at some time though there
@@ -74,7 +74,7 @@ func BeyondM(log string, m int) []string {
 			if changes(found) {
 				delete(out, found[2])
 			}
-		} else if strings.HasSuffix(line, "fault: all are full") {
+		} else if strings.HasSuffix(line, "fault: all are in sync") {
 			// A proxy that is killed may not have come to say so.
 			out = map[string]bool{}
 		}

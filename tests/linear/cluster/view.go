@@ -43,12 +43,12 @@ func StoredView(server string) (View, error) {
 // States of the servers by name, as several see them.
 type seen []map[string]string
 
-// Those that are not full to somebody.
+// Those that are not in sync to somebody.
 func (seen seen) out() []string {
 	names := []string{}
 	for _, states := range seen {
 		for name, state := range states {
-			if state != "full" {
+			if state != "in_sync" {
 				names = append(names, name)
 			}
 		}
@@ -56,7 +56,7 @@ func (seen seen) out() []string {
 	return names
 }
 
-// Whether all servers are full, by the view of every proxy, one of which may
+// Whether all servers are in sync, by the view of every proxy, one of which may
 // not have missed yet what another has, and by the newest one that is stored:
 // a change that waits for a proxy that was killed is in no other for 5 s. Also
 // what those say.

@@ -274,7 +274,7 @@ bool FaultPlan::IsChanging(const store::View& view) const {
   });
 }
 
-// All members are full, with the memory that they have now.
+// All members are in sync, with the memory that they have now.
 bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
   if (!view || view->NotInSync() > 0 || world_.now() < harm_ends_) return false;

@@ -31,7 +31,7 @@ enum class FaultKind : std::uint8_t {
   kClientPause,  // the process is stopped for a while
   kClientKill,   // the process is killed, another one starts
   // Drawn aside: a server is replaced by a new one at another address; felt
-  // until that is full.
+  // until that is in sync.
   kReplace,
   kCount
 };
@@ -55,7 +55,7 @@ class FaultPlan {
     std::function<SimRuntime&()> any;
     std::function<void(Duration)> pause;
     std::function<void()> kill;
-    // `over`: the new server is full. False: it is being replaced already.
+    // `over`: the new server is in sync. False: it is being replaced already.
     std::function<bool(SimServer&, std::function<void()> over)> replace;
     std::function<bool()> replacing;     // somebody does
     std::function<void(Duration)> rest;  // its clients do nothing for a while

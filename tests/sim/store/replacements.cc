@@ -70,7 +70,7 @@ net::Task<void> Replacements::Run(Process process, Replacement& one) {
     co_await nap->Wait(kTryAgainAfter);
   }
   one.done = one.done || done;
-  if (done) co_await AwaitFull(process, one);
+  if (done) co_await AwaitInSync(process, one);
   one.by.erase(process.get());
 }
 
@@ -83,10 +83,10 @@ void Replacements::RestartEmpty(Replacement& one) {
   });
 }
 
-net::Task<void> Replacements::AwaitFull(Process process, Replacement& one) {
+net::Task<void> Replacements::AwaitInSync(Process process, Replacement& one) {
   while (!ending_ && one.over && scenario_.fills) {
     if (&watch_.ServerOf(one.seat) != one.after) co_return;
-    if (watch_.IsFull(one.seat)) {
+    if (watch_.IsInSync(one.seat)) {
       std::exchange(one.over, nullptr)();
       co_return;
     }
@@ -114,7 +114,7 @@ std::vector<Violation> Replacements::Check() const {
     const Replacement& one = **it;
     const std::string what = fmt::format("{} in the place of {}",
                                          one.after->name(), one.before->name());
-    // One that answers is let go only while all others are full.
+    // One that answers is let go only while all others are in sync.
     const bool must = one.after->up() && !one.before->up();
     if (!one.done && (one.refused || must)) {
       violations.push_back(

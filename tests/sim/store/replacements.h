@@ -28,7 +28,7 @@ class Replacements {
         options_(std::move(options)) {}
 
   // Tries until it is done, also after `by` was killed; false: that seat is
-  // being replaced already. `over`: the new server is full.
+  // being replaced already. `over`: the new server is in sync.
   bool Begin(int seat, const std::vector<Process>& by,
              std::function<void()> over);
   // It was killed; one that `other` gives calls again what it had begun.
@@ -58,8 +58,8 @@ class Replacements {
   void Start(Replacement& one, const Process& process);
   net::Task<void> Run(Process process, Replacement& one);
   void RestartEmpty(Replacement& one);
-  // Until the new server is full, where somebody fills it.
-  net::Task<void> AwaitFull(Process process, Replacement& one);
+  // Until the new server is in sync, where somebody fills it.
+  net::Task<void> AwaitInSync(Process process, Replacement& one);
 
   World& world_;
   const Scenario& scenario_;

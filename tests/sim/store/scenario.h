@@ -61,7 +61,8 @@ struct Scenario {
   std::vector<int> victims;  // kWithin: where anything may happen
   // Members that are out are filled as soon as they answer again.
   bool fills = false;
-  // kWithin, with fills: once all members are full again, others are victims.
+  // kWithin, with fills: once all members are in sync again, others are
+  // victims.
   bool rolls = false;
   // Garbage is collected again and again, by this G; 0: only at the end.
   std::chrono::milliseconds grace{0};

@@ -212,8 +212,8 @@ void ServerWatch::OnView(const AppliedCommand& command) {
   const Result<store::View> view = store::DecodeView(command.value);
   if (view && view->NotInSync() > view->max_failures) {
     Report(Invariant::kEnoughMembers, command.key,
-           fmt::format("view {} has {} members that are not full", view->epoch,
-                       view->NotInSync()));
+           fmt::format("view {} has {} members that are not in sync",
+                       view->epoch, view->NotInSync()));
   }
 }
 
@@ -267,7 +267,7 @@ bool ServerWatch::IsMember(int member) const {
          ServerIn(*newest, member).up();
 }
 
-bool ServerWatch::IsFull(int member) const {
+bool ServerWatch::IsInSync(int member) const {
   return IsMember(member) &&
          view()->members[static_cast<std::size_t>(member)].state ==
              MemberState::kInSync;
@@ -277,7 +277,7 @@ std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
   const std::shared_ptr<const store::View> now = view();
   if (!now) return std::nullopt;
   const store::Homes homes = HomesUnder(*now, key);
-  if (!homes.judge_is_full) return std::nullopt;
+  if (!homes.judge_in_sync) return std::nullopt;
   const auto judge = static_cast<std::size_t>(homes.judge());
   SimServer& server = ServerIn(*now, homes.judge());
   if (!server.up()) return std::nullopt;

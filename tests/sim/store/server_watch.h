@@ -58,7 +58,7 @@ class ServerWatch : private store::StoreWatch {
   // Is this member up, and in the view?
   [[nodiscard]] bool IsMember(int member) const;
   // And full?
-  [[nodiscard]] bool IsFull(int member) const;
+  [[nodiscard]] bool IsInSync(int member) const;
   // What the judge of a key shows now, if its server is up, and that has not
   // expired, nor was flushed.
   [[nodiscard]] std::optional<store::Manifest> AtJudge(

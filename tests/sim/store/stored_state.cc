@@ -139,12 +139,12 @@ std::vector<Violation> CheckRedundancy(const Scenario& scenario,
       for (const layout::BlockId block :
            map.geometry().StoredBlocks(map.width())) {
         const int member = map.MemberOf(group, block);
-        if (!watch.IsFull(member)) continue;
+        if (!watch.IsInSync(member)) continue;
         const bool never = !map.GenerationOf(group, block);
         if (!never && (may_lose || Find(watch, map, group, block))) continue;
         violations.push_back(Breach(
             Invariant::kFullRedundancy, key,
-            fmt::format("block {} of group {} {} server {}, which is full",
+            fmt::format("block {} of group {} {} server {}, which is in sync",
                         block, group,
                         never ? "was never stored on" : "is gone from",
                         member)));

@@ -21,7 +21,7 @@ std::vector<Violation> CheckParity(const Scenario& scenario,
 std::vector<Violation> CheckNothingLeftOver(const Scenario& scenario,
                                             const ServerWatch& watch);
 
-// Then also: no block of a member that is full was never stored, or, unless
+// Then also: no block of a member that is in sync was never stored, or, unless
 // `may_lose` (a server has dropped items by itself), is gone.
 std::vector<Violation> CheckRedundancy(const Scenario& scenario,
                                        const ServerWatch& watch, bool may_lose);

@@ -62,7 +62,7 @@ TEST_CASE("a view with a member that was taken in empty is of format 4") {
   REQUIRE(read.has_value());
   CHECK(read->members[0].lacking);
   CHECK_FALSE(read->members[1].lacking);
-  // Who is not full lacks everything.
+  // Who is not in sync lacks everything.
   view.members[1].lacking = true;
   const Result<View> odd = DecodeView(EncodeView(view));
   REQUIRE_FALSE(odd.has_value());
@@ -300,7 +300,7 @@ TEST_CASE("the homes are the first M+1 of the walk, the last one the judge") {
   const Homes homes = HomesOf(view, ring, "movie");
   CHECK(homes.members == ring.Walk("movie", 3));
   CHECK(homes.judge() == homes.members[2]);
-  CHECK(homes.judge_is_full);
+  CHECK(homes.judge_in_sync);
 }
 
 TEST_CASE("down homes are left out and none takes their place") {
@@ -319,7 +319,7 @@ TEST_CASE("down homes are left out and none takes their place") {
     }
     const Homes homes = HomesOf(view, ring, "movie");
     CHECK(homes.members == left);
-    CHECK(homes.judge_is_full == !left.empty());
+    CHECK(homes.judge_in_sync == !left.empty());
   }
 }
 
@@ -342,9 +342,9 @@ TEST_CASE("a judge that is being filled may not decide") {
   View view = FiveInSync(1);
   view.members[walk[0]].state = MemberState::kFilling;
   view.members[walk[0]].joined = 2;
-  CHECK(HomesOf(view, ring, "movie").judge_is_full);
+  CHECK(HomesOf(view, ring, "movie").judge_in_sync);
   view.members[walk[1]].state = MemberState::kDown;
-  CHECK_FALSE(HomesOf(view, ring, "movie").judge_is_full);
+  CHECK_FALSE(HomesOf(view, ring, "movie").judge_in_sync);
 }
 
 std::string OptionError(const ClusterOptions& options) {

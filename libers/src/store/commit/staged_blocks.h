@@ -1,7 +1,7 @@
 // The blocks that a change staged, or left out, before servers came back.
 //
 // Who fills a member looks at what manifests name. What a change has staged, no
-// manifest names yet; so a member that became full since may lack it: it was
+// manifest names yet; so a member that became in sync since may lack it: it was
 // left out, being away, or it took blocks and has lost its memory. A change
 // looks after these itself, before it commits.
 #ifndef ERS_STORE_COMMIT_STAGED_BLOCKS_H_

@@ -13,23 +13,23 @@ namespace ers::store {
 
 enum class PlantedBug {
   kNone,
-  kNoBarrier,           // a view change waits for no manifest write
-  kIgnoreEpoch,         // manifest writes are admitted under any view
-  kSettleSkipsEqual,    // settling leaves homes alone that show it already
-  kSettleFirstToLast,   // going back to the judge's content begins at the front
-  kCommitBySet,         // manifests are written without a token
-  kSkipChecksum,        // any bytes of the right size pass for a block
-  kAckBeforeJudge,      // a change is acknowledged before its commit point
-  kDropBeforeFlip,      // replaced blocks go before the manifest changes
-  kGenerationTwice,     // a change stages under its predecessor's generation
-  kDropAfterUnknown,    // staged blocks go though the change may have happened
-  kMissByJudgeAlone,    // no manifest at the judge is taken for a miss
-  kNoWriteBack,         // a read tells what one home shows and settles nothing
-  kAnyIncarnation,      // manifests of a member's former memory count
-  kMetadumpAll,         // keys are listed by "all", which may miss some
-  kExportOldValue,      // an export writes what it read, whatever is there now
-  kInSyncAtOnce,        // a member that is back counts as full without filling
-  kReplacedIsInSync,    // so does a new server in the place of another
+  kNoBarrier,          // a view change waits for no manifest write
+  kIgnoreEpoch,        // manifest writes are admitted under any view
+  kSettleSkipsEqual,   // settling leaves homes alone that show it already
+  kSettleFirstToLast,  // going back to the judge's content begins at the front
+  kCommitBySet,        // manifests are written without a token
+  kSkipChecksum,       // any bytes of the right size pass for a block
+  kAckBeforeJudge,     // a change is acknowledged before its commit point
+  kDropBeforeFlip,     // replaced blocks go before the manifest changes
+  kGenerationTwice,    // a change stages under its predecessor's generation
+  kDropAfterUnknown,   // staged blocks go though the change may have happened
+  kMissByJudgeAlone,   // no manifest at the judge is taken for a miss
+  kNoWriteBack,        // a read tells what one home shows and settles nothing
+  kAnyIncarnation,     // manifests of a member's former memory count
+  kMetadumpAll,        // keys are listed by "all", which may miss some
+  kExportOldValue,     // an export writes what it read, whatever is there now
+  kInSyncAtOnce,      // a member that is back counts as in sync without filling
+  kReplacedIsInSync,  // so does a new server in the place of another
   kFillManifestsOnly,   // filling puts no block back
   kSameIncarnation,     // a member comes back with what it held before
   kNoPeers,             // a view change waits for no other process

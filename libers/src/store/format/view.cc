@@ -14,7 +14,7 @@ namespace ers {
 std::string_view MemberStateName(MemberState state) {
   switch (state) {
     case MemberState::kInSync:
-      return "full";
+      return "in_sync";
     case MemberState::kFilling:
       return "filling";
     case MemberState::kDown:
@@ -257,7 +257,7 @@ Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {
       std::swap(homes.members[j], homes.members[j - 1]);
     }
   }
-  homes.judge_is_full =
+  homes.judge_in_sync =
       !homes.members.empty() &&
       view.members[homes.members.back()].state == MemberState::kInSync;
   return homes;

@@ -35,9 +35,9 @@ struct Member {
   std::string address;
   // Of the one that had it before; empty: nobody, or the one of its name.
   std::string previous;
-  // Taken in as full, with an empty memory, as more than M had lost theirs
+  // Taken in as in sync, with an empty memory, as more than M had lost theirs
   // (store/memory_loss.h): it decides, and lacks what others have until it has
-  // been filled. Of full members only.
+  // been filled. Of members in sync only.
   bool lacking = false;
 
   [[nodiscard]] const std::string& server() const {
@@ -104,11 +104,11 @@ Result<View> DecodeView(std::string_view text);
 
 // The members that hold a key's manifest under a view, in the order in which
 // changes write them; the last is the judge. Members of the walk that are down
-// are left out. Empty only if all of them are down; `judge_is_full` is false
-// where the last one is not full, and then nothing may be decided.
+// are left out. Empty only if all of them are down; `judge_in_sync` is false
+// where the last one is not in sync, and then nothing may be decided.
 struct Homes {
   std::vector<int> members;
-  bool judge_is_full = false;
+  bool judge_in_sync = false;
   [[nodiscard]] int judge() const { return members.back(); }
 };
 Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key);

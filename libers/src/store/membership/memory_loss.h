@@ -66,7 +66,7 @@ class LossWatch {
   Status last_;
 };
 
-// Does it not answer with the memory that the view knows, or is it not full?
+// Does it not answer with the memory that the view knows, or is it not in sync?
 bool IsOut(const Member& member, const ServerMemory& memory);
 
 // Who is out of the cluster.

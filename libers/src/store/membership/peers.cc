@@ -38,7 +38,7 @@ constexpr net::Duration kAskAgainAfter = std::chrono::milliseconds(20);
 struct Beat {
   std::vector<Peer> peers;  // all that members showed, this process too
   int held = 0;             // members that took the line
-  int full = 0;             // of these, those that are full
+  int in_sync = 0;          // of these, those that are in sync
   std::uint64_t epoch = 0;  // the newest view that anybody knows of
   // A member has another view of the same epoch: the cluster was set up anew.
   bool split = false;
@@ -177,7 +177,7 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
   }
   if (held) {
     ++beat.held;
-    if (view.members[member].state == MemberState::kInSync) ++beat.full;
+    if (view.members[member].state == MemberState::kInSync) ++beat.in_sync;
     lease.Renewed(member, written.sent);
     if (!session.spare_room().Has(link, kViewKey, 1)) {
       KeepRoom(session, link, kViewKey, EncodeView(view).size());
@@ -332,7 +332,7 @@ Task<Status> Join(Session& session) {
     // Who made the view may have died before all others had left the earlier
     // one: then this is the end of that change, and asks as many members.
     const bool asked =
-        lease.WasConfirmed(view->epoch) || beat.full >= view->Quorum();
+        lease.WasConfirmed(view->epoch) || beat.in_sync >= view->Quorum();
     if (current && asked && behind.empty()) lease.Confirm(*view);
     claim.reset();
     if (beat.peers.size() > kMaxPeers) co_return TooMany();
@@ -403,7 +403,7 @@ Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
     claim.reset();
     if (!beat.newer_format.ok()) co_return Fail(beat.newer_format);
     // One that is filled has not seen what others told before.
-    if (beat.full < next.Quorum()) {
+    if (beat.in_sync < next.Quorum()) {
       std::string silent;
       for (const int member : beat.silent) {
         silent += (silent.empty() ? "" : "; ") + session.Describe(member);
@@ -412,7 +412,7 @@ Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
           StatusCode::kUnavailable,
           fmt::format("only {} of the {} servers needed took the new view "
                       "({}): start what does not answer",
-                      beat.full, next.Quorum(), silent));
+                      beat.in_sync, next.Quorum(), silent));
     }
     if (beat.epoch > next.epoch) {
       co_await Nap(session);

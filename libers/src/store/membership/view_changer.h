@@ -26,7 +26,7 @@ net::Task<Status> EnsureView(Session& session, int max_failures);
 net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
 
 // OK once `member` is out of the view, or is another incarnation. kUnavailable
-// where over M members would be not full, or fewer than n - M could be told.
+// where over M members would be not in sync, or fewer than n - M could be told.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 
 // Takes members that failed to store blocks out of the view, as far as it
@@ -42,8 +42,8 @@ net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
 // kUnavailable: it does not answer, or too few members could be told.
 net::Task<Status> BeginFilling(Session& session, int member);
 
-// OK once `member`, filling since that incarnation, is full: it has all that it
-// should. kUnavailable where it has left meanwhile, and otherwise as above.
+// OK once `member`, filling since that incarnation, is in sync: it has all that
+// it should. kUnavailable where it has left meanwhile, and otherwise as above.
 net::Task<Status> EndFilling(Session& session, int member,
                              std::uint64_t incarnation);
 

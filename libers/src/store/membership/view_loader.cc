@@ -241,7 +241,7 @@ Task<Status> EnsureView(Session& session, int max_failures) {
   if (records->best) {
     session.cluster().Log(
         LogLevel::kInfo,
-        fmt::format("view {}: found, {} of {} servers are full", view->epoch,
+        fmt::format("view {}: found, {} of {} servers are in sync", view->epoch,
                     session.members() - view->NotInSync(), session.members()));
   }
   TellOutdated(session, *view);

@@ -28,7 +28,7 @@ struct Reading {
   std::shared_ptr<Wakeup> enough;
 };
 
-bool IsFull(const View& view, int member) {
+bool IsInSync(const View& view, int member) {
   const auto at = static_cast<std::size_t>(member);
   return at < view.members.size() &&
          view.members[at].state == MemberState::kInSync;
@@ -54,7 +54,7 @@ void Note(Session& session, int member, const net::Request& request,
       reading.text = request.value;
       reading.records.holders = 0;
     }
-    if (request.value == reading.text && IsFull(*best, member)) {
+    if (request.value == reading.text && IsInSync(*best, member)) {
       ++reading.records.holders;
     }
   } else if (IsNewerFormat(view)) {

@@ -12,7 +12,7 @@ namespace ers::store {
 
 struct ViewRecords {
   std::optional<View> best;  // of the highest epoch
-  int holders = 0;           // members, full under it, that showed that one
+  int holders = 0;           // members, in sync under it, that showed that one
   int answered = 0;          // members that told what they have
   std::string silent;        // why the others did not, for an error message
 };
@@ -33,10 +33,11 @@ Status NoneKnows(const ViewRecords& records, int members);
 Status TooFewAnswer(const ViewRecords& records, int members, int needed);
 
 // Puts `view` on every member that it does not call down, by compare and swap
-// against the record that is there. OK when n - M members that are full under
-// it hold it; `newer` is set, and nothing promised, when one held another view
-// of the same epoch, or a later one. kUnsupportedFormat as above: that record
-// stays. A `first` view takes the place of none: whatever is there is newer.
+// against the record that is there. OK when n - M members that are in sync
+// under it hold it; `newer` is set, and nothing promised, when one held another
+// view of the same epoch, or a later one. kUnsupportedFormat as above: that
+// record stays. A `first` view takes the place of none: whatever is there is
+// newer.
 net::Task<Status> StoreViewRecord(Session& session, const View& view,
                                   std::optional<View>& newer,
                                   bool first = false);

@@ -65,7 +65,7 @@ std::string NotInSync(const Session& session, const View& view) {
 }
 
 // OK, or kUnavailable: of some stripe more blocks than m are on servers that
-// are out or not full, or were never stored.
+// are out or not in sync, or were never stored.
 Status CheckKept(Session& session, const ObjectMap& map) {
   const Geometry& geometry = map.geometry();
   const std::shared_ptr<const View> view = session.view();
@@ -88,13 +88,14 @@ Status CheckKept(Session& session, const ObjectMap& map) {
         absent += static_cast<int>(lacks(group, block));
       }
       if (absent <= m) continue;
-      return {StatusCode::kUnavailable,
-              fmt::format("{} blocks of a stripe are on servers that are out "
-                          "or not full yet ({}), and scheme {} can do without "
-                          "{}: before parity is dropped, start what does not "
-                          "answer, and wait until all are full",
-                          absent, NotInSync(session, *view),
-                          FormatScheme(geometry.scheme()), m)};
+      return {
+          StatusCode::kUnavailable,
+          fmt::format("{} blocks of a stripe are on servers that are out "
+                      "or not in sync yet ({}), and scheme {} can do without "
+                      "{}: before parity is dropped, start what does not "
+                      "answer, and wait until all are in sync",
+                      absent, NotInSync(session, *view),
+                      FormatScheme(geometry.scheme()), m)};
     }
   }
   return {};

@@ -20,8 +20,8 @@ net::Task<PlannedOutcome> StageParity(Session& session,
                                       Manifest& next, StepTimer* steps);
 
 // `check`, and then whether the blocks that `next` keeps can do without the
-// servers that are out or not full yet: with less parity than before they may
-// not. kUnavailable if so. The session outlives it.
+// servers that are out or not in sync yet: with less parity than before they
+// may not. kUnavailable if so. The session outlives it.
 Check WithoutDropped(Session& session, std::shared_ptr<const Manifest> next,
                      Check check);
 

@@ -27,7 +27,7 @@ struct MemberDump {
   std::unique_ptr<net::ServerLink> link;
   net::Request request;
   const Visit* visit = nullptr;
-  bool full = false;  // by the view; else it counts as silent anyway
+  bool in_sync = false;  // by the view; else it counts as silent anyway
   // Where it failed, as it was then: its link tries again while others dump.
   std::string why;
   bool refused = false;
@@ -66,7 +66,7 @@ bool IsBusy(const net::Request& dump) {
 struct Dumps {
   std::deque<MemberDump> members;  // they do not move
   int needed = 0;
-  int done = 0;  // of members that are full
+  int done = 0;  // of members that are in sync
   net::TimePoint deadline;
   bool stopped = false;
 };
@@ -94,7 +94,7 @@ Task<void> DumpMember(Session& session, Dumps& dumps, MemberDump& dump,
     dump.request = net::Request();
   }
   if (dump.request.outcome == net::Outcome::kOk) {
-    if (dump.full) ++dumps.done;
+    if (dump.in_sync) ++dumps.done;
   } else {
     NoteFailure(session, dump);
   }
@@ -114,9 +114,9 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     if (view->members[i].state == MemberState::kDown) continue;
-    const bool full = view->members[i].state == MemberState::kInSync;
+    const bool in_sync = view->members[i].state == MemberState::kInSync;
     if (!session.Readable(i)) {  // nobody waits for a dead server twice
-      if (full) ++result.silent;
+      if (in_sync) ++result.silent;
       result.why.push_back(session.Describe(i));
       if (session.link(i).state() == net::ServerLink::State::kRefused) {
         result.refused.push_back(i);
@@ -126,7 +126,7 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
     MemberDump& dump = dumps.members.emplace_back();
     dump.link = session.NewLink(i, session.cluster().options.operation_timeout);
     dump.visit = &visit;
-    dump.full = full;
+    dump.in_sync = in_sync;
     latch.Add();
     net::Spawn(DumpMember(session, dumps, dump, latch));
   }
@@ -140,7 +140,7 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   if (stop != nullptr) stop->Watch({});
   for (MemberDump& dump : dumps.members) {
     if (dump.request.outcome == net::Outcome::kOk) continue;
-    if (dump.full) ++result.silent;
+    if (dump.in_sync) ++result.silent;
     result.why.push_back(std::move(dump.why));
     if (dump.refused) result.refused.push_back(dump.link->member());
   }

@@ -26,7 +26,8 @@ struct DumpedItem {
 };
 
 struct KeyDump {
-  // Members that are not full, or did not list all that they hold, each once.
+  // Members that are not in sync, or did not list all that they hold, each
+  // once.
   int silent = 0;
   std::vector<std::string> why;  // of those that were asked, and did not
   std::vector<int> refused;      // of those, who have another memory by now
@@ -35,8 +36,9 @@ struct KeyDump {
 // Asks every member that is not down in `view`, over a connection of its own,
 // for all its keys, and shows each to `visit` (which may not wait). A member
 // that lists for somebody else is asked again, until as many as `needed` that
-// are full have listed theirs, for the operation_timeout at most. `stop` (null:
-// nobody does) ends it early. What a member showed before it failed was shown.
+// are in sync have listed theirs, for the operation_timeout at most. `stop`
+// (null: nobody does) ends it early. What a member showed before it failed was
+// shown.
 net::Task<KeyDump> DumpKeys(
     Session& session, std::shared_ptr<const View> view, int needed,
     StopToken* stop, const std::function<void(const DumpedItem&)>& visit);

@@ -59,7 +59,7 @@ Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
     const MemberState state = view->members[static_cast<std::size_t>(i)].state;
     if (state == MemberState::kDown) why.push_back(session_.Describe(i));
     if (state == MemberState::kFilling) {
-      why.push_back(session_.member_name(i) + " is not full yet");
+      why.push_back(session_.member_name(i) + " is not in sync yet");
     }
   }
   co_return Status(

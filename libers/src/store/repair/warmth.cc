@@ -63,8 +63,8 @@ class Touches {
     }
   }
   Batch& batch() { return batch_; }
-  // Full members that lack what was touched, once all have answered. Those that
-  // are being filled lack much, and get it from whoever fills them.
+  // Members in sync that lack what was touched, once all have answered. Those
+  // that are being filled lack much, and get it from whoever fills them.
   [[nodiscard]] std::vector<int> Lacking() const {
     std::vector<int> members;
     for (std::size_t i = 0; i < requests_.size(); ++i) {

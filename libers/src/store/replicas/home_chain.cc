@@ -150,7 +150,7 @@ Status HomeChain::ChangedWithoutEnd() const {
 
 Result<Homes> HomeChain::CurrentHomes(const View& view) const {
   Homes homes = HomesOf(view, session_.ring(), key_);
-  if (!homes.judge_is_full) {
+  if (!homes.judge_in_sync) {
     return Fail(AllHomesOut(session_, view, key_));
   }
   return homes;

@@ -17,7 +17,7 @@ net::Task<Result<std::optional<HomesRead>>> PeekAtHomes(
   read.view = std::move(view);
   read.asked_us = session.WallMicros();
   const Homes homes = HomesOf(*read.view, session.ring(), key);
-  if (!homes.judge_is_full) {
+  if (!homes.judge_in_sync) {
     co_return Fail(AllHomesOut(session, *read.view, key));
   }
   const std::string item = ManifestKey(key);

@@ -13,8 +13,8 @@
 namespace ers::store {
 
 // What the homes show, under `view`; empty where one did not answer. Fails
-// where no home is full, or an item makes no sense. Items of plain clients are
-// told. `key` outlives the task.
+// where no home is in sync, or an item makes no sense. Items of plain clients
+// are told. `key` outlives the task.
 net::Task<Result<std::optional<HomesRead>>> PeekAtHomes(
     Session& session, std::shared_ptr<const View> view, const std::string& key);
 

@@ -98,7 +98,7 @@ EvictionFollower::EvictionFollower(Session& session)
 
 EvictionFollower::~EvictionFollower() = default;
 
-bool EvictionFollower::IsFull(int member) const {
+bool EvictionFollower::IsInSync(int member) const {
   return session_.view()->members[static_cast<std::size_t>(member)].state ==
          MemberState::kInSync;
 }
@@ -106,7 +106,7 @@ bool EvictionFollower::IsFull(int member) const {
 // As its connection says that stands now.
 bool EvictionFollower::MayEvict(int member) const {
   const net::ServerLink& link = session_.link(member);
-  return IsFull(member) && link.state() == net::ServerLink::State::kUp &&
+  return IsInSync(member) && link.state() == net::ServerLink::State::kUp &&
          link.facts().evictions;
 }
 
@@ -115,7 +115,7 @@ void EvictionFollower::Look() {
   const bool evict = MayKeepWarm(session_);
   for (int member = 0; member < session_.members(); ++member) {
     std::unique_ptr<Watch>& watch = watches_[static_cast<std::size_t>(member)];
-    if (!evict || !IsFull(member)) {
+    if (!evict || !IsInSync(member)) {
       watch.reset();
       continue;
     }

@@ -36,7 +36,7 @@ class EvictionFollower {
   EvictionFollower& operator=(const EvictionFollower&) = delete;
 
   // To be called from time to time: asks whether servers evict, and watches the
-  // full members then, over connections of its own.
+  // members in sync then, over connections of its own.
   void Look();
   // Ends soon, and does not look any more.
   void Stop();
@@ -56,7 +56,7 @@ class EvictionFollower {
   static constexpr std::size_t kMostWaiting = 16384;
   static constexpr std::size_t kMostAsked = 256;
 
-  [[nodiscard]] bool IsFull(int member) const;
+  [[nodiscard]] bool IsInSync(int member) const;
   [[nodiscard]] bool MayEvict(int member) const;
   void TakeLine(int member, std::string_view line);
   net::Task<void> Work();

@@ -29,7 +29,7 @@ namespace {
 
 using net::Task;
 
-// Whoever evicts as fast as it is filled is never full.
+// Whoever evicts as fast as it is filled is never in sync.
 constexpr int kMostPasses = 10;
 
 // A walk that restored blocks of more than one object in so many is not the
@@ -221,7 +221,7 @@ std::vector<int> MembersOf(const Filling& filling) {
   return members;
 }
 
-// All are full now, but for those that have left meanwhile: OK where any is.
+// All are in sync now, but for those that have left meanwhile: OK where any is.
 Task<Status> EndAll(Session& session, const Filling& filling,
                     FillReport& report) {
   Status failed;

@@ -60,7 +60,7 @@ struct FillReport {
   std::uint64_t objects = 0;  // that something was done for
   std::uint64_t blocks = 0;   // stored
   std::uint64_t lost = 0;     // objects that cannot be read any more
-  std::vector<int> members;   // that are full now
+  std::vector<int> members;   // that are in sync now
 };
 
 // Asks every member for a word, so that this process's connections tell who was
@@ -69,8 +69,8 @@ struct FillReport {
 net::Task<void> MissRestarted(Session& session);
 
 // Lets those of `members` (empty: of all) that are down and answer again back
-// into the view, and makes them full, with those that one before began. Who
-// comes back meanwhile joins them. OK where any is full now, or there was
+// into the view, and makes them in sync, with those that one before began. Who
+// comes back meanwhile joins them. OK where any is in sync now, or there was
 // nothing to do; to be called again where that could not be finished.
 // kNoMemory, kTooLarge: a server refused something, and has all else by now.
 // `terms` outlive the task.

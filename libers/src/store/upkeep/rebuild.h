@@ -9,9 +9,9 @@
 namespace ers::store {
 
 // Looks who came back, fills whom it can, and says who is out still. OK where
-// somebody is full now or nobody was out. kUnavailable: nobody could be filled,
-// or it could not be finished; what was done stays done. `options` outlive the
-// task.
+// somebody is in sync now or nobody was out. kUnavailable: nobody could be
+// filled, or it could not be finished; what was done stays done. `options`
+// outlive the task.
 net::Task<Result<RebuildReport>> Rebuild(Session& session,
                                          const RebuildOptions& options);
 

@@ -49,8 +49,9 @@ Task<std::vector<bool>> WhoAnswers(Session& session,
   co_return answer;
 }
 
-// A server that answers has blocks, and goes only while all others are full and
-// answer; one that is dead, while enough do for the change not to end half way.
+// A server that answers has blocks, and goes only while all others are in sync
+// and answer; one that is dead, while enough do for the change not to end half
+// way.
 Status CheckOthers(const View& view, int member,
                    const std::vector<bool>& answer) {
   const auto at = static_cast<std::size_t>(member);
@@ -60,27 +61,27 @@ Status CheckOthers(const View& view, int member,
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     if (i == at) continue;
     const Member& other = view.members[i];
-    const bool full = other.InSync();
-    if (full && answer[i]) {
+    const bool in_sync = other.InSync();
+    if (in_sync && answer[i]) {
       ++good;
       continue;
     }
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", other.server(),
-                       full ? "does not answer" : "is not full");
+                       in_sync ? "does not answer" : "is not in sync");
   }
   const bool lives = answer[at] && seat.shown_state() != MemberState::kFilling;
   if (lives && !out.empty()) {
     return {StatusCode::kUnavailable,
             fmt::format("{} is needed: it answers, and {}; nothing is changed: "
-                        "wait until all others are full",
+                        "wait until all others are in sync",
                         seat.server(), out)};
   }
   if (good < view.Quorum()) {
     return {
         StatusCode::kUnavailable,
-        fmt::format("only {} of the {} servers needed are full and answer "
+        fmt::format("only {} of the {} servers needed are in sync and answer "
                     "({}); nothing is changed: start what does not answer, and "
-                    "wait until what is not full is filled",
+                    "wait until what is not in sync is filled",
                     good, view.Quorum(), out)};
   }
   return {};

@@ -14,8 +14,8 @@ namespace ers::store {
 // other block moves; what it lacks is for FillMembers. kInvalidArgument: the
 // one is no member, the other is one, or holds items. kNotFound: the cluster
 // was never used. kConflict: another process has replaced the server by a third
-// one. kUnavailable: the new one does not answer, too few others are full, or
-// too few could be told.
+// one. kUnavailable: the new one does not answer, too few others are in sync,
+// or too few could be told.
 net::Task<Status> ReplaceServer(Session& session, std::string old_server,
                                 std::string new_server);
 
