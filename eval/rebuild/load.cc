@@ -126,8 +126,8 @@ class Load {
 
   Status Rebuild() {
     store::StepTimer steps(*loop_);
-    store::FillCounters counters;
-    store::FillTerms terms;
+    store::BackfillCounters counters;
+    store::BackfillTerms terms;
     terms.parallel = arguments_.parallel;
     terms.counters = &counters;
     terms.steps = &steps;
@@ -135,8 +135,8 @@ class Load {
     if (!status.ok()) return status;
     net::SyncWait(*loop_, store::MissRestarted(session_));
     const net::TimePoint begin = loop_->Now();
-    const Result<store::FillReport> report =
-        net::SyncWait(*loop_, store::FillMembers(session_, {}, terms));
+    const Result<store::BackfillReport> report =
+        net::SyncWait(*loop_, store::Backfill(session_, {}, terms));
     if (!report) return report.error();
     const double spent = Seconds(loop_->Now() - begin).count();
     const auto seconds = [&steps](store::Step step) {

@@ -33,7 +33,7 @@ nlohmann::ordered_json GarbageTotalsJson(const GarbageTotals& totals) {
   return json;
 }
 
-nlohmann::ordered_json FillJson(const FillState& fill) {
+nlohmann::ordered_json BackfillJson(const BackfillState& fill) {
   nlohmann::ordered_json json = {{"servers", fill.servers},
                                  {"walk", fill.walk},
                                  {"objects", fill.objects},
@@ -84,7 +84,7 @@ std::string StatusText(const Facts& facts) {
   for (const Job& job : facts.jobs) root["jobs"].push_back(JobJson(job));
   root["policies"] = PoliciesJson(facts.policies);
   root["garbage"] = GarbageTotalsJson(facts.garbage);
-  root["fill"] = FillJson(facts.fill);
+  root["fill"] = BackfillJson(facts.fill);
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }

@@ -23,7 +23,7 @@ inline constexpr std::string_view kServerStates[] = {
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};
 
 // What became of an object that servers were filled with.
-inline constexpr std::string_view kFillOutcomes[] = {"mended", "lost"};
+inline constexpr std::string_view kBackfillOutcomes[] = {"mended", "lost"};
 
 // A plain value.
 struct Facts {
@@ -51,7 +51,7 @@ struct Facts {
   JobTotals job_totals;
   PolicyCounts policies;
   GarbageTotals garbage;
-  FillState fill;
+  BackfillState fill;
 };
 
 // One JSON object; counters by their names in `stats`.

@@ -146,17 +146,17 @@ void AddGarbage(const GarbageTotals& totals, MetricsWriter& writer) {
          writer);
 }
 
-void AddFill(const FillState& fill, MetricsWriter& writer) {
-  AddOne(Metric::kFillServers, fill.servers.size(), writer);
-  AddOne(Metric::kFillWalkObjects, fill.objects, writer);
-  AddOne(Metric::kFillWalkTotal, fill.total, writer);
-  AddOne(Metric::kFillLimit, fill.bytes_per_second, writer);
-  Begin(Metric::kFillObjects, writer);
-  writer.Add({kFillOutcomes[0]}, fill.mended);
-  writer.Add({kFillOutcomes[1]}, fill.lost);
-  AddOne(Metric::kFillBlocks, fill.blocks, writer);
-  AddOne(Metric::kFillReadBytes, fill.bytes_read, writer);
-  AddOne(Metric::kFillWrittenBytes, fill.bytes_written, writer);
+void AddBackfill(const BackfillState& fill, MetricsWriter& writer) {
+  AddOne(Metric::kBackfillServers, fill.servers.size(), writer);
+  AddOne(Metric::kBackfillWalkObjects, fill.objects, writer);
+  AddOne(Metric::kBackfillWalkTotal, fill.total, writer);
+  AddOne(Metric::kBackfillLimit, fill.bytes_per_second, writer);
+  Begin(Metric::kBackfillObjects, writer);
+  writer.Add({kBackfillOutcomes[0]}, fill.mended);
+  writer.Add({kBackfillOutcomes[1]}, fill.lost);
+  AddOne(Metric::kBackfillBlocks, fill.blocks, writer);
+  AddOne(Metric::kBackfillReadBytes, fill.bytes_read, writer);
+  AddOne(Metric::kBackfillWrittenBytes, fill.bytes_written, writer);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ std::string MetricsText(const Facts& facts) {
   AddJobs(facts.job_totals, writer);
   AddPolicies(facts.policies, writer);
   AddGarbage(facts.garbage, writer);
-  AddFill(facts.fill, writer);
+  AddBackfill(facts.fill, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

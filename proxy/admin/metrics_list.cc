@@ -83,7 +83,7 @@ void AddLabels(std::string& out) {
   AddValues("outcome", kJobOutcomes, out);
   AddValues("policy", kPolicyKinds, out);
   AddValues("policy_outcome", kPolicyOutcomes, out);
-  AddValues("fill_outcome", kFillOutcomes, out);
+  AddValues("backfill_outcome", kBackfillOutcomes, out);
   out += "\nAnd of `step`, in the order in which `ers trace` tells them:\n\n";
   out += "| step | while |\n| --- | --- |\n";
   for (const store::StepInfo& step : store::kStepTable) {

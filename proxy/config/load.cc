@@ -294,7 +294,7 @@ constexpr Key<ServerOptions> kKeys[] = {
      }},
     {"rules", ReadRules},
     {"policies", ReadPolicies},
-    {"fill", ReadFill},
+    {"fill", ReadBackfill},
     {"admin",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.admin);

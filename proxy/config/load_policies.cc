@@ -120,7 +120,7 @@ Status ReadPolicies(const YamlValue& value, ServerOptions& options) {
   return ReadKeys(value, kPolicyKeys, options);
 }
 
-Status ReadFill(const YamlValue& value, ServerOptions& options) {
+Status ReadBackfill(const YamlValue& value, ServerOptions& options) {
   return ReadKeys(value, kFillKeys, options);
 }
 

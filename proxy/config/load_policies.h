@@ -11,7 +11,7 @@ namespace ers::proxy {
 // The values of `policies` and `fill`. kInvalidArgument: what is wrong with it,
 // and where.
 Status ReadPolicies(const YamlValue& value, ServerOptions& options);
-Status ReadFill(const YamlValue& value, ServerOptions& options);
+Status ReadBackfill(const YamlValue& value, ServerOptions& options);
 
 }  // namespace ers::proxy
 

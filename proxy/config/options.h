@@ -33,7 +33,7 @@ struct ServerOptions {
   std::shared_ptr<const Rules> rules = std::make_shared<const Rules>();
   Policies policies;
   GarbageSettings garbage;
-  FillLimits fill;
+  BackfillLimits fill;
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads

@@ -43,7 +43,7 @@ struct GarbageSettings {
 };
 
 // How servers that come back are filled. A plain value.
-struct FillLimits {
+struct BackfillLimits {
   int parallel = 32;                   // objects at a time
   std::uint64_t slice_keys = 1 << 19;  // in memory at a time
   std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit

@@ -84,7 +84,7 @@ Status JobRun::Resume() {
   if (job_.state == JobState::kPaused) {
     SetState(listed_ ? JobState::kRunning : JobState::kListing);
     Begin();
-    FillLanes();
+    BackfillLanes();
   }
   return {};
 }
@@ -292,14 +292,14 @@ Task<void> JobRun::Run() {
 Task<void> JobRun::WorkOff() {
   net::Latch latch(runtime_);
   lanes_ = &latch;
-  FillLanes();
+  BackfillLanes();
   co_await latch;
   lanes_ = nullptr;
 }
 
 // Where the job works objects off: also those lanes that ended in a pause,
 // while another one had something to finish.
-void JobRun::FillLanes() {
+void JobRun::BackfillLanes() {
   if (lanes_ == nullptr) return;
   for (int i = lanes_->count(); i < job_.spec.parallel; ++i) {
     lanes_->Add();

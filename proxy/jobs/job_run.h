@@ -80,7 +80,7 @@ class JobRun {
                   Status& status);
   [[nodiscard]] bool ChangedBefore(const store::Manifest& manifest) const;
   net::Task<void> WorkOff();
-  void FillLanes();
+  void BackfillLanes();
   net::Task<void> Lane(net::Latch& latch);
   net::Task<bool> Admit(std::uint64_t estimate);
   net::Task<void> Change(const Queued& object, std::uint64_t estimate);

@@ -87,7 +87,7 @@ void Jobs::Stop() {
     host_->stopping = true;
     for (auto& [id, one] : runs_) one.run->Stop();
     policies_->Stop();
-    filler_->Stop();
+    backfiller_->Stop();
     garbage_->Stop();
     follower_->Stop();
   });
@@ -99,9 +99,9 @@ void Jobs::SetPolicies(const Policies& policies) {
   });
 }
 
-void Jobs::SetFill(const FillLimits& limits) {
+void Jobs::SetBackfill(const BackfillLimits& limits) {
   loop_->Post([this, limits] {
-    if (!host_->stopping) filler_->SetLimits(limits);
+    if (!host_->stopping) backfiller_->SetLimits(limits);
   });
 }
 
@@ -119,8 +119,8 @@ bool Jobs::Quiet() const {
     return !one.second.run->at_work();
   };
   return singles_ == 0 && orders_ == 0 && !replacing_ &&
-         !policies_->at_work() && !filler_->at_work() && !garbage_->at_work() &&
-         !follower_->at_work() &&
+         !policies_->at_work() && !backfiller_->at_work() &&
+         !garbage_->at_work() && !follower_->at_work() &&
          std::all_of(runs_.begin(), runs_.end(), at_rest);
 }
 
@@ -146,7 +146,7 @@ void Jobs::Loop() {
     const std::lock_guard lock(mutex_);
     policies_ = std::make_unique<PolicyRunner>(*host_);
     garbage_ = std::make_unique<GarbageCollector>(*host_, options_.garbage);
-    filler_ = std::make_unique<MemberFiller>(*host_, options_.fill);
+    backfiller_ = std::make_unique<Backfiller>(*host_, options_.fill);
     follower_ = std::make_unique<store::EvictionFollower>(*session_);
   }
   policies_->Set(options_.policies);
@@ -168,7 +168,7 @@ void Jobs::Loop() {
     const std::lock_guard lock(mutex_);
     policies_.reset();
     garbage_.reset();
-    filler_.reset();
+    backfiller_.reset();
     follower_.reset();
   }
   host_.reset();
@@ -263,9 +263,9 @@ GarbageTotals Jobs::garbage_totals() const {
   return garbage_ ? garbage_->totals() : GarbageTotals();
 }
 
-FillState Jobs::fill_state() const {
+BackfillState Jobs::backfill_state() const {
   const std::lock_guard lock(mutex_);
-  return filler_ ? filler_->state() : FillState();
+  return backfiller_ ? backfiller_->state() : BackfillState();
 }
 
 void Jobs::OnChanged(const Job& job, bool state_changed) {
@@ -304,7 +304,7 @@ void Jobs::OnTimer() {
     }
     if (one.dirty && one.saves == 0) Save(id, [](const Status&) {});
   }
-  filler_->Look();
+  backfiller_->Look();
   garbage_->Look();
   follower_->Look();
   if (session_->view()) session_->Detach(KeepLease(*session_));

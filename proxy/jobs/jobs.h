@@ -82,8 +82,8 @@ class Jobs {
   void TakeHits(HitBatch hits);
   [[nodiscard]] PolicyCounts policy_counts() const;
   // From now on, for servers that come back and those that are being filled.
-  void SetFill(const FillLimits& limits);
-  [[nodiscard]] FillState fill_state() const;
+  void SetBackfill(const BackfillLimits& limits);
+  [[nodiscard]] BackfillState backfill_state() const;
   // See ServingWatch::OnChange; before Start.
   void OnServing(ServingWatch::Changed changed) {
     serving_.OnChange(std::move(changed));
@@ -159,7 +159,7 @@ class Jobs {
   // Made and ended under mutex_; else of the loop's thread.
   std::unique_ptr<PolicyRunner> policies_;
   std::unique_ptr<GarbageCollector> garbage_;
-  std::unique_ptr<MemberFiller> filler_;
+  std::unique_ptr<Backfiller> backfiller_;
   std::unique_ptr<store::EvictionFollower> follower_;
   std::map<std::uint64_t, Run> runs_;
   std::unique_ptr<net::Timer> timer_;

@@ -22,14 +22,14 @@ constexpr net::Duration kTellEvery = std::chrono::seconds(30);
 
 }  // namespace
 
-MemberFiller::MemberFiller(JobHost& host, const FillLimits& limits)
+Backfiller::Backfiller(JobHost& host, const BackfillLimits& limits)
     : host_(host),
       limits_(limits),
       pace_(host.session.runtime(), limits.bytes_per_second) {
   state_.bytes_per_second = limits.bytes_per_second;
 }
 
-void MemberFiller::SetLimits(const FillLimits& limits) {
+void Backfiller::SetLimits(const BackfillLimits& limits) {
   limits_ = limits;
   if (limits.bytes_per_second != pace_.rate()) {
     pace_.SetRate(limits.bytes_per_second);
@@ -38,9 +38,9 @@ void MemberFiller::SetLimits(const FillLimits& limits) {
   state_.bytes_per_second = limits.bytes_per_second;
 }
 
-FillState MemberFiller::state() const {
+BackfillState Backfiller::state() const {
   const std::lock_guard lock(mutex_);
-  FillState state = state_;
+  BackfillState state = state_;
   state.mended = counters_.mended.Get();
   state.lost = counters_.lost.Get();
   state.blocks = counters_.blocks.Get();
@@ -50,7 +50,7 @@ FillState MemberFiller::state() const {
 }
 
 // Also in the log, where a walk takes long.
-void MemberFiller::OnProgress(const store::FillProgress& progress) {
+void Backfiller::OnProgress(const store::BackfillProgress& progress) {
   const net::TimePoint now = host_.session.runtime().Now();
   const double left = progress.SecondsLeft(now);
   if (progress.walk > 0 && now - told_ >= kTellEvery) {
@@ -70,7 +70,7 @@ void MemberFiller::OnProgress(const store::FillProgress& progress) {
   state_.seconds_left = left;
 }
 
-void MemberFiller::Look() {
+void Backfiller::Look() {
   const net::TimePoint now = host_.session.runtime().Now();
   if (host_.stopping) return;
   {
@@ -87,17 +87,17 @@ void MemberFiller::Look() {
   net::Spawn(Work());
 }
 
-void MemberFiller::Stop() { stop_.Stop(); }
+void Backfiller::Stop() { stop_.Stop(); }
 
 // Also takes the view that is there: a process before this one may have left
 // somebody half filled. A cluster that nobody has used yet is none of a
-// filler's.
-Task<void> MemberFiller::CheckServing() {
+// backfiller's.
+Task<void> Backfiller::CheckServing() {
   const Status serves = co_await store::CheckServing(host_.session);
   if (host_.looked) host_.looked(serves);
 }
 
-Task<void> MemberFiller::Work() {
+Task<void> Backfiller::Work() {
   unfinished_ = false;
   const net::TimePoint begun = host_.session.runtime().Now();
   co_await CheckServing();
@@ -114,13 +114,13 @@ Task<void> MemberFiller::Work() {
 
 // A filling may take hours, and nobody else asks servers for what they must not
 // evict.
-Task<void> MemberFiller::LookBeside() {
+Task<void> Backfiller::LookBeside() {
   co_await store::MissRestarted(host_.session);
   co_await CheckServing();
   looking_beside_ = false;
 }
 
-Task<void> MemberFiller::FillAll() {
+Task<void> Backfiller::FillAll() {
   store::Session& session = host_.session;
   co_await store::MissRestarted(session);
   Status status;
@@ -134,21 +134,21 @@ Task<void> MemberFiller::FillAll() {
 // All at once: an object is decoded once for all that lost its blocks.
 // A failure tells why a member that is back is not in sync; of those that are
 // dead the view tells.
-Task<Status> MemberFiller::Fill() {
-  store::FillTerms terms;
+Task<Status> Backfiller::Fill() {
+  store::BackfillTerms terms;
   terms.parallel = limits_.parallel;
   terms.slice_keys = limits_.slice_keys;
   terms.stop = &stop_;
   terms.pace = &pace_;
   terms.counters = &counters_;
-  terms.progress = [this](const store::FillProgress& progress) {
+  terms.progress = [this](const store::BackfillProgress& progress) {
     OnProgress(progress);
   };
   told_ = host_.session.runtime().Now();
   const std::vector<int> all;
   filling_ = true;
-  const Result<store::FillReport> report =
-      co_await store::FillMembers(host_.session, all, terms);
+  const Result<store::BackfillReport> report =
+      co_await store::Backfill(host_.session, all, terms);
   filling_ = false;
   if (report) {
     for (const int member : report->members) {
@@ -159,12 +159,12 @@ Task<Status> MemberFiller::Fill() {
   }
   // Those are tried again, and the view says that they are out.
   for (const store::Member& member : host_.session.view()->members) {
-    unfinished_ |= member.shown_state() == MemberState::kFilling;
+    unfinished_ |= member.shown_state() == MemberState::kBackfilling;
   }
   co_return report || !unfinished_ ? Status() : report.error();
 }
 
-void MemberFiller::Tell(const Status& status) {
+void Backfiller::Tell(const Status& status) {
   if (host_.stopping) return;
   std::string before(status.message());
   {

@@ -1,4 +1,4 @@
-// MemberFiller: brings servers back that have left the view and answer again.
+// Backfiller: brings servers back that have left the view and answer again.
 #ifndef ERS_PROXY_JOBS_MEMBER_FILLER_H_
 #define ERS_PROXY_JOBS_MEMBER_FILLER_H_
 
@@ -16,7 +16,7 @@
 namespace ers::proxy {
 
 // How far the filling is. A plain value.
-struct FillState {
+struct BackfillState {
   std::vector<std::string> servers;  // that are being filled; empty: none
   std::uint64_t walk = 0;            // over all objects: 1, 2, ...
   std::uint64_t objects = 0;         // of this walk
@@ -35,22 +35,22 @@ struct FillState {
 };
 
 // Ends only when it is not at work. Loop thread only, but for state().
-class MemberFiller {
+class Backfiller {
  public:
   // `host` gives the session, the store and whether to stop; it outlives this.
-  MemberFiller(JobHost& host, const FillLimits& limits);
+  Backfiller(JobHost& host, const BackfillLimits& limits);
 
   // To be called from time to time: looks who is out, and fills those that
   // answer again.
   void Look();
   // From now on, also for what is under way; all but the rate from the next
   // walk on.
-  void SetLimits(const FillLimits& limits);
+  void SetLimits(const BackfillLimits& limits);
   // The host is stopping: ends soon. The next process goes on.
   void Stop();
   [[nodiscard]] bool at_work() const { return at_work_ || looking_beside_; }
   // Any thread.
-  [[nodiscard]] FillState state() const;
+  [[nodiscard]] BackfillState state() const;
 
  private:
   net::Task<void> Work();
@@ -58,11 +58,11 @@ class MemberFiller {
   net::Task<void> LookBeside();
   net::Task<void> FillAll();
   net::Task<Status> Fill();
-  void OnProgress(const store::FillProgress& progress);
+  void OnProgress(const store::BackfillProgress& progress);
   void Tell(const Status& status);
 
   JobHost& host_;
-  FillLimits limits_;
+  BackfillLimits limits_;
   store::Pace pace_;
   bool at_work_ = false;
   bool filling_ = false;
@@ -73,11 +73,11 @@ class MemberFiller {
   net::TimePoint told_{};        // in the log, how far it is
   net::TimePoint complained_{};  // there, of what is in its way
   store::StopToken stop_;
-  store::FillCounters counters_;
-  store::FillProgress progress_;  // as it was told last
+  store::BackfillCounters counters_;
+  store::BackfillProgress progress_;  // as it was told last
 
   mutable std::mutex mutex_;
-  FillState state_;  // guarded by mutex_
+  BackfillState state_;  // guarded by mutex_
 };
 
 }  // namespace ers::proxy

@@ -113,22 +113,23 @@ namespace ers::proxy {
     "Blocks that the last collection could not tell, and left")                \
   X(kGarbageEnded, "ersproxy_garbage_collected_timestamp_seconds", "gauge",    \
     "", "Unix time of the end of the last collection of garbage; 0: never")    \
-  X(kFillServers, "ersproxy_fill_servers", "gauge", "",                        \
+  X(kBackfillServers, "ersproxy_backfill_servers", "gauge", "",                \
     "Servers that are being filled")                                           \
-  X(kFillWalkObjects, "ersproxy_fill_walk_objects", "gauge", "",               \
+  X(kBackfillWalkObjects, "ersproxy_backfill_walk_objects", "gauge", "",       \
     "Objects that the walk under way, which fills them, has looked at")        \
-  X(kFillWalkTotal, "ersproxy_fill_walk_total_objects", "gauge", "",           \
+  X(kBackfillWalkTotal, "ersproxy_backfill_walk_total_objects", "gauge", "",   \
     "Objects that this walk has to look at, as far as they are known")         \
-  X(kFillLimit, "ersproxy_fill_limit_bytes_per_second", "gauge", "",           \
+  X(kBackfillLimit, "ersproxy_backfill_limit_bytes_per_second", "gauge", "",   \
     "Bytes a second that filling may move; 0: no limit")                       \
-  X(kFillObjects, "ersproxy_fill_objects_total", "counter", "fill_outcome",    \
+  X(kBackfillObjects, "ersproxy_backfill_objects_total", "counter",            \
+    "backfill_outcome",                                                        \
     "Objects that filling did something for, or could not read any more")      \
-  X(kFillBlocks, "ersproxy_fill_blocks_total", "counter", "",                  \
+  X(kBackfillBlocks, "ersproxy_backfill_blocks_total", "counter", "",          \
     "Blocks that filling stored")                                              \
-  X(kFillReadBytes, "ersproxy_fill_read_bytes_total", "counter", "",           \
+  X(kBackfillReadBytes, "ersproxy_backfill_read_bytes_total", "counter", "",   \
     "Bytes of blocks that filling read")                                       \
-  X(kFillWrittenBytes, "ersproxy_fill_written_bytes_total", "counter", "",     \
-    "Bytes of blocks that filling wrote")                                      \
+  X(kBackfillWrittenBytes, "ersproxy_backfill_written_bytes_total", "counter", \
+    "", "Bytes of blocks that filling wrote")                                  \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

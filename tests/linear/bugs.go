@@ -45,7 +45,7 @@ var visible = []struct {
 	{"skip-checksum", damages},
 	{"gc-drops-young", rivals},
 	{"in-sync-at-once", deaths},
-	{"fill-manifests-only", deaths},
+	{"backfill-manifests-only", deaths},
 }
 
 func (runs *runs) catch(name string) int {

@@ -15,7 +15,7 @@ from ctl_case import BAD_USAGE, DONE, ERSCTL
 COUNT = 24
 
 
-class FillCase(ProxyCase):
+class BackfillCase(ProxyCase):
     up = ("-n", "9")
     options = ("--scheme", "ers2:4,3,5")
 
@@ -73,7 +73,7 @@ class FillCase(ProxyCase):
         return int(found.group(1))
 
 
-class SeveralTest(FillCase):
+class SeveralTest(BackfillCase):
 
     def test_each_object_is_decoded_once_for_all_of_them(self):
         self.lose(1, 5, 9)
@@ -81,9 +81,9 @@ class SeveralTest(FillCase):
         self.until(lambda: self.filled(1, 5, 9), "they are filled")
         self.whole()
         coded = sum(len(value) for value in self.values.values())
-        read = self.metric("ersproxy_fill_read_bytes_total")
+        read = self.metric("ersproxy_backfill_read_bytes_total")
         self.assertLess(read, 1.1 * coded)
-        self.assertGreater(self.metric("ersproxy_fill_blocks_total"), COUNT)
+        self.assertGreater(self.metric("ersproxy_backfill_blocks_total"), COUNT)
         fill = self.fill()
         self.assertEqual((fill["servers"], fill["lost"]), ([], 0))
         self.assertEqual(fill["bytes_read"], read)
@@ -92,7 +92,7 @@ class SeveralTest(FillCase):
         self.all_right()
 
 
-class RateTest(FillCase):
+class RateTest(BackfillCase):
 
     def test_it_is_told_how_far_it_is_and_goes_as_fast_as_it_may(self):
         self.lose(2, 7)
@@ -116,9 +116,9 @@ class RateTest(FillCase):
             return now["objects"] == before["objects"] and \
                 now["seconds_left"] > before["seconds_left"]
         self.until(longer_though_nothing_ended, "the time left is another one")
-        self.assertEqual(self.metric("ersproxy_fill_servers"), 2)
+        self.assertEqual(self.metric("ersproxy_backfill_servers"), 2)
         self.assertEqual(
-            self.metric("ersproxy_fill_limit_bytes_per_second"), 200000)
+            self.metric("ersproxy_backfill_limit_bytes_per_second"), 200000)
         self.assertFalse(self.filled(2) or self.filled(7))
         # At this rate it would take more than the test may.
         with open(self.config, "w", encoding="ascii") as file:
@@ -129,7 +129,7 @@ class RateTest(FillCase):
         self.whole()
 
 
-class EndTest(FillCase):
+class EndTest(BackfillCase):
 
     def test_it_ends_at_once_however_slow_it_is(self):
         self.lose(2)
@@ -140,7 +140,7 @@ class EndTest(FillCase):
         self.assertEqual(self.next_one.wait(), 0)
 
 
-class BesideTest(FillCase):
+class BesideTest(BackfillCase):
 
     def test_one_fills_beside_the_daemon_and_another_watches_it(self):
         self.lose(3)
@@ -163,8 +163,8 @@ class BesideTest(FillCase):
         self.assertEqual(json.loads(told)["lost"], 0)
         # It gave nobody up meanwhile, nor filled anybody anew.
         self.whole()
-        self.assertEqual(self.metric("ersproxy_fill_objects_total"
-                                     r'\{fill_outcome="lost"\}'), 0)
+        self.assertEqual(self.metric("ersproxy_backfill_objects_total"
+                                     r'\{backfill_outcome="lost"\}'), 0)
         self.refused(BAD_USAGE, "fill", "--proxy", self.admin, "rebuild",
                      "--rate", "5")
         self.all_right()

@@ -99,15 +99,15 @@ class DiskFullTest(NoRoomCase):
             print(f"not run: no disk to fill: {mounted.stderr.strip()}")
             self.skipTest("no tmpfs")
         self.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
-        filler = os.path.join(folder, "filler")
+        backfiller = os.path.join(folder, "backfiller")
 
         def take():
-            with open(filler, "wb", buffering=0) as file:
+            with open(backfiller, "wb", buffering=0) as file:
                 with self.assertRaisesRegex(OSError, "No space"):
                     while True:
                         file.write(bytes(4096))
 
-        self.check(folder, take, lambda: os.remove(filler))
+        self.check(folder, take, lambda: os.remove(backfiller))
 
 
 if __name__ == "__main__":

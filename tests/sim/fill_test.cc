@@ -85,9 +85,9 @@ TEST_CASE("a member gets in sync though clients write all the time") {
   f.world.servers()[0]->Restart();
   for (int i = 0; i < kWriters; ++i) net::Spawn(f.WriteOn(i));
   const int before = f.writes;
-  const store::FillTerms terms;
-  const Result<store::FillReport> report =
-      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
+  const store::BackfillTerms terms;
+  const Result<store::BackfillReport> report =
+      net::SyncWait(f.process, store::Backfill(f.session, {0}, terms));
   CAPTURE(report ? "" : report.error().message());
   CHECK(report.has_value());
   CHECK(f.writes - before > kWriters);
@@ -123,22 +123,22 @@ TEST_CASE("what does not fit is told, and all else is filled") {
     if (no_room) refused.emplace(key);
     return no_room;
   };
-  const store::FillTerms terms;
-  const Result<store::FillReport> short_of =
-      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
+  const store::BackfillTerms terms;
+  const Result<store::BackfillReport> short_of =
+      net::SyncWait(f.process, store::Backfill(f.session, {0}, terms));
   REQUIRE_FALSE(short_of.has_value());
   CHECK(short_of.error().code() == StatusCode::kNoMemory);
   const std::string why(short_of.error().message());
   CAPTURE(why);
   CHECK(why.starts_with("objects that do not fit: 2; "));
   CHECK(why.find(server.name()) != std::string::npos);
-  CHECK(f.session.view()->members[0].state == MemberState::kFilling);
+  CHECK(f.session.view()->members[0].state == MemberState::kBackfilling);
   const std::size_t filled = server.items().size();
   CHECK(filled > empty + 10);
 
   server.model().out_of_memory = had_room;
-  const Result<store::FillReport> report =
-      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
+  const Result<store::BackfillReport> report =
+      net::SyncWait(f.process, store::Backfill(f.session, {0}, terms));
   REQUIRE(report.has_value());
   CHECK(report->blocks == refused.size());
   CHECK(server.items().size() == filled + refused.size());
@@ -158,9 +158,9 @@ TEST_CASE("a server that cannot list its keys is named, and is filled") {
   REQUIRE(net::SyncWait(f.process, f.Put("cold0")).ok());  // it is missed
   server.Restart();
   // It is not in sync, and so it is silent anyway: it counts once.
-  const store::FillTerms terms;
-  const Result<store::FillReport> report =
-      net::SyncWait(f.process, store::FillMembers(f.session, {0}, terms));
+  const store::BackfillTerms terms;
+  const Result<store::BackfillReport> report =
+      net::SyncWait(f.process, store::Backfill(f.session, {0}, terms));
   CAPTURE(report ? "" : report.error().message());
   REQUIRE(report.has_value());
   CHECK(f.session.view()->NotInSync() == 0);

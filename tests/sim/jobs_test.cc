@@ -119,13 +119,13 @@ TEST_CASE("an error that was overcome is told no more") {
 }
 
 // What the daemon's timer does.
-int LookFor(Fixture& f, proxy::MemberFiller& filler, int times) {
+int LookFor(Fixture& f, proxy::Backfiller& backfiller, int times) {
   int looks = 0;
   for (int i = 0; i < times; ++i) {
-    filler.Look();
-    looks += filler.at_work() ? 1 : 0;
+    backfiller.Look();
+    looks += backfiller.at_work() ? 1 : 0;
     f.world.RunUntil([] { return false; }, milliseconds(500));
-    REQUIRE(f.Until([&] { return !filler.at_work(); }));
+    REQUIRE(f.Until([&] { return !backfiller.at_work(); }));
   }
   return looks;
 }
@@ -136,15 +136,16 @@ TEST_CASE("who cannot be filled as others are silent is tried less and less") {
   // Objects that survive one dead server: these changes only find out.
   for (int i = 0; i < kObjects; ++i) (void)f.Put(i);
   REQUIRE(f.session.view()->NotInSync() == 2);
-  proxy::MemberFiller filler(f.host, proxy::FillLimits());
-  CHECK(LookFor(f, filler, 20) == 20);  // nobody answers: that is soon asked
+  proxy::Backfiller backfiller(f.host, proxy::BackfillLimits());
+  CHECK(LookFor(f, backfiller, 20) ==
+        20);  // nobody answers: that is soon asked
   f.world.servers()[0]->Restart();
-  CHECK(LookFor(f, filler, 120) < 20);
-  CHECK(f.session.view()->members[0].state == MemberState::kFilling);
+  CHECK(LookFor(f, backfiller, 120) < 20);
+  CHECK(f.session.view()->members[0].state == MemberState::kBackfilling);
   f.world.servers()[1]->Restart();
-  LookFor(f, filler, 60);
+  LookFor(f, backfiller, 60);
   CHECK(f.session.view()->NotInSync() == 0);
-  CHECK(LookFor(f, filler, 20) == 20);
+  CHECK(LookFor(f, backfiller, 20) == 20);
 }
 
 // A listing alone takes longer than they are left alone.

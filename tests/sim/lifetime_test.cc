@@ -164,10 +164,10 @@ TEST_CASE("a member that is silent at a touch leaves, and is mended") {
   REQUIRE(state() == MemberState::kDown);
   server.SetReachable(true);
   f.Wait(seconds(3));
-  const store::FillTerms terms;
+  const store::BackfillTerms terms;
   REQUIRE(net::SyncWait(
       f.process,
-      store::FillMembers(*f.session, {static_cast<int>(silent)}, terms)));
+      store::Backfill(*f.session, {static_cast<int>(silent)}, terms)));
   REQUIRE(state() == MemberState::kInSync);
   f.Wait(seconds(200));
   for (const std::int64_t left : f.BlocksLeft()) CHECK(left == -1);

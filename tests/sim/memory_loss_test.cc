@@ -102,14 +102,14 @@ TEST_CASE("what more than M others have kept is there, once leases are over") {
   const std::shared_ptr<const store::View> view = client.session.view();
   for (const std::size_t server : lost) {
     CHECK(view->members[server].lacking);
-    CHECK(view->members[server].shown_state() == MemberState::kFilling);
+    CHECK(view->members[server].shown_state() == MemberState::kBackfilling);
   }
   CHECK(view->NotInSync() == 0);
   CHECK(Get(client) == StatusCode::kOk);
   const std::vector<int> all;
-  const store::FillTerms terms;
+  const store::BackfillTerms terms;
   const auto filled = net::SyncWait(
-      client.process, store::FillMembers(client.session, all, terms));
+      client.process, store::Backfill(client.session, all, terms));
   REQUIRE(filled.has_value());
   CHECK(filled->members.size() == lost.size());
   CHECK(client.session.view()->AllInSync());
@@ -124,9 +124,9 @@ TEST_CASE("what is lost is a miss also when another server is silent later") {
   Restart(world, {0, 1, 2});
   LookFor(client, seconds(20));
   const std::vector<int> all;
-  const store::FillTerms terms;
+  const store::BackfillTerms terms;
   const auto filled = net::SyncWait(
-      client.process, store::FillMembers(client.session, all, terms));
+      client.process, store::Backfill(client.session, all, terms));
   REQUIRE(filled.has_value());
   CHECK(filled->lost > 0);
   std::vector<StatusCode> found;

@@ -71,8 +71,8 @@ TEST_CASE("a change of the view stops at a record of a newer format") {
 TEST_CASE("so it does where a server that is filled has it") {
   Fixture f;
   REQUIRE(f.one.MarkDown(kHolder).ok());
-  const Status begun =
-      net::SyncWait(f.one.process, store::BeginFilling(f.one.session, kHolder));
+  const Status begun = net::SyncWait(
+      f.one.process, store::BeginBackfill(f.one.session, kHolder));
   REQUIRE(begun.ok());
   f.Upgrade(store::kViewKey);
   const std::uint64_t incarnation =

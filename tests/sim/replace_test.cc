@@ -162,7 +162,7 @@ struct Fixture {
 bool IsFilled(Client& client, const std::string& server) {
   const auto view = client.session().view();
   const store::Member& seat = view->members[kOldServer];
-  return seat.server() == server && seat.state == MemberState::kFilling;
+  return seat.server() == server && seat.state == MemberState::kBackfilling;
 }
 
 TEST_CASE("a dead server is replaced under the load of two processes") {

@@ -1,4 +1,4 @@
-// Filling that takes long: what happens meanwhile.
+// Backfilling that takes long: what happens meanwhile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ struct Fixture {
   }
   net::Task<void> Fill() {
     const std::vector<int> all;
-    filled = co_await store::FillMembers(session, all, terms);
+    filled = co_await store::Backfill(session, all, terms);
   }
 
   World world{1};
@@ -97,8 +97,8 @@ struct Fixture {
       session, {.scheme = {SchemeKind::kErs2, 3, 2, 4}, .inline_below = 0}};
   PutOptions options;
   store::Pace pace{process, 0};
-  store::FillTerms terms;
-  std::optional<Result<store::FillReport>> filled;
+  store::BackfillTerms terms;
+  std::optional<Result<store::BackfillReport>> filled;
 
   proxy::ChangingKeys changing;
   bool listing = false;
@@ -117,7 +117,7 @@ struct Fixture {
 void FillHalf(Fixture& f) {
   f.terms.pace = &f.pace;
   f.terms.parallel = 8;  // the others wait
-  f.terms.progress = [&f](const store::FillProgress& progress) {
+  f.terms.progress = [&f](const store::BackfillProgress& progress) {
     if (progress.walk != 1 || progress.objects != kObjects / 2) return;
     f.pace.SetRate(1);
     f.pace.Spend(1'000'000);
@@ -138,7 +138,7 @@ TEST_CASE("a server that comes back anew in the midst of a walk is filled") {
   f.server(1).Crash();
   REQUIRE(net::SyncWait(another, store::MarkDown(session, 1, "dead")).ok());
   f.server(1).Restart();
-  REQUIRE(net::SyncWait(another, store::BeginFilling(session, 1)).ok());
+  REQUIRE(net::SyncWait(another, store::BeginBackfill(session, 1)).ok());
   // As with the next call.
   REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session, 0)).ok());
   f.pace.SetRate(0);
@@ -147,7 +147,7 @@ TEST_CASE("a server that comes back anew in the midst of a walk is filled") {
   CHECK((*f.filled)->members == std::vector<int>{0, 1});
 }
 
-Duration TimeToFill(std::uint64_t block_bytes) {
+Duration TimeToBackfill(std::uint64_t block_bytes) {
   Fixture f;
   f.Restart({0});
   f.terms.block_bytes = block_bytes;
@@ -161,7 +161,7 @@ Duration TimeToFill(std::uint64_t block_bytes) {
 
 TEST_CASE("groups that there is no memory for wait for each other") {
   // No group has so little, so each is mended alone.
-  CHECK(TimeToFill(1) > 3 * TimeToFill(store::kFillBlockBytes));
+  CHECK(TimeToBackfill(1) > 3 * TimeToBackfill(store::kBackfillBlockBytes));
 }
 
 // Longer than a change may take.
@@ -181,45 +181,45 @@ TEST_CASE("an object that is mended for hours is mended") {
   CHECK(f.StateOf(0) == MemberState::kInSync);
 }
 
-const proxy::FillLimits kSlow = [] {
-  proxy::FillLimits limits;
+const proxy::BackfillLimits kSlow = [] {
+  proxy::BackfillLimits limits;
   limits.parallel = 8;
   limits.bytes_per_second = 1;
   return limits;
 }();
 
 // A server is back, and its first blocks are stored.
-void BeginSlowly(Fixture& f, proxy::MemberFiller& filler) {
+void BeginSlowly(Fixture& f, proxy::Backfiller& backfiller) {
   f.Restart({0});
-  filler.Look();
-  REQUIRE(f.Until([&filler] { return filler.state().blocks > 0; }));
+  backfiller.Look();
+  REQUIRE(f.Until([&backfiller] { return backfiller.state().blocks > 0; }));
   f.Pass(seconds(1));
 }
 
 TEST_CASE("servers keep the view while others are filled") {
   Fixture f;
-  proxy::MemberFiller filler(f.host, kSlow);
-  BeginSlowly(f, filler);
+  proxy::Backfiller backfiller(f.host, kSlow);
+  BeginSlowly(f, backfiller);
   REQUIRE(f.server(3).Evict(store::kViewKey));
   for (int i = 0; i < 4; ++i) {
     // What the daemon does all the time: it may not go by its view else.
     REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session, 0)).ok());
-    filler.Look();
+    backfiller.Look();
     f.Pass(milliseconds(500));
   }
-  REQUIRE(filler.at_work());
+  REQUIRE(backfiller.at_work());
   CHECK(f.server(3).items().Find(store::kViewKey) != nullptr);
-  filler.Stop();
-  CHECK(f.Until([&filler] { return !filler.at_work(); }));
+  backfiller.Stop();
+  CHECK(f.Until([&backfiller] { return !backfiller.at_work(); }));
 }
 
 TEST_CASE("what is done slowly is stopped at once") {
   Fixture f;
-  proxy::MemberFiller filler(f.host, kSlow);
-  BeginSlowly(f, filler);
-  REQUIRE(filler.at_work());
-  filler.Stop();
-  CHECK(f.Until([&filler] { return !filler.at_work(); }, seconds(1)));
+  proxy::Backfiller backfiller(f.host, kSlow);
+  BeginSlowly(f, backfiller);
+  REQUIRE(backfiller.at_work());
+  backfiller.Stop();
+  CHECK(f.Until([&backfiller] { return !backfiller.at_work(); }, seconds(1)));
 
   proxy::GarbageCollector collector(f.host, proxy::GarbageSettings());
   proxy::GarbageRequest request;

@@ -109,8 +109,8 @@ struct Fixture {
   void BringBack(int member) {
     server(member).Restart();
     Pass(seconds(1));
-    const store::FillTerms terms;
-    REQUIRE(net::SyncWait(process, store::FillMembers(session, {member}, terms))
+    const store::BackfillTerms terms;
+    REQUIRE(net::SyncWait(process, store::Backfill(session, {member}, terms))
                 .has_value());
     REQUIRE(StateOf(member) == MemberState::kInSync);
   }

@@ -353,7 +353,7 @@ ERS_API ers_status ers_list(ers_client* client, ers_visit visit, void* context);
 
 typedef enum ers_member_state {
   ERS_IN_SYNC = 0,
-  ERS_FILLING = 1,
+  ERS_BACKFILLING = 1,
   ERS_DOWN = 2
 } ers_member_state;
 

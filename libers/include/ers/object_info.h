@@ -76,7 +76,7 @@ struct TransitionInfo {
   ObjectInfo object;  // as it is now
 };
 
-enum class MemberState { kInSync, kFilling, kDown };
+enum class MemberState { kInSync, kBackfilling, kDown };
 ERS_API std::string_view MemberStateName(MemberState state);
 
 struct ServerInfo {

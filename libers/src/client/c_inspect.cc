@@ -32,8 +32,8 @@ ers_member_state StateToC(ers::MemberState state) {
   switch (state) {
     case ers::MemberState::kInSync:
       return ERS_IN_SYNC;
-    case ers::MemberState::kFilling:
-      return ERS_FILLING;
+    case ers::MemberState::kBackfilling:
+      return ERS_BACKFILLING;
     case ers::MemberState::kDown:
       break;
   }

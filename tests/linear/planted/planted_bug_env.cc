@@ -32,7 +32,7 @@ constexpr Named kBugs[] = {
     {"metadump-all", PlantedBug::kMetadumpAll},
     {"export-old-value", PlantedBug::kExportOldValue},
     {"in-sync-at-once", PlantedBug::kInSyncAtOnce},
-    {"fill-manifests-only", PlantedBug::kFillManifestsOnly},
+    {"backfill-manifests-only", PlantedBug::kBackfillManifestsOnly},
     {"same-incarnation", PlantedBug::kSameIncarnation},
     {"no-peers", PlantedBug::kNoPeers},
     {"endless-lease", PlantedBug::kEndlessLease},

@@ -32,7 +32,7 @@ using std::chrono::seconds;
 constexpr int kFirstAddress = 11;  // two digits: sorted by name as by number
 constexpr Duration kPatience = minutes(20);
 constexpr Duration kLateReaders = seconds(130);
-constexpr Duration kFillEvery = milliseconds(20);
+constexpr Duration kBackfillEvery = milliseconds(20);
 // As often as a daemon does.
 constexpr Duration kLookEvery = milliseconds(500);
 // Whatever was lost, no later than this all goes on: 20 s after all can reach
@@ -119,7 +119,7 @@ class Driver {
   [[nodiscard]] FaultPlan::ProcessFaults MakeProcessFaults();
   void StepClocks();
   void StartProcess();
-  net::Task<void> FillMembers(std::shared_ptr<ClientProcess> process);
+  net::Task<void> Backfill(std::shared_ptr<ClientProcess> process);
   net::Task<void> LookRound(std::shared_ptr<ClientProcess> process);
   void KillProcess(Running& running);
   Running& AnyProcess();
@@ -194,7 +194,7 @@ void Driver::StartProcess() {
   }
   if (scenario_.fills) {
     ++filling_;
-    net::Spawn(FillMembers(running.process));
+    net::Spawn(Backfill(running.process));
   }
   if (scenario_.loses) {
     ++looking_;
@@ -221,21 +221,21 @@ net::Task<void> Driver::CollectAgainAndAgain(
 }
 
 // Looks again and again who is out and answers.
-net::Task<void> Driver::FillMembers(std::shared_ptr<ClientProcess> process) {
+net::Task<void> Driver::Backfill(std::shared_ptr<ClientProcess> process) {
   while (!ending_) {
     const auto nap = store::Wakeup::New(process->runtime());
-    co_await nap->Wait(kFillEvery);
+    co_await nap->Wait(kBackfillEvery);
     for (int i = 0; i < scenario_.servers && !ending_; ++i) {
       const std::shared_ptr<const store::View> view = process->view();
       if (!view || Rests(*process) ||
           view->members[static_cast<std::size_t>(i)].InSync()) {
         continue;
       }
-      store::FillTerms terms;
+      store::BackfillTerms terms;
       terms.parallel = 2;
       std::vector<int> members = {i};
-      (void)co_await store::FillMembers(process->session(), std::move(members),
-                                        terms);
+      (void)co_await store::Backfill(process->session(), std::move(members),
+                                     terms);
     }
   }
   --filling_;

@@ -371,7 +371,7 @@ TEST_CASE_METHOD(Fixture, "ers_servers owns what it points to") {
   server.evictions = true;
   server.last_error = "timed out";
   fake->cluster.servers = {server, ServerInfo{}};
-  fake->cluster.servers[1].state = MemberState::kFilling;
+  fake->cluster.servers[1].state = MemberState::kBackfilling;
   const ers_cluster_info* info;
   REQUIRE(ers_servers(&c, &info) == ERS_OK);
   fake->cluster = {};
@@ -389,7 +389,7 @@ TEST_CASE_METHOD(Fixture, "ers_servers owns what it points to") {
   CHECK(info->servers[0].item_size_max == 6);
   CHECK(info->servers[0].evictions == 1);
   CHECK(std::string(info->servers[0].last_error) == "timed out");
-  CHECK(info->servers[1].state == ERS_FILLING);
+  CHECK(info->servers[1].state == ERS_BACKFILLING);
   ers_cluster_info_free(info);
   ers_cluster_info_free(nullptr);
 }

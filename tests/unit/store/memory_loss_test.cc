@@ -16,7 +16,14 @@ namespace {
 constexpr std::int64_t kNow = 1'800'000'000'000'000;
 
 // What a member is, and what its server answers with.
-enum class Case { kKept, kLost, kSilent, kFillingKept, kDownAnswers, kCount };
+enum class Case {
+  kKept,
+  kLost,
+  kSilent,
+  kBackfillingKept,
+  kDownAnswers,
+  kCount
+};
 constexpr int kCases = static_cast<int>(Case::kCount);
 
 bool CountsAsOut(Case is) { return is != Case::kKept; }
@@ -39,7 +46,8 @@ Fleet MakeFleet(const std::vector<Case>& cases, int max_failures) {
     if (cases[i] == Case::kLost) mark = fmt::format("new {}", i);
     if (cases[i] == Case::kSilent) mark = "";
     fleet.memories.push_back({mark, "no answer", {}});
-    if (cases[i] == Case::kFillingKept) member.state = MemberState::kFilling;
+    if (cases[i] == Case::kBackfillingKept)
+      member.state = MemberState::kBackfilling;
     if (cases[i] == Case::kDownAnswers) member.state = MemberState::kDown;
   }
   return fleet;

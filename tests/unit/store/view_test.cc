@@ -54,7 +54,7 @@ TEST_CASE("a view with a member that was taken in empty is of format 4") {
   View view = test::ViewExample();
   view.members[0].lacking = true;
   CHECK_FALSE(view.AllInSync());
-  CHECK(view.members[0].shown_state() == MemberState::kFilling);
+  CHECK(view.members[0].shown_state() == MemberState::kBackfilling);
   CHECK(view.NotInSync() == 1);  // the other, which is down
   const std::string text = EncodeView(view);
   CHECK(text.find(R"("format":4)") != std::string::npos);
@@ -340,7 +340,7 @@ TEST_CASE("a judge that is being filled may not decide") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 2);
   View view = FiveInSync(1);
-  view.members[walk[0]].state = MemberState::kFilling;
+  view.members[walk[0]].state = MemberState::kBackfilling;
   view.members[walk[0]].joined = 2;
   CHECK(HomesOf(view, ring, "movie").judge_in_sync);
   view.members[walk[1]].state = MemberState::kDown;

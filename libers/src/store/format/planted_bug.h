@@ -30,12 +30,12 @@ enum class PlantedBug {
   kExportOldValue,     // an export writes what it read, whatever is there now
   kInSyncAtOnce,      // a member that is back counts as in sync without filling
   kReplacedIsInSync,  // so does a new server in the place of another
-  kFillManifestsOnly,   // filling puts no block back
-  kSameIncarnation,     // a member comes back with what it held before
-  kNoPeers,             // a view change waits for no other process
-  kEndlessLease,        // a process goes on under its view after any pause
-  kDropsYoung,          // collected are also blocks of changes under way
-  kNoRestamp,           // garbage goes though a write may land that names it
+  kBackfillManifestsOnly,  // filling puts no block back
+  kSameIncarnation,        // a member comes back with what it held before
+  kNoPeers,                // a view change waits for no other process
+  kEndlessLease,           // a process goes on under its view after any pause
+  kDropsYoung,             // collected are also blocks of changes under way
+  kNoRestamp,              // garbage goes though a write may land that names it
   kOldChangeCommits,    // a change commits whose blocks may have been collected
   kTrustsFewAfterLoss,  // what few have kept counts though a later view is lost
   kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines

@@ -15,7 +15,7 @@ std::string_view MemberStateName(MemberState state) {
   switch (state) {
     case MemberState::kInSync:
       return "in_sync";
-    case MemberState::kFilling:
+    case MemberState::kBackfilling:
       return "filling";
     case MemberState::kDown:
       return "down";
@@ -42,7 +42,7 @@ const char* StoredState(MemberState state) {
   switch (state) {
     case MemberState::kInSync:
       return "full";
-    case MemberState::kFilling:
+    case MemberState::kBackfilling:
       return "filling";
     case MemberState::kDown:
       return "down";
@@ -52,7 +52,7 @@ const char* StoredState(MemberState state) {
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
-       {MemberState::kInSync, MemberState::kFilling, MemberState::kDown}) {
+       {MemberState::kInSync, MemberState::kBackfilling, MemberState::kDown}) {
     if (text == StoredState(state)) return state;
   }
   return Fail(StatusCode::kCorruption, "unknown member state " + text);

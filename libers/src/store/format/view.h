@@ -52,7 +52,7 @@ struct Member {
   }
   // For people: who lacks something is being filled.
   [[nodiscard]] MemberState shown_state() const {
-    return lacking ? MemberState::kFilling : state;
+    return lacking ? MemberState::kBackfilling : state;
   }
 };
 

@@ -48,7 +48,8 @@ namespace ers::store {
   X(kWritePeers, "write-peers", "a sign of life")                            \
   X(kLeavePeers, "leave-peers", "the end of a process")                      \
   X(kAskMark, "ask-mark", "the memory that a server has now")                \
-  X(kAskFilling, "ask-filling", "does a server answer that is to be filled") \
+  X(kAskBackfilling, "ask-backfilling",                                      \
+    "does a server answer that is to be filled")                             \
   X(kLookRound, "look-round", "has a server come back")                      \
   X(kServerStats, "server-stats", "what a server tells of itself")
 

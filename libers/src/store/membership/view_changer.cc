@@ -153,11 +153,11 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   return next;
 }
 
-Result<View> WithFilling(Session& session, View next, int member,
-                         const std::string& boot_mark) {
+Result<View> WithBackfill(Session& session, View next, int member,
+                          const std::string& boot_mark) {
   const std::int64_t now = session.WallMicros();
   Member& filled = next.members[member];
-  filled.state = MemberState::kFilling;
+  filled.state = MemberState::kBackfilling;
   filled.lacking = false;
   if (!Planted(PlantedBug::kSameIncarnation)) {
     filled.incarnation =
@@ -270,7 +270,7 @@ Task<void> MarkFailed(Session& session, std::uint64_t epoch,
   }
 }
 
-Task<Status> BeginFilling(Session& session, int member) {
+Task<Status> BeginBackfill(Session& session, int member) {
   const Result<std::string> mark = co_await BootMarkOf(session, member);
   if (!mark) co_return mark.error();
   co_await ClaimChange(session);
@@ -283,7 +283,7 @@ Task<Status> BeginFilling(Session& session, int member) {
     if (view.members[member].state != MemberState::kDown) {
       return Without(session, std::move(view), {});
     }
-    return WithFilling(session, std::move(view), member, *mark);
+    return WithBackfill(session, std::move(view), member, *mark);
   };
   Status status = co_await ChangeAll(session, edit);
   if (status.ok()) {
@@ -295,8 +295,8 @@ Task<Status> BeginFilling(Session& session, int member) {
   co_return status;
 }
 
-Task<Status> EndFilling(Session& session, int member,
-                        std::uint64_t incarnation) {
+Task<Status> EndBackfill(Session& session, int member,
+                         std::uint64_t incarnation) {
   co_await ClaimChange(session);
   const Member now = session.view()->members[member];
   if (now.InSync() && now.incarnation == incarnation) {

@@ -40,12 +40,12 @@ net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
 // all it held of manifests is void, and as the first home of its keys, so that
 // every change from now on passes through it. OK as well where it was not down.
 // kUnavailable: it does not answer, or too few members could be told.
-net::Task<Status> BeginFilling(Session& session, int member);
+net::Task<Status> BeginBackfill(Session& session, int member);
 
 // OK once `member`, filling since that incarnation, is in sync: it has all that
 // it should. kUnavailable where it has left meanwhile, and otherwise as above.
-net::Task<Status> EndFilling(Session& session, int member,
-                             std::uint64_t incarnation);
+net::Task<Status> EndBackfill(Session& session, int member,
+                              std::uint64_t incarnation);
 
 // OK once the newest view that the members know is in force, when another
 // process has changed it. kUnavailable as above.

@@ -22,8 +22,8 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving);
 // The view after `next` in which `member` is filled: with the memory of
 // `boot_mark`, and all that it held before void. kUnavailable as Without;
 // kInvalidArgument where two members have the same memory.
-Result<View> WithFilling(Session& session, View next, int member,
-                         const std::string& boot_mark);
+Result<View> WithBackfill(Session& session, View next, int member,
+                          const std::string& boot_mark);
 
 // Ends a change of the view that ClaimChange has begun: OK once what `edit`
 // makes is in force. What is under way to those of `leaving` is not waited for.

@@ -247,8 +247,8 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   // What those have counts for nothing, and may be of before they left: where
   // it has a higher epoch, this view is to get one above that.
   std::optional<View> left;
-  co_await StoreOnAll(session, links, view, MemberState::kFilling, text, as_new,
-                      held, left);
+  co_await StoreOnAll(session, links, view, MemberState::kBackfilling, text,
+                      as_new, held, left);
   if (!held.newer_format.ok()) co_return held.newer_format;
   if (left) {
     newer = view;

@@ -58,7 +58,7 @@ Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
   for (int i = 0; i < session_.members(); ++i) {
     const MemberState state = view->members[static_cast<std::size_t>(i)].state;
     if (state == MemberState::kDown) why.push_back(session_.Describe(i));
-    if (state == MemberState::kFilling) {
+    if (state == MemberState::kBackfilling) {
       why.push_back(session_.member_name(i) + " is not in sync yet");
     }
   }

@@ -70,7 +70,7 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
     const ManifestPtr& base = *settled;
     const bool has_blocks =
         base && chain.Alive(*base, asked_us) && !base->is_inline;
-    if (!has_blocks || Planted(PlantedBug::kFillManifestsOnly)) {
+    if (!has_blocks || Planted(PlantedBug::kBackfillManifestsOnly)) {
       co_return mended;
     }
     Mending mending(session, base, ChangeId(), terms);

@@ -60,7 +60,7 @@ bool IsNoObject(const Status& status) {
 class Pass {
  public:
   Pass(Session& session, const std::vector<int>& members,
-       const FillTerms& terms, std::uint64_t walk)
+       const BackfillTerms& terms, std::uint64_t walk)
       : session_(session),
         terms_(terms),
         memory_(session.runtime(), terms.block_bytes) {
@@ -105,7 +105,7 @@ class Pass {
     co_return std::move(status_);
   }
 
-  [[nodiscard]] const FillReport& report() const { return report_; }
+  [[nodiscard]] const BackfillReport& report() const { return report_; }
   // Of those that are lost, how many the next walk does not find any more.
   [[nodiscard]] std::uint64_t ended() const { return ended_; }
   // Whether all was there, nearly.
@@ -133,8 +133,8 @@ class Pass {
   Task<void> Mend(const std::string& key) {
     const Result<MendedObject> mended =
         co_await MendObject(session_, key, mend_);
-    FillCounters ignored;
-    FillCounters& counters =
+    BackfillCounters ignored;
+    BackfillCounters& counters =
         terms_.counters != nullptr ? *terms_.counters : ignored;
     if (!mended && IsNoObject(mended.error())) co_return;
     if (!mended && IsLost(mended.error())) {
@@ -159,11 +159,11 @@ class Pass {
   }
 
   Session& session_;
-  const FillTerms& terms_;
+  const BackfillTerms& terms_;
   BoundedMemory memory_;
   MendTerms mend_;
-  FillProgress progress_;
-  FillReport report_;
+  BackfillProgress progress_;
+  BackfillReport report_;
   std::uint64_t ended_ = 0;
   std::uint64_t restored_ = 0;  // objects that lacked blocks
   std::uint64_t refused_ = 0;   // objects that do not fit
@@ -179,7 +179,7 @@ Task<Status> AwaitLink(Session& session, int member) {
   ask.key = kViewKey;
   ask.uncounted = true;
   Batch batch(session.runtime());
-  batch.Send(SendStep::kAskFilling, session.link(member), ask);
+  batch.Send(SendStep::kAskBackfilling, session.link(member), ask);
   co_await batch;
   if (net::Answered(ask.outcome)) co_return Status();
   Status status(StatusCode::kUnavailable, session.Describe(member));
@@ -188,13 +188,13 @@ Task<Status> AwaitLink(Session& session, int member) {
 }
 
 // Those that are being filled, and since which incarnation.
-using Filling = std::map<int, std::uint64_t>;
+using Backfilling = std::map<int, std::uint64_t>;
 
 // Takes up those of `members` that can be: OK where there are any, or nobody is
 // to be filled. `filling` gets those that it has not yet, and anew those that
 // have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
-                    Filling& filling) {
+                    Backfilling& filling) {
   const std::shared_ptr<const View> view = session.view();
   std::erase_if(filling, [&view](const auto& one) {
     const Member& is = view->members[one.first];
@@ -204,7 +204,7 @@ Task<Status> TakeUp(Session& session, const std::vector<int>& members,
   for (const int member : members) {
     const bool in_sync = session.view()->members[member].InSync();
     if (in_sync || filling.contains(member)) continue;
-    Status status = co_await BeginFilling(session, member);
+    Status status = co_await BeginBackfill(session, member);
     if (status.ok()) status = co_await AwaitLink(session, member);
     if (status.ok()) {
       filling[member] = session.view()->members[member].incarnation;
@@ -215,18 +215,18 @@ Task<Status> TakeUp(Session& session, const std::vector<int>& members,
   co_return filling.empty() ? failed : Status();
 }
 
-std::vector<int> MembersOf(const Filling& filling) {
+std::vector<int> MembersOf(const Backfilling& filling) {
   std::vector<int> members;
   for (const auto& [member, incarnation] : filling) members.push_back(member);
   return members;
 }
 
 // All are in sync now, but for those that have left meanwhile: OK where any is.
-Task<Status> EndAll(Session& session, const Filling& filling,
-                    FillReport& report) {
+Task<Status> EndAll(Session& session, const Backfilling& filling,
+                    BackfillReport& report) {
   Status failed;
   for (const auto& [member, incarnation] : filling) {
-    Status status = co_await EndFilling(session, member, incarnation);
+    Status status = co_await EndBackfill(session, member, incarnation);
     if (status.ok()) {
       report.members.push_back(member);
     } else {
@@ -279,7 +279,7 @@ Task<void> StoreViewAgain(Session& session) {
 
 }  // namespace
 
-double FillProgress::SecondsLeft(net::TimePoint now) const {
+double BackfillProgress::SecondsLeft(net::TimePoint now) const {
   if (walk == 0 || objects == 0) return -1;
   const double spent = std::chrono::duration<double>(now - begun).count();
   return spent / static_cast<double>(objects) *
@@ -304,14 +304,15 @@ Task<void> MissRestarted(Session& session) {
   }
 }
 
-Task<Result<FillReport>> FillMembers(Session& session, std::vector<int> members,
-                                     const FillTerms& terms) {
+Task<Result<BackfillReport>> Backfill(Session& session,
+                                      std::vector<int> members,
+                                      const BackfillTerms& terms) {
   Status status = co_await EnsureView(session, 0);
   if (!status.ok()) co_return Fail(std::move(status));
   if (members.empty()) members = AllMembers(session);
-  FillReport all;
+  BackfillReport all;
   std::uint64_t ended = 0;
-  Filling filling;
+  Backfilling filling;
   for (int i = 1; i <= kMostPasses; ++i) {
     // Also those that have come back in the midst of the walk before.
     status = co_await TakeUp(session, members, filling);

@@ -1,4 +1,4 @@
-// Filling several members that are back in the view, together.
+// Backfilling several members that are back in the view, together.
 #ifndef ERS_STORE_UPKEEP_FILL_H_
 #define ERS_STORE_UPKEEP_FILL_H_
 
@@ -19,11 +19,11 @@ namespace ers::store {
 
 // Of the blocks that one fill has under way: some fifty objects of 1 MiB, or
 // six groups of 8 MiB.
-inline constexpr std::uint64_t kFillBlockBytes = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t kBackfillBlockBytes = std::uint64_t{64} << 20;
 
 // What fills have done since its making. One loop writes; any thread reads,
 // each number by itself.
-struct FillCounters {
+struct BackfillCounters {
   Count mended;  // objects that something was done for
   Count lost;    // objects that cannot be read any more
   Count blocks;  // stored
@@ -32,7 +32,7 @@ struct FillCounters {
 };
 
 // How far the walk that is under way is.
-struct FillProgress {
+struct BackfillProgress {
   std::uint64_t walk = 0;  // 1, 2, ...; 0: none is under way
   std::uint64_t objects = 0;
   std::uint64_t total = 0;  // grows better as it goes
@@ -43,20 +43,20 @@ struct FillProgress {
   [[nodiscard]] double SecondsLeft(net::TimePoint now) const;
 };
 
-struct FillTerms {
+struct BackfillTerms {
   int parallel = 32;                     // objects at a time
   StopToken* stop = nullptr;             // ends it early; null: nobody does
   std::size_t slice_keys = kKeysAtOnce;  // in memory at a time
   // Of blocks under way; a group that has more is mended alone.
-  std::uint64_t block_bytes = kFillBlockBytes;
-  Pace* pace = nullptr;              // waited for; null: no limit
-  StepTimer* steps = nullptr;        // null: nobody wants to know
-  FillCounters* counters = nullptr;  // likewise
+  std::uint64_t block_bytes = kBackfillBlockBytes;
+  Pace* pace = nullptr;                  // waited for; null: no limit
+  StepTimer* steps = nullptr;            // null: nobody wants to know
+  BackfillCounters* counters = nullptr;  // likewise
   // Told after each object, and with walk 0 at the end; empty: nobody.
-  std::function<void(const FillProgress&)> progress;
+  std::function<void(const BackfillProgress&)> progress;
 };
 
-struct FillReport {
+struct BackfillReport {
   std::uint64_t objects = 0;  // that something was done for
   std::uint64_t blocks = 0;   // stored
   std::uint64_t lost = 0;     // objects that cannot be read any more
@@ -74,9 +74,9 @@ net::Task<void> MissRestarted(Session& session);
 // nothing to do; to be called again where that could not be finished.
 // kNoMemory, kTooLarge: a server refused something, and has all else by now.
 // `terms` outlive the task.
-net::Task<Result<FillReport>> FillMembers(Session& session,
-                                          std::vector<int> members,
-                                          const FillTerms& terms);
+net::Task<Result<BackfillReport>> Backfill(Session& session,
+                                           std::vector<int> members,
+                                           const BackfillTerms& terms);
 
 }  // namespace ers::store
 

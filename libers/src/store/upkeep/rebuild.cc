@@ -16,8 +16,8 @@ namespace {
 
 using net::Task;
 
-RebuildProgress ProgressOf(Session& session, const FillProgress& now,
-                           const FillCounters& counters) {
+RebuildProgress ProgressOf(Session& session, const BackfillProgress& now,
+                           const BackfillCounters& counters) {
   RebuildProgress progress;
   for (const int member : now.members) {
     progress.servers.push_back(session.member_name(member));
@@ -56,19 +56,19 @@ Task<Result<RebuildReport>> Rebuild(Session& session,
   if (!status.ok()) co_return Fail(std::move(status));
   co_await MissRestarted(session);
   Pace pace(session.runtime(), options.bytes_per_second);
-  FillCounters counters;
-  FillTerms terms;
+  BackfillCounters counters;
+  BackfillTerms terms;
   terms.parallel = options.parallel;
   terms.slice_keys = options.slice_keys;
   terms.pace = &pace;
   terms.counters = &counters;
   if (options.progress) {
-    terms.progress = [&](const FillProgress& now) {
+    terms.progress = [&](const BackfillProgress& now) {
       if (now.walk > 0) options.progress(ProgressOf(session, now, counters));
     };
   }
   const std::vector<int> all;
-  const Result<FillReport> filled = co_await FillMembers(session, all, terms);
+  const Result<BackfillReport> filled = co_await Backfill(session, all, terms);
   if (!filled) co_return Fail(filled.error());
   for (const int member : filled->members) {
     report.filled.push_back(session.member_name(member));

@@ -69,7 +69,8 @@ Status CheckOthers(const View& view, int member,
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", other.server(),
                        in_sync ? "does not answer" : "is not in sync");
   }
-  const bool lives = answer[at] && seat.shown_state() != MemberState::kFilling;
+  const bool lives =
+      answer[at] && seat.shown_state() != MemberState::kBackfilling;
   if (lives && !out.empty()) {
     return {StatusCode::kUnavailable,
             fmt::format("{} is needed: it answers, and {}; nothing is changed: "
@@ -137,7 +138,7 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
     Status others = CheckOthers(view, member, answer);
     if (!others.ok()) return Fail(std::move(others));
     GiveSeat(seat, asked->new_server.name());
-    Result<View> next = WithFilling(session, std::move(view), member, *mark);
+    Result<View> next = WithBackfill(session, std::move(view), member, *mark);
     if (next && Planted(PlantedBug::kReplacedIsInSync)) {
       next->members[static_cast<std::size_t>(member)].state =
           MemberState::kInSync;

@@ -1,5 +1,5 @@
 // The cluster in the background: filling, rebuild, replacement, verification,
-// garbage, evictions. Entry points: FillMembers, Rebuild, ReplaceServer,
+// garbage, evictions. Entry points: Backfill, Rebuild, ReplaceServer,
 // Verifier, CollectGarbage, EvictionFollower. What a client's request waits for
 // may not come in.
 #ifndef ERS_STORE_UPKEEP_UPKEEP_H_
