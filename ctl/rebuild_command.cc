@@ -34,10 +34,10 @@ std::string Label(const std::vector<std::string>& servers, std::uint64_t walk) {
 
 std::string ReportText(const RebuildReport& report) {
   std::string text;
-  for (const std::string& server : report.filled) {
+  for (const std::string& server : report.backfilled) {
     text += fmt::format("{} is in sync\n", server);
   }
-  if (report.filled.empty() && report.out.empty()) {
+  if (report.backfilled.empty() && report.out.empty()) {
     text += "all servers are in sync\n";
   }
   text += fmt::format(
@@ -58,7 +58,7 @@ Status StillOut(const std::vector<std::string>& out, std::string_view why) {
 }
 
 std::string ReportJson(const RebuildReport& report) {
-  const Json json = {{"filled", report.filled},
+  const Json json = {{"backfilled", report.backfilled},
                      {"out", report.out},
                      {"objects", report.objects},
                      {"blocks", report.blocks},
@@ -83,8 +83,8 @@ Ending Tell(const GlobalOptions& global, const RebuildReport& report) {
           kObjectsLost};
 }
 
-// The proxy fills by itself: until all of its servers are in sync, or nothing
-// happens for as long as --timeout says.
+// The proxy backfills by itself: until all of its servers are in sync, or
+// nothing happens for as long as --timeout says.
 Ending Watch(const GlobalOptions& global) {
   Progress progress("rebuild", Progress::Unit::kObjects, 0);
   const std::chrono::duration<double> patience(global.timeout_seconds);
@@ -100,21 +100,23 @@ Ending Watch(const GlobalOptions& global) {
       out.push_back(
           fmt::format("{} ({})", server.value("name", std::string()), state));
     }
-    const Json fill = answer->value("fill", Json::object());
+    const Json backfill = answer->value("backfill", Json::object());
     if (out.empty()) {
-      return PrintDone(global.json ? Line(fill) : "all servers are in sync\n");
+      return PrintDone(global.json ? Line(backfill)
+                                   : "all servers are in sync\n");
     }
-    progress.set_label(Label(fill.value("servers", std::vector<std::string>()),
-                             fill.value("walk", std::uint64_t{0})));
-    progress.set_total(fill.value("objects_total", std::uint64_t{0}));
-    progress.set_done(fill.value("objects", std::uint64_t{0}));
-    const Json left = fill.value("seconds_left", Json());
+    progress.set_label(
+        Label(backfill.value("servers", std::vector<std::string>()),
+              backfill.value("walk", std::uint64_t{0})));
+    progress.set_total(backfill.value("objects_total", std::uint64_t{0}));
+    progress.set_done(backfill.value("objects", std::uint64_t{0}));
+    const Json left = backfill.value("seconds_left", Json());
     progress.set_seconds_left(left.is_number() ? left.get<double>() : -1);
     const auto now = std::chrono::steady_clock::now();
-    if (fill != last) moved = now;
-    last = fill;
+    if (backfill != last) moved = now;
+    last = backfill;
     if (now - moved > patience) {
-      const std::string why = fill.value("last_error", std::string());
+      const std::string why = backfill.value("last_error", std::string());
       return StillOut(out, why);
     }
     // The daemon sends no word of its own: it is asked again.
@@ -135,7 +137,7 @@ Ending RebuildAtProxy(const GlobalOptions& global,
                       const RebuildArguments& arguments) {
   if (arguments.set) {
     return Status(StatusCode::kInvalidArgument,
-                  "--proxy: it goes by its own `fill`: give no options");
+                  "--proxy: it goes by its own `backfill`: give no options");
   }
   if (!arguments.new_server.empty()) {
     const Status replaced = ReplaceAtProxy(global, arguments);
@@ -208,7 +210,7 @@ void AddReplace(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RebuildArguments>();
   CLI::App* command = app.add_subcommand(
       "replace",
-      "Gives a server's place to another, empty one, and fills that");
+      "Gives a server's place to another, empty one, and backfills that");
   command
       ->add_option("OLD", arguments->old_server,
                    "Address of the server that is replaced, dead or alive")
@@ -233,7 +235,8 @@ void AddReplace(CLI::App& app, Command& chosen) {
 void AddRebuild(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<RebuildArguments>();
   CLI::App* command = app.add_subcommand(
-      "rebuild", "Fills servers that came back empty, until they are in sync");
+      "rebuild",
+      "Backfills servers that came back empty, until they are in sync");
   AddOptions(command, chosen, arguments);
   command->footer(
       "With --proxy it only watches what the proxy does by itself, until its "

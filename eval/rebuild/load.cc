@@ -29,7 +29,7 @@
 #include "store/objects/store.h"
 #include "store/replicas/home_chain.h"
 #include "store/support/step_timer.h"
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::eval {
 namespace {
@@ -144,7 +144,7 @@ class Load {
     };
     fmt::print(
         "{{\"seconds\":{},\"bytes_read\":{},\"bytes_written\":{},"
-        "\"blocks\":{},\"filled\":{},\"lost\":{},\"decoding_s\":{},"
+        "\"blocks\":{},\"backfilled\":{},\"lost\":{},\"decoding_s\":{},"
         "\"checksums_s\":{},\"reading_s\":{},\"writing_s\":{}}}\n",
         spent, counters.bytes_read.Get(), counters.bytes_written.Get(),
         report->blocks, report->members.size(), report->lost,

@@ -33,20 +33,21 @@ nlohmann::ordered_json GarbageTotalsJson(const GarbageTotals& totals) {
   return json;
 }
 
-nlohmann::ordered_json BackfillJson(const BackfillState& fill) {
-  nlohmann::ordered_json json = {{"servers", fill.servers},
-                                 {"walk", fill.walk},
-                                 {"objects", fill.objects},
-                                 {"objects_total", fill.total},
-                                 {"seconds_left", nullptr},
-                                 {"last_error", fill.last_error},
-                                 {"bytes_per_second", fill.bytes_per_second},
-                                 {"mended", fill.mended},
-                                 {"lost", fill.lost},
-                                 {"blocks", fill.blocks},
-                                 {"bytes_read", fill.bytes_read},
-                                 {"bytes_written", fill.bytes_written}};
-  if (fill.seconds_left >= 0) json["seconds_left"] = fill.seconds_left;
+nlohmann::ordered_json BackfillJson(const BackfillState& backfill) {
+  nlohmann::ordered_json json = {
+      {"servers", backfill.servers},
+      {"walk", backfill.walk},
+      {"objects", backfill.objects},
+      {"objects_total", backfill.total},
+      {"seconds_left", nullptr},
+      {"last_error", backfill.last_error},
+      {"bytes_per_second", backfill.bytes_per_second},
+      {"mended", backfill.mended},
+      {"lost", backfill.lost},
+      {"blocks", backfill.blocks},
+      {"bytes_read", backfill.bytes_read},
+      {"bytes_written", backfill.bytes_written}};
+  if (backfill.seconds_left >= 0) json["seconds_left"] = backfill.seconds_left;
   return json;
 }
 
@@ -84,7 +85,7 @@ std::string StatusText(const Facts& facts) {
   for (const Job& job : facts.jobs) root["jobs"].push_back(JobJson(job));
   root["policies"] = PoliciesJson(facts.policies);
   root["garbage"] = GarbageTotalsJson(facts.garbage);
-  root["fill"] = BackfillJson(facts.fill);
+  root["backfill"] = BackfillJson(facts.backfill);
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }

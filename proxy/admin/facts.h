@@ -14,15 +14,15 @@
 namespace ers::proxy {
 
 // What a server is, in this process's view; unreachable where that has it in
-// sync or filling, or nothing is known of it yet, and it does not answer; else
-// unknown until the first command needs the servers.
+// sync or backfilling, or nothing is known of it yet, and it does not answer;
+// else unknown until the first command needs the servers.
 inline constexpr std::string_view kServerStates[] = {
-    "in_sync", "filling", "down", "unreachable", "unknown"};
+    "in_sync", "backfilling", "down", "unreachable", "unknown"};
 
 // What became of an object that a job tried to change.
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};
 
-// What became of an object that servers were filled with.
+// What became of an object that servers were backfilled with.
 inline constexpr std::string_view kBackfillOutcomes[] = {"mended", "lost"};
 
 // A plain value.
@@ -51,7 +51,7 @@ struct Facts {
   JobTotals job_totals;
   PolicyCounts policies;
   GarbageTotals garbage;
-  BackfillState fill;
+  BackfillState backfill;
 };
 
 // One JSON object; counters by their names in `stats`.

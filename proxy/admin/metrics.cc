@@ -146,17 +146,17 @@ void AddGarbage(const GarbageTotals& totals, MetricsWriter& writer) {
          writer);
 }
 
-void AddBackfill(const BackfillState& fill, MetricsWriter& writer) {
-  AddOne(Metric::kBackfillServers, fill.servers.size(), writer);
-  AddOne(Metric::kBackfillWalkObjects, fill.objects, writer);
-  AddOne(Metric::kBackfillWalkTotal, fill.total, writer);
-  AddOne(Metric::kBackfillLimit, fill.bytes_per_second, writer);
+void AddBackfill(const BackfillState& backfill, MetricsWriter& writer) {
+  AddOne(Metric::kBackfillServers, backfill.servers.size(), writer);
+  AddOne(Metric::kBackfillWalkObjects, backfill.objects, writer);
+  AddOne(Metric::kBackfillWalkTotal, backfill.total, writer);
+  AddOne(Metric::kBackfillLimit, backfill.bytes_per_second, writer);
   Begin(Metric::kBackfillObjects, writer);
-  writer.Add({kBackfillOutcomes[0]}, fill.mended);
-  writer.Add({kBackfillOutcomes[1]}, fill.lost);
-  AddOne(Metric::kBackfillBlocks, fill.blocks, writer);
-  AddOne(Metric::kBackfillReadBytes, fill.bytes_read, writer);
-  AddOne(Metric::kBackfillWrittenBytes, fill.bytes_written, writer);
+  writer.Add({kBackfillOutcomes[0]}, backfill.mended);
+  writer.Add({kBackfillOutcomes[1]}, backfill.lost);
+  AddOne(Metric::kBackfillBlocks, backfill.blocks, writer);
+  AddOne(Metric::kBackfillReadBytes, backfill.bytes_read, writer);
+  AddOne(Metric::kBackfillWrittenBytes, backfill.bytes_written, writer);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ std::string MetricsText(const Facts& facts) {
   AddJobs(facts.job_totals, writer);
   AddPolicies(facts.policies, writer);
   AddGarbage(facts.garbage, writer);
-  AddBackfill(facts.fill, writer);
+  AddBackfill(facts.backfill, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

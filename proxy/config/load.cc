@@ -294,7 +294,7 @@ constexpr Key<ServerOptions> kKeys[] = {
      }},
     {"rules", ReadRules},
     {"policies", ReadPolicies},
-    {"fill", ReadBackfill},
+    {"backfill", ReadBackfill},
     {"admin",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadText(value, options.admin);

@@ -100,17 +100,18 @@ constexpr Key<ServerOptions> kPolicyKeys[] = {
 constexpr Key<ServerOptions> kFillKeys[] = {
     {"parallel",
      [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, 1, kMaxPolicyParallel, options.fill.parallel);
+       return ReadNumber(value, 1, kMaxPolicyParallel,
+                         options.backfill.parallel);
      }},
     {"slice_keys",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, kLeastSliceKeys, kMaxSliceKeys,
-                         options.fill.slice_keys);
+                         options.backfill.slice_keys);
      }},
     {"bytes_per_second",
      [](const YamlValue& value, ServerOptions& options) {
        return ReadNumber(value, 0, kMaxBytesPerSecond,
-                         options.fill.bytes_per_second);
+                         options.backfill.bytes_per_second);
      }},
 };
 

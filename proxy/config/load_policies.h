@@ -8,8 +8,8 @@
 
 namespace ers::proxy {
 
-// The values of `policies` and `fill`. kInvalidArgument: what is wrong with it,
-// and where.
+// The values of `policies` and `backfill`. kInvalidArgument: what is wrong with
+// it, and where.
 Status ReadPolicies(const YamlValue& value, ServerOptions& options);
 Status ReadBackfill(const YamlValue& value, ServerOptions& options);
 

@@ -33,7 +33,7 @@ struct ServerOptions {
   std::shared_ptr<const Rules> rules = std::make_shared<const Rules>();
   Policies policies;
   GarbageSettings garbage;
-  BackfillLimits fill;
+  BackfillLimits backfill;
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads
@@ -68,14 +68,14 @@ struct ServerOptions {
 // group of a long value with its parity, or two groups.
 std::uint64_t MemoryReserve(const ServerOptions& options);
 
-// Checks what one setting alone does not show, and fills in what follows from
-// others: max_failures, where it is 0, becomes the largest m of all schemes,
-// memory_in_flight_bytes its default, and admin_token what its file holds.
-// kInvalidArgument: the message begins with the place at fault.
+// Checks what one setting alone does not show, and backfills in what follows
+// from others: max_failures, where it is 0, becomes the largest m of all
+// schemes, memory_in_flight_bytes its default, and admin_token what its file
+// holds. kInvalidArgument: the message begins with the place at fault.
 Status CompleteOptions(ServerOptions& options);
 
 // OK where a running daemon can take `fresh` in place of `running`: only rules,
-// policies, fill, limits, the token and the log's level differ. Else
+// policies, backfill, limits, the token and the log's level differ. Else
 // kInvalidArgument names what differs. Both are complete.
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh);
 

@@ -42,7 +42,7 @@ struct GarbageSettings {
   std::uint64_t objects_per_second = 5000;  // looked at; 0: no limit
 };
 
-// How servers that come back are filled. A plain value.
+// How servers that come back are backfilled. A plain value.
 struct BackfillLimits {
   int parallel = 32;                   // objects at a time
   std::uint64_t slice_keys = 1 << 19;  // in memory at a time

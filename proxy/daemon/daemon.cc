@@ -165,7 +165,7 @@ Facts Daemon::Describe() const {
   facts.job_totals = jobs_->totals();
   facts.policies = jobs_->policy_counts();
   facts.garbage = jobs_->garbage_totals();
-  facts.fill = jobs_->backfill_state();
+  facts.backfill = jobs_->backfill_state();
   return facts;
 }
 
@@ -197,7 +197,7 @@ void Daemon::Reload(const ServerOptions& fresh) {
   SetLimits(fresh);
   jobs_->SetPolicies(fresh.policies);
   if (admin_) admin_->SetToken(fresh.admin_token);
-  jobs_->SetBackfill(fresh.fill);
+  jobs_->SetBackfill(fresh.backfill);
   Limits limits;
   limits.max_value_bytes = fresh.max_value_bytes;
   std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));

@@ -146,7 +146,7 @@ void Jobs::Loop() {
     const std::lock_guard lock(mutex_);
     policies_ = std::make_unique<PolicyRunner>(*host_);
     garbage_ = std::make_unique<GarbageCollector>(*host_, options_.garbage);
-    backfiller_ = std::make_unique<Backfiller>(*host_, options_.fill);
+    backfiller_ = std::make_unique<Backfiller>(*host_, options_.backfill);
     follower_ = std::make_unique<store::EvictionFollower>(*session_);
   }
   policies_->Set(options_.policies);

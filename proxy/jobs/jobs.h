@@ -1,6 +1,6 @@
 // Jobs: what a daemon does in the background, beside its clients. The room's
-// only entry point: it owns the loop that jobs, policies, filling, garbage and
-// replacement run on. No HTTP may come in.
+// only entry point: it owns the loop that jobs, policies, backfilling, garbage
+// and replacement run on. No HTTP may come in.
 #ifndef ERS_PROXY_JOBS_JOBS_H_
 #define ERS_PROXY_JOBS_JOBS_H_
 
@@ -20,11 +20,11 @@
 #include "engine/changing_keys.h"
 #include "ers/object_info.h"
 #include "ers/status.h"
+#include "jobs/backfiller.h"
 #include "jobs/garbage_collector.h"
 #include "jobs/job.h"
 #include "jobs/job_run.h"
 #include "jobs/journal.h"
-#include "jobs/member_filler.h"
 #include "jobs/policy_runner.h"
 #include "jobs/replacement.h"
 #include "jobs/serving_watch.h"
@@ -81,7 +81,8 @@ class Jobs {
   // What clients read of wide objects.
   void TakeHits(HitBatch hits);
   [[nodiscard]] PolicyCounts policy_counts() const;
-  // From now on, for servers that come back and those that are being filled.
+  // From now on, for servers that come back and those that are being
+  // backfilled.
   void SetBackfill(const BackfillLimits& limits);
   [[nodiscard]] BackfillState backfill_state() const;
   // See ServingWatch::OnChange; before Start.

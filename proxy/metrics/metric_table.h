@@ -114,22 +114,22 @@ namespace ers::proxy {
   X(kGarbageEnded, "ersproxy_garbage_collected_timestamp_seconds", "gauge",    \
     "", "Unix time of the end of the last collection of garbage; 0: never")    \
   X(kBackfillServers, "ersproxy_backfill_servers", "gauge", "",                \
-    "Servers that are being filled")                                           \
+    "Servers that are being backfilled")                                       \
   X(kBackfillWalkObjects, "ersproxy_backfill_walk_objects", "gauge", "",       \
-    "Objects that the walk under way, which fills them, has looked at")        \
+    "Objects that the walk under way, which backfills them, has looked at")    \
   X(kBackfillWalkTotal, "ersproxy_backfill_walk_total_objects", "gauge", "",   \
     "Objects that this walk has to look at, as far as they are known")         \
   X(kBackfillLimit, "ersproxy_backfill_limit_bytes_per_second", "gauge", "",   \
-    "Bytes a second that filling may move; 0: no limit")                       \
+    "Bytes a second that backfilling may move; 0: no limit")                   \
   X(kBackfillObjects, "ersproxy_backfill_objects_total", "counter",            \
     "backfill_outcome",                                                        \
-    "Objects that filling did something for, or could not read any more")      \
+    "Objects that backfilling did something for, or could not read any more")  \
   X(kBackfillBlocks, "ersproxy_backfill_blocks_total", "counter", "",          \
-    "Blocks that filling stored")                                              \
+    "Blocks that backfilling stored")                                          \
   X(kBackfillReadBytes, "ersproxy_backfill_read_bytes_total", "counter", "",   \
-    "Bytes of blocks that filling read")                                       \
+    "Bytes of blocks that backfilling read")                                   \
   X(kBackfillWrittenBytes, "ersproxy_backfill_written_bytes_total", "counter", \
-    "", "Bytes of blocks that filling wrote")                                  \
+    "", "Bytes of blocks that backfilling wrote")                              \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

@@ -1,4 +1,4 @@
-"""ersctl rebuild: servers that lost their memory are filled without a daemon,
+"""ersctl rebuild: servers that lost their memory are backfilled without a daemon,
 also when it is cut off and started again."""
 
 import json
@@ -48,11 +48,11 @@ class RebuildCase(CtlCase):
 class WithoutDaemonTest(RebuildCase):
 
     def test_two_that_came_back_are_filled_and_two_more_may_die(self):
-        self.assertEqual(self.rebuild()["filled"], [])
+        self.assertEqual(self.rebuild()["backfilled"], [])
         self.lose(2, 5)
         lost = [self.members[1], self.members[4]]
         report = self.rebuild("--slice", "1000")
-        self.assertEqual(sorted(report["filled"]), sorted(lost))
+        self.assertEqual(sorted(report["backfilled"]), sorted(lost))
         self.assertEqual((report["out"], report["lost"]), ([], 0))
         stored = sum(len(block_keys(server)) for server in lost)
         self.assertEqual(report["blocks"], stored)
@@ -82,11 +82,11 @@ class SilentTest(RebuildCase):
         self.lose(4)
         result = self.run_ctl("rebuild", "--json")
         self.assertEqual(result.returncode, CLUSTER_ERROR, result.stderr)
-        self.assertEqual(json.loads(result.stdout)["filled"],
+        self.assertEqual(json.loads(result.stdout)["backfilled"],
                          [self.members[3]])
         self.assertIn(self.members[2].encode(), result.stderr)
         self.tool("start", "3")
-        self.assertEqual(self.rebuild()["filled"], [self.members[2]])
+        self.assertEqual(self.rebuild()["backfilled"], [self.members[2]])
         self.whole()
 
 
@@ -110,9 +110,9 @@ class CutOffTest(RebuildCase):
         slow.wait()
         done = self.blocks()
         self.assertLess(done, before)
-        self.assertEqual(self.states()[self.members[0]], "filling")
+        self.assertEqual(self.states()[self.members[0]], "backfilling")
         report = self.rebuild()
-        self.assertEqual(report["filled"], [self.members[0]])
+        self.assertEqual(report["backfilled"], [self.members[0]])
         self.assertEqual(report["blocks"], before - done)
         self.whole()
 
@@ -128,7 +128,7 @@ class LostTest(RebuildCase):
         self.assertEqual(result.returncode, OBJECTS_LOST, result.stderr)
         report = json.loads(result.stdout)
         self.assertEqual(report["lost"], 1)
-        self.assertEqual(sorted(report["filled"]), sorted(held[:2]))
+        self.assertEqual(sorted(report["backfilled"]), sorted(held[:2]))
 
 
 class UsageTest(RebuildCase):

@@ -1,5 +1,5 @@
 """ersctl replace without a daemon: a server at another address takes the place
-of one that is dead, and is filled."""
+of one that is dead, and is backfilled."""
 
 import unittest
 
@@ -31,11 +31,11 @@ class DeadTest(ReplaceCase):
         edited = self.servers.replace(old, new)
         self.tool("kill", "3")
         report = self.ctl_json("replace", old, new, "--parallel", "2")
-        self.assertEqual((report["filled"], report["out"], report["lost"]),
+        self.assertEqual((report["backfilled"], report["out"], report["lost"]),
                          ([new], [], 0))
         self.assertGreater(report["blocks"], 0)
         # Once more: nothing is left to do.
-        self.assertEqual(self.ctl_json("replace", old, new)["filled"], [])
+        self.assertEqual(self.ctl_json("replace", old, new)["backfilled"], [])
         for servers in (self.servers, edited):
             self.all_right(servers)
             shown = self.ctl_json("servers", servers=servers)["servers"]

@@ -24,7 +24,7 @@ SUBMITS = re.compile(r"(\.|->)Submit\(")
 COMMITS = ("commit-home", "commit-judge", "export-home", "export-judge",
            "write-view")
 # What a daemon sends by its clock, and who sends it surely.
-BACKGROUND = {"look-round": ("fill", "complete"),
+BACKGROUND = {"look-round": ("backfill", "complete"),
               "read-peers": ("ersctl append", "export", "servers"),
               "write-peers": ("ersctl append", "export", "servers")}
 MOST = 60  # messages of a step and an operation; those beyond are repeats

@@ -113,7 +113,7 @@ class JudgeForgets(HomeDies):
 
 class Fill(Operation):
     """A server comes back; new is what old was."""
-    name = "fill"
+    name = "backfill"
 
     def prepare(self):
         super().prepare()
@@ -129,7 +129,7 @@ class Fill(Operation):
         self.server.start()
         until(lambda: not all(s.alive for s in self.world.servers)
               or self.world.proxy.process.poll() is not None
-              or self.world.in_sync(), "it is filled")
+              or self.world.in_sync(), "it is backfilled")
         return True if self.world.in_sync() else None
 
     def done(self, said):

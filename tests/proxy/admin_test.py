@@ -187,7 +187,7 @@ class AdminTest(AdminCase):
         states = metrics.all("ersproxy_server_state")
         self.assertEqual(len(states), 5 * len(self.servers.split(",")))
         for server in self.servers.split(","):
-            for state in ("in_sync", "filling", "down", "unknown"):
+            for state in ("in_sync", "backfilling", "down", "unknown"):
                 labels = (("server", server), ("state", state))
                 self.assertEqual(states[labels], state == "in_sync")
             since = metrics.get("ersproxy_server_state_since_seconds",

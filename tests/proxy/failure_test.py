@@ -141,7 +141,7 @@ class ToldCase(ProxyCase):
 
     def last_error(self):
         api = Api(self.proxy.addresses[-1])
-        return api.ask("GET", "/status")[1]["fill"]["last_error"]
+        return api.ask("GET", "/status")[1]["backfill"]["last_error"]
 
     def until_told(self, text):
         self.until(lambda: text in self.last_error(), text)

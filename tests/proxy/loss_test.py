@@ -82,7 +82,7 @@ class SomeRestartTest(LossCase):
         # Of two homes of a key both are among two of six servers in one of 15.
         self.assertGreater(len(kept), 40)
         self.assertLess(len(kept), 60)
-        self.until(lambda: self.states() == ["in_sync"] * 6, "they are filled")
+        self.until(lambda: self.states() == ["in_sync"] * 6, "they are backfilled")
         # So any other one may die now.
         self.tool("kill", "1")
         for key in kept:

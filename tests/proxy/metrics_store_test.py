@@ -310,7 +310,7 @@ class KilledTest(MetricsCase):
 
     def state(self, server):
         metrics = self.metrics()
-        return next(state for state in ("in_sync", "filling", "down",
+        return next(state for state in ("in_sync", "backfilling", "down",
                                         "unreachable", "unknown")
                     if metrics.get(SERVER + "state", server=server,
                                    state=state))
@@ -357,13 +357,13 @@ class KilledTest(MetricsCase):
                              lives)
             self.assertEqual(after.get(SERVER + "connections_open",
                                        server=server) > 0, lives)
-            for state in ("in_sync", "filling", "down", "unknown"):
+            for state in ("in_sync", "backfilling", "down", "unknown"):
                 self.assertEqual(
                     after.get(SERVER + "state", server=server, state=state),
                     state == ("in_sync" if lives else "down"), (server, state))
         since = self.check_since(dead, since)
         self.tool("start", "3")
-        self.until(lambda: self.state(dead) == "in_sync", "it is filled")
+        self.until(lambda: self.state(dead) == "in_sync", "it is backfilled")
         self.check_since(dead, since)
 
 

@@ -70,7 +70,7 @@ class FollowTest(PeersCase):
                 self.same_view()
                 self.tool("start", str(number))
                 self.until(lambda b=before: self.filled() > b,
-                           "it is filled")
+                           "it is backfilled")
                 self.same_view()
         finally:
             ended.set()
@@ -140,7 +140,7 @@ class PausedMemberTest(PeersCase):
         self.tool("cont", "4")
         name = self.servers.split(",")[3]
         self.until(lambda: f"{name} is in sync again" in self.proxy.said(),
-                   "it is filled")
+                   "it is backfilled")
         for key in keys:
             self.same(self.links[0].get(key), newest[key], key)
         # Any other may go now.

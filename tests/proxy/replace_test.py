@@ -159,7 +159,7 @@ class KilledProxyTest(ReplaceCase):
     def test_it_goes_on_after_kill_with_the_old_list_and_the_new_one(self):
         # One object or so in each process's life: many are left at the end.
         slow = self.file("slow.yaml",
-                         b"fill:\n  bytes_per_second: 1\n  parallel: 1\n"
+                         b"backfill:\n  bytes_per_second: 1\n  parallel: 1\n"
                          + PATIENT.encode())
         for number in range(30):
             self.put(f"more{number}", 20 * KIB)
@@ -177,7 +177,7 @@ class KilledProxyTest(ReplaceCase):
             self.assertEqual((code, told), (200, {"old": old, "new": new}))
             self.until(lambda proxy=proxy: [
                 server["name"] for server in self.status(proxy)["servers"]
-                if server["state"] == "filling"] == [new], "it is filled")
+                if server["state"] == "backfilling"] == [new], "it is backfilled")
             self.all_right(proxy.addresses[0])
             proxy.kill()
         proxy = self.start(edited)

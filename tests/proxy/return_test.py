@@ -1,4 +1,4 @@
-"""Servers that come back: each is filled with what it should hold, so that the
+"""Servers that come back: each is backfilled with what it should hold, so that the
 next one may die."""
 
 import os
@@ -40,14 +40,14 @@ class ReturnCase(ProxyCase):
 
     def fills(self, name, proxy=None):
         proxies = [proxy] if proxy else self.proxies
-        return sum(one.said().count(f"{name} is filled") for one in proxies)
+        return sum(one.said().count(f"{name} is backfilled") for one in proxies)
 
     def start_empty(self, number):
-        """Server `number`, which is dead, and waits until it is filled."""
+        """Server `number`, which is dead, and waits until it is backfilled."""
         name = self.members[number - 1]
         before = self.fills(name)
         self.tool("start", str(number))
-        self.until(lambda: self.fills(name) > before, "it is filled")
+        self.until(lambda: self.fills(name) > before, "it is backfilled")
 
 
 class EachInTurnTest(ReturnCase):
@@ -166,7 +166,7 @@ class PausedTest(ReturnCase):
         self.put("w")
         before = self.fills(name)
         self.tool("cont", "4")
-        self.until(lambda: self.fills(name) > before, "it is filled")
+        self.until(lambda: self.fills(name) > before, "it is backfilled")
         self.whole()
         self.tool("kill", "1")
         self.all_right()
@@ -183,7 +183,7 @@ class KilledProxyTest(ReturnCase):
         self.tool("kill", "5")
         self.all_right()
         self.tool("start", "5")
-        self.until(lambda: "is back and is filled" in self.proxy.said(),
+        self.until(lambda: "is back and is backfilled" in self.proxy.said(),
                    "it has begun")
         self.proxy.kill()
         next_one = self.start_proxy("next")
@@ -191,7 +191,7 @@ class KilledProxyTest(ReturnCase):
         name = self.members[4]
         self.assertEqual(self.link().ask(b"mn"), b"MN")
         self.until(lambda: self.fills(name, next_one) > 0
-                   or self.fills(name) > 0, "it is filled")
+                   or self.fills(name) > 0, "it is backfilled")
         self.whole()
         self.tool("kill", "2")
         self.all_right()

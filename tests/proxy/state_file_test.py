@@ -96,7 +96,7 @@ class DiskFullTest(NoRoomCase):
             stdin=subprocess.DEVNULL, capture_output=True, text=True,
             check=False)
         if mounted.returncode != 0:
-            print(f"not run: no disk to fill: {mounted.stderr.strip()}")
+            print(f"not run: no disk to backfill: {mounted.stderr.strip()}")
             self.skipTest("no tmpfs")
         self.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
         backfiller = os.path.join(folder, "backfiller")

@@ -15,7 +15,7 @@ constexpr std::string_view kNames[] = {
     "one chain of values: no read goes back, no change takes effect twice",
     "every manifest at the judge has all blocks it names",
     "no manifest write of one view is applied in a later one",
-    "a copy of another incarnation or on a filling member never decides",
+    "a copy of another incarnation or on a backfilling member never decides",
     "no read shows a life of the key that an acknowledged delete ended",
     "a read returns one change's bytes and attributes",
     "a miss only if absent",

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "engine/changing_keys.h"
+#include "jobs/backfiller.h"
 #include "jobs/job_run.h"
-#include "jobs/member_filler.h"
 #include "jobs/policy_runner.h"
 #include "net/task.h"
 #include "sim/sim_runtime.h"
@@ -130,7 +130,8 @@ int LookFor(Fixture& f, proxy::Backfiller& backfiller, int times) {
   return looks;
 }
 
-TEST_CASE("who cannot be filled as others are silent is tried less and less") {
+TEST_CASE(
+    "who cannot be backfilled as others are silent is tried less and less") {
   Fixture f(2);
   for (int i = 0; i < 2; ++i) f.world.servers()[i]->Crash();
   // Objects that survive one dead server: these changes only find out.

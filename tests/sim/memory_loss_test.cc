@@ -20,7 +20,7 @@
 #include "store/membership/accept_loss.h"
 #include "store/membership/view_changer.h"
 #include "store/support/wakeup.h"
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::sim {
 namespace {

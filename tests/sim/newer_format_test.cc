@@ -68,7 +68,7 @@ TEST_CASE("a change of the view stops at a record of a newer format") {
   CHECK(f.one.session.view()->epoch == epoch);
 }
 
-TEST_CASE("so it does where a server that is filled has it") {
+TEST_CASE("so it does where a server that is backfilled has it") {
   Fixture f;
   REQUIRE(f.one.MarkDown(kHolder).ok());
   const Status begun = net::SyncWait(

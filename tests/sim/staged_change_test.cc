@@ -152,7 +152,7 @@ TEST_CASE("what a change left out is stored when its server is back") {
   f.BringBack(kAway);
   f.EndPut();
   REQUIRE(f.put->has_value());
-  // Nor has it to be filled once more.
+  // Nor has it to be backfilled once more.
   CHECK(f.StateOf(kAway) == MemberState::kInSync);
   CHECK(f.Lacking() == "");
 }

@@ -1,5 +1,5 @@
-// What the filling of servers that lost their memory is asked for, and what it
-// did.
+// What the backfilling of servers that lost their memory is asked for, and what
+// it did.
 #ifndef ERS_REBUILD_H_
 #define ERS_REBUILD_H_
 
@@ -13,7 +13,7 @@ namespace ers {
 
 // How far it is.
 struct RebuildProgress {
-  std::vector<std::string> servers;  // that are being filled
+  std::vector<std::string> servers;  // that are being backfilled
   // Over all objects: 1, 2, ... The last finds nothing to do.
   std::uint64_t walk = 0;
   std::uint64_t objects = 0;  // of this walk
@@ -42,11 +42,11 @@ struct Loss {
 };
 
 struct RebuildReport {
-  std::vector<std::string> filled;  // servers that became in sync
-  std::vector<std::string> out;     // are not, and why
-  std::uint64_t objects = 0;        // that something was done for
-  std::uint64_t blocks = 0;         // stored
-  std::uint64_t lost = 0;           // objects that cannot be read any more
+  std::vector<std::string> backfilled;  // servers that became in sync
+  std::vector<std::string> out;         // are not, and why
+  std::uint64_t objects = 0;            // that something was done for
+  std::uint64_t blocks = 0;             // stored
+  std::uint64_t lost = 0;               // objects that cannot be read any more
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
 };

@@ -15,7 +15,7 @@ func TestMoreThanMOut(t *testing.T) {
 		{"fault: a loses its memory\nview 2: a is down (x)", 1, ""},
 		{"fault: a loses its memory\nview 2: b is down (x)", 1, "a b"},
 		{"fault: a loses its memory\nview 2: b is down (x)", 2, ""},
-		{"view 2: b is down (x)\nview 3: b is back and is filled\n" +
+		{"view 2: b is down (x)\nview 3: b is back and is backfilled\n" +
 			"fault: a loses its memory", 1, "a b"},
 		{"view 2: b is down (x)\nview 3: b is in sync again\n" +
 			"fault: a loses its memory", 1, ""},

@@ -58,7 +58,7 @@ class Replacements {
   void Start(Replacement& one, const Process& process);
   net::Task<void> Run(Process process, Replacement& one);
   void RestartEmpty(Replacement& one);
-  // Until the new server is in sync, where somebody fills it.
+  // Until the new server is in sync, where somebody backfills it.
   net::Task<void> AwaitInSync(Process process, Replacement& one);
 
   World& world_;

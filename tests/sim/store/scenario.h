@@ -59,7 +59,7 @@ struct Scenario {
   bool keeps_warm = false;
   FaultScope scope = FaultScope::kWithin;
   std::vector<int> victims;  // kWithin: where anything may happen
-  // Members that are out are filled as soon as they answer again.
+  // Members that are out are backfilled as soon as they answer again.
   bool fills = false;
   // kWithin, with fills: once all members are in sync again, others are
   // victims.

@@ -18,7 +18,7 @@
 #include "store/format/planted_bug.h"
 #include "store/membership/view_changer.h"
 #include "store/support/wakeup.h"
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 #include "store/upkeep/garbage.h"
 
 namespace ers::sim {
@@ -146,7 +146,7 @@ class Driver {
   int collecting_ = 0;   // garbage: the same
   int looking_ = 0;      // who has come back: the same
   bool ended_ = false;   // nobody looks any more
-  bool ending_ = false;  // no more is filled, nor collected
+  bool ending_ = false;  // no more is backfilled, nor collected
   bool collected_ = false;
   int clients_ = 0;
   std::set<int> killed_clients_;

@@ -152,7 +152,7 @@ class FakeClient : public Client {
       bytes.append(reinterpret_cast<const char*>(piece.data()), *got);
     }
   }
-  // As a client may: the value is filled before a failure shows.
+  // As a client may: the value is backfilled before a failure shows.
   Result<GetInfo> Deliver(std::string_view k, Value& value) {
     value.Resize(bytes.size());
     std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),

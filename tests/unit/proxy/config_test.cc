@@ -156,14 +156,14 @@ TEST_CASE("policies are read, each with its pace") {
   CHECK(loaded->policies.leave_alone_seconds == 8);
 }
 
-TEST_CASE("how servers are filled is read") {
+TEST_CASE("how servers are backfilled is read") {
   const Result<ServerOptions> loaded = Load(
       "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
-      "fill: {parallel: 3, slice_keys: 1000, bytes_per_second: 2000}\n");
+      "backfill: {parallel: 3, slice_keys: 1000, bytes_per_second: 2000}\n");
   if (!loaded) FAIL(loaded.error().message());
-  CHECK(loaded->fill.parallel == 3);
-  CHECK(loaded->fill.slice_keys == 1000);
-  CHECK(loaded->fill.bytes_per_second == 2000);
+  CHECK(loaded->backfill.parallel == 3);
+  CHECK(loaded->backfill.slice_keys == 1000);
+  CHECK(loaded->backfill.bytes_per_second == 2000);
 }
 
 TEST_CASE("wrong files are refused with file, line and what is allowed") {
@@ -176,14 +176,14 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
        "max_failures, min_redundancy, state_file, scheme, inline_below, "
        "rules, "
-       "policies, fill, admin, admin_token_file, state_dir, user, "
+       "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, threads, timeouts, limits, log"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, "
        "max_failures, min_redundancy, state_file, scheme, inline_below, "
        "rules, "
-       "policies, fill, admin, admin_token_file, state_dir, user, "
+       "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, threads, timeouts, limits, log"},
       {"count_objects_s: 2592001\n",
@@ -204,8 +204,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"policies: {narrow: {hits: 5, within_s: 5, parallel: 65}}\n",
        "FILE:1: policies.narrow.parallel: expected a whole number from 1 to "
        "64, found \"65\""},
-      {"fill: {slice_keys: 999}\n",
-       "FILE:1: fill.slice_keys: expected a whole number from 1000 to "
+      {"backfill: {slice_keys: 999}\n",
+       "FILE:1: backfill.slice_keys: expected a whole number from 1000 to "
        "100000000, found \"999\""},
       {"servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
        "policies:\n  widen: {idle_s: 60}\n"
@@ -514,7 +514,7 @@ TEST_CASE("the sample shows every key") {
   // What is allowed is asked of the messages, which are made from the tables.
   for (const char* unknown :
        {"x: 1\n", "timeouts: {x: 1}\n", "limits: {x: 1}\n", "log: {x: 1}\n",
-        "rules: [{x: 1}]\n", "policies: {x: 1}\n", "fill: {x: 1}\n",
+        "rules: [{x: 1}]\n", "policies: {x: 1}\n", "backfill: {x: 1}\n",
         "policies: {widen: {x: 1}}\n", "policies: {narrow: {x: 1}}\n"}) {
     std::string names = ErrorOf(unknown);
     names.erase(0, names.find("are ") + 4);

@@ -336,7 +336,7 @@ TEST_CASE("homes that returned come first, the latest before all") {
         std::vector<int>{walk[2], walk[0], walk[1]});
 }
 
-TEST_CASE("a judge that is being filled may not decide") {
+TEST_CASE("a judge that is being backfilled may not decide") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 2);
   View view = FiveInSync(1);

@@ -164,7 +164,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
     if (!completion.status.ok()) {
       co_await MarkFailed(session, prepared->view->epoch,
                           std::move(completion.failed_members));
-      // Who has left is filled when it is back. Else nobody would.
+      // Who has left is backfilled when it is back. Else nobody would.
       const bool has_left = prepared->view->epoch != session.view()->epoch;
       prepared.reset();
       if (has_left) continue;

@@ -28,9 +28,9 @@ enum class PlantedBug {
   kAnyIncarnation,     // manifests of a member's former memory count
   kMetadumpAll,        // keys are listed by "all", which may miss some
   kExportOldValue,     // an export writes what it read, whatever is there now
-  kInSyncAtOnce,      // a member that is back counts as in sync without filling
-  kReplacedIsInSync,  // so does a new server in the place of another
-  kBackfillManifestsOnly,  // filling puts no block back
+  kInSyncAtOnce,  // a member that is back counts as in sync without backfilling
+  kReplacedIsInSync,       // so does a new server in the place of another
+  kBackfillManifestsOnly,  // backfilling puts no block back
   kSameIncarnation,        // a member comes back with what it held before
   kNoPeers,                // a view change waits for no other process
   kEndlessLease,           // a process goes on under its view after any pause

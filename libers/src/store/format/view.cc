@@ -16,7 +16,7 @@ std::string_view MemberStateName(MemberState state) {
     case MemberState::kInSync:
       return "in_sync";
     case MemberState::kBackfilling:
-      return "filling";
+      return "backfilling";
     case MemberState::kDown:
       return "down";
   }
@@ -43,7 +43,7 @@ const char* StoredState(MemberState state) {
     case MemberState::kInSync:
       return "full";
     case MemberState::kBackfilling:
-      return "filling";
+      return "backfilling";
     case MemberState::kDown:
       return "down";
   }

@@ -37,7 +37,7 @@ struct Member {
   std::string previous;
   // Taken in as in sync, with an empty memory, as more than M had lost theirs
   // (store/memory_loss.h): it decides, and lacks what others have until it has
-  // been filled. Of members in sync only.
+  // been backfilled. Of members in sync only.
   bool lacking = false;
 
   [[nodiscard]] const std::string& server() const {
@@ -50,7 +50,7 @@ struct Member {
   [[nodiscard]] bool InSync() const {
     return state == MemberState::kInSync && !lacking;
   }
-  // For people: who lacks something is being filled.
+  // For people: who lacks something is being backfilled.
   [[nodiscard]] MemberState shown_state() const {
     return lacking ? MemberState::kBackfilling : state;
   }

@@ -37,10 +37,11 @@ net::Task<void> TellWhoCannotList(Session& session) {
     if (!answered || !CannotList(requests[i].value)) continue;
     session.cluster().Log(
         LogLevel::kWarning,
-        fmt::format("{} cannot list its keys: for listings, and when a server "
-                    "that was out is to be filled, it counts as one that is "
-                    "out; start it without -X and with its lru_crawler",
-                    session.member_name(members[i])));
+        fmt::format(
+            "{} cannot list its keys: for listings, and when a server "
+            "that was out is to be backfilled, it counts as one that is "
+            "out; start it without -X and with its lru_crawler",
+            session.member_name(members[i])));
   }
 }
 

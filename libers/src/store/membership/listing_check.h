@@ -1,5 +1,5 @@
 // Which servers cannot list their keys: told at the start, as nobody would
-// notice before another server is to be filled.
+// notice before another server is to be backfilled.
 #ifndef ERS_STORE_MEMBERSHIP_LISTING_CHECK_H_
 #define ERS_STORE_MEMBERSHIP_LISTING_CHECK_H_
 

@@ -128,7 +128,7 @@ void LogLoss(Session& session, const View& before, const View& now) {
   int kept = 0;
   for (std::size_t i = 0; i < now.members.size(); ++i) {
     const Member& was = before.members[i];
-    // Also those that were being filled: what they had is gone, too.
+    // Also those that were being backfilled: what they had is gone, too.
     const bool same = was.InSync() && now.members[i].boot_mark == was.boot_mark;
     ++(same ? kept : gone);
   }

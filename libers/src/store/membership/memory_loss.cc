@@ -115,7 +115,7 @@ Result<View> AfterLoss(const View& base,
     const bool stays = proven && !IsOut(member, memories[i]);
     if (stays) continue;
     TakeIn(member, memories[i].boot_mark, base.epoch + 1, now_us);
-    // Where all is void there is nothing to fill it with.
+    // Where all is void there is nothing to backfill it with.
     member.lacking = proven;
   }
   Status distinct = CheckDistinct(next);

@@ -4,10 +4,10 @@
 // knows holds nothing of before, and to refuse everything would not bring it
 // back. So where more than M members are out, and all of these answer, they are
 // taken in as they are: full, as far as decisions go, under a new incarnation,
-// and lacking, until they have been filled. What the others hold counts on only
-// if no later view can have been lost with the memories: if more than M members
-// are what the newest view that was found calls them, one of them would hold
-// it. Else all that manifests say is void, and every key is a miss
+// and lacking, until they have been backfilled. What the others hold counts on
+// only if no later view can have been lost with the memories: if more than M
+// members are what the newest view that was found calls them, one of them would
+// hold it. Else all that manifests say is void, and every key is a miss
 // (docs/internals/return-and-garbage.md, When more than M are lost).
 #ifndef ERS_STORE_MEMBERSHIP_MEMORY_LOSS_H_
 #define ERS_STORE_MEMBERSHIP_MEMORY_LOSS_H_

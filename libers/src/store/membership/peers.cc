@@ -402,7 +402,7 @@ Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
     const Beat beat = co_await BeatAll(session, links, next, Purpose::kChange);
     claim.reset();
     if (!beat.newer_format.ok()) co_return Fail(beat.newer_format);
-    // One that is filled has not seen what others told before.
+    // One that is backfilled has not seen what others told before.
     if (beat.in_sync < next.Quorum()) {
       std::string silent;
       for (const int member : beat.silent) {

@@ -49,7 +49,7 @@ namespace ers::store {
   X(kLeavePeers, "leave-peers", "the end of a process")                      \
   X(kAskMark, "ask-mark", "the memory that a server has now")                \
   X(kAskBackfilling, "ask-backfilling",                                      \
-    "does a server answer that is to be filled")                             \
+    "does a server answer that is to be backfilled")                         \
   X(kLookRound, "look-round", "has a server come back")                      \
   X(kServerStats, "server-stats", "what a server tells of itself")
 

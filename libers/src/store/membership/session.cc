@@ -183,11 +183,12 @@ bool Session::Accept(int member, const net::ServerFacts& facts,
   if (!now) return true;
   const std::string& known = now->members[member].boot_mark;
   if (known == facts.boot_mark) return true;
-  *why = known.empty()
-             ? "it was not there when the cluster was first used, and is to be "
-               "filled"
-             : "it was restarted and has lost its memory; it is to be filled "
-               "(docs/guides/operate.md, When a server dies)";
+  *why =
+      known.empty()
+          ? "it was not there when the cluster was first used, and is to be "
+            "backfilled"
+          : "it was restarted and has lost its memory; it is to be backfilled "
+            "(docs/guides/operate.md, When a server dies)";
   return false;
 }
 

@@ -289,8 +289,8 @@ Task<Status> BeginBackfill(Session& session, int member) {
   if (status.ok()) {
     session.cluster().Log(
         LogLevel::kInfo,
-        fmt::format("view {}: {} is back and is filled", session.view()->epoch,
-                    session.member_name(member)));
+        fmt::format("view {}: {} is back and is backfilled",
+                    session.view()->epoch, session.member_name(member)));
   }
   co_return status;
 }
@@ -308,8 +308,9 @@ Task<Status> EndBackfill(Session& session, int member,
     Member& filled = view.members[member];
     if (filled.incarnation != incarnation ||
         filled.state == MemberState::kDown) {
-      return Fail(StatusCode::kUnavailable,
-                  session.member_name(member) + " left while it was filled");
+      return Fail(
+          StatusCode::kUnavailable,
+          session.member_name(member) + " left while it was backfilled");
     }
     if (!filled.InSync()) {
       filled.state = MemberState::kInSync;

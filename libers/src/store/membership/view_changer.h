@@ -36,14 +36,15 @@ net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
                            std::set<int> members);
 
-// OK once `member`, which was down, is filling: with a new incarnation, so that
-// all it held of manifests is void, and as the first home of its keys, so that
-// every change from now on passes through it. OK as well where it was not down.
-// kUnavailable: it does not answer, or too few members could be told.
+// OK once `member`, which was down, is backfilling: with a new incarnation, so
+// that all it held of manifests is void, and as the first home of its keys, so
+// that every change from now on passes through it. OK as well where it was not
+// down. kUnavailable: it does not answer, or too few members could be told.
 net::Task<Status> BeginBackfill(Session& session, int member);
 
-// OK once `member`, filling since that incarnation, is in sync: it has all that
-// it should. kUnavailable where it has left meanwhile, and otherwise as above.
+// OK once `member`, backfilling since that incarnation, is in sync: it has all
+// that it should. kUnavailable where it has left meanwhile, and otherwise as
+// above.
 net::Task<Status> EndBackfill(Session& session, int member,
                               std::uint64_t incarnation);
 

@@ -19,7 +19,7 @@ using Edit = std::function<Result<View>(View)>;
 // that are who they were in the view in force. kUnavailable: over M are out.
 Result<View> Without(Session& session, View next, std::vector<int> leaving);
 
-// The view after `next` in which `member` is filled: with the memory of
+// The view after `next` in which `member` is backfilled: with the memory of
 // `boot_mark`, and all that it held before void. kUnavailable as Without;
 // kInvalidArgument where two members have the same memory.
 Result<View> WithBackfill(Session& session, View next, int member,

@@ -254,7 +254,7 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
     newer = view;
     newer->epoch = left->epoch;
     co_return Status(StatusCode::kUnavailable,
-                     "a server that is filled has a later view");
+                     "a server that is backfilled has a later view");
   }
   co_return Status();
 }

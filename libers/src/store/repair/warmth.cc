@@ -64,7 +64,8 @@ class Touches {
   }
   Batch& batch() { return batch_; }
   // Members in sync that lack what was touched, once all have answered. Those
-  // that are being filled lack much, and get it from whoever fills them.
+  // that are being backfilled lack much, and get it from whoever backfills
+  // them.
   [[nodiscard]] std::vector<int> Lacking() const {
     std::vector<int> members;
     for (std::size_t i = 0; i < requests_.size(); ++i) {

@@ -9,7 +9,7 @@
 
 #include "store/membership/view_changer.h"
 #include "store/support/pace.h"
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::store {
 namespace {
@@ -71,7 +71,7 @@ Task<Result<RebuildReport>> Rebuild(Session& session,
   const Result<BackfillReport> filled = co_await Backfill(session, all, terms);
   if (!filled) co_return Fail(filled.error());
   for (const int member : filled->members) {
-    report.filled.push_back(session.member_name(member));
+    report.backfilled.push_back(session.member_name(member));
   }
   report.out = Out(session);
   report.objects = filled->objects;

@@ -1,4 +1,5 @@
-// The filling of all servers that came back, for a program that waits for it.
+// The backfilling of all servers that came back, for a program that waits for
+// it.
 #ifndef ERS_STORE_UPKEEP_REBUILD_H_
 #define ERS_STORE_UPKEEP_REBUILD_H_
 

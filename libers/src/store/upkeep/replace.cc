@@ -82,7 +82,7 @@ Status CheckOthers(const View& view, int member,
         StatusCode::kUnavailable,
         fmt::format("only {} of the {} servers needed are in sync and answer "
                     "({}); nothing is changed: start what does not answer, and "
-                    "wait until what is not in sync is filled",
+                    "wait until what is not in sync is backfilled",
                     good, view.Quorum(), out)};
   }
   return {};
@@ -149,10 +149,11 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
   if (status.ok()) {
     session.cluster().Log(
         LogLevel::kWarning,
-        fmt::format("view {}: {} has taken the place of {} and is filled: put "
-                    "it into the list of servers",
-                    session.view()->epoch, asked->new_server.name(),
-                    asked->old_server.name()));
+        fmt::format(
+            "view {}: {} has taken the place of {} and is backfilled: put "
+            "it into the list of servers",
+            session.view()->epoch, asked->new_server.name(),
+            asked->old_server.name()));
   }
   co_return status;
 }

@@ -9,13 +9,13 @@
 
 namespace ers::store {
 
-// OK once `new_server` has the seat that `old_server` had, and is filling; also
-// where that was so already. It keeps the seat's place on the ring, so that no
-// other block moves; what it lacks is for Backfill. kInvalidArgument: the
-// one is no member, the other is one, or holds items. kNotFound: the cluster
-// was never used. kConflict: another process has replaced the server by a third
-// one. kUnavailable: the new one does not answer, too few others are in sync,
-// or too few could be told.
+// OK once `new_server` has the seat that `old_server` had, and is backfilling;
+// also where that was so already. It keeps the seat's place on the ring, so
+// that no other block moves; what it lacks is for Backfill. kInvalidArgument:
+// the one is no member, the other is one, or holds items. kNotFound: the
+// cluster was never used. kConflict: another process has replaced the server by
+// a third one. kUnavailable: the new one does not answer, too few others are in
+// sync, or too few could be told.
 net::Task<Status> ReplaceServer(Session& session, std::string old_server,
                                 std::string new_server);
 

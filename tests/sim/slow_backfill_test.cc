@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "engine/changing_keys.h"
+#include "jobs/backfiller.h"
 #include "jobs/garbage_collector.h"
-#include "jobs/member_filler.h"
 #include "net/task.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
@@ -25,7 +25,7 @@
 #include "store/membership/session.h"
 #include "store/membership/view_changer.h"
 #include "store/objects/store.h"
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::sim {
 namespace {
@@ -127,7 +127,8 @@ void FillHalf(Fixture& f) {
   f.Pass(seconds(1));
 }
 
-TEST_CASE("a server that comes back anew in the midst of a walk is filled") {
+TEST_CASE(
+    "a server that comes back anew in the midst of a walk is backfilled") {
   Fixture f;
   f.Restart({0, 1});
   FillHalf(f);
@@ -196,7 +197,7 @@ void BeginSlowly(Fixture& f, proxy::Backfiller& backfiller) {
   f.Pass(seconds(1));
 }
 
-TEST_CASE("servers keep the view while others are filled") {
+TEST_CASE("servers keep the view while others are backfilled") {
   Fixture f;
   proxy::Backfiller backfiller(f.host, kSlow);
   BeginSlowly(f, backfiller);

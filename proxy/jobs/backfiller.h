@@ -1,6 +1,6 @@
 // Backfiller: brings servers back that have left the view and answer again.
-#ifndef ERS_PROXY_JOBS_MEMBER_FILLER_H_
-#define ERS_PROXY_JOBS_MEMBER_FILLER_H_
+#ifndef ERS_PROXY_JOBS_BACKFILLER_H_
+#define ERS_PROXY_JOBS_BACKFILLER_H_
 
 #include <cstdint>
 #include <mutex>
@@ -11,13 +11,13 @@
 #include "jobs/job_run.h"
 #include "net/runtime.h"
 #include "net/task.h"
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::proxy {
 
-// How far the filling is. A plain value.
+// How far the backfilling is. A plain value.
 struct BackfillState {
-  std::vector<std::string> servers;  // that are being filled; empty: none
+  std::vector<std::string> servers;  // that are being backfilled; empty: none
   std::uint64_t walk = 0;            // over all objects: 1, 2, ...
   std::uint64_t objects = 0;         // of this walk
   std::uint64_t total = 0;           // guessed until all servers told theirs
@@ -40,7 +40,7 @@ class Backfiller {
   // `host` gives the session, the store and whether to stop; it outlives this.
   Backfiller(JobHost& host, const BackfillLimits& limits);
 
-  // To be called from time to time: looks who is out, and fills those that
+  // To be called from time to time: looks who is out, and backfills those that
   // answer again.
   void Look();
   // From now on, also for what is under way; all but the rate from the next
@@ -66,7 +66,7 @@ class Backfiller {
   store::Pace pace_;
   bool at_work_ = false;
   bool filling_ = false;
-  bool looking_beside_ = false;  // while it is filling
+  bool looking_beside_ = false;  // while it is backfilling
   bool unfinished_ = false;      // a member is in the view, and not in sync
   net::Duration pause_{};        // before the next look
   net::TimePoint not_before_{};
@@ -82,4 +82,4 @@ class Backfiller {
 
 }  // namespace ers::proxy
 
-#endif  // ERS_PROXY_JOBS_MEMBER_FILLER_H_
+#endif  // ERS_PROXY_JOBS_BACKFILLER_H_

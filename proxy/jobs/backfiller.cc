@@ -1,4 +1,4 @@
-#include "jobs/member_filler.h"
+#include "jobs/backfiller.h"
 
 #include <spdlog/spdlog.h>
 
@@ -14,10 +14,10 @@ using net::Task;
 
 namespace {
 
-// What cannot be filled as others are silent is not listed again and again.
+// What cannot be backfilled as others are silent is not listed again and again.
 constexpr net::Duration kLeastPause = std::chrono::seconds(1);
 constexpr net::Duration kMostPause = std::chrono::seconds(10);
-// Between two lines that tell how far a filling is, or what is in its way.
+// Between two lines that tell how far a backfilling is, or what is in its way.
 constexpr net::Duration kTellEvery = std::chrono::seconds(30);
 
 }  // namespace
@@ -55,7 +55,7 @@ void Backfiller::OnProgress(const store::BackfillProgress& progress) {
   const double left = progress.SecondsLeft(now);
   if (progress.walk > 0 && now - told_ >= kTellEvery) {
     told_ = now;
-    spdlog::info("filling: walk {}, {} of {} objects, about {:.0f} s left",
+    spdlog::info("backfilling: walk {}, {} of {} objects, about {:.0f} s left",
                  progress.walk, progress.objects, progress.total, left);
   }
   progress_ = progress;
@@ -112,8 +112,8 @@ Task<void> Backfiller::Work() {
   at_work_ = false;
 }
 
-// A filling may take hours, and nobody else asks servers for what they must not
-// evict.
+// A backfilling may take hours, and nobody else asks servers for what they must
+// not evict.
 Task<void> Backfiller::LookBeside() {
   co_await store::MissRestarted(host_.session);
   co_await CheckServing();
@@ -152,9 +152,10 @@ Task<Status> Backfiller::Fill() {
   filling_ = false;
   if (report) {
     for (const int member : report->members) {
-      spdlog::info("{} is filled: {} blocks of {} objects; {} objects are lost",
-                   host_.session.member_name(member), report->blocks,
-                   report->objects, report->lost);
+      spdlog::info(
+          "{} is backfilled: {} blocks of {} objects; {} objects are lost",
+          host_.session.member_name(member), report->blocks, report->objects,
+          report->lost);
     }
   }
   // Those are tried again, and the view says that they are out.

@@ -1,4 +1,4 @@
-// Members that are filled while clients write.
+// Members that are backfilled while clients write.
 #include <fmt/format.h>
 
 #include <array>
@@ -97,7 +97,7 @@ TEST_CASE("a member gets in sync though clients write all the time") {
   CHECK(f.session.view()->NotInSync() == 0);
 }
 
-TEST_CASE("what does not fit is told, and all else is filled") {
+TEST_CASE("what does not fit is told, and all else is backfilled") {
   Fixture f;
   for (int i = 0; i < 40; ++i)
     REQUIRE(net::SyncWait(f.process, f.Put(fmt::format("cold{}", i))).ok());
@@ -145,7 +145,7 @@ TEST_CASE("what does not fit is told, and all else is filled") {
   CHECK(f.session.view()->NotInSync() == 0);
 }
 
-TEST_CASE("a server that cannot list its keys is named, and is filled") {
+TEST_CASE("a server that cannot list its keys is named, and is backfilled") {
   Fixture f;
   SimServer& server = *f.world.servers()[0];
   server.model().dump_refused = [] { return true; };

@@ -1,4 +1,4 @@
-#include "store/upkeep/fill.h"
+#include "store/upkeep/backfill.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ namespace {
 
 using net::Task;
 
-// Whoever evicts as fast as it is filled is never in sync.
+// Whoever evicts as fast as it is backfilled is never in sync.
 constexpr int kMostPasses = 10;
 
 // A walk that restored blocks of more than one object in so many is not the
@@ -95,7 +95,7 @@ class Pass {
       co_await latch;
     }
     if (status_.ok() && Stopped()) {
-      status_ = Status(StatusCode::kUnavailable, "the filling was stopped");
+      status_ = Status(StatusCode::kUnavailable, "the backfilling was stopped");
     }
     if (status_.ok() && refused_ > 0) {
       status_ =
@@ -187,45 +187,46 @@ Task<Status> AwaitLink(Session& session, int member) {
   co_return status;
 }
 
-// Those that are being filled, and since which incarnation.
+// Those that are being backfilled, and since which incarnation.
 using Backfilling = std::map<int, std::uint64_t>;
 
 // Takes up those of `members` that can be: OK where there are any, or nobody is
-// to be filled. `filling` gets those that it has not yet, and anew those that
-// have left since, also if they came back.
+// to be backfilled. `filling` gets those that it has not yet, and anew those
+// that have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
-                    Backfilling& filling) {
+                    Backfilling& backfilling) {
   const std::shared_ptr<const View> view = session.view();
-  std::erase_if(filling, [&view](const auto& one) {
+  std::erase_if(backfilling, [&view](const auto& one) {
     const Member& is = view->members[one.first];
     return is.state == MemberState::kDown || is.incarnation != one.second;
   });
   Status failed;
   for (const int member : members) {
     const bool in_sync = session.view()->members[member].InSync();
-    if (in_sync || filling.contains(member)) continue;
+    if (in_sync || backfilling.contains(member)) continue;
     Status status = co_await BeginBackfill(session, member);
     if (status.ok()) status = co_await AwaitLink(session, member);
     if (status.ok()) {
-      filling[member] = session.view()->members[member].incarnation;
+      backfilling[member] = session.view()->members[member].incarnation;
     } else if (failed.ok()) {
       failed = std::move(status);
     }
   }
-  co_return filling.empty() ? failed : Status();
+  co_return backfilling.empty() ? failed : Status();
 }
 
-std::vector<int> MembersOf(const Backfilling& filling) {
+std::vector<int> MembersOf(const Backfilling& backfilling) {
   std::vector<int> members;
-  for (const auto& [member, incarnation] : filling) members.push_back(member);
+  for (const auto& [member, incarnation] : backfilling)
+    members.push_back(member);
   return members;
 }
 
 // All are in sync now, but for those that have left meanwhile: OK where any is.
-Task<Status> EndAll(Session& session, const Backfilling& filling,
+Task<Status> EndAll(Session& session, const Backfilling& backfilling,
                     BackfillReport& report) {
   Status failed;
-  for (const auto& [member, incarnation] : filling) {
+  for (const auto& [member, incarnation] : backfilling) {
     Status status = co_await EndBackfill(session, member, incarnation);
     if (status.ok()) {
       report.members.push_back(member);
@@ -312,13 +313,13 @@ Task<Result<BackfillReport>> Backfill(Session& session,
   if (members.empty()) members = AllMembers(session);
   BackfillReport all;
   std::uint64_t ended = 0;
-  Backfilling filling;
+  Backfilling backfilling;
   for (int i = 1; i <= kMostPasses; ++i) {
     // Also those that have come back in the midst of the walk before.
-    status = co_await TakeUp(session, members, filling);
+    status = co_await TakeUp(session, members, backfilling);
     if (!status.ok()) co_return Fail(std::move(status));
-    if (filling.empty()) co_return all;
-    const std::vector<int> now = MembersOf(filling);
+    if (backfilling.empty()) co_return all;
+    const std::vector<int> now = MembersOf(backfilling);
     Pass pass(session, now, terms, static_cast<std::uint64_t>(i));
     if (!Planted(PlantedBug::kInSyncAtOnce)) status = co_await pass.Run();
     if (terms.progress) terms.progress({});
@@ -328,16 +329,16 @@ Task<Result<BackfillReport>> Backfill(Session& session,
     all.lost = ended + pass.report().lost;
     ended += pass.ended();
     if (!pass.clean()) continue;
-    status = co_await EndAll(session, filling, all);
+    status = co_await EndAll(session, backfilling, all);
     if (!status.ok()) co_return Fail(std::move(status));
     co_return all;
   }
   std::string names;
-  for (const auto& [member, incarnation] : filling) {
+  for (const auto& [member, incarnation] : backfilling) {
     names += (names.empty() ? "" : ", ") + session.member_name(member);
   }
   co_return Fail(StatusCode::kUnavailable,
-                 fmt::format("{} lose what they are filled with: give them "
+                 fmt::format("{} lose what they are backfilled with: give them "
                              "more memory (-m)",
                              names));
 }

@@ -57,7 +57,7 @@ class BackfillCase(ProxyCase):
             self.tool("start", str(number))
 
     def filled(self, *numbers):
-        return all(f"{self.members[number - 1]} is filled"
+        return all(f"{self.members[number - 1]} is backfilled"
                    in self.next_one.said() for number in numbers)
 
     def get(self, path):
@@ -65,8 +65,8 @@ class BackfillCase(ProxyCase):
                                     timeout=30) as answer:
             return answer.read().decode()
 
-    def fill(self):
-        return json.loads(self.get("/status"))["fill"]
+    def backfill(self):
+        return json.loads(self.get("/status"))["backfill"]
 
     def metric(self, name):
         found = re.search(rf"^{name} (\d+)", self.get("/metrics"), re.M)
@@ -78,15 +78,15 @@ class SeveralTest(BackfillCase):
     def test_each_object_is_decoded_once_for_all_of_them(self):
         self.lose(1, 5, 9)
         self.start_next()
-        self.until(lambda: self.filled(1, 5, 9), "they are filled")
+        self.until(lambda: self.filled(1, 5, 9), "they are backfilled")
         self.whole()
         coded = sum(len(value) for value in self.values.values())
         read = self.metric("ersproxy_backfill_read_bytes_total")
         self.assertLess(read, 1.1 * coded)
         self.assertGreater(self.metric("ersproxy_backfill_blocks_total"), COUNT)
-        fill = self.fill()
-        self.assertEqual((fill["servers"], fill["lost"]), ([], 0))
-        self.assertEqual(fill["bytes_read"], read)
+        backfill = self.backfill()
+        self.assertEqual((backfill["servers"], backfill["lost"]), ([], 0))
+        self.assertEqual(backfill["bytes_read"], read)
         for number in (2, 3, 4):
             self.tool("kill", str(number))
         self.all_right()
@@ -96,22 +96,22 @@ class RateTest(BackfillCase):
 
     def test_it_is_told_how_far_it_is_and_goes_as_fast_as_it_may(self):
         self.lose(2, 7)
-        self.start_next("fill:\n  bytes_per_second: 200000\n"
+        self.start_next("backfill:\n  bytes_per_second: 200000\n"
                         "  parallel: 1\n")
-        self.until(lambda: self.fill()["bytes_read"] > 0, "it moves bytes")
-        fill = self.fill()
-        self.assertEqual(set(fill["servers"]),
+        self.until(lambda: self.backfill()["bytes_read"] > 0, "it moves bytes")
+        backfill = self.backfill()
+        self.assertEqual(set(backfill["servers"]),
                          {self.members[1], self.members[6]})
-        self.assertEqual(fill["bytes_per_second"], 200000)
-        self.assertEqual(fill["walk"], 1)
-        self.assertLess(fill["objects"], fill["objects_total"])
-        self.assertLessEqual(fill["objects_total"], len(self.values))
-        self.assertGreater(fill["seconds_left"], 0)
+        self.assertEqual(backfill["bytes_per_second"], 200000)
+        self.assertEqual(backfill["walk"], 1)
+        self.assertLess(backfill["objects"], backfill["objects_total"])
+        self.assertLessEqual(backfill["objects_total"], len(self.values))
+        self.assertGreater(backfill["seconds_left"], 0)
         # An object takes seconds: what is left is known by now, not by its end.
-        told = [fill]
+        told = [backfill]
 
         def longer_though_nothing_ended():
-            told.append(self.fill())
+            told.append(self.backfill())
             before, now = told[-2:]
             return now["objects"] == before["objects"] and \
                 now["seconds_left"] > before["seconds_left"]
@@ -122,10 +122,10 @@ class RateTest(BackfillCase):
         self.assertFalse(self.filled(2) or self.filled(7))
         # At this rate it would take more than the test may.
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(PATIENT + "fill:\n  parallel: 4\n")
+            file.write(PATIENT + "backfill:\n  parallel: 4\n")
         self.next_one.process.send_signal(signal.SIGHUP)
-        self.until(lambda: self.filled(2, 7), "they are filled")
-        self.assertEqual(self.fill()["bytes_per_second"], 0)
+        self.until(lambda: self.filled(2, 7), "they are backfilled")
+        self.assertEqual(self.backfill()["bytes_per_second"], 0)
         self.whole()
 
 
@@ -134,8 +134,8 @@ class EndTest(BackfillCase):
     def test_it_ends_at_once_however_slow_it_is(self):
         self.lose(2)
         # A quarter of an hour for each object.
-        self.start_next("fill:\n  bytes_per_second: 1000\n")
-        self.until(lambda: self.fill()["bytes_read"] > 0, "it moves bytes")
+        self.start_next("backfill:\n  bytes_per_second: 1000\n")
+        self.until(lambda: self.backfill()["bytes_read"] > 0, "it moves bytes")
         self.next_one.terminate()
         self.assertEqual(self.next_one.wait(), 0)
 
@@ -144,8 +144,8 @@ class BesideTest(BackfillCase):
 
     def test_one_fills_beside_the_daemon_and_another_watches_it(self):
         self.lose(3)
-        self.start_next("fill:\n  bytes_per_second: 200000\n")
-        self.until(lambda: self.fill()["servers"], "it fills")
+        self.start_next("backfill:\n  bytes_per_second: 200000\n")
+        self.until(lambda: self.backfill()["servers"], "it backfills")
         watch = subprocess.Popen(
             [ERSCTL, "--proxy", self.admin, "rebuild", "--json"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -154,10 +154,10 @@ class BesideTest(BackfillCase):
         self.addCleanup(watch.kill)
         # Each of these takes as long as a first look of the watcher.
         for _ in range(4):
-            self.assertIn("filling", self.ctl("servers").decode())
+            self.assertIn("backfilling", self.ctl("servers").decode())
         self.assertIsNone(watch.poll())
         report = self.ctl_json("rebuild")
-        self.assertEqual(report["filled"], [self.members[2]])
+        self.assertEqual(report["backfilled"], [self.members[2]])
         told = watch.communicate(timeout=DEADLINE_S)[0]
         self.assertEqual(watch.returncode, DONE)
         self.assertEqual(json.loads(told)["lost"], 0)
@@ -165,7 +165,7 @@ class BesideTest(BackfillCase):
         self.whole()
         self.assertEqual(self.metric("ersproxy_backfill_objects_total"
                                      r'\{backfill_outcome="lost"\}'), 0)
-        self.refused(BAD_USAGE, "fill", "--proxy", self.admin, "rebuild",
+        self.refused(BAD_USAGE, "backfill", "--proxy", self.admin, "rebuild",
                      "--rate", "5")
         self.all_right()
 

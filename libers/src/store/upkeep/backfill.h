@@ -1,6 +1,6 @@
 // Backfilling several members that are back in the view, together.
-#ifndef ERS_STORE_UPKEEP_FILL_H_
-#define ERS_STORE_UPKEEP_FILL_H_
+#ifndef ERS_STORE_UPKEEP_BACKFILL_H_
+#define ERS_STORE_UPKEEP_BACKFILL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -80,4 +80,4 @@ net::Task<Result<BackfillReport>> Backfill(Session& session,
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_UPKEEP_FILL_H_
+#endif  // ERS_STORE_UPKEEP_BACKFILL_H_
