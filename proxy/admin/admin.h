@@ -1,6 +1,6 @@
 // Admin: HTTP for those who watch a daemon, /healthz, /status and /metrics, and
 // who have it change objects in the background, /v1/. The room's entry points:
-// Admin, and Facts, which the daemon backfills in. It asks jobs/, never the
+// Admin, and Facts, which the daemon fills in. It asks jobs/, never the
 // store.
 #ifndef ERS_PROXY_ADMIN_ADMIN_H_
 #define ERS_PROXY_ADMIN_ADMIN_H_

@@ -68,7 +68,7 @@ struct ServerOptions {
 // group of a long value with its parity, or two groups.
 std::uint64_t MemoryReserve(const ServerOptions& options);
 
-// Checks what one setting alone does not show, and backfills in what follows
+// Checks what one setting alone does not show, and fills in what follows
 // from others: max_failures, where it is 0, becomes the largest m of all
 // schemes, memory_in_flight_bytes its default, and admin_token what its file
 // holds. kInvalidArgument: the message begins with the place at fault.

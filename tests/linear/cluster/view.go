@@ -13,6 +13,9 @@ type View struct {
 	Members []struct{ Name, State string }
 }
 
+// What proxies call the states that records have other words for.
+var stored = map[string]string{"full": "in_sync", "filling": "backfilling"}
+
 // StoredView reads it. A server that was started empty gets one when it is
 // filled.
 func StoredView(server string) (View, error) {
@@ -37,6 +40,11 @@ func StoredView(server string) (View, error) {
 		return view, err
 	}
 	err = json.Unmarshal(text, &view)
+	for i := range view.Members {
+		if state, renamed := stored[view.Members[i].State]; renamed {
+			view.Members[i].State = state
+		}
+	}
 	return view, err
 }
 
@@ -61,16 +69,16 @@ func (seen seen) out() []string {
 // a change that waits for a proxy that was killed is in no other for 5 s. Also
 // what those say.
 func allInSync(servers []string, proxies []*Proxy) (bool, seen) {
-	full, seen, newest := true, seen{}, 0
+	all, seen, newest := true, seen{}, 0
 	for _, proxy := range proxies {
 		states, err := proxy.States()
-		full = full && err == nil && len(states) == len(servers)
+		all = all && err == nil && len(states) == len(servers)
 		seen = append(seen, states)
 	}
 	told := len(seen)
 	for _, server := range servers {
 		view, err := StoredView(server)
-		full = full && err == nil
+		all = all && err == nil
 		if view.Epoch > newest {
 			newest, seen = view.Epoch, seen[:told]
 		}
@@ -82,5 +90,5 @@ func allInSync(servers []string, proxies []*Proxy) (bool, seen) {
 			seen = append(seen, states)
 		}
 	}
-	return full && len(seen.out()) == 0, seen
+	return all && len(seen.out()) == 0, seen
 }

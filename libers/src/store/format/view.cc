@@ -43,7 +43,7 @@ const char* StoredState(MemberState state) {
     case MemberState::kInSync:
       return "full";
     case MemberState::kBackfilling:
-      return "backfilling";
+      return "filling";
     case MemberState::kDown:
       return "down";
   }

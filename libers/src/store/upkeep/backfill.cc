@@ -191,7 +191,7 @@ Task<Status> AwaitLink(Session& session, int member) {
 using Backfilling = std::map<int, std::uint64_t>;
 
 // Takes up those of `members` that can be: OK where there are any, or nobody is
-// to be backfilled. `filling` gets those that it has not yet, and anew those
+// to be backfilled. `backfilling` gets those that it has not yet, and anew those
 // that have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
                     Backfilling& backfilling) {
