@@ -17,7 +17,7 @@ std::string_view KindName(StoredBlockKind kind) {
 
 std::string DetailJson(const std::string& key, const ObjectDetail& detail) {
   Json json = ObjectJson(key, detail);
-  json["homes"] = detail.homes;
+  json["replicas"] = detail.replicas;
   json["blocks"] = Json::array();
   for (const BlockState& block : detail.blocks) {
     json["blocks"].push_back({{"group", block.group},
@@ -47,7 +47,7 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
       {"expiry", detail.expiry == 0
                      ? "never"
                      : fmt::format("{} (Unix time)", detail.expiry)},
-      {"manifests", fmt::format("{}", fmt::join(detail.homes, ", "))},
+      {"manifests", fmt::format("{}", fmt::join(detail.replicas, ", "))},
   });
   if (detail.blocks.empty()) return text;
   std::vector<std::vector<std::string>> rows = {{"group", "block", "kind",

@@ -39,7 +39,7 @@ struct Named {
 
 constexpr Fault kAllFaults[] = {Fault::kMissing,        Fault::kCorrupt,
                                 Fault::kParityMismatch, Fault::kNeverStored,
-                                Fault::kOutOfReach,     Fault::kHomesDiffer,
+                                Fault::kOutOfReach,     Fault::kReplicasDiffer,
                                 Fault::kUnreadable};
 
 Json NamedJson(const Named& named) {

@@ -27,7 +27,7 @@
 #include "store/membership/session.h"
 #include "store/membership/view_changer.h"
 #include "store/objects/store.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 #include "store/support/step_timer.h"
 #include "store/upkeep/backfill.h"
 

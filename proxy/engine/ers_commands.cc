@@ -65,7 +65,7 @@ Task<Done> Engine::Inspect(const Request& request) {
       {"version", detail->version},
       {"blocks", Number(detail->blocks.size())},
       {"blocks_present", Number(present)},
-      {"homes", fmt::format("{}", fmt::join(detail->homes, ","))},
+      {"replicas", fmt::format("{}", fmt::join(detail->replicas, ","))},
   };
   co_return done;
 }

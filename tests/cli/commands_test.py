@@ -159,8 +159,8 @@ class InspectTest(CtlCase):
     def test_stat_names_every_block(self):
         self.put("stat", random_bytes(100_000, seed=6))
         detail = self.ctl_json("stat", "stat")
-        self.assertEqual(list(detail), OBJECT_KEYS + ["homes", "blocks"])
-        self.assertEqual(len(detail["homes"]), 2)
+        self.assertEqual(list(detail), OBJECT_KEYS + ["replicas", "blocks"])
+        self.assertEqual(len(detail["replicas"]), 2)
         blocks = detail["blocks"]
         # (4,1,5): 20 data blocks and a parity for each of 5 narrow stripes.
         self.assertEqual(sum(b["kind"] == "data" for b in blocks), 20)

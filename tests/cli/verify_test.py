@@ -91,16 +91,16 @@ class DamageTest(VerifyCase):
 
     def test_what_is_lost_is_found_left_alone_and_repaired(self):
         self.drop("narrow", 1)
-        home = self.ctl_json("stat", "inline")["homes"][0]
-        self.delete(home, b"inline")
+        replica = self.ctl_json("stat", "inline")["replicas"][0]
+        self.delete(replica, b"inline")
         before = [counters(s) for s in self.members]
         report = self.verify(NOT_WHOLE)
         self.assertEqual([counters(s) for s in self.members], before)
         self.assertEqual((report["damaged"], report["unreadable"]), (2, 0))
         self.assertEqual(report["faults"]["missing"], 1)
-        self.assertEqual(report["faults"]["homes-differ"], 1)
+        self.assertEqual(report["faults"]["replicas-differ"], 1)
         self.assertEqual({f["key"]: f["fault"] for f in report["findings"]},
-                         {"narrow": "missing", "inline": "homes-differ"})
+                         {"narrow": "missing", "inline": "replicas-differ"})
         text = self.run_ctl("verify").stdout.decode()
         self.assertIn("narrow: group 0 block", text)
 

@@ -36,7 +36,7 @@ OPERATIONS = [
     r.CollectGarbage,
     r.SettleRead,
     r.Repeat,
-    r.HomeDies,
+    r.ReplicaDies,
     r.JudgeDies,
     r.JudgeForgets,
     r.Fill,

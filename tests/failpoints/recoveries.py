@@ -35,13 +35,13 @@ def cut_off(world, act, step="commit-judge"):
 
 
 class SettleRead(Settle):
-    """The home that shows the object is lost, and its reader settles."""
+    """The replica that shows the object is lost, and its reader settles."""
     name, reads = "settle by a read", True
 
     def prepare(self):
         super().prepare()
-        homes = self.world.facts(self.key)["homes"].split(",")
-        self.world.server(homes[-1]).kill()
+        replicas = self.world.facts(self.key)["replicas"].split(",")
+        self.world.server(replicas[-1]).kill()
         self.new = None
 
     def act(self, link):
@@ -62,7 +62,7 @@ class CollectGarbage(Command):
 
     def prepare(self):
         super().prepare()
-        for which, step in (("gone", "commit-home"),
+        for which, step in (("gone", "commit-replica"),
                             ("pending", "commit-judge")):
             self.new = value_of(self.key, which, CODED), 5
             cut_off(self.world, lambda link: link.set(
@@ -75,32 +75,32 @@ class CollectGarbage(Command):
 
 
 class Repeat(Overwrite):
-    """The reply to a home's write is lost."""
+    """The reply to a replica's write is lost."""
     name = "repeat"
 
     def lose(self, point):
         self.world.lose_reply(point)
 
-    interludes = (("commit-home", 1, lose),)
+    interludes = (("commit-replica", 1, lose),)
 
 
-class HomeDies(Overwrite):
-    """A home dies as it is written to."""
-    name = "home dies"
+class ReplicaDies(Overwrite):
+    """A replica dies as it is written to."""
+    name = "replica dies"
 
     def kill(self, point):
         self.world.server(point.message[2]).kill()
         point.let_go()
 
-    interludes = (("commit-home", 2, kill),)
+    interludes = (("commit-replica", 2, kill),)
 
 
-class JudgeDies(HomeDies):
+class JudgeDies(ReplicaDies):
     name = "judge dies"
-    interludes = (("commit-judge", 1, HomeDies.kill),)
+    interludes = (("commit-judge", 1, ReplicaDies.kill),)
 
 
-class JudgeForgets(HomeDies):
+class JudgeForgets(ReplicaDies):
     """It dies with the new manifest, and nobody hears of it."""
     name = "judge forgets"
 

@@ -21,7 +21,7 @@ var rivals = directions{histories: 6, seconds: 4, faults: 2, clients: 12,
 	freezes: 30, shape: -1}
 
 // What shows only once the next servers die: many deaths, one soon after the
-// other, of few servers with M=1, so that they meet the homes and blocks of the
+// other, of few servers with M=1, so that they meet the replicas and blocks of the
 // same keys.
 var deaths = directions{histories: 6, seconds: 4, faults: 6, clients: 12,
 	shape: 1}

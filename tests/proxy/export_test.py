@@ -19,7 +19,7 @@ class ExportTest(ProxyCase):
 
     def plain(self, key):
         """What is where libmemcached's clients look: (value, flags)."""
-        first = self.ctl_json("stat", key)["homes"][0]
+        first = self.ctl_json("stat", key)["replicas"][0]
         return lambda: self.link(first).get_many(key).get(key)
 
     def test_a_pool_is_handed_back(self):
@@ -137,7 +137,7 @@ class ServerOutTest(ProxyCase):
         keys = [f"k{number}" for number in range(30)]
         for key in keys:
             self.assertEqual(link.set(key, key.encode() * 3000), b"STORED")
-        first = {key: self.ctl_json("stat", key)["homes"][0] for key in keys}
+        first = {key: self.ctl_json("stat", key)["replicas"][0] for key in keys}
         dead = self.servers.split(",")[2]
         self.tool("kill", "3")
         reports = []

@@ -98,7 +98,7 @@ class TooManyDeadTest(ProxyCase):
         detail = self.ctl_json("stat", key)
         if sum(block["server"] in dead for block in detail["blocks"]) > 1:
             return True
-        return None if detail["homes"][-1] in dead else False
+        return None if detail["replicas"][-1] in dead else False
 
     def is_read(self, key, value):
         """False: it ends in an error, and is no miss."""

@@ -255,7 +255,7 @@ class FullMatrixTest(ProxyCase):
         if len(next(iter(self.values.values()))) < INLINE_BELOW:
             self.assertGreater(len(found), 0, about)
         self.values = found
-        # Homes that have no room for what they lack take no change of it.
+        # Replicas that have no room for what they lack take no change of it.
         self.works_or_is_refused(100, deletes=False)
         self.can_be_looked_at(("ls",), ("servers",), ("gc",))
 

@@ -85,11 +85,11 @@ class GarbageCase(JobsCase):
         """Each server has its manifests, the blocks that they name, and its
         reserved items, and nothing else that lasts."""
         wanted = collections.Counter()
-        homes = self.ctl_json("servers")["max_failures"] + 1
+        replicas = self.ctl_json("servers")["max_failures"] + 1
         for key, value in self.values.items():
             told = self.ctl_json("stat", key)
-            self.assertEqual(len(told["homes"]), homes)
-            wanted.update((home, key.encode()) for home in told["homes"])
+            self.assertEqual(len(told["replicas"]), replicas)
+            wanted.update((replica, key.encode()) for replica in told["replicas"])
             stored = [block for block in told["blocks"] if block["present"]]
             self.assertEqual(stored, told["blocks"])
             wanted.update(block["server"] for block in stored)
@@ -105,9 +105,9 @@ class GarbageCase(JobsCase):
             for key, expiry in items.items():
                 if key in rest and (member, key) not in wanted:
                     self.assertTrue(expiry, (member, key))  # a stub
-            for home, key in (place for place in wanted
+            for replica, key in (place for place in wanted
                               if isinstance(place, tuple)):
-                if home == member:
+                if replica == member:
                     self.assertIn(key, rest)
 
     def all_right(self):

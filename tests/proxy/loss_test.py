@@ -79,7 +79,7 @@ class SomeRestartTest(LossCase):
         self.assertRegex(self.other.said() + self.proxy.said(),
                          "2 of 6 servers have lost their memory, more than the "
                          "1 that")
-        # Of two homes of a key both are among two of six servers in one of 15.
+        # Of two replicas of a key both are among two of six servers in one of 15.
         self.assertGreater(len(kept), 40)
         self.assertLess(len(kept), 60)
         self.until(lambda: self.states() == ["in_sync"] * 6, "they are backfilled")

@@ -112,7 +112,7 @@ class MinRedundancyTest(ReturnCase):
         for i in range(40):
             said = link.set(f"small{i}", b"z")
             refusals += b"min_redundancy asks for 2" in said
-            # With both of its homes there it has its copies.
+            # With both of its replicas there it has its copies.
             self.assertTrue(said == b"STORED" or said.startswith(
                 b"SERVER_ERROR 1 of the 2 servers"), said)
         self.assertGreater(refusals, 0)

@@ -164,11 +164,11 @@ class EarlyKilledTest(EarlyCase):
         # the manifest, nor the last block and its parity.
         members = self.servers.split(",")
         told = self.ctl("stat", "early").decode().splitlines()
-        homes = next(line for line in told if line.startswith("manifests"))
+        replicas = next(line for line in told if line.startswith("manifests"))
         blocks = [line.split() for line in told if line.endswith(" yes")]
         last = {words[5] for words in blocks if words[1] in ("19", "24")}
         done = [name for name in members
-                if name not in homes and name not in last]
+                if name not in replicas and name not in last]
         self.assertEqual(len(done), 2)
         link = self.begun_set(self.length - 1, 19 + 4)
         for name in done:

@@ -81,38 +81,39 @@ struct Fixture {
       Settle();
     }
   }
-  // A small value that nobody has accessed for long; its homes.
+  // A small value that nobody has accessed for long; its replicas.
   std::vector<SimServer*> PutLongAgo() {
     Put(10);
     Look();
     Settle(kLong);
-    std::vector<SimServer*> homes = Homes();
+    std::vector<SimServer*> replicas = Replicas();
     const auto copies =
         static_cast<std::size_t>(session.cluster().options.max_failures) + 1;
-    REQUIRE(homes.size() == copies);
-    return homes;
+    REQUIRE(replicas.size() == copies);
+    return replicas;
   }
   // The servers that have a manifest.
-  std::vector<SimServer*> Homes() {
-    std::vector<SimServer*> homes;
+  std::vector<SimServer*> Replicas() {
+    std::vector<SimServer*> replicas;
     for (const auto& server : world.servers()) {
-      if (server->items().Find(kKey) != nullptr) homes.push_back(server.get());
+      if (server->items().Find(kKey) != nullptr)
+        replicas.push_back(server.get());
     }
-    return homes;
+    return replicas;
   }
   SimServer* Judge() {
-    const store::Homes homes =
-        store::HomesOf(*session.view(), session.ring(), kKey);
-    const std::string& name = session.member_name(homes.judge());
+    const store::Replicas replicas =
+        store::ReplicasOf(*session.view(), session.ring(), kKey);
+    const std::string& name = session.member_name(replicas.judge());
     for (const auto& server : world.servers()) {
       if (server->name() == name) return server.get();
     }
     return nullptr;
   }
   // One of those that are not the judge.
-  SimServer* OtherHome() {
-    for (SimServer* home : Homes()) {
-      if (home != Judge()) return home;
+  SimServer* OtherReplica() {
+    for (SimServer* replica : Replicas()) {
+      if (replica != Judge()) return replica;
     }
     return nullptr;
   }
@@ -122,14 +123,15 @@ struct Fixture {
     const std::vector<std::byte> value(10);
     REQUIRE(net::SyncWait(process, store.Put(key, value, {})));
     Settle(kLong);
-    std::vector<SimServer*> homes;
+    std::vector<SimServer*> replicas;
     for (const auto& server : world.servers()) {
-      if (server->items().Find(key) != nullptr) homes.push_back(server.get());
+      if (server->items().Find(key) != nullptr)
+        replicas.push_back(server.get());
     }
-    REQUIRE(homes.size() == 2);
-    REQUIRE(homes[0]->Evict(key));
+    REQUIRE(replicas.size() == 2);
+    REQUIRE(replicas[0]->Evict(key));
     Settle();
-    CHECK(homes[1]->items().Find(key) == nullptr);
+    CHECK(replicas[1]->items().Find(key) == nullptr);
   }
   std::uint64_t dropped() {
     return session.counters().followed_evictions.Get();
@@ -150,10 +152,10 @@ TEST_CASE("what one server has evicted the others drop") {
     for (int i = 0; i <= max_failures; ++i) {
       CAPTURE(max_failures, i);
       Fixture f(kAge, max_failures);
-      const std::vector<SimServer*> homes = f.PutLongAgo();
-      REQUIRE(homes[static_cast<std::size_t>(i)]->Evict(kKey));
+      const std::vector<SimServer*> replicas = f.PutLongAgo();
+      REQUIRE(replicas[static_cast<std::size_t>(i)]->Evict(kKey));
       f.Settle();
-      CHECK(f.Homes().empty());
+      CHECK(f.Replicas().empty());
       CHECK(static_cast<int>(f.dropped()) == max_failures);
       // No other item than the one that was looked at.
       CHECK(f.deletes == max_failures);
@@ -166,20 +168,21 @@ TEST_CASE("what one server has evicted the others drop") {
   }
 }
 
-// The judge is the last home; what it has lost is lost.
+// The judge is the last replica; what it has lost is lost.
 TEST_CASE("what was accessed lately is stored again") {
   for (const bool judge_evicts : {false, true}) {
     CAPTURE(judge_evicts);
     Fixture f;
-    std::vector<SimServer*> homes = f.PutLongAgo();
-    if ((homes[0] == f.Judge()) != judge_evicts) std::swap(homes[0], homes[1]);
-    homes[1]->items().Find(kKey)->accessed = homes[1]->items().Now();
-    REQUIRE(homes[0]->Evict(kKey));
+    std::vector<SimServer*> replicas = f.PutLongAgo();
+    if ((replicas[0] == f.Judge()) != judge_evicts)
+      std::swap(replicas[0], replicas[1]);
+    replicas[1]->items().Find(kKey)->accessed = replicas[1]->items().Now();
+    REQUIRE(replicas[0]->Evict(kKey));
     f.Settle();
     CHECK(f.Get() == !judge_evicts);
     if (judge_evicts) continue;
     CHECK(f.deletes == 0);
-    CHECK(f.Homes().size() == 2);
+    CHECK(f.Replicas().size() == 2);
   }
 }
 
@@ -188,8 +191,8 @@ TEST_CASE("what was stored a second ago stays, however soon servers evict") {
   f.Put(10);
   f.Look();
   f.Put(10);
-  REQUIRE(f.Homes().size() == 2);
-  REQUIRE(f.OtherHome()->Evict(kKey));
+  REQUIRE(f.Replicas().size() == 2);
+  REQUIRE(f.OtherReplica()->Evict(kKey));
   f.Settle(milliseconds(500));
   CHECK(f.deletes == 0);
   CHECK(f.Get());
@@ -198,54 +201,54 @@ TEST_CASE("what was stored a second ago stays, however soon servers evict") {
 TEST_CASE("what has been stored again since stays, however late it is told") {
   Fixture f;
   f.PutLongAgo();
-  SimServer* other = f.OtherHome();
+  SimServer* other = f.OtherReplica();
   const ModelItem item = *other->items().Find(kKey);
   REQUIRE(other->Evict(kKey));
   // Long enough ago to count as cold.
   other->items().Put(kKey, item).accessed = item.accessed;
   f.Settle();
-  CHECK(f.Homes().size() == 2);
+  CHECK(f.Replicas().size() == 2);
   CHECK(f.deletes == 0);
 }
 
 TEST_CASE("one copy that was accessed lately keeps all") {
   Fixture f(kAge, 2);
   f.PutLongAgo();
-  SimServer* evicting = f.OtherHome();
-  for (SimServer* home : f.Homes()) {
-    if (home == evicting || home == f.Judge()) continue;
-    home->items().Find(kKey)->accessed = home->items().Now();
+  SimServer* evicting = f.OtherReplica();
+  for (SimServer* replica : f.Replicas()) {
+    if (replica == evicting || replica == f.Judge()) continue;
+    replica->items().Find(kKey)->accessed = replica->items().Now();
   }
   REQUIRE(evicting->Evict(kKey));
   f.Settle();
   CHECK(f.deletes == 0);
-  CHECK(f.Homes().size() == 3);
+  CHECK(f.Replicas().size() == 3);
 }
 
 TEST_CASE("a server that never evicts keeps its copy") {
   Fixture f;
   f.Put(10);
-  const std::vector<SimServer*> homes = f.Homes();
-  REQUIRE(homes.size() == 2);
-  homes[1]->model().options().evictions = false;
-  homes[1]->CutConnections();
+  const std::vector<SimServer*> replicas = f.Replicas();
+  REQUIRE(replicas.size() == 2);
+  replicas[1]->model().options().evictions = false;
+  replicas[1]->CutConnections();
   f.Look();
   f.Settle(kLong);
-  REQUIRE(homes[0]->Evict(kKey));
+  REQUIRE(replicas[0]->Evict(kKey));
   f.Settle();
-  CHECK(f.Homes().size() == 1);
+  CHECK(f.Replicas().size() == 1);
   CHECK(f.deletes == 0);
 }
 
-TEST_CASE("nothing is dropped while another home does not answer") {
+TEST_CASE("nothing is dropped while another replica does not answer") {
   Fixture f(kAge, 2);
   f.PutLongAgo();
-  SimServer* evicting = f.OtherHome();
+  SimServer* evicting = f.OtherReplica();
   f.Judge()->Stall();
   REQUIRE(evicting->Evict(kKey));
   f.Settle(seconds(5));
   CHECK(f.deletes == 0);
-  CHECK(f.Homes().size() == 2);
+  CHECK(f.Replicas().size() == 2);
   f.Judge()->Continue();
 }
 
@@ -254,20 +257,20 @@ TEST_CASE("long values keep their manifests") {
   f.Put(3000);
   f.Look();
   f.Settle(kLong);
-  const std::vector<SimServer*> homes = f.Homes();
-  REQUIRE(homes.size() == 2);
-  REQUIRE(homes[0]->Evict(kKey));
+  const std::vector<SimServer*> replicas = f.Replicas();
+  REQUIRE(replicas.size() == 2);
+  REQUIRE(replicas[0]->Evict(kKey));
   f.Settle();
-  CHECK(f.Homes().size() == 1);
+  CHECK(f.Replicas().size() == 1);
   f.CheckThatItFollows();
 }
 
 TEST_CASE("who evicts nothing is not watched") {
   Fixture f(0);
-  const std::vector<SimServer*> homes = f.PutLongAgo();
-  REQUIRE(homes[0]->Evict(kKey));
+  const std::vector<SimServer*> replicas = f.PutLongAgo();
+  REQUIRE(replicas[0]->Evict(kKey));
   f.Settle();
-  CHECK(f.Homes().size() == 1);
+  CHECK(f.Replicas().size() == 1);
 }
 
 TEST_CASE("a connection that broke is made anew") {
@@ -277,24 +280,24 @@ TEST_CASE("a connection that broke is made anew") {
   for (const auto& server : f.world.servers()) server->CutConnections();
   f.Look();
   f.Settle(kLong);
-  REQUIRE(f.Homes()[0]->Evict(kKey));
+  REQUIRE(f.Replicas()[0]->Evict(kKey));
   f.Settle();
-  CHECK(f.Homes().empty());
+  CHECK(f.Replicas().empty());
 }
 
 TEST_CASE("plain items are left alone") {
   Fixture f;
   f.Put(10);
   f.Look();
-  const std::vector<SimServer*> homes = f.Homes();
-  REQUIRE(homes.size() == 2);
+  const std::vector<SimServer*> replicas = f.Replicas();
+  REQUIRE(replicas.size() == 2);
   ModelItem plain;
   plain.value = "plain";
-  homes[1]->items().Put(kKey, plain);
+  replicas[1]->items().Put(kKey, plain);
   f.Settle(kLong);
-  REQUIRE(homes[0]->Evict(kKey));
+  REQUIRE(replicas[0]->Evict(kKey));
   f.Settle();
-  CHECK(f.Homes().size() == 1);
+  CHECK(f.Replicas().size() == 1);
   CHECK(f.deletes == 0);
   f.CheckThatItFollows();
 }
@@ -304,9 +307,9 @@ TEST_CASE("nothing is done once it has stopped") {
   f.PutLongAgo();
   f.follower.Stop();
   f.Look();
-  REQUIRE(f.Homes()[0]->Evict(kKey));
+  REQUIRE(f.Replicas()[0]->Evict(kKey));
   f.Settle();
-  CHECK(f.Homes().size() == 1);
+  CHECK(f.Replicas().size() == 1);
 }
 
 }  // namespace

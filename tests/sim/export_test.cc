@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kServers = 6;
 constexpr int kMaxFailures =
-    2;  // so that there is a home between the outer ones
+    2;  // so that there is a replica between the outer ones
 constexpr std::uint64_t kItemLimit = 4096;
 constexpr std::uint32_t kFlags = 9;
 
@@ -216,7 +216,7 @@ TEST_CASE("a check says what the export would say, and writes nothing") {
 // Invariant C10.
 TEST_CASE("an export whose process dies leaves the value readable") {
   const std::string value(GENERATE(10, 3000), 'v');
-  const int homes = kMaxFailures + 1;
+  const int replicas = kMaxFailures + 1;
   const int write = GENERATE(range(1, kMaxFailures + 2));
   INFO("dies after write " << write);
   Fixture f;
@@ -254,8 +254,9 @@ TEST_CASE("an export whose process dies leaves the value readable") {
     const int first = f.client.session.ring().Walk("k", 1).front();
     f.world.servers()[first]->items().Put("k", other);
     const auto again = f.client.Export("k");
-    CHECK(again.error().code() ==
-          (write < homes ? StatusCode::kConflict : StatusCode::kAlreadyThere));
+    CHECK(
+        again.error().code() ==
+        (write < replicas ? StatusCode::kConflict : StatusCode::kAlreadyThere));
     CHECK(f.Plain("k")->value == other.value);
   }
 }

@@ -56,9 +56,9 @@ struct Fixture {
     REQUIRE(report.has_value());
     return *report;
   }
-  store::Homes Homes(std::string_view key) {
-    return store::HomesOf(*client.session.view(), client.session.ring(),
-                          std::string(key));
+  store::Replicas Replicas(std::string_view key) {
+    return store::ReplicasOf(*client.session.view(), client.session.ring(),
+                             std::string(key));
   }
   SimServer& server(int member) {
     return *world.servers()[static_cast<std::size_t>(member)];
@@ -98,8 +98,8 @@ TEST_CASE("a change that the judge has no room for leaves the old value") {
   Fixture f;
   const std::string old = there ? "old" : "";
   if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
-  SimServer& first = f.server(f.Homes("k").members.front());
-  SimServer& judge = f.server(f.Homes("k").judge());
+  SimServer& first = f.server(f.Replicas("k").members.front());
+  SimServer& judge = f.server(f.Replicas("k").judge());
   // It fills up just before its turn comes.
   first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
     if (command.key == "k" && command.verb == "cas") f.SetFull(judge, true);
@@ -147,7 +147,7 @@ TEST_CASE("a change that was cut off is taken back where there is no memory") {
   Fixture f;
   const bool there = GENERATE(false, true);
   if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
-  SimServer& first = f.server(f.Homes("k").members.front());
+  SimServer& first = f.server(f.Replicas("k").members.front());
   const auto victim = std::make_shared<SimClient>(f.world, f.servers, "victim");
   ParkForever(victim);
   first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {

@@ -85,14 +85,14 @@ TEST_CASE("what more than M others have kept is there, once leases are over") {
   World world(12);
   SimClient client(world, world.AddServers(kServers), "one");
   REQUIRE(client.Put().ok());
-  const std::vector<int> homes =
-      store::HomesOf(*client.session.view(), client.session.ring(), "key")
+  const std::vector<int> replicas =
+      store::ReplicasOf(*client.session.view(), client.session.ring(), "key")
           .members;
   std::vector<std::size_t> lost;
   for (std::size_t i = 0; lost.size() < 2; ++i) {
-    const bool home =
-        static_cast<int>(i) == homes[0] || static_cast<int>(i) == homes[1];
-    if (!home) lost.push_back(i);
+    const bool replica = static_cast<int>(i) == replicas[0] ||
+                         static_cast<int>(i) == replicas[1];
+    if (!replica) lost.push_back(i);
   }
   const TimePoint begun = client.process.Now();
   Restart(world, lost);
@@ -202,15 +202,15 @@ void Crash(World& world, const std::vector<std::size_t>& servers) {
   for (const std::size_t server : servers) world.servers()[server]->Crash();
 }
 
-// Servers that are not homes of "key", from the first on.
-std::vector<std::size_t> NoHomes(SimClient& client, std::size_t count) {
-  const std::vector<int> homes =
-      store::HomesOf(*client.session.view(), client.session.ring(), "key")
+// Servers that are not replicas of "key", from the first on.
+std::vector<std::size_t> NoReplicas(SimClient& client, std::size_t count) {
+  const std::vector<int> replicas =
+      store::ReplicasOf(*client.session.view(), client.session.ring(), "key")
           .members;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; others.size() < count; ++i) {
-    if (std::find(homes.begin(), homes.end(), static_cast<int>(i)) ==
-        homes.end()) {
+    if (std::find(replicas.begin(), replicas.end(), static_cast<int>(i)) ==
+        replicas.end()) {
       others.push_back(i);
     }
   }
@@ -225,7 +225,7 @@ TEST_CASE(
   SimClient other(world, servers, "other");
   REQUIRE(client.Put().ok());
   REQUIRE(other.Put().ok());
-  const std::vector<std::size_t> dead = NoHomes(client, 2);
+  const std::vector<std::size_t> dead = NoReplicas(client, 2);
   Crash(world, dead);
   LookFor(client, seconds(8));
   // By itself nothing goes on: they may be alive for others.
@@ -261,13 +261,13 @@ TEST_CASE("where too few have kept what they had nothing of it counts") {
   const std::string servers = world.AddServers(kServers);
   SimClient client(world, servers, "one");
   REQUIRE(client.Put().ok());
-  const std::vector<int> homes =
-      store::HomesOf(*client.session.view(), client.session.ring(), "key")
+  const std::vector<int> replicas =
+      store::ReplicasOf(*client.session.view(), client.session.ring(), "key")
           .members;
   // One that has it stays: a later view without it may be lost with the rest.
   std::vector<std::size_t> dead;
   for (std::size_t i = 0; i < kServers; ++i) {
-    if (static_cast<int>(i) != homes[0]) dead.push_back(i);
+    if (static_cast<int>(i) != replicas[0]) dead.push_back(i);
   }
   Crash(world, dead);
   Loss told;

@@ -27,7 +27,7 @@
 #include "store/membership/session.h"
 #include "store/objects/store.h"
 #include "store/repair/key_walk.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::sim {
 namespace {
@@ -135,7 +135,7 @@ struct Fixture {
   }
 
   std::shared_ptr<const store::Manifest> ManifestOf(int i) {
-    store::HomeChain chain(writer.session, Key(i));
+    store::ReplicaSet chain(writer.session, Key(i));
     auto manifest = net::SyncWait(writer.runtime, chain.ReadJudge());
     REQUIRE(manifest.has_value());
     return *manifest;
@@ -284,17 +284,17 @@ TEST_CASE("an object that lost too much is told as unreadable") {
   }
 }
 
-TEST_CASE("homes that differ for good are told, and settled by a repair") {
+TEST_CASE("replicas that differ for good are told, and settled by a repair") {
   Fixture f;
   const bool coded = GENERATE(false, true);
   const std::string key = Fixture::Key(coded ? 1 : 0);
   const auto detail = net::SyncWait(f.writer.runtime, f.writer.store.Stat(key));
   for (const auto& server : f.world.servers()) {
-    if (server->name() == detail->homes.front()) REQUIRE(server->Evict(key));
+    if (server->name() == detail->replicas.front()) REQUIRE(server->Evict(key));
   }
   VerifyReport report = f.Verify();
   CHECK(f.found == std::map<std::string, std::vector<Fault>>{
-                       {key, {Fault::kHomesDiffer}}});
+                       {key, {Fault::kReplicasDiffer}}});
   CHECK(f.written.empty());
   report = f.Verify(/*repair=*/true);
   CHECK(report.repaired == 1);
@@ -313,15 +313,15 @@ TEST_CASE("a delete that was cut off is told, and finished by a repair") {
   }
   REQUIRE(net::SyncWait(f.writer.runtime, f.writer.store.Delete(key)).ok());
   f.Settle();
-  // It has changed the first home alone.
+  // It has changed the first replica alone.
   for (const auto& server : f.world.servers()) {
-    if (server->name() != detail->homes.front()) {
+    if (server->name() != detail->replicas.front()) {
       server->items() = before.at(server->name());
     }
   }
   CHECK(f.Verify().objects == kKeys);
-  const std::vector<Fault> others(detail->homes.size() - 1,
-                                  Fault::kHomesDiffer);
+  const std::vector<Fault> others(detail->replicas.size() - 1,
+                                  Fault::kReplicasDiffer);
   CHECK(f.found == std::map<std::string, std::vector<Fault>>{{key, others}});
   CHECK(f.written.empty());
   const VerifyReport report = f.Verify(/*repair=*/true);

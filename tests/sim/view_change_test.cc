@@ -94,13 +94,13 @@ TEST_CASE("nobody goes by a view that another process could not take") {
   REQUIRE(f.Succeeds(flusher.StartPut()));
   REQUIRE(f.Succeeds(writer.StartPut()));
   const std::shared_ptr<const store::View> view = writer.session.view();
-  const store::Homes homes =
-      store::HomesOf(*view, writer.session.ring(), "new");
-  const auto first = static_cast<std::size_t>(homes.members.front());
+  const store::Replicas replicas =
+      store::ReplicasOf(*view, writer.session.ring(), "new");
+  const auto first = static_cast<std::size_t>(replicas.members.front());
   SimServer& stopped = *f.world.servers()[first];
 
   // Once the flush is on all servers the writer begins; behind its look at the
-  // first home that one stops, with the writer's commit unread.
+  // first replica that one stops, with the writer's commit unread.
   int took = 0;
   bool stops = false;
   Client::Outcome put;

@@ -331,8 +331,8 @@ typedef struct ers_object_detail {
   ers_object_info object;
   const ers_block_state* blocks;
   size_t block_count;
-  const char* const* homes; /* members that hold the manifest, judge last */
-  size_t home_count;
+  const char* const* replicas; /* members that hold the manifest, judge last */
+  size_t replica_count;
 } ers_object_detail;
 
 /* The manifest, and whether each block it names is there. On success *detail

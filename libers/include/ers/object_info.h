@@ -52,7 +52,7 @@ struct BlockState {
 struct ObjectDetail : ObjectInfo {
   std::vector<BlockState> blocks;
   // Members that hold the manifest, the judge last.
-  std::vector<std::string> homes;
+  std::vector<std::string> replicas;
 };
 
 // How a transition was done.

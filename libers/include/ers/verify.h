@@ -20,7 +20,7 @@ enum class Fault {
   kParityMismatch,  // sound parity of other data than is stored
   kNeverStored,     // it was not stored, as its server was out
   kOutOfReach,      // its server does not answer, or is out
-  kHomesDiffer,     // a server shows another manifest than the object's
+  kReplicasDiffer,  // a server shows another manifest than the object's
   kUnreadable,      // the object cannot be read
 };
 inline constexpr std::size_t kFaults = 7;

@@ -20,7 +20,7 @@ namespace {
 struct OwnedDetail : ers_object_detail {
   ers::ObjectDetail source;
   std::vector<ers_block_state> block_states;
-  std::vector<const char*> home_names;
+  std::vector<const char*> replica_names;
 };
 
 struct OwnedClusterInfo : ers_cluster_info {
@@ -86,14 +86,14 @@ ers_status ers_stat(ers_client* client, const char* key, size_t key_bytes,
     for (const ers::BlockState& block : owned->source.blocks) {
       owned->block_states.push_back(BlockToC(block));
     }
-    for (const std::string& home : owned->source.homes) {
-      owned->home_names.push_back(home.c_str());
+    for (const std::string& replica : owned->source.replicas) {
+      owned->replica_names.push_back(replica.c_str());
     }
     ToC(static_cast<const ers::ObjectInfo&>(owned->source), &owned->object);
     owned->blocks = owned->block_states.data();
     owned->block_count = owned->block_states.size();
-    owned->homes = owned->home_names.data();
-    owned->home_count = owned->home_names.size();
+    owned->replicas = owned->replica_names.data();
+    owned->replica_count = owned->replica_names.size();
     *detail = owned.release();
     return {};
   });

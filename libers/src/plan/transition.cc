@@ -147,13 +147,13 @@ class Transition {
       if (!geometry_.IsData(id)) continue;
       std::vector<std::uint8_t> leaving = ColumnOfData(id, from_);
       std::vector<std::uint8_t> entering = ColumnOfData(id, to_);
-      const int home = geometry_.StripeOf(id, to_);
-      if (home == target) {
+      const int replica = geometry_.StripeOf(id, to_);
+      if (replica == target) {
         for (std::size_t i = 0; i < leaving.size(); ++i) {
           leaving[i] ^= entering[i];
         }
       } else {
-        shares_[home].push_back({id, std::move(entering)});
+        shares_[replica].push_back({id, std::move(entering)});
       }
       shares_[target].push_back({id, std::move(leaving)});
     }

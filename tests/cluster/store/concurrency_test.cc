@@ -132,7 +132,7 @@ void RunWorkers(const TestCluster& servers,
   }
 }
 
-// All homes hold the same change; every block is there, and any m of each
+// All replicas hold the same change; every block is there, and any m of each
 // stripe can be lost.
 void CheckWhole(TestCluster& servers, const std::string& key) {
   CAPTURE(key);
@@ -140,10 +140,10 @@ void CheckWhole(TestCluster& servers, const std::string& key) {
   const auto client = OpenOn(cluster);
   const std::vector<std::byte> value = MustGet(*client, key);
   const store::Manifest judge = JudgeManifest(servers, *client, key);
-  const std::vector<StoredItem> homes = HomesOf(servers, *client, key);
-  CHECK(homes.size() == kMaxFailures + 1);
-  for (const StoredItem& home : homes) {
-    auto copy = store::DecodeManifest(home.Read());
+  const std::vector<StoredItem> replicas = ReplicasOf(servers, *client, key);
+  CHECK(replicas.size() == kMaxFailures + 1);
+  for (const StoredItem& replica : replicas) {
+    auto copy = store::DecodeManifest(replica.Read());
     REQUIRE_OK(copy);
     // But for whose copy it is, they are the same bytes.
     copy->member = judge.member;
@@ -273,7 +273,7 @@ class UniformWork {
 
 }  // namespace
 
-TEST_CASE("rivals never mix, and all homes agree in the end") {
+TEST_CASE("rivals never mix, and all replicas agree in the end") {
   TestCluster servers(kServers,
                       {"-m", "64", "-I", "64k", "-o", "slab_chunk_max=32768"});
   const auto cluster = OpenPatient(servers);

@@ -166,25 +166,25 @@ TEST_CASE("what is damaged beyond reading can be overwritten and deleted") {
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
 }
 
-TEST_CASE("a corrupted manifest is mended from the other home") {
+TEST_CASE("a corrupted manifest is mended from the other replica") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   const std::vector<std::byte> value = Bytes(20000, 1);
   REQUIRE_OK(client->Put("key", value, {}));
-  const std::vector<StoredItem> homes = HomesOf(cluster, *client, "key");
-  REQUIRE(homes.size() == 2);
-  for (const StoredItem& home : homes) {
-    home.Flip(60);
+  const std::vector<StoredItem> replicas = ReplicasOf(cluster, *client, "key");
+  REQUIRE(replicas.size() == 2);
+  for (const StoredItem& replica : replicas) {
+    replica.Flip(60);
     REQUIRE(MustGet(*cluster.Open(kScheme), "key") == value);
     REQUIRE_OK(client->Update("key", 3, Bytes(10, 2)));
     REQUIRE_OK(client->Update("key", 0, value));
   }
-  for (const StoredItem& home : homes) home.Write("eRSm\x01 no more");
+  for (const StoredItem& replica : replicas) replica.Write("eRSm\x01 no more");
   CHECK(CodeOfGet(*client, "key") == StatusCode::kCorruption);
   // As the message says, it can be overwritten, and deleted.
   REQUIRE_OK(client->Put("key", value, {}));
   REQUIRE(MustGet(*client, "key") == value);
-  for (const StoredItem& home : homes) home.Flip(60);
+  for (const StoredItem& replica : replicas) replica.Flip(60);
   REQUIRE(client->Delete("key").ok());
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
 }
@@ -194,20 +194,20 @@ TEST_CASE("a manifest that names members beyond the cluster is corrupted") {
   const auto client = cluster.Open(kScheme);
   const std::vector<std::byte> value = Bytes(20000, 1);
   REQUIRE_OK(client->Put("key", value, {}));
-  const std::vector<StoredItem> homes = HomesOf(cluster, *client, "key");
-  const auto spoil = [](const StoredItem& home) {
-    auto manifest = store::DecodeManifest(home.Read());
+  const std::vector<StoredItem> replicas = ReplicasOf(cluster, *client, "key");
+  const auto spoil = [](const StoredItem& replica) {
+    auto manifest = store::DecodeManifest(replica.Read());
     REQUIRE_OK(manifest);
     manifest->nodes[2] = 6;
-    home.Write(store::EncodeManifest(*manifest));
+    replica.Write(store::EncodeManifest(*manifest));
   };
-  // At one home the others stand in.
-  for (const StoredItem& home : homes) {
-    spoil(home);
+  // At one replica the others stand in.
+  for (const StoredItem& replica : replicas) {
+    spoil(replica);
     CHECK(MustGet(*cluster.Open(kScheme), "key") == value);
     REQUIRE_OK(client->Update("key", 0, value));
   }
-  for (const StoredItem& home : homes) spoil(home);
+  for (const StoredItem& replica : replicas) spoil(replica);
   const auto fresh = cluster.Open(kScheme);
   Value got;
   const auto read = fresh->Get("key", got);
@@ -225,8 +225,8 @@ TEST_CASE("a manifest of a newer format is an error, never a miss") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   REQUIRE_OK(client->Put("key", Bytes(20000, 1), {}));
-  for (const StoredItem& home : HomesOf(cluster, *client, "key")) {
-    home.Write("eRSm\x02 of the future");
+  for (const StoredItem& replica : ReplicasOf(cluster, *client, "key")) {
+    replica.Write("eRSm\x02 of the future");
   }
   CHECK(CodeOfGet(*client, "key") == StatusCode::kUnsupportedFormat);
   CHECK(client->Put("key", Bytes(9, 1), {}).error().code() ==

@@ -83,15 +83,15 @@ void AddAndDrop(const Change& c, TestCluster& cluster, Client& client,
   const auto groups = static_cast<std::uint64_t>(put.groups);
   const auto first = PlacesOf(cluster, client);
   const std::vector<std::byte> value = MustGet(client, "key");
-  const long homes = c.more + 1;
+  const long replicas = c.more + 1;
 
   Served before = CountServed(cluster);
   const auto added = MoveTo(client, many);
   REQUIRE_OK(added);
-  // The servers saw the same, and one read and one write per home more.
+  // The servers saw the same, and one read and one write per replica more.
   CHECK(ServedAlone(cluster, before,
-                    static_cast<long>(added->data_reads) + homes,
-                    static_cast<long>(added->writes) + homes));
+                    static_cast<long>(added->data_reads) + replicas,
+                    static_cast<long>(added->writes) + replicas));
   CHECK(added->path == TransitionPath::kParity);
   CHECK(added->object.scheme == many);
   CHECK(added->object.width == c.width);
@@ -110,7 +110,7 @@ void AddAndDrop(const Change& c, TestCluster& cluster, Client& client,
   before = CountServed(cluster);
   const auto dropped = MoveTo(client, few);
   REQUIRE_OK(dropped);
-  CHECK(ServedAlone(cluster, before, homes, homes));
+  CHECK(ServedAlone(cluster, before, replicas, replicas));
   CHECK(dropped->path == TransitionPath::kParity);
   CHECK(dropped->data_reads + dropped->parity_reads + dropped->writes == 0);
   CHECK(PlacesOf(cluster, client) == first);
@@ -204,9 +204,9 @@ TEST_CASE("parity is added while servers are dead, by the degraded plan") {
     CHECK(added->data_reads == static_cast<std::uint64_t>(reads.data));
     CHECK(added->parity_reads == static_cast<std::uint64_t>(reads.parity));
     CHECK(added->writes == plan->writes.size());
-    const auto homes = HomesOf(cluster, *client, "key").size();
+    const auto replicas = ReplicasOf(cluster, *client, "key").size();
     CHECK(static_cast<std::size_t>(after.sets - before.sets) ==
-          added->writes + homes);
+          added->writes + replicas);
     REQUIRE(MustGet(*client, "key") == value);
     // One more may die now.
     cluster.server((victim + 3) % 7).Kill();

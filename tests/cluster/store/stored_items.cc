@@ -39,22 +39,22 @@ void StoredItem::Flip(std::size_t at) const {
   Write(bytes);
 }
 
-std::vector<StoredItem> HomesOf(TestCluster& cluster, Client& client,
-                                const std::string& key) {
+std::vector<StoredItem> ReplicasOf(TestCluster& cluster, Client& client,
+                                   const std::string& key) {
   const auto detail = client.Stat(key);
   REQUIRE_OK(detail);
-  std::vector<StoredItem> homes;
-  for (const std::string& name : detail->homes) {
-    homes.push_back({&cluster.Named(name), store::ManifestKey(key)});
+  std::vector<StoredItem> replicas;
+  for (const std::string& name : detail->replicas) {
+    replicas.push_back({&cluster.Named(name), store::ManifestKey(key)});
   }
-  REQUIRE_FALSE(homes.empty());
-  return homes;
+  REQUIRE_FALSE(replicas.empty());
+  return replicas;
 }
 
 store::Manifest JudgeManifest(TestCluster& cluster, Client& client,
                               const std::string& key) {
   auto manifest =
-      store::DecodeManifest(HomesOf(cluster, client, key).back().Read());
+      store::DecodeManifest(ReplicasOf(cluster, client, key).back().Read());
   REQUIRE_OK(manifest);
   return std::move(*manifest);
 }

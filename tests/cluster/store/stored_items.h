@@ -32,8 +32,8 @@ struct StoredBlock : StoredItem {
 };
 
 // The manifest copies of an object, the judge's last.
-std::vector<StoredItem> HomesOf(TestCluster& cluster, Client& client,
-                                const std::string& key);
+std::vector<StoredItem> ReplicasOf(TestCluster& cluster, Client& client,
+                                   const std::string& key);
 // What the judge holds.
 store::Manifest JudgeManifest(TestCluster& cluster, Client& client,
                               const std::string& key);

@@ -37,8 +37,8 @@ TEST_CASE("a client that is not in a call keeps no other waiting") {
   REQUIRE_OK(detail);
   for (int i = 0; i < servers.size(); ++i) {
     const std::string name = servers.server(i).endpoint().name();
-    if (std::find(detail->homes.begin(), detail->homes.end(), name) ==
-        detail->homes.end()) {
+    if (std::find(detail->replicas.begin(), detail->replicas.end(), name) ==
+        detail->replicas.end()) {
       servers.server(i).Pause();
       break;
     }

@@ -129,7 +129,7 @@ void FaultPlan::Draw(Duration span) {
     }
     if (scenario_.hides && random.Below(2) == 0) kind = FaultKind::kPartition;
     if (scenario_.rolls) kind = Rolling(kind);
-    // Where all homes of a key are lost but one that is damaged, it stays an
+    // Where all replicas of a key are lost but one that is damaged, it stays an
     // error until the key is written anew.
     if (scenario_.loses && kind == FaultKind::kCorrupt) kind = FaultKind::kSlow;
     const auto [least, most] = Lengths(kind, scenario_);

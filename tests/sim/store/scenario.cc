@@ -111,7 +111,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.stress =
       random.Below(kinds ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
-    // As many servers as homes: whatever happens to one happens to the chain.
+    // As many servers as replicas: whatever happens to one happens to the
+    // chain.
     scenario.max_failures = OneOf(random, std::array{1, 2, 2, 3});
     scenario.schemes = {SchemesFor(scenario.max_failures).front()};
     scenario.servers = scenario.max_failures + 1;

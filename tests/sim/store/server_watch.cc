@@ -9,7 +9,7 @@
 #include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/format/view.h"
-#include "store/replicas/home_copy.h"
+#include "store/replicas/replica_copy.h"
 
 namespace ers::sim {
 namespace {
@@ -168,8 +168,8 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
                manifest ? manifest->id : store::ChangeId{});
   const std::shared_ptr<const store::View> now = view();
   if (!manifest || !now) return;
-  const store::Homes homes = HomesUnder(*now, key);
-  if (!homes.members.empty() && homes.judge() == member &&
+  const store::Replicas replicas = ReplicasUnder(*now, key);
+  if (!replicas.members.empty() && replicas.judge() == member &&
       &ServerIn(*now, member) == &server) {
     CheckNamedBlocks(key, *manifest);
   }
@@ -242,9 +242,9 @@ std::shared_ptr<const store::View> ServerWatch::view() const {
   return newest;
 }
 
-store::Homes ServerWatch::HomesUnder(const store::View& view,
-                                     const std::string& key) const {
-  return store::HomesOf(view, *seats_.Of(view), key);
+store::Replicas ServerWatch::ReplicasUnder(const store::View& view,
+                                           const std::string& key) const {
+  return store::ReplicasOf(view, *seats_.Of(view), key);
 }
 
 SimServer& ServerWatch::ServerIn(const store::View& view, int member) const {
@@ -276,10 +276,10 @@ bool ServerWatch::IsInSync(int member) const {
 std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
   const std::shared_ptr<const store::View> now = view();
   if (!now) return std::nullopt;
-  const store::Homes homes = HomesUnder(*now, key);
-  if (!homes.judge_in_sync) return std::nullopt;
-  const auto judge = static_cast<std::size_t>(homes.judge());
-  SimServer& server = ServerIn(*now, homes.judge());
+  const store::Replicas replicas = ReplicasUnder(*now, key);
+  if (!replicas.judge_in_sync) return std::nullopt;
+  const auto judge = static_cast<std::size_t>(replicas.judge());
+  SimServer& server = ServerIn(*now, replicas.judge());
   if (!server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(store::ManifestKey(key));
   if (item == nullptr) return std::nullopt;

@@ -82,8 +82,8 @@ class ServerWatch : private store::StoreWatch {
   // Is the block named by what a judge shows? Its object's key, if so.
   [[nodiscard]] std::optional<std::string> NamedBy(
       int member, std::string_view block_key) const;
-  [[nodiscard]] store::Homes HomesUnder(const store::View& view,
-                                        const std::string& key) const;
+  [[nodiscard]] store::Replicas ReplicasUnder(const store::View& view,
+                                              const std::string& key) const;
   void Report(Invariant invariant, std::string_view key,
               const std::string& text);
 

@@ -312,15 +312,15 @@ TEST_CASE_METHOD(Fixture, "ers_collect_garbage passes its terms and counts") {
 
 TEST_CASE_METHOD(Fixture, "ers_stat owns what it points to") {
   static_cast<ObjectInfo&>(fake->detail) = fake->info;
-  fake->detail.homes = {"a:1", "b:2"};
+  fake->detail.replicas = {"a:1", "b:2"};
   fake->detail.blocks = {
       {0, 3, StoredBlockKind::kData, 1, 2, "a:1", 100, true},
       {1, 4, StoredBlockKind::kParity, 5, 6, "b:2", 200, false}};
   const ers_object_detail* detail;
   REQUIRE(ers_stat(&c, "k", 1, &detail) == ERS_OK);
   fake->detail = {};
-  REQUIRE(detail->home_count == 2);
-  CHECK(std::string(detail->homes[1]) == "b:2");
+  REQUIRE(detail->replica_count == 2);
+  CHECK(std::string(detail->replicas[1]) == "b:2");
   REQUIRE(detail->block_count == 2);
   CHECK(detail->blocks[0].is_parity == 0);
   CHECK(detail->blocks[0].present == 1);

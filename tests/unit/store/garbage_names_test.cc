@@ -26,7 +26,7 @@ TEST_CASE("blocks come together with the manifests of their hash") {
   names.Add(Block({7, 2}, 5));
   names.Add(FoundManifest{{9, 9}, "no blocks"});
   names.Add(Block({3, 3}, 1));
-  names.Add(FoundManifest{{7, 2}, "b"});  // another home's
+  names.Add(FoundManifest{{7, 2}, "b"});  // another replica's
   names.Add(Block({7, 2}, 6));
   const auto groups = names.Groups();
   REQUIRE(groups.size() == 4);

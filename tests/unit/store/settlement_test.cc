@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "base/micros.h"
-#include "store/replicas/home_copy.h"
+#include "store/replicas/replica_copy.h"
 
 namespace ers::store {
 namespace {
 
 constexpr std::int64_t kNowUs = 1'700'000'000'000'000;
 
-// Two homes: the first has a change that was to replace what the judge has.
+// Two replicas: the first has a change that was to replace what the judge has.
 struct Cut {
   Cut() {
     view.members.resize(2);
@@ -23,13 +23,13 @@ struct Cut {
   }
 
   Settlement Settled() const {
-    HomesRead read;
+    ReplicasRead read;
     read.view = std::make_shared<const View>(view);
     read.asked_us = kNowUs;
     for (int i = 0; i < 2; ++i) {
-      HomeCopy& copy = read.copies.emplace_back();
+      ReplicaCopy& copy = read.copies.emplace_back();
       copy.member = i;
-      copy.kind = HomeCopy::Kind::kManifest;
+      copy.kind = ReplicaCopy::Kind::kManifest;
       copy.token = 20 + static_cast<std::uint64_t>(i);
     }
     Manifest change = first;

@@ -294,16 +294,17 @@ View FiveInSync(int max_failures) {
   return view;
 }
 
-TEST_CASE("the homes are the first M+1 of the walk, the last one the judge") {
+TEST_CASE(
+    "the replicas are the first M+1 of the walk, the last one the judge") {
   const net::Ring ring = FiveServers();
   const View view = FiveInSync(2);
-  const Homes homes = HomesOf(view, ring, "movie");
-  CHECK(homes.members == ring.Walk("movie", 3));
-  CHECK(homes.judge() == homes.members[2]);
-  CHECK(homes.judge_in_sync);
+  const Replicas replicas = ReplicasOf(view, ring, "movie");
+  CHECK(replicas.members == ring.Walk("movie", 3));
+  CHECK(replicas.judge() == replicas.members[2]);
+  CHECK(replicas.judge_in_sync);
 }
 
-TEST_CASE("down homes are left out and none takes their place") {
+TEST_CASE("down replicas are left out and none takes their place") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 3);
   for (int down = 0; down < 8; ++down) {
@@ -317,22 +318,22 @@ TEST_CASE("down homes are left out and none takes their place") {
         left.push_back(walk[i]);
       }
     }
-    const Homes homes = HomesOf(view, ring, "movie");
-    CHECK(homes.members == left);
-    CHECK(homes.judge_in_sync == !left.empty());
+    const Replicas replicas = ReplicasOf(view, ring, "movie");
+    CHECK(replicas.members == left);
+    CHECK(replicas.judge_in_sync == !left.empty());
   }
 }
 
-TEST_CASE("homes that returned come first, the latest before all") {
+TEST_CASE("replicas that returned come first, the latest before all") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 3);
   View view = FiveInSync(2);
   view.members[walk[2]].joined = 7;
   view.members[walk[1]].joined = 4;
-  CHECK(HomesOf(view, ring, "movie").members ==
+  CHECK(ReplicasOf(view, ring, "movie").members ==
         std::vector<int>{walk[2], walk[1], walk[0]});
   view.members[walk[1]].joined = 0;
-  CHECK(HomesOf(view, ring, "movie").members ==
+  CHECK(ReplicasOf(view, ring, "movie").members ==
         std::vector<int>{walk[2], walk[0], walk[1]});
 }
 
@@ -342,9 +343,9 @@ TEST_CASE("a judge that is being backfilled may not decide") {
   View view = FiveInSync(1);
   view.members[walk[0]].state = MemberState::kBackfilling;
   view.members[walk[0]].joined = 2;
-  CHECK(HomesOf(view, ring, "movie").judge_in_sync);
+  CHECK(ReplicasOf(view, ring, "movie").judge_in_sync);
   view.members[walk[1]].state = MemberState::kDown;
-  CHECK_FALSE(HomesOf(view, ring, "movie").judge_in_sync);
+  CHECK_FALSE(ReplicasOf(view, ring, "movie").judge_in_sync);
 }
 
 std::string OptionError(const ClusterOptions& options) {

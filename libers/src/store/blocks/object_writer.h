@@ -41,7 +41,7 @@ bool FitsInline(Session& session, const Manifest& manifest,
 Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
                        int least = 0);
 
-// The same for a value that is to ride in its manifest, on the key's homes.
+// The same for a value that is to ride in its manifest, on the key's replicas.
 Status CheckCopies(Session& session, std::string_view key,
                    const Scheme& scheme);
 

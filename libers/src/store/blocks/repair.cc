@@ -8,7 +8,7 @@
 #include "store/blocks/dropping.h"
 #include "store/blocks/extend.h"
 #include "store/format/expiry.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 
@@ -21,7 +21,7 @@ net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
   co_await run.WriteBack(SendStep::kRestore, blocks);
   if (run.staged().empty()) co_return;
   session.counters().repaired_blocks.Add(run.staged().size());
-  HomeChain chain(session, map.manifest().key);
+  ReplicaSet chain(session, map.manifest().key);
   chain.TakeEnded();
   Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
   // A plain item has taken the object's place: of that nothing stays.

@@ -73,7 +73,7 @@ Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
 
 }  // namespace
 
-Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
+Task<Staged> StageAndPrepare(Session& session, ReplicaSet& chain,
                              Task<Status> stage) {
   Staged staged;
   net::Latch latch(session.runtime(), 1);
@@ -98,9 +98,9 @@ Check PlannedOn(const ChangeId& base) {
   };
 }
 
-Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
+Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
                                  Manifest next, ClientCas cas,
-                                 std::optional<HomesRead> prepared,
+                                 std::optional<ReplicasRead> prepared,
                                  Check check) {
   StoreCounters& counters = session.counters();
   // The generation of what was staged; its age is the change's.
@@ -120,7 +120,7 @@ Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
   chain.RestartDeadline();
   for (;;) {
     if (!prepared || prepared->view->epoch != session.view()->epoch) {
-      Result<HomesRead> read = co_await chain.Prepare();
+      Result<ReplicasRead> read = co_await chain.Prepare();
       if (!read) {
         counters.aborts_by_failure.Add();
         DropStaged(session, next);

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "net/task.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 
@@ -28,20 +28,20 @@ struct ChangeOutcome {
   Status status;
   bool restart = false;
   std::shared_ptr<const Manifest> committed;
-  // With `restart`: what the homes show, to plan it anew on.
-  std::optional<HomesRead> met;
+  // With `restart`: what the replicas show, to plan it anew on.
+  std::optional<ReplicasRead> met;
 };
 
 struct Staged {
   Status status;  // of the staging
   // What Prepare gave; empty where it failed (CommitChange tries again).
-  std::optional<HomesRead> prepared;
+  std::optional<ReplicasRead> prepared;
 };
 
-// Runs `stage`, which stages the blocks of a change, and reads the homes
-// meanwhile: a round trip less. Whatever changes at a home in between makes
+// Runs `stage`, which stages the blocks of a change, and reads the replicas
+// meanwhile: a round trip less. Whatever changes at a replica in between makes
 // the commit fail there.
-net::Task<Staged> StageAndPrepare(Session& session, HomeChain& chain,
+net::Task<Staged> StageAndPrepare(Session& session, ReplicaSet& chain,
                                   net::Task<Status> stage);
 
 // The end of an object; its CAS rises.
@@ -61,9 +61,9 @@ enum class ClientCas {
 // Blocks that did not make it, or were replaced, are dropped; after an unknown
 // outcome all stay.
 using Check = std::function<Result<Verdict>(const Manifest* living)>;
-net::Task<ChangeOutcome> CommitChange(Session& session, HomeChain& chain,
+net::Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
                                       Manifest next, ClientCas cas,
-                                      std::optional<HomesRead> prepared,
+                                      std::optional<ReplicasRead> prepared,
                                       Check check);
 
 // The check of a change that was planned on `base`: over another one, or none,

@@ -22,7 +22,7 @@ CurrentManifest::CurrentManifest(Session& session, std::string_view key,
 net::Task<Status> CurrentManifest::Begin() {
   Status status = co_await EnsureViewFor(session_, key_);
   if (!status.ok()) co_return status;
-  chain_ = std::make_unique<HomeChain>(session_, key_, steps_);
+  chain_ = std::make_unique<ReplicaSet>(session_, key_, steps_);
   until_ =
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
   co_return status;
@@ -36,14 +36,14 @@ net::Task<Status> CurrentManifest::BeginInTurn() {
   co_return status;
 }
 
-HomeChain& CurrentManifest::chain() { return *chain_; }
+ReplicaSet& CurrentManifest::chain() { return *chain_; }
 
 net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   using Found = std::shared_ptr<const Manifest>;
   if (++tries_ > kMinTries && session_.runtime().Now() >= until_) {
     co_return Fail(chain_->ChangedWithoutEnd());
   }
-  homes_.reset();
+  replicas_.reset();
   if (tries_ == 1) {
     Found known = session_.manifests().Find(key_);
     if (known && chain_->Alive(*known, session_.WallMicros())) {
@@ -54,9 +54,9 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   remembered_ = false;
   Result<Found> found;
   if (met_ && met_->Agreed() && !Impatient()) {
-    homes_ = std::exchange(met_, {});
-    const Found& shown = homes_->judge().manifest;
-    if (shown && chain_->Alive(*shown, homes_->asked_us)) found = shown;
+    replicas_ = std::exchange(met_, {});
+    const Found& shown = replicas_->judge().manifest;
+    if (shown && chain_->Alive(*shown, replicas_->asked_us)) found = shown;
   } else {
     found = co_await chain_->ReadJudge();
   }

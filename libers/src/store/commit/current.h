@@ -10,7 +10,7 @@
 
 #include "net/task.h"
 #include "store/commit/change.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 
@@ -22,7 +22,7 @@ class CurrentManifest {
 
   // Checks the key and makes sure that a view is in force; before all else.
   net::Task<Status> Begin();
-  // The same, and takes the key's turn (HomeChain::TakeTurn): for what makes a
+  // The same, and takes the key's turn (ReplicaSet::TakeTurn): for what makes a
   // new value of the old one.
   net::Task<Status> BeginInTurn();
   // The manifest for the next try. kNotFound: no object. kUnavailable: it
@@ -31,22 +31,24 @@ class CurrentManifest {
   // A change was planned on another manifest than it met: the next try starts
   // with that one.
   void Restart(ChangeOutcome outcome) { met_ = std::move(outcome.met); }
-  // What the homes show where the last one is of them all; empty otherwise.
-  std::optional<HomesRead> TakeHomes() { return std::exchange(homes_, {}); }
+  // What the replicas show where the last one is of them all; empty otherwise.
+  std::optional<ReplicasRead> TakeReplicas() {
+    return std::exchange(replicas_, {});
+  }
   // Whether the last one was only remembered.
   [[nodiscard]] bool remembered() const { return remembered_; }
   // After a try failed for want of blocks: true while it may be because the
   // manifest was old (remembered, or changed since it was read).
   [[nodiscard]] bool MayRetry(const Status& failure);
-  HomeChain& chain();
+  ReplicaSet& chain();
 
  private:
   Session& session_;
   std::string_view key_;
   StepTimer* const steps_;
-  std::unique_ptr<HomeChain> chain_;
-  std::optional<HomesRead> met_;
-  std::optional<HomesRead> homes_;
+  std::unique_ptr<ReplicaSet> chain_;
+  std::optional<ReplicasRead> met_;
+  std::optional<ReplicasRead> replicas_;
   bool remembered_ = false;
   int tries_ = 0;
   net::TimePoint until_;  // it is tried, however often

@@ -1,4 +1,4 @@
-// Manifest: the one item per home that says what an object is and where its
+// Manifest: the one item per replica that says what an object is and where its
 // blocks are. Bytes in docs/reference/format.md, pinned by tests/unit/store.
 #ifndef ERS_STORE_FORMAT_MANIFEST_H_
 #define ERS_STORE_FORMAT_MANIFEST_H_

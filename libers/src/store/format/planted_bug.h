@@ -15,7 +15,7 @@ enum class PlantedBug {
   kNone,
   kNoBarrier,          // a view change waits for no manifest write
   kIgnoreEpoch,        // manifest writes are admitted under any view
-  kSettleSkipsEqual,   // settling leaves homes alone that show it already
+  kSettleSkipsEqual,   // settling leaves replicas alone that show it already
   kSettleFirstToLast,  // going back to the judge's content begins at the front
   kCommitBySet,        // manifests are written without a token
   kSkipChecksum,       // any bytes of the right size pass for a block
@@ -24,10 +24,10 @@ enum class PlantedBug {
   kGenerationTwice,    // a change stages under its predecessor's generation
   kDropAfterUnknown,   // staged blocks go though the change may have happened
   kMissByJudgeAlone,   // no manifest at the judge is taken for a miss
-  kNoWriteBack,        // a read tells what one home shows and settles nothing
-  kAnyIncarnation,     // manifests of a member's former memory count
-  kMetadumpAll,        // keys are listed by "all", which may miss some
-  kExportOldValue,     // an export writes what it read, whatever is there now
+  kNoWriteBack,     // a read tells what one replica shows and settles nothing
+  kAnyIncarnation,  // manifests of a member's former memory count
+  kMetadumpAll,     // keys are listed by "all", which may miss some
+  kExportOldValue,  // an export writes what it read, whatever is there now
   kInSyncAtOnce,  // a member that is back counts as in sync without backfilling
   kReplacedIsInSync,       // so does a new server in the place of another
   kBackfillManifestsOnly,  // backfilling puts no block back

@@ -254,26 +254,27 @@ Result<View> DecodeView(std::string_view text) {
   return view;
 }
 
-Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key) {
-  Homes homes;
-  homes.members = ring.Walk(key, view.max_failures + 1);
-  std::erase_if(homes.members, [&view](int member) {
+Replicas ReplicasOf(const View& view, const net::Ring& ring,
+                    std::string_view key) {
+  Replicas replicas;
+  replicas.members = ring.Walk(key, view.max_failures + 1);
+  std::erase_if(replicas.members, [&view](int member) {
     return view.members[member].state == MemberState::kDown;
   });
   // Latest returned first, then by walk: an insertion keeps the walk's order,
   // and there are only M+1 of them.
-  for (std::size_t i = 1; i < homes.members.size(); ++i) {
+  for (std::size_t i = 1; i < replicas.members.size(); ++i) {
     for (std::size_t j = i;
-         j > 0 && view.members[homes.members[j]].joined >
-                      view.members[homes.members[j - 1]].joined;
+         j > 0 && view.members[replicas.members[j]].joined >
+                      view.members[replicas.members[j - 1]].joined;
          --j) {
-      std::swap(homes.members[j], homes.members[j - 1]);
+      std::swap(replicas.members[j], replicas.members[j - 1]);
     }
   }
-  homes.judge_in_sync =
-      !homes.members.empty() &&
-      view.members[homes.members.back()].state == MemberState::kInSync;
-  return homes;
+  replicas.judge_in_sync =
+      !replicas.members.empty() &&
+      view.members[replicas.members.back()].state == MemberState::kInSync;
+  return replicas;
 }
 
 }  // namespace ers::store

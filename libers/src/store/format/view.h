@@ -106,12 +106,13 @@ Result<View> DecodeView(std::string_view text);
 // changes write them; the last is the judge. Members of the walk that are down
 // are left out. Empty only if all of them are down; `judge_in_sync` is false
 // where the last one is not in sync, and then nothing may be decided.
-struct Homes {
+struct Replicas {
   std::vector<int> members;
   bool judge_in_sync = false;
   [[nodiscard]] int judge() const { return members.back(); }
 };
-Homes HomesOf(const View& view, const net::Ring& ring, std::string_view key);
+Replicas ReplicasOf(const View& view, const net::Ring& ring,
+                    std::string_view key);
 
 }  // namespace ers::store
 

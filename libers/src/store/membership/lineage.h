@@ -15,7 +15,8 @@ namespace ers::store {
 std::vector<ChangeId> HistoryAfter(const Manifest* before);
 
 // Is `id`, a change of `base` (null: of nothing) and the last of its maker,
-// among the changes that led to `now`, which all homes show? Empty: not known.
+// among the changes that led to `now`, which all replicas show? Empty: not
+// known.
 std::optional<bool> Happened(const ChangeId& id, const Manifest* base,
                              const Manifest& now);
 

@@ -37,9 +37,9 @@ net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
                            std::set<int> members);
 
 // OK once `member`, which was down, is backfilling: with a new incarnation, so
-// that all it held of manifests is void, and as the first home of its keys, so
-// that every change from now on passes through it. OK as well where it was not
-// down. kUnavailable: it does not answer, or too few members could be told.
+// that all it held of manifests is void, and as the first replica of its keys,
+// so that every change from now on passes through it. OK as well where it was
+// not down. kUnavailable: it does not answer, or too few members could be told.
 net::Task<Status> BeginBackfill(Session& session, int member);
 
 // OK once `member`, backfilling since that incarnation, is in sync: it has all

@@ -70,8 +70,8 @@ Status CheckTolerated(const Session& session, const View& view) {
                       view.NotInSync(), view.max_failures, out)};
 }
 
-Status AllHomesOut(const Session& session, const View& view,
-                   std::string_view key) {
+Status AllReplicasOut(const Session& session, const View& view,
+                      std::string_view key) {
   std::string out;
   for (const int i : session.ring().Walk(key, view.max_failures + 1)) {
     out += (out.empty() ? "" : "; ") + session.Describe(i);

@@ -21,8 +21,8 @@ Status CheckDistinct(const View& view);
 Status CheckTolerated(const Session& session, const View& view);
 
 // What to tell where no server is in sync that has the manifest of this key.
-Status AllHomesOut(const Session& session, const View& view,
-                   std::string_view key);
+Status AllReplicasOut(const Session& session, const View& view,
+                      std::string_view key);
 
 // What to tell of a record that `link`'s server has, and IsNewerFormat.
 Status NewerFormat(const net::ServerLink& link, const Status& why);

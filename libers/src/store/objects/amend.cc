@@ -48,7 +48,7 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
     ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next),
         amendment.new_cas || ends ? ClientCas::kRises : ClientCas::kStays,
-        current.TakeHomes(), check);
+        current.TakeReplicas(), check);
     if (outcome.restart) {
       current.Restart(std::move(outcome));
       continue;

@@ -14,7 +14,7 @@ net::Task<Status> Store::Delete(std::string_view key,
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
-  const HomeChain& chain = current.chain();
+  const ReplicaSet& chain = current.chain();
   if (expected_cas == 0) current.chain().ReplaceCorrupted();
   const Check check = [key, expected_cas,
                        &chain](const Manifest* living) -> Result<Verdict> {

@@ -92,7 +92,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
   status = CheckPlace(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   session_.manifests().Erase(key);  // the judge says what there is
-  HomeChain& chain = current.chain();
+  ReplicaSet& chain = current.chain();
   PlainForm form;
   form.member = session_.ring().Walk(key, 1).front();
   // Of the last try that may have come to its end, or half way.
@@ -139,7 +139,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
       if (*fits) co_return InfoOf(**base);
       continue;
     }
-    Result<std::optional<HomesRead>> prepared =
+    Result<std::optional<ReplicasRead>> prepared =
         co_await chain.PreparePlain(base_id, form);
     if (!prepared) co_return Fail(failed(prepared.error()));
     session_.manifests().Erase(key);

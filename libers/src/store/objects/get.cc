@@ -11,7 +11,7 @@
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
 #include "store/repair/warmth.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -54,12 +54,12 @@ constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 
 // Asks the judge and, by the manifest of last time, for the blocks, in one
 // round trip. `before`: what the judge knows, whatever it has under the key.
-Task<Result<Attempt>> TryRead(Session& session, HomeChain& chain,
+Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
                               ManifestPtr believed, Range asked,
                               std::uint64_t most, Value& value,
                               Access& before) {
   Attempt attempt;
-  HomeChain::JudgeRequest judge;
+  ReplicaSet::JudgeRequest judge;
   Status status = chain.BeginReadJudge(judge);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session.runtime());
@@ -129,7 +129,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   EmptyUnlessKept read(value);
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  HomeChain chain(session, key, steps);
+  ReplicaSet chain(session, key, steps);
   if (terms.uncounted) chain.ReadUncounted();
   const bool keep_warm = !terms.uncounted && MayKeepWarm(session);
   if (keep_warm || terms.before != nullptr) chain.TellAccess();

@@ -6,7 +6,7 @@
 #include "store/membership/view_changer.h"
 #include "store/objects/store.h"
 #include "store/repair/key_walk.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -30,7 +30,7 @@ Task<void> Look(Session& session, const ListTerms& terms, Listed& listed,
     latch.CountDown();
     co_return;
   }
-  HomeChain chain(session, listed.key);
+  ReplicaSet chain(session, listed.key);
   chain.ReadUncounted();
   Result<std::shared_ptr<const Manifest>> manifest = co_await chain.ReadJudge();
   if (manifest) {

@@ -6,7 +6,7 @@
 #include "store/membership/view_changer.h"
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 

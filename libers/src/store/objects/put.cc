@@ -73,10 +73,10 @@ Task<Status> WriteAll(PutJob& job) {
   co_return outcome.status;
 }
 
-// Stages the blocks. The homes are read meanwhile where the value is one group:
-// a longer one takes so long that rivals would come in between.
-Task<Status> StageBlocks(PutJob& job, HomeChain& chain,
-                         std::optional<HomesRead>& prepared) {
+// Stages the blocks. The replicas are read meanwhile where the value is one
+// group: a longer one takes so long that rivals would come in between.
+Task<Status> StageBlocks(PutJob& job, ReplicaSet& chain,
+                         std::optional<ReplicasRead>& prepared) {
   Status status = PlaceObject(job.session, job.manifest);
   if (!status.ok()) co_return status;
   prepared.reset();  // it takes too long for that
@@ -117,9 +117,9 @@ Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
 
 }  // namespace
 
-Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
+Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& chain, Check check,
                                ClientCas cas,
-                               std::optional<HomesRead> prepared) {
+                               std::optional<ReplicasRead> prepared) {
   // How long the value is, if it is shorter than that.
   const std::size_t threshold =
       std::max<std::size_t>(1, job.client.inline_below);
@@ -173,7 +173,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   job.manifest.width = options.width;
   job.manifest.client_flags = options.client_flags;
   job.manifest.expiry = options.expiry;
-  HomeChain chain(session_, key, steps_);
+  ReplicaSet chain(session_, key, steps_);
   const std::uint64_t cas = options.expected_cas;
   job.manifest.won = terms.won;
   job.manifest.cas = terms.new_cas.value_or(0);

@@ -113,8 +113,8 @@ Task<Result<ObjectDetail>> Store::Stat(std::string_view key) {
   ObjectDetail detail;
   static_cast<ObjectInfo&>(detail) = InfoOf(**manifest);
   const std::shared_ptr<const View> view = session_.view();
-  for (const int member : HomesOf(*view, session_.ring(), key).members) {
-    detail.homes.push_back(session_.member_name(member));
+  for (const int member : ReplicasOf(*view, session_.ring(), key).members) {
+    detail.replicas.push_back(session_.member_name(member));
   }
   if ((*manifest)->is_inline) co_return detail;
   const ObjectMap map(*manifest);

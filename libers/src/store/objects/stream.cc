@@ -12,7 +12,7 @@
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
 #include "store/repair/warmth.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -144,7 +144,7 @@ Status ChangedInMidStream(std::string_view key) {
 }
 
 // A stream that has begun ended with `failure`: because of a change?
-Task<Status> WhyBroken(HomeChain& chain, const Manifest& streamed,
+Task<Status> WhyBroken(ReplicaSet& chain, const Manifest& streamed,
                        Status failure) {
   if (failure.code() != StatusCode::kNotFound &&
       failure.code() != StatusCode::kCorruption) {
@@ -209,7 +209,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
                                     const AsyncSink& sink) {
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  HomeChain chain(session_, key, steps_);
+  ReplicaSet chain(session_, key, steps_);
   const bool keep_warm = !window.uncounted && MayKeepWarm(session_);
   if (window.uncounted) chain.ReadUncounted();
   ManifestPtr believed = session_.manifests().Find(key);

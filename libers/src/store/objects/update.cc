@@ -164,7 +164,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
     }
     Manifest next = **base;
     next.id = session_.NewChangeId();
-    std::optional<HomesRead> prepared = source.TakeHomes();
+    std::optional<ReplicasRead> prepared = source.TakeReplicas();
     if (next.is_inline) {
       std::memcpy(next.value.data() + offset, bytes.data(), bytes.size());
     } else {

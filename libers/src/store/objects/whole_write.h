@@ -25,9 +25,9 @@ struct PutJob {
 
 // The view is in force, the scheme checked. `chain` is of the job's key, and
 // `prepared` what Prepare gave already, if anything.
-net::Task<ChangeOutcome> WriteWhole(PutJob& job, HomeChain& chain, Check check,
+net::Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& chain, Check check,
                                     ClientCas cas,
-                                    std::optional<HomesRead> prepared = {});
+                                    std::optional<ReplicasRead> prepared = {});
 
 }  // namespace ers::store
 

@@ -11,7 +11,7 @@
 #include "store/format/object_map.h"
 #include "store/format/planted_bug.h"
 #include "store/repair/warmth.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -56,7 +56,7 @@ FindLacking LackingOn(Session& session, const std::vector<int>& members) {
 
 Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
                                       const MendTerms& terms) {
-  HomeChain chain(session, key, terms.steps);
+  ReplicaSet chain(session, key, terms.steps);
   chain.ReadUncounted();
   chain.GoOutOfTurn();
   ChangeId short_before;

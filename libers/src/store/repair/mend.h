@@ -16,12 +16,12 @@ FindLacking LackingOn(Session& session, const std::vector<int>& members);
 
 // What became of one object, and what moved for it.
 struct MendedObject {
-  bool settled = false;  // its manifest was not on all its homes
+  bool settled = false;  // its manifest was not on all its replicas
   int blocks = 0;        // stored
   BlockTraffic traffic;
 };
 
-// Settles the object's homes and stores what `terms.find` says is lacking:
+// Settles the object's replicas and stores what `terms.find` says is lacking:
 // under the generation that it has, or, where it was never stored, by a change
 // that keeps client CAS, flags and expiry. A change by others that comes in
 // between is never harmed: it is begun anew. Where there is no object nothing

@@ -14,7 +14,7 @@
 #include "store/membership/batch.h"
 #include "store/membership/eviction_watch.h"
 #include "store/repair/mend.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -88,12 +88,13 @@ class Touches {
   std::vector<int> members_;  // of each request
 };
 
-void TouchHomes(Session& session, const Manifest& manifest, Touches& touches) {
+void TouchReplicas(Session& session, const Manifest& manifest,
+                   Touches& touches) {
   const std::shared_ptr<const View> view = session.view();
-  const Homes homes = HomesOf(*view, session.ring(), manifest.key);
-  for (const int member : homes.members) {
-    if (member == homes.judge()) continue;
-    touches.Touch(SendStep::kReadHomes, member, ManifestKey(manifest.key));
+  const Replicas replicas = ReplicasOf(*view, session.ring(), manifest.key);
+  for (const int member : replicas.members) {
+    if (member == replicas.judge()) continue;
+    touches.Touch(SendStep::kReadReplicas, member, ManifestKey(manifest.key));
   }
 }
 
@@ -126,7 +127,7 @@ Task<void> TouchAll(Session& session, ManifestPtr manifest, int times) {
   std::vector<int> lacking;
   {
     Touches touches(session, times);
-    TouchHomes(session, *manifest, touches);
+    TouchReplicas(session, *manifest, touches);
     TouchParity(manifest, touches);
     co_await touches.batch();
     lacking = touches.Lacking();
@@ -163,7 +164,7 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
 }
 
 Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
-  HomeChain chain(session, unreadable->key);
+  ReplicaSet chain(session, unreadable->key);
   chain.GoOutOfTurn();
   const Check check = PlannedOn(unreadable->id);
   (void)co_await CommitChange(

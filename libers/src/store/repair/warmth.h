@@ -18,7 +18,7 @@ namespace ers::store {
 bool MayKeepWarm(Session& session);
 
 // `current` was read. In the background, where it is time: an access to its
-// parity and to the homes that are not its judge. What they lack is stored
+// parity and to the replicas that are not its judge. What they lack is stored
 // again. `again`: it was read before, too.
 void KeepWarm(Session& session, std::shared_ptr<const Manifest> current,
               bool again);

@@ -1,5 +1,5 @@
 // The manifest replicas of one key: read, reconciled, written. Entry points:
-// HomeChain and HomeCopy. Nothing that knows blocks may come in.
+// ReplicaSet and ReplicaCopy. Nothing that knows blocks may come in.
 #ifndef ERS_STORE_REPLICAS_REPLICAS_H_
 #define ERS_STORE_REPLICAS_REPLICAS_H_
 #endif  // ERS_STORE_REPLICAS_REPLICAS_H_

@@ -10,7 +10,7 @@
 #include "store/membership/batch.h"
 #include "store/repair/mend.h"
 #include "store/repair/warmth.h"
-#include "store/replicas/home_copy.h"
+#include "store/replicas/replica_copy.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
@@ -41,9 +41,9 @@ bool IsAbsent(const net::Request& read) {
 bool IsSmallValue(const View& view, int member, const std::string& key,
                   const net::Request& read) {
   if (read.outcome != net::Outcome::kOk) return false;
-  const Result<HomeCopy> copy =
+  const Result<ReplicaCopy> copy =
       InterpretCopy(view, member, key, PlainItems::kTold, read);
-  return copy && copy->kind == HomeCopy::Kind::kManifest &&
+  return copy && copy->kind == ReplicaCopy::Kind::kManifest &&
          copy->manifest->is_inline && !copy->manifest->tombstone;
 }
 
@@ -52,7 +52,7 @@ enum class Fate { kStays, kIsStoredAgain, kGoes };
 
 }  // namespace
 
-// All homes are asked, also the one that evicted: it may have it again.
+// All replicas are asked, also the one that evicted: it may have it again.
 struct EvictionFollower::Question {
   struct Copy {
     int member = 0;
@@ -186,16 +186,16 @@ Task<void> EvictionFollower::Work() {
   at_work_ = false;
 }
 
-// Nothing, where a home does not evict or cannot be asked now.
+// Nothing, where a replica does not evict or cannot be asked now.
 void EvictionFollower::Ask(const View& view, const Gone& gone,
                            std::deque<Question>& questions, Batch& reads) {
   const std::vector<int> members =
-      HomesOf(view, session_.ring(), gone.key).members;
-  const bool is_home =
+      ReplicasOf(view, session_.ring(), gone.key).members;
+  const bool is_replica =
       std::find(members.begin(), members.end(), gone.member) != members.end();
   const bool all = std::all_of(members.begin(), members.end(),
                                [this](int member) { return MayEvict(member); });
-  if (!is_home || !all) return;
+  if (!is_replica || !all) return;
   Question& question = questions.emplace_back();
   question.gone = &gone;
   question.copies.resize(members.size());
@@ -206,7 +206,7 @@ void EvictionFollower::Ask(const View& view, const Gone& gone,
     copy.read.key = gone.key;
     copy.read.uncounted = true;
     copy.read.tell_access = true;
-    reads.Send(SendStep::kReadHomes, session_.link(copy.member), copy.read);
+    reads.Send(SendStep::kReadReplicas, session_.link(copy.member), copy.read);
   }
 }
 

@@ -25,9 +25,9 @@
 #include "store/membership/view_changer.h"
 #include "store/membership/view_look.h"
 #include "store/repair/key_dump.h"
-#include "store/replicas/home_chain.h"
-#include "store/replicas/home_copy.h"
-#include "store/replicas/home_look.h"
+#include "store/replicas/replica_copy.h"
+#include "store/replicas/replica_look.h"
+#include "store/replicas/replica_set.h"
 #include "store/support/pace.h"
 #include "store/upkeep/garbage_names.h"
 
@@ -67,7 +67,7 @@ bool HasEnded(Session& session, const Manifest& manifest) {
 // A tombstone lets the space of what has ended go, by the rules of every
 // change: whoever is in the midst of one learns what came of it. kConflict: the
 // key is in use again.
-Task<Status> Bury(Session& session, HomeChain& chain, std::string_view key) {
+Task<Status> Bury(Session& session, ReplicaSet& chain, std::string_view key) {
   const Check check = [](const Manifest* living) -> Result<Verdict> {
     if (living == nullptr) return Verdict::kGoOn;
     return Fail(StatusCode::kConflict, "the key is in use again");
@@ -117,7 +117,7 @@ class Collection {
   }
 
  private:
-  // Changes nothing: not the view, not what homes show.
+  // Changes nothing: not the view, not what replicas show.
   [[nodiscard]] bool dry_run() const { return terms_.options.dry_run; }
   Task<Status> ReadView() {
     view_ = session_.view();
@@ -231,8 +231,8 @@ class Collection {
     latch.CountDown();
   }
 
-  // No server had a manifest under any key of this hash. A home that came since
-  // may have one, and so may a home that did not list its keys.
+  // No server had a manifest under any key of this hash. A replica that came
+  // since may have one, and so may a replica that did not list its keys.
   Task<void> DropOfNobody(Blocks blocks) {
     if (!all_listed_ && !Planted(PlantedBug::kSilentListsNothing)) {
       Skip(blocks, silent_);
@@ -280,12 +280,12 @@ class Collection {
     co_await Drop(std::move(blocks));
   }
   // By what the judges show; what has ended goes, with its blocks. A dry run
-  // asks all homes at once instead.
+  // asks all replicas at once instead.
   Task<bool> NamesAll(const std::set<std::string>& keys, Blocks& blocks) {
     if (dry_run()) co_return false;
     Blocks left = blocks;
     for (const std::string& key : keys) {
-      HomeChain chain(session_, key);
+      ReplicaSet chain(session_, key);
       chain.ReadUncounted();
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadJudge();
@@ -330,41 +330,42 @@ class Collection {
   // never name: nothing that was sent before lands after this, and no change
   // of that age commits.
   Task<Status> Decide(const std::string& key, Blocks& blocks) {
-    HomeChain chain(session_, key);
-    const Result<HomesRead> homes = co_await chain.Restamp();
-    if (!homes) co_return homes.error();
-    for (const HomeCopy& copy : homes->copies) {
+    ReplicaSet chain(session_, key);
+    const Result<ReplicasRead> replicas = co_await chain.Restamp();
+    if (!replicas) co_return replicas.error();
+    for (const ReplicaCopy& copy : replicas->copies) {
       report_.live += TakeNamed(copy.manifest, blocks);
     }
     co_return Status();
   }
 
-  // The same without a write: what would be shown once the homes were settled.
+  // The same without a write: what would be shown once the replicas were
+  // settled.
   Task<Status> Foresee(const std::string& key, Blocks& blocks) {
-    const Result<std::optional<HomesRead>> homes =
-        co_await PeekAtHomes(session_, view_, key);
-    if (!homes) co_return homes.error();
-    if (!*homes) {
+    const Result<std::optional<ReplicasRead>> replicas =
+        co_await PeekAtReplicas(session_, view_, key);
+    if (!replicas) co_return replicas.error();
+    if (!*replicas) {
       co_return Status(StatusCode::kUnavailable,
                        "the servers that hold the manifest did not answer");
     }
-    const std::vector<HomeCopy>& copies = (*homes)->copies;
+    const std::vector<ReplicaCopy>& copies = (*replicas)->copies;
     const bool plain =
-        std::any_of(copies.begin(), copies.end(), [](const HomeCopy& copy) {
-          return copy.kind == HomeCopy::Kind::kPlain;
+        std::any_of(copies.begin(), copies.end(), [](const ReplicaCopy& copy) {
+          return copy.kind == ReplicaCopy::Kind::kPlain;
         });
     if (plain) {
       // They are not settled, and what any of them names stays.
-      for (const HomeCopy& copy : copies) {
+      for (const ReplicaCopy& copy : copies) {
         report_.live += TakeNamed(copy.manifest, blocks);
       }
       co_return Status();
     }
-    const Result<Settlement> settled = ChooseSettlement(**homes, key);
+    const Result<Settlement> settled = ChooseSettlement(**replicas, key);
     if (!settled) co_return settled.error();
     const ManifestPtr& shown = settled->manifest;
     if (shown && !shown->tombstone &&
-        !IsAlive(*shown, *view_, (*homes)->asked_us)) {
+        !IsAlive(*shown, *view_, (*replicas)->asked_us)) {
       CountEnded(shown, blocks);
     }
     report_.live += TakeNamed(shown, blocks);
@@ -467,7 +468,7 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
   const auto work = [&session, &keys, &next](net::Latch& latch) -> Task<void> {
     while (next < keys.size()) {
       const std::string& key = keys[next++];
-      HomeChain chain(session, key);
+      ReplicaSet chain(session, key);
       chain.ReadUncounted();
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadJudge();

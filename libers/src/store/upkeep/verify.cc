@@ -7,8 +7,8 @@
 #include "store/membership/view_changer.h"
 #include "store/membership/view_look.h"
 #include "store/repair/group_check.h"
-#include "store/replicas/home_copy.h"
-#include "store/replicas/home_look.h"
+#include "store/replicas/replica_copy.h"
+#include "store/replicas/replica_look.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
@@ -21,24 +21,24 @@ constexpr int kMostTries = 8;
 // Objects that wait for their second look.
 constexpr std::size_t kMostSuspects = 4096;
 
-bool SameItem(const HomeCopy& a, const HomeCopy& b) {
+bool SameItem(const ReplicaCopy& a, const ReplicaCopy& b) {
   return a.member == b.member && a.token == b.token && a.shown() == b.shown() &&
          a.kind == b.kind;
 }
 
-bool SameItems(const HomesRead& a, const HomesRead& b) {
+bool SameItems(const ReplicasRead& a, const ReplicasRead& b) {
   return std::equal(a.copies.begin(), a.copies.end(), b.copies.begin(),
                     b.copies.end(), SameItem);
 }
 
-bool IsPlain(const HomeCopy& copy) {
-  return copy.kind == HomeCopy::Kind::kPlain;
+bool IsPlain(const ReplicaCopy& copy) {
+  return copy.kind == ReplicaCopy::Kind::kPlain;
 }
 
 // To readers: also one whose DELETE was cut off, which settling would finish.
-bool ShowsObject(const HomesRead& homes, const View& view) {
-  const std::shared_ptr<const Manifest>& shown = homes.judge().manifest;
-  return shown && IsAlive(*shown, view, homes.asked_us);
+bool ShowsObject(const ReplicasRead& replicas, const View& view) {
+  const std::shared_ptr<const Manifest>& shown = replicas.judge().manifest;
+  return shown && IsAlive(*shown, view, replicas.asked_us);
 }
 
 }  // namespace
@@ -116,13 +116,13 @@ Task<void> Verifier::CheckNew(const WalkedItem& item) {
   const std::optional<Look> look = co_await Settled(key);
   if (!look) co_return;
   if (look->differ) {
-    suspects_.push_back({key, look->homes, session_.runtime().Now(), 0});
+    suspects_.push_back({key, look->replicas, session_.runtime().Now(), 0});
     co_return;
   }
   co_await Conclude(key, *look);
 }
 
-// The view was read after the first look, and the change that made the homes
+// The view was read after the first look, and the change that made the replicas
 // differ then would have ended since: what differs still does so for good.
 Task<void> Verifier::CheckSuspect(Suspect suspect) {
   if (view_since_ <= suspect.since) {
@@ -134,20 +134,20 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
   }
   std::optional<Look> look = co_await Settled(suspect.key);
   if (!look) co_return;
-  if (look->differ && !SameItems(look->homes, suspect.homes)) {
+  if (look->differ && !SameItems(look->replicas, suspect.replicas)) {
     if (++suspect.tries == kMostTries) {
       ++report_.unchecked;
       co_return;
     }
-    suspect.homes = std::move(look->homes);
+    suspect.replicas = std::move(look->replicas);
     suspect.since = session_.runtime().Now();
     suspects_.push_back(std::move(suspect));
     co_return;
   }
   if (look->differ) {
-    for (const HomeCopy& copy : look->homes.copies) {
+    for (const ReplicaCopy& copy : look->replicas.copies) {
       if (look->manifest && copy.shown() == look->manifest->id) continue;
-      look->found.push_back({Fault::kHomesDiffer, -1, -1, copy.member, {}});
+      look->found.push_back({Fault::kReplicasDiffer, -1, -1, copy.member, {}});
     }
     if (look->living) co_await LookAtBlocks(*look);
     const Result<bool> same = co_await Unchanged(suspect.key, *look);
@@ -163,12 +163,12 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
   co_await Conclude(suspect.key, *look);
 }
 
-// A look at an object that nobody changed under it; where the homes differ,
+// A look at an object that nobody changed under it; where the replicas differ,
 // only at those.
 Task<std::optional<Verifier::Look>> Verifier::Settled(const std::string& key) {
   for (int i = 0; i < kMostTries && Going(); ++i) {
     Look look;
-    Status status = co_await LookAtHomes(key, look);
+    Status status = co_await LookAtReplicas(key, look);
     if (status.ok() && (!look.living || look.differ)) co_return look;
     if (!status.ok()) {
       status_ = std::move(status);
@@ -187,10 +187,10 @@ Task<std::optional<Verifier::Look>> Verifier::Settled(const std::string& key) {
   co_return std::nullopt;
 }
 
-Task<Result<HomesRead>> Verifier::ReadHomes(const std::string& key) {
+Task<Result<ReplicasRead>> Verifier::ReadReplicas(const std::string& key) {
   for (int i = 0; i < kMostTries; ++i) {
-    Result<std::optional<HomesRead>> read =
-        co_await PeekAtHomes(session_, view_, key);
+    Result<std::optional<ReplicasRead>> read =
+        co_await PeekAtReplicas(session_, view_, key);
     if (!read) co_return Fail(read.error());
     if (*read) co_return std::move(**read);
     Status status = co_await ReadView();
@@ -203,10 +203,10 @@ Task<Result<HomesRead>> Verifier::ReadHomes(const std::string& key) {
                  "the servers that hold the manifest did not answer");
 }
 
-// What the object is, and whether all its homes show it. A failure ends the
+// What the object is, and whether all its replicas show it. A failure ends the
 // check of all.
-Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
-  Result<HomesRead> read = co_await ReadHomes(key);
+Task<Status> Verifier::LookAtReplicas(const std::string& key, Look& look) {
+  Result<ReplicasRead> read = co_await ReadReplicas(key);
   if (!read && !Going()) co_return status_;
   if (!read) {
     look.living = true;
@@ -214,12 +214,12 @@ Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
         {Fault::kUnreadable, -1, -1, -1, std::string(read.error().message())});
     co_return Status();
   }
-  look.homes = std::move(*read);
-  const std::vector<HomeCopy>& copies = look.homes.copies;
+  look.replicas = std::move(*read);
+  const std::vector<ReplicaCopy>& copies = look.replicas.copies;
   const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
-  look.differ =
-      !look.homes.Agreed() || (plain && look.homes.judge().manifest != nullptr);
-  Result<Settlement> settlement = ChooseSettlement(look.homes, key);
+  look.differ = !look.replicas.Agreed() ||
+                (plain && look.replicas.judge().manifest != nullptr);
+  Result<Settlement> settlement = ChooseSettlement(look.replicas, key);
   if (!settlement) {
     look.living = true;
     look.found.push_back({Fault::kUnreadable, -1, -1, -1,
@@ -228,10 +228,10 @@ Task<Status> Verifier::LookAtHomes(const std::string& key, Look& look) {
   }
   look.manifest = std::move(settlement->manifest);
   look.living =
-      look.manifest && IsAlive(*look.manifest, *view_, look.homes.asked_us);
+      look.manifest && IsAlive(*look.manifest, *view_, look.replicas.asked_us);
   look.plain = plain && !look.living;
   // Of what no reader sees nothing needs to be the same.
-  if (!look.living && !ShowsObject(look.homes, *view_)) look.differ = false;
+  if (!look.living && !ShowsObject(look.replicas, *view_)) look.differ = false;
   co_return Status();
 }
 
@@ -259,19 +259,19 @@ Task<void> Verifier::LookAtBlocks(Look& look) {
   }
 }
 
-// Whether what was found holds: in a view that was read afterwards the homes
+// Whether what was found holds: in a view that was read afterwards the replicas
 // show the very items that they showed before.
 Task<Result<bool>> Verifier::Unchanged(const std::string& key,
                                        const Look& look) {
   const std::uint64_t epoch = view_->epoch;
   Status status = co_await ReadView();
   if (!status.ok()) co_return Fail(std::move(status));
-  const Result<HomesRead> read = co_await ReadHomes(key);
+  const Result<ReplicasRead> read = co_await ReadReplicas(key);
   if (!read && !Going()) co_return Fail(status_);
   // It could not be read before, and can still not.
-  if (!read) co_return look.homes.copies.empty();
-  if (view_->epoch != epoch || look.homes.copies.empty()) co_return false;
-  const bool same = SameItems(look.homes, *read);
+  if (!read) co_return look.replicas.copies.empty();
+  if (view_->epoch != epoch || look.replicas.copies.empty()) co_return false;
+  const bool same = SameItems(look.replicas, *read);
   co_return same && (!look.living || !look.manifest ||
                      IsAlive(*look.manifest, *view_, read->asked_us));
 }

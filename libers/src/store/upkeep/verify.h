@@ -16,7 +16,7 @@
 #include "store/membership/session.h"
 #include "store/repair/key_walk.h"
 #include "store/repair/mend.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 #include "store/support/pace.h"
 
 namespace ers::store {
@@ -51,16 +51,16 @@ class Verifier {
   struct Look {
     bool living = false;  // there is an object, once it is settled
     bool plain = false;
-    bool differ = false;  // its homes
-    HomesRead homes;
+    bool differ = false;  // its replicas
+    ReplicasRead replicas;
     ManifestPtr manifest;
     std::uint64_t blocks = 0;
     std::vector<Found> found;
   };
-  // An object whose homes differ: a change may be under way.
+  // An object whose replicas differ: a change may be under way.
   struct Suspect {
     std::string key;
-    HomesRead homes;
+    ReplicasRead replicas;
     net::TimePoint since;
     int tries = 0;
   };
@@ -70,10 +70,10 @@ class Verifier {
   net::Task<void> CheckSuspect(Suspect suspect);
   // Empty where it was changed again and again.
   net::Task<std::optional<Look>> Settled(const std::string& key);
-  net::Task<Status> LookAtHomes(const std::string& key, Look& look);
+  net::Task<Status> LookAtReplicas(const std::string& key, Look& look);
   net::Task<void> LookAtBlocks(Look& look);
   net::Task<Result<bool>> Unchanged(const std::string& key, const Look& look);
-  net::Task<Result<HomesRead>> ReadHomes(const std::string& key);
+  net::Task<Result<ReplicasRead>> ReadReplicas(const std::string& key);
   net::Task<Status> ReadView();
   net::Task<Result<Lacking>> FindLacking(const ObjectMap& map, int group);
   net::Task<void> Conclude(const std::string& key, const Look& look);

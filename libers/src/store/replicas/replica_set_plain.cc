@@ -7,7 +7,7 @@
 #include "base/micros.h"
 #include "store/format/expiry.h"
 #include "store/format/planted_bug.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -29,36 +29,37 @@ class While {
   const bool before_;
 };
 
-bool IsForm(const HomeCopy& copy, const PlainForm& form) {
-  return copy.kind == HomeCopy::Kind::kPlain && copy.member == form.member &&
+bool IsForm(const ReplicaCopy& copy, const PlainForm& form) {
+  return copy.kind == ReplicaCopy::Kind::kPlain && copy.member == form.member &&
          copy.plain == form.value && copy.plain_flags == form.client_flags;
 }
 
 // Nothing but the object, or what a hand-over that was cut off left of it.
-bool MayGoOn(const HomesRead& read, const ChangeId& base) {
+bool MayGoOn(const ReplicasRead& read, const ChangeId& base) {
   const bool begun = std::any_of(
-      read.copies.begin(), read.copies.end(),
-      [](const HomeCopy& copy) { return copy.kind == HomeCopy::Kind::kPlain; });
+      read.copies.begin(), read.copies.end(), [](const ReplicaCopy& copy) {
+        return copy.kind == ReplicaCopy::Kind::kPlain;
+      });
   return std::all_of(
-      read.copies.begin(), read.copies.end(), [&](const HomeCopy& copy) {
+      read.copies.begin(), read.copies.end(), [&](const ReplicaCopy& copy) {
         return copy.shown() == base ||
-               (begun && copy.kind != HomeCopy::Kind::kManifest &&
-                copy.kind != HomeCopy::Kind::kCorrupt);
+               (begun && copy.kind != ReplicaCopy::Kind::kManifest &&
+                copy.kind != ReplicaCopy::Kind::kCorrupt);
       });
 }
 
 }  // namespace
 
-// All homes, if they let the value go on as a plain item.
-Task<Result<HomesRead>> HomeChain::CollectPlain(const PlainForm& form,
-                                                SendStep step) {
+// All replicas, if they let the value go on as a plain item.
+Task<Result<ReplicasRead>> ReplicaSet::CollectPlain(const PlainForm& form,
+                                                    SendStep step) {
   const While replaces_plain(replaces_plain_);
-  Result<HomesRead> read = co_await Collect(step);
+  Result<ReplicasRead> read = co_await Collect(step);
   if (!read) co_return read;
   bool reachable = false;
-  for (const HomeCopy& copy : read->copies) {
+  for (const ReplicaCopy& copy : read->copies) {
     reachable = reachable || copy.member == form.member;
-    if (copy.kind == HomeCopy::Kind::kPlain && !IsForm(copy, form)) {
+    if (copy.kind == ReplicaCopy::Kind::kPlain && !IsForm(copy, form)) {
       co_return Fail(
           StatusCode::kConflict,
           fmt::format("key '{}' holds an object and, on {}, a plain item of "
@@ -77,63 +78,67 @@ Task<Result<HomesRead>> HomeChain::CollectPlain(const PlainForm& form,
 
 // Puts a plain item in its own place, so that no change under way finds its
 // token there any more.
-Task<HomeChain::CasResult> HomeChain::CasPlain(SendStep step, const View& view,
-                                               const HomeCopy& home) {
+Task<ReplicaSet::CasResult> ReplicaSet::CasPlain(SendStep step,
+                                                 const View& view,
+                                                 const ReplicaCopy& replica) {
   const std::int64_t now = session_.WallMicros();
-  const iovec body{const_cast<char*>(home.plain.data()), home.plain.size()};
+  const iovec body{const_cast<char*>(replica.plain.data()),
+                   replica.plain.size()};
   net::Request request;
   request.verb = net::Verb::kCas;
-  request.client_flags = home.plain_flags;
+  request.client_flags = replica.plain_flags;
   request.exptime = PlainExptime(
-      home.plain_ttl < 0 ? 0 : now / kMicrosPerSecond + home.plain_ttl, now);
+      replica.plain_ttl < 0 ? 0 : now / kMicrosPerSecond + replica.plain_ttl,
+      now);
   request.body = {&body, 1};
   const ChangeId none;
-  co_return co_await CasItem(step, view, home, none, request);
+  co_return co_await CasItem(step, view, replica, none, request);
 }
 
-Task<Result<bool>> HomeChain::CheckPlain(const ChangeId& base,
-                                         const PlainForm& form) {
+Task<Result<bool>> ReplicaSet::CheckPlain(const ChangeId& base,
+                                          const PlainForm& form) {
   const InStep step(steps_, Step::kManifest);
-  const Result<HomesRead> read =
-      co_await CollectPlain(form, SendStep::kReadHomes);
+  const Result<ReplicasRead> read =
+      co_await CollectPlain(form, SendStep::kReadReplicas);
   if (!read) co_return Fail(read.error());
   co_return read->judge().shown() == base;
 }
 
-Task<Result<std::optional<HomesRead>>> HomeChain::PreparePlain(
+Task<Result<std::optional<ReplicasRead>>> ReplicaSet::PreparePlain(
     const ChangeId& base, const PlainForm& form) {
   const InStep step(steps_, Step::kManifest);
   const While replaces_plain(replaces_plain_);
-  Result<HomesRead> read = co_await CollectPlain(form, SendStep::kPrepare);
+  Result<ReplicasRead> read = co_await CollectPlain(form, SendStep::kPrepare);
   if (!read) co_return Fail(read.error());
   if (Planted(PlantedBug::kExportOldValue)) co_return std::move(*read);
   if (read->judge().shown() != base) co_return std::nullopt;
   if (MayGoOn(*read, base)) co_return std::move(*read);
-  Result<HomesRead> settled = co_await Settle();
+  Result<ReplicasRead> settled = co_await Settle();
   if (!settled) co_return Fail(settled.error());
   co_return std::nullopt;
 }
 
-Task<CommitResult> HomeChain::CommitPlain(const HomesRead& base,
-                                          const PlainForm& form) {
+Task<CommitResult> ReplicaSet::CommitPlain(const ReplicasRead& base,
+                                           const PlainForm& form) {
   const InStep step(steps_, Step::kCommit);
   const While replaces_plain(replaces_plain_);
   const iovec body{const_cast<char*>(form.value.data()), form.value.size()};
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
-    const HomeCopy& home = base.copies[i];
-    const SendStep send = i + 1 == base.copies.size() ? SendStep::kExportJudge
-                                                      : SendStep::kExportHome;
+    const ReplicaCopy& replica = base.copies[i];
+    const SendStep send = i + 1 == base.copies.size()
+                              ? SendStep::kExportJudge
+                              : SendStep::kExportReplica;
     CasResult result;
-    if (home.member == form.member) {
+    if (replica.member == form.member) {
       net::Request request;
       request.verb = net::Verb::kCas;
       request.client_flags = form.client_flags;
       request.exptime = PlainExptime(form.expiry, session_.WallMicros());
       request.body = {&body, 1};
       const ChangeId none;
-      result = co_await CasItem(send, *base.view, home, none, request);
+      result = co_await CasItem(send, *base.view, replica, none, request);
     } else {
-      result = co_await Cas(send, *base.view, home, nullptr);
+      result = co_await Cas(send, *base.view, replica, nullptr);
     }
     if (result.outcome == Outcome::kOk) continue;
     const bool no_room = result.outcome == Outcome::kNoMemory ||
@@ -150,10 +155,10 @@ Task<CommitResult> HomeChain::CommitPlain(const HomesRead& base,
         Status(result.outcome == Outcome::kNoMemory ? StatusCode::kNoMemory
                                                     : StatusCode::kTooLarge,
                fmt::format("{} has no room for the plain item: {}",
-                           session_.member_name(home.member), result.error));
+                           session_.member_name(replica.member), result.error));
     if (i == 0) co_return ended;
-    // The judge has the object still: the homes before it get it back.
-    Result<HomesRead> settled = co_await Settle();
+    // The judge has the object still: the replicas before it get it back.
+    Result<ReplicasRead> settled = co_await Settle();
     if (!settled) {
       co_return CommitResult{
           CommitFate::kUnknown,

@@ -1,11 +1,11 @@
-// New tokens for what is at the homes of a key.
+// New tokens for what is at the replicas of a key.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "store/format/planted_bug.h"
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 namespace ers::store {
 namespace {
@@ -13,21 +13,21 @@ namespace {
 using net::Outcome;
 using net::Task;
 
-bool IsPlain(const HomeCopy& copy) {
-  return copy.kind == HomeCopy::Kind::kPlain;
+bool IsPlain(const ReplicaCopy& copy) {
+  return copy.kind == ReplicaCopy::Kind::kPlain;
 }
 
-bool IsCorrupt(const HomeCopy& copy) {
-  return copy.kind == HomeCopy::Kind::kCorrupt;
+bool IsCorrupt(const ReplicaCopy& copy) {
+  return copy.kind == ReplicaCopy::Kind::kCorrupt;
 }
 
 }  // namespace
 
-// All homes with tokens, settled if there is no plain item: settling would
+// All replicas with tokens, settled if there is no plain item: settling would
 // write over it.
-Task<Result<HomesRead>> HomeChain::ReadToRestamp() {
+Task<Result<ReplicasRead>> ReplicaSet::ReadToRestamp() {
   const bool before = std::exchange(replaces_plain_, true);
-  Result<HomesRead> read = co_await Collect(SendStep::kSettleRead);
+  Result<ReplicasRead> read = co_await Collect(SendStep::kSettleRead);
   replaces_plain_ = before;
   if (!read) co_return read;
   if (std::none_of(read->copies.begin(), read->copies.end(), IsPlain)) {
@@ -44,28 +44,28 @@ Task<Result<HomesRead>> HomeChain::ReadToRestamp() {
 }
 
 // The copy's own content in its place.
-Task<HomeChain::CasResult> HomeChain::WriteBack(const View& view,
-                                                const HomeCopy& home) {
-  if (IsPlain(home)) return CasPlain(SendStep::kRestamp, view, home);
-  return Cas(SendStep::kRestamp, view, home, home.manifest.get());
+Task<ReplicaSet::CasResult> ReplicaSet::WriteBack(const View& view,
+                                                  const ReplicaCopy& replica) {
+  if (IsPlain(replica)) return CasPlain(SendStep::kRestamp, view, replica);
+  return Cas(SendStep::kRestamp, view, replica, replica.manifest.get());
 }
 
-Task<Result<HomesRead>> HomeChain::Restamp() {
+Task<Result<ReplicasRead>> ReplicaSet::Restamp() {
   while (!Expired()) {
-    Result<HomesRead> read = co_await ReadToRestamp();
+    Result<ReplicasRead> read = co_await ReadToRestamp();
     if (!read || Planted(PlantedBug::kNoRestamp)) co_return read;
     bool all = true;
     for (std::size_t i = read->copies.size(); i > 0 && all; --i) {
-      const HomeCopy& home = read->copies[i - 1];
-      const CasResult result = co_await WriteBack(*read->view, home);
+      const ReplicaCopy& replica = read->copies[i - 1];
+      const CasResult result = co_await WriteBack(*read->view, replica);
       all = result.outcome == Outcome::kOk;
       if (result.outcome == Outcome::kNoMemory) {
         co_return Fail(StatusCode::kNoMemory,
                        fmt::format("{} has no memory to write key '{}' again",
-                                   session_.member_name(home.member), key_));
+                                   session_.member_name(replica.member), key_));
       }
       if (!result.view_changed && !Answered(result.outcome)) {
-        Status status = co_await HomeFailed(home.member);
+        Status status = co_await ReplicaFailed(replica.member);
         if (!status.ok()) co_return Fail(std::move(status));
       }
     }

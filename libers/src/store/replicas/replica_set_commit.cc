@@ -10,8 +10,8 @@
 
 #include "store/format/planted_bug.h"
 #include "store/membership/lineage.h"
-#include "store/replicas/home_chain.h"
-#include "store/replicas/home_copy.h"
+#include "store/replicas/replica_copy.h"
+#include "store/replicas/replica_set.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
@@ -20,53 +20,55 @@ namespace {
 using net::Outcome;
 using net::Task;
 
-// Between two tries to put back what a home had.
+// Between two tries to put back what a replica had.
 constexpr net::Duration kNoRoomNap = std::chrono::milliseconds(20);
 
 }  // namespace
 
 // `error`: in the server's words.
-Status HomeChain::NoRoomAt(const HomeCopy& home, Outcome outcome,
-                           const std::string& error) const {
+Status ReplicaSet::NoRoomAt(const ReplicaCopy& replica, Outcome outcome,
+                            const std::string& error) const {
   return {outcome == Outcome::kNoMemory ? StatusCode::kNoMemory
                                         : StatusCode::kTooLarge,
           fmt::format("{} has no room for the manifest: {}",
-                      session_.member_name(home.member), error)};
+                      session_.member_name(replica.member), error)};
 }
 
-Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
+Task<CommitResult> ReplicaSet::Commit(const ReplicasRead& base, Manifest next) {
   const InStep step(steps_, Step::kCommit);
   next.history = HistoryAfter(base.judge().manifest.get());
   next.replaces = ReplacesOf(*base.view, base.judge());
-  next.ends_plain = std::any_of(
-      base.copies.begin(), base.copies.end(),
-      [](const HomeCopy& copy) { return copy.kind == HomeCopy::Kind::kPlain; });
+  next.ends_plain = std::any_of(base.copies.begin(), base.copies.end(),
+                                [](const ReplicaCopy& copy) {
+                                  return copy.kind == ReplicaCopy::Kind::kPlain;
+                                });
   next.key = key_;
-  for (const HomeCopy& home : base.copies) {
-    if (home.token != 0 || next.tombstone) continue;
-    co_return CommitResult{CommitFate::kNotHappened,
-                           NoRoomAt(home, Outcome::kNoMemory, "out of memory")};
+  for (const ReplicaCopy& replica : base.copies) {
+    if (replica.token != 0 || next.tombstone) continue;
+    co_return CommitResult{
+        CommitFate::kNotHappened,
+        NoRoomAt(replica, Outcome::kNoMemory, "out of memory")};
   }
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
-    const HomeCopy& home = base.copies[i];
+    const ReplicaCopy& replica = base.copies[i];
     const bool judge = i + 1 == base.copies.size();
     if (judge && i > 0 && Planted(PlantedBug::kAckBeforeJudge)) break;
     const SendStep write =
-        judge ? SendStep::kCommitJudge : SendStep::kCommitHome;
-    const CasResult result = co_await Cas(write, *base.view, home, &next);
+        judge ? SendStep::kCommitJudge : SendStep::kCommitReplica;
+    const CasResult result = co_await Cas(write, *base.view, replica, &next);
     if (result.outcome == Outcome::kOk) continue;
     const bool by_view = result.view_changed || !Answered(result.outcome);
-    // Refused at the first home at once, nothing of this change is anywhere.
+    // Refused at the first replica at once, nothing of this change is anywhere.
     const bool untouched =
         i == 0 && !result.resent &&
         (result.view_changed || result.outcome != Outcome::kLost);
-    if (!untouched) co_return co_await Resolve(base, next, home, result);
+    if (!untouched) co_return co_await Resolve(base, next, replica, result);
     if (NoRoom(result.outcome)) {
       co_return CommitResult{CommitFate::kNotHappened,
-                             NoRoomAt(home, result.outcome, result.error)};
+                             NoRoomAt(replica, result.outcome, result.error)};
     }
     if (!result.view_changed && by_view) {
-      Status status = co_await HomeFailed(home.member);
+      Status status = co_await ReplicaFailed(replica.member);
       if (!status.ok()) {
         co_return CommitResult{CommitFate::kNotHappened, std::move(status)};
       }
@@ -76,22 +78,23 @@ Task<CommitResult> HomeChain::Commit(const HomesRead& base, Manifest next) {
   co_return CommitResult{CommitFate::kCommitted, Status()};
 }
 
-// Has the home still the very item that a lost write was to replace?
-bool HomeChain::MayLand(const HomeCopy& home, const CasResult& failed,
-                        const HomesRead& now) {
+// Has the replica still the very item that a lost write was to replace?
+bool ReplicaSet::MayLand(const ReplicaCopy& replica, const CasResult& failed,
+                         const ReplicasRead& now) {
   if (failed.view_changed || Answered(failed.outcome)) return false;
-  return std::any_of(
-      now.copies.begin(), now.copies.end(), [&home](const HomeCopy& copy) {
-        return copy.member == home.member && copy.boot_mark == home.boot_mark &&
-               copy.token == home.token;
-      });
+  return std::any_of(now.copies.begin(), now.copies.end(),
+                     [&replica](const ReplicaCopy& copy) {
+                       return copy.member == replica.member &&
+                              copy.boot_mark == replica.boot_mark &&
+                              copy.token == replica.token;
+                     });
 }
 
 // A commit that stopped half way: settle, then see what came of it.
-Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
-                                      const Manifest& next,
-                                      const HomeCopy& home,
-                                      const CasResult& failed) {
+Task<CommitResult> ReplicaSet::Resolve(const ReplicasRead& base,
+                                       const Manifest& next,
+                                       const ReplicaCopy& replica,
+                                       const CasResult& failed) {
   const auto unknown = [this](const std::string& why) {
     return CommitResult{
         CommitFate::kUnknown,
@@ -102,9 +105,9 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
   };
   settled_item_ = {};
   goes_back_ = goes_back_ || NoRoom(failed.outcome);
-  Result<HomesRead> settled = co_await Settle();
-  // What a home had before found room there until just now: others took it, and
-  // give it back.
+  Result<ReplicasRead> settled = co_await Settle();
+  // What a replica had before found room there until just now: others took it,
+  // and give it back.
   while (!settled && settled.error().code() == StatusCode::kNoMemory &&
          !Expired()) {
     const std::shared_ptr<Wakeup> nap = Wakeup::New(session_.runtime());
@@ -113,18 +116,18 @@ Task<CommitResult> HomeChain::Resolve(const HomesRead& base,
   }
   // What was lost must not land any more once this change counts as not
   // happened: the item gets another token.
-  while (settled && MayLand(home, failed, *settled)) {
+  while (settled && MayLand(replica, failed, *settled)) {
     if (Expired()) co_return unknown("a server did not answer in time");
     const Result<std::optional<Found>> written = co_await SettleOnce(*settled);
     if (!written) co_return unknown(written.error().message());
     settled = co_await Settle();
   }
   if (!settled) co_return unknown(settled.error().message());
-  const HomeCopy& judge = settled->judge();
+  const ReplicaCopy& judge = settled->judge();
   CommitResult result{CommitFate::kNotHappened, Status()};
   result.by_view = failed.view_changed || !Answered(failed.outcome);
   if (NoRoom(failed.outcome)) {
-    result.status = NoRoomAt(home, failed.outcome, failed.error);
+    result.status = NoRoomAt(replica, failed.outcome, failed.error);
   }
   if (judge.manifest) {
     const std::optional<bool> happened =

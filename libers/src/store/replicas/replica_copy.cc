@@ -1,4 +1,4 @@
-#include "store/replicas/home_copy.h"
+#include "store/replicas/replica_copy.h"
 
 #include <fmt/format.h>
 
@@ -27,26 +27,28 @@ bool IsStub(const net::Request& read) {
          read.item_ttl <= kStubSeconds;
 }
 
-bool HomesRead::Agreed() const {
-  return std::all_of(copies.begin(), copies.end(), [this](const HomeCopy& c) {
-    return c.kind != HomeCopy::Kind::kCorrupt && c.shown() == judge().shown();
-  });
+bool ReplicasRead::Agreed() const {
+  return std::all_of(copies.begin(), copies.end(),
+                     [this](const ReplicaCopy& c) {
+                       return c.kind != ReplicaCopy::Kind::kCorrupt &&
+                              c.shown() == judge().shown();
+                     });
 }
 
-bool HomesRead::SameAs(const HomesRead& before) const {
+bool ReplicasRead::SameAs(const ReplicasRead& before) const {
   return view->epoch == before.view->epoch &&
          std::equal(copies.begin(), copies.end(), before.copies.begin(),
                     before.copies.end(),
-                    [](const HomeCopy& a, const HomeCopy& b) {
+                    [](const ReplicaCopy& a, const ReplicaCopy& b) {
                       return a.member == b.member && a.token == b.token &&
                              a.boot_mark == b.boot_mark;
                     });
 }
 
-Result<HomeCopy> InterpretCopy(const View& view, int member,
-                               const std::string& key, PlainItems plain,
-                               const net::Request& request) {
-  HomeCopy copy;
+Result<ReplicaCopy> InterpretCopy(const View& view, int member,
+                                  const std::string& key, PlainItems plain,
+                                  const net::Request& request) {
+  ReplicaCopy copy;
   copy.member = member;
   copy.token = request.item_token;
   copy.connection = request.connection;
@@ -58,12 +60,12 @@ Result<HomeCopy> InterpretCopy(const View& view, int member,
   }
   Result<Manifest> manifest = DecodeManifest(request.value);
   if (!manifest && manifest.error().code() == StatusCode::kCorruption) {
-    copy.kind = HomeCopy::Kind::kCorrupt;
+    copy.kind = ReplicaCopy::Kind::kCorrupt;
     return copy;
   }
   if (!manifest && plain == PlainItems::kTold &&
       manifest.error().code() == StatusCode::kNotManaged) {
-    copy.kind = HomeCopy::Kind::kPlain;
+    copy.kind = ReplicaCopy::Kind::kPlain;
     copy.plain = request.value;
     copy.plain_flags = request.item_flags;
     copy.plain_ttl = request.item_ttl;
@@ -87,10 +89,10 @@ Result<HomeCopy> InterpretCopy(const View& view, int member,
     return copy;
   }
   if (NamesStrangers(*manifest, view)) {
-    copy.kind = HomeCopy::Kind::kCorrupt;
+    copy.kind = ReplicaCopy::Kind::kCorrupt;
     return copy;
   }
-  copy.kind = HomeCopy::Kind::kManifest;
+  copy.kind = ReplicaCopy::Kind::kManifest;
   copy.manifest = std::make_shared<const Manifest>(std::move(*manifest));
   return copy;
 }
@@ -100,24 +102,25 @@ bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
          !view.IsFlushed(manifest.id, now_us);
 }
 
-Replaces ReplacesOf(const View& view, const HomeCopy& judge) {
+Replaces ReplacesOf(const View& view, const ReplicaCopy& judge) {
   return {static_cast<std::uint16_t>(judge.member),
           view.members[judge.member].incarnation, judge.token};
 }
 
-Result<Settlement> ChooseSettlement(const HomesRead& read,
+Result<Settlement> ChooseSettlement(const ReplicasRead& read,
                                     const std::string& key, bool goes_back) {
-  const HomeCopy& judge = read.judge();
-  const HomeCopy& first = read.copies.front();
+  const ReplicaCopy& judge = read.judge();
+  const ReplicaCopy& first = read.copies.front();
   const bool alive =
       judge.manifest && IsAlive(*judge.manifest, *read.view, read.asked_us);
-  const bool nothing_there = judge.kind != HomeCopy::Kind::kCorrupt && !alive;
+  const bool nothing_there =
+      judge.kind != ReplicaCopy::Kind::kCorrupt && !alive;
   const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
   const bool too_late = first.manifest && !first.manifest->tombstone &&
                         read.view->IsFlushed(first.manifest->id, read.asked_us);
   const bool may_finish =
       !ended && !too_late &&
-      (!goes_back || judge.kind == HomeCopy::Kind::kCorrupt);
+      (!goes_back || judge.kind == ReplicaCopy::Kind::kCorrupt);
   const bool wanted =
       first.manifest &&
       ((first.manifest->replaces == ReplacesOf(*read.view, judge) &&
@@ -125,21 +128,21 @@ Result<Settlement> ChooseSettlement(const HomesRead& read,
        (first.manifest->ends_plain && nothing_there));
   if (wanted) {
     const bool only_one_pending = std::all_of(
-        read.copies.begin(), read.copies.end(), [&](const HomeCopy& copy) {
-          return copy.kind != HomeCopy::Kind::kCorrupt &&
+        read.copies.begin(), read.copies.end(), [&](const ReplicaCopy& copy) {
+          return copy.kind != ReplicaCopy::Kind::kCorrupt &&
                  (copy.shown() == first.shown() ||
                   copy.shown() == judge.shown());
         });
-    if (only_one_pending || judge.kind == HomeCopy::Kind::kCorrupt) {
+    if (only_one_pending || judge.kind == ReplicaCopy::Kind::kCorrupt) {
       return Settlement{first.manifest, true};
     }
   }
-  if (judge.kind != HomeCopy::Kind::kCorrupt) {
+  if (judge.kind != ReplicaCopy::Kind::kCorrupt) {
     return Settlement{judge.manifest, false};
   }
-  const HomeCopy* stand_in = nullptr;
-  for (const HomeCopy& copy : read.copies) {
-    if (copy.kind == HomeCopy::Kind::kCorrupt) continue;
+  const ReplicaCopy* stand_in = nullptr;
+  for (const ReplicaCopy& copy : read.copies) {
+    if (copy.kind == ReplicaCopy::Kind::kCorrupt) continue;
     if (stand_in != nullptr && stand_in->shown() != copy.shown()) {
       stand_in = nullptr;
       break;

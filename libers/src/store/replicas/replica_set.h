@@ -1,8 +1,8 @@
-// HomeChain: the manifests of one key on its homes: reading them, settling
+// ReplicaSet: the manifests of one key on its replicas: reading them, settling
 // what differs, and the commit that every change ends in
 // (docs/internals/commit.md).
-#ifndef ERS_STORE_REPLICAS_HOME_CHAIN_H_
-#define ERS_STORE_REPLICAS_HOME_CHAIN_H_
+#ifndef ERS_STORE_REPLICAS_REPLICA_SET_H_
+#define ERS_STORE_REPLICAS_REPLICA_SET_H_
 
 #include <cstdint>
 #include <memory>
@@ -20,8 +20,8 @@
 
 namespace ers::store {
 
-// What one home holds.
-struct HomeCopy {
+// What one replica holds.
+struct ReplicaCopy {
   enum class Kind {
     kAbsent,  // no item, a stub, or a manifest of another incarnation
     kManifest,
@@ -44,17 +44,17 @@ struct HomeCopy {
   }
 };
 
-// All homes of a key under one view, judge last.
-struct HomesRead {
+// All replicas of a key under one view, judge last.
+struct ReplicasRead {
   std::shared_ptr<const View> view;
-  std::vector<HomeCopy> copies;
+  std::vector<ReplicaCopy> copies;
   std::int64_t asked_us = 0;  // when (Unix): whether there is an object
 
-  [[nodiscard]] const HomeCopy& judge() const { return copies.back(); }
+  [[nodiscard]] const ReplicaCopy& judge() const { return copies.back(); }
   // All show the same change, or all none.
   [[nodiscard]] bool Agreed() const;
   // Nobody has written to any of them since `before` was read.
-  [[nodiscard]] bool SameAs(const HomesRead& before) const;
+  [[nodiscard]] bool SameAs(const ReplicasRead& before) const;
 };
 
 // An object's value as the item that a plain client is to find.
@@ -85,11 +85,12 @@ struct CommitResult {
 bool IsStub(const net::Request& read);
 
 // One operation's dealings with one key. Loop thread only.
-class HomeChain {
+class ReplicaSet {
  public:
   // A view must be in force. The cluster's operation_timeout begins. `steps`
   // outlives it; null: nobody wants to know.
-  HomeChain(Session& session, std::string_view key, StepTimer* steps = nullptr);
+  ReplicaSet(Session& session, std::string_view key,
+             StepTimer* steps = nullptr);
   [[nodiscard]] StepTimer* steps() const { return steps_; }
   // The operation_timeout begins anew.
   void RestartDeadline();
@@ -115,35 +116,35 @@ class HomeChain {
   [[nodiscard]] std::uint64_t first_epoch() const { return first_epoch_; }
 
   // The judge's copy alone: what a read goes by. Where the judge shows no
-  // manifest, the other homes are read and settled first. Dead homes leave the
-  // view on the way. A null manifest: the key is absent.
+  // manifest, the other replicas are read and settled first. Dead replicas
+  // leave the view on the way. A null manifest: the key is absent.
   net::Task<Result<std::shared_ptr<const Manifest>>> ReadJudge();
 
-  // Reads all homes with tokens, leaving stubs where there is nothing (and
+  // Reads all replicas with tokens, leaving stubs where there is nothing (and
   // memory for them), and settles them if they differ. One round trip when all
   // is well. This is the end of a change's prepare.
-  net::Task<Result<HomesRead>> Prepare();
+  net::Task<Result<ReplicasRead>> Prepare();
   // The same ahead of time, beside the staging: empty where they differ, as a
   // rival is in the midst of a change, which is to come to its own end.
-  net::Task<std::optional<HomesRead>> PrepareAhead();
-  // Reads all homes and settles them if they differ; leaves no stubs where they
-  // all show nothing. What they show then; null: nothing.
+  net::Task<std::optional<ReplicasRead>> PrepareAhead();
+  // Reads all replicas and settles them if they differ; leaves no stubs where
+  // they all show nothing. What they show then; null: nothing.
   net::Task<Result<std::shared_ptr<const Manifest>>> ReadSettled();
   // The same, with a new token for whatever is there, stubs where there is
   // nothing, and plain items as they are: what was sent under an older token,
   // by anybody, does nothing from then on. Where a plain item is among them,
   // the others are not settled.
-  net::Task<Result<HomesRead>> Restamp();
+  net::Task<Result<ReplicasRead>> Restamp();
   // ReadSettled found them different.
   [[nodiscard]] bool settled() const { return settled_; }
-  // From now on Prepare also gives homes that nobody can settle, because the
+  // From now on Prepare also gives replicas that nobody can settle, because the
   // judge's copy is corrupted and none can stand in: for changes that replace
   // whatever is there.
   void ReplaceCorrupted() { replaces_corrupted_ = true; }
   // From now on Prepare takes items that are none of this library's for nothing
   // there: the change will replace them.
   void ReplacePlain() { replaces_plain_ = true; }
-  // Prepare gave homes that ReplaceCorrupted is for.
+  // Prepare gave replicas that ReplaceCorrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 
   // From now on ReadJudge also gives what has ended: as long as the judge has
@@ -155,22 +156,22 @@ class HomeChain {
   // before it.
   void TellAccess() { tell_access_ = true; }
 
-  // Writes `next` to every home in order, the judge last. `next` needs no id's
-  // history, replaces or copy fields: they come from `base`, which Prepare
+  // Writes `next` to every replica in order, the judge last. `next` needs no
+  // id's history, replaces or copy fields: they come from `base`, which Prepare
   // gave.
-  net::Task<CommitResult> Commit(const HomesRead& base, Manifest next);
+  net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next);
 
   // The same two steps for the end of an object, whose value goes on as a plain
-  // item (export.cc). Prepare: empty where the homes do not show `base`, whole,
-  // and it has to be read anew. kConflict: a plain item of another value is
-  // there, too. Commit: with kOk, kNotHappened and kUnknown both ask to read
-  // the homes anew. Check: what Prepare would say, and writes nothing; false
+  // item (export.cc). Prepare: empty where the replicas do not show `base`,
+  // whole, and it has to be read anew. kConflict: a plain item of another value
+  // is there, too. Commit: with kOk, kNotHappened and kUnknown both ask to read
+  // the replicas anew. Check: what Prepare would say, and writes nothing; false
   // where it has to be read anew.
   net::Task<Result<bool>> CheckPlain(const ChangeId& base,
                                      const PlainForm& form);
-  net::Task<Result<std::optional<HomesRead>>> PreparePlain(
+  net::Task<Result<std::optional<ReplicasRead>>> PreparePlain(
       const ChangeId& base, const PlainForm& form);
-  net::Task<CommitResult> CommitPlain(const HomesRead& base,
+  net::Task<CommitResult> CommitPlain(const ReplicasRead& base,
                                       const PlainForm& form);
 
   // Is this manifest a living object then (Unix microseconds): not a tombstone,
@@ -203,39 +204,41 @@ class HomeChain {
 
   static constexpr int kReadTries = 3;
   net::Task<Status> WaitForTurn();
-  net::Task<Status> HomeFailed(int member);
+  net::Task<Status> ReplicaFailed(int member);
   std::optional<Result<Found>> JudgeAnswer(const JudgeRequest& judge) const;
   Found Shown(const Found& manifest, std::int64_t asked_us) const;
   net::Task<Result<Found>> AskAgain(JudgeRequest& judge);
-  net::Task<Result<Found>> AskAllHomes();
-  Result<Homes> CurrentHomes(const View& view) const;
-  Result<HomeCopy> Interpret(const View& view, int member,
-                             const net::Request& request) const;
-  net::Task<Result<HomesRead>> Collect(SendStep step);
-  net::Task<Result<HomesRead>> CollectPlain(const PlainForm& form,
-                                            SendStep step);
-  net::Task<Result<HomesRead>> Settle(std::optional<HomesRead> seen = {});
-  net::Task<Result<std::optional<Found>>> SettleOnce(const HomesRead& read);
-  net::Task<Result<HomesRead>> ReadToRestamp();
-  net::Task<CasResult> WriteBack(const View& view, const HomeCopy& home);
+  net::Task<Result<Found>> AskAllReplicas();
+  Result<Replicas> CurrentReplicas(const View& view) const;
+  Result<ReplicaCopy> Interpret(const View& view, int member,
+                                const net::Request& request) const;
+  net::Task<Result<ReplicasRead>> Collect(SendStep step);
+  net::Task<Result<ReplicasRead>> CollectPlain(const PlainForm& form,
+                                               SendStep step);
+  net::Task<Result<ReplicasRead>> Settle(std::optional<ReplicasRead> seen = {});
+  net::Task<Result<std::optional<Found>>> SettleOnce(const ReplicasRead& read);
+  net::Task<Result<ReplicasRead>> ReadToRestamp();
+  net::Task<CasResult> WriteBack(const View& view, const ReplicaCopy& replica);
   net::Task<CasResult> Cas(SendStep step, const View& view,
-                           const HomeCopy& home, const Manifest* manifest);
+                           const ReplicaCopy& replica,
+                           const Manifest* manifest);
   net::Task<CasResult> CasPlain(SendStep step, const View& view,
-                                const HomeCopy& home);
+                                const ReplicaCopy& replica);
   net::Task<CasResult> CasItem(SendStep step, const View& view,
-                               const HomeCopy& home, const ChangeId& id,
+                               const ReplicaCopy& replica, const ChangeId& id,
                                net::Request& request);
   static bool NoRoom(net::Outcome outcome) {
     return outcome == net::Outcome::kNoMemory ||
            outcome == net::Outcome::kTooLarge;
   }
-  Status NoRoomAt(const HomeCopy& home, net::Outcome outcome,
+  Status NoRoomAt(const ReplicaCopy& replica, net::Outcome outcome,
                   const std::string& error) const;
-  bool DecidedAt(const HomeCopy& judge, const View& view) const;
-  static bool MayLand(const HomeCopy& home, const CasResult& failed,
-                      const HomesRead& now);
-  net::Task<CommitResult> Resolve(const HomesRead& base, const Manifest& next,
-                                  const HomeCopy& home,
+  bool DecidedAt(const ReplicaCopy& judge, const View& view) const;
+  static bool MayLand(const ReplicaCopy& replica, const CasResult& failed,
+                      const ReplicasRead& now);
+  net::Task<CommitResult> Resolve(const ReplicasRead& base,
+                                  const Manifest& next,
+                                  const ReplicaCopy& replica,
                                   const CasResult& failed);
 
   Session& session_;
@@ -248,7 +251,7 @@ class HomeChain {
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
   bool settled_ = false;
-  // For want of memory: what the first homes show of a change is taken back.
+  // For want of memory: what the first replicas show of a change is taken back.
   bool goes_back_ = false;
   bool takes_ended_ = false;
   bool uncounted_ = false;
@@ -263,4 +266,4 @@ class HomeChain {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_REPLICAS_HOME_CHAIN_H_
+#endif  // ERS_STORE_REPLICAS_REPLICA_SET_H_

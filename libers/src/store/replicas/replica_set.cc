@@ -1,4 +1,4 @@
-#include "store/replicas/home_chain.h"
+#include "store/replicas/replica_set.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "store/membership/stranded_write.h"
 #include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
-#include "store/replicas/home_copy.h"
+#include "store/replicas/replica_copy.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
@@ -29,7 +29,7 @@ constexpr net::Duration kFirstNap = std::chrono::milliseconds(1);
 constexpr int kMostNaps = 5;
 constexpr std::uint64_t kNapParts = 1024;
 
-// The copy for one home.
+// The copy for one replica.
 std::string CopyFor(const View& view, int member, const Manifest& manifest) {
   Manifest copy = manifest;
   copy.member = static_cast<std::uint16_t>(member);
@@ -37,24 +37,24 @@ std::string CopyFor(const View& view, int member, const Manifest& manifest) {
   return EncodeManifest(copy);
 }
 
-// The first home shows a change that the judge does not show yet.
-bool IsUnderWay(const HomesRead& read) {
-  const HomeCopy& first = read.copies.front();
+// The first replica shows a change that the judge does not show yet.
+bool IsUnderWay(const ReplicasRead& read) {
+  const ReplicaCopy& first = read.copies.front();
   return !Impatient() && first.manifest &&
          first.shown() != read.judge().shown() &&
          first.manifest->replaces == ReplacesOf(*read.view, read.judge());
 }
 
-bool Shows(const HomeCopy& home, const Settlement& settlement) {
-  return home.shown() ==
+bool Shows(const ReplicaCopy& replica, const Settlement& settlement) {
+  return replica.shown() ==
          (settlement.manifest ? settlement.manifest->id : ChangeId{});
 }
 
 }  // namespace
 
-// A home did not answer: it leaves the view, unless its connection only broke
-// and is being made again.
-Task<Status> HomeChain::HomeFailed(int member) {
+// A replica did not answer: it leaves the view, unless its connection only
+// broke and is being made again.
+Task<Status> ReplicaSet::ReplicaFailed(int member) {
   const net::ServerLink& link = session_.link(member);
   const net::ServerLink::State state = link.state();
   // Idle: its seat has another server since.
@@ -66,7 +66,7 @@ Task<Status> HomeChain::HomeFailed(int member) {
   return MarkDown(session_, member, link.last_error());
 }
 
-HomeChain::HomeChain(Session& session, std::string_view key, StepTimer* steps)
+ReplicaSet::ReplicaSet(Session& session, std::string_view key, StepTimer* steps)
     : session_(session),
       steps_(steps),
       key_(key),
@@ -75,7 +75,7 @@ HomeChain::HomeChain(Session& session, std::string_view key, StepTimer* steps)
   RestartDeadline();
 }
 
-Task<Status> HomeChain::TakeTurn() {
+Task<Status> ReplicaSet::TakeTurn() {
   if (has_turn() || out_of_turn_ || Impatient()) return Task<Status>::Ready();
   std::optional<KeyLines::Turn> turn =
       session_.cluster().lines->TryTake(session_.runtime(), key_);
@@ -84,7 +84,7 @@ Task<Status> HomeChain::TakeTurn() {
   return Task<Status>::Ready();
 }
 
-Task<Status> HomeChain::WaitForTurn() {
+Task<Status> ReplicaSet::WaitForTurn() {
   const InStep step(steps_, Step::kWait);
   const net::Duration patience = session_.cluster().options.operation_timeout;
   std::optional<KeyLines::Turn> turn = co_await session_.cluster().lines->Take(
@@ -108,7 +108,7 @@ Task<Status> HomeChain::WaitForTurn() {
   co_return Status();
 }
 
-void HomeChain::Remember(const Found& manifest) {
+void ReplicaSet::Remember(const Found& manifest) {
   if (manifest->tombstone) {
     session_.manifests().Erase(manifest->key);
   } else {
@@ -119,7 +119,7 @@ void HomeChain::Remember(const Found& manifest) {
 
 // Rivals that give way alike meet again: so it is by chance. That they rise
 // only so far keeps one that has lost for a while from losing for good.
-Task<void> HomeChain::GiveWay() {
+Task<void> ReplicaSet::GiveWay() {
   if (Impatient()) co_return;
   const net::Duration most = kFirstNap * (1 << std::min(gave_way_, kMostNaps));
   ++gave_way_;
@@ -129,67 +129,67 @@ Task<void> HomeChain::GiveWay() {
   (void)co_await nap->Wait(most * (1 + part) / kNapParts);
 }
 
-void HomeChain::RestartDeadline() {
+void ReplicaSet::RestartDeadline() {
   deadline_ =
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
 }
 
-bool HomeChain::Alive(const Manifest& manifest, std::int64_t at_us) const {
+bool ReplicaSet::Alive(const Manifest& manifest, std::int64_t at_us) const {
   return IsAlive(manifest, *session_.view(), at_us);
 }
 
-bool HomeChain::Expired() const {
+bool ReplicaSet::Expired() const {
   return session_.runtime().Now() >= deadline_;
 }
 
-Status HomeChain::ChangedWithoutEnd() const {
+Status ReplicaSet::ChangedWithoutEnd() const {
   return {StatusCode::kUnavailable,
           fmt::format("key '{}' is changed by others without end: try again",
                       key_)};
 }
 
-Result<Homes> HomeChain::CurrentHomes(const View& view) const {
-  Homes homes = HomesOf(view, session_.ring(), key_);
-  if (!homes.judge_in_sync) {
-    return Fail(AllHomesOut(session_, view, key_));
+Result<Replicas> ReplicaSet::CurrentReplicas(const View& view) const {
+  Replicas replicas = ReplicasOf(view, session_.ring(), key_);
+  if (!replicas.judge_in_sync) {
+    return Fail(AllReplicasOut(session_, view, key_));
   }
-  return homes;
+  return replicas;
 }
 
-Result<HomeCopy> HomeChain::Interpret(const View& view, int member,
-                                      const net::Request& request) const {
+Result<ReplicaCopy> ReplicaSet::Interpret(const View& view, int member,
+                                          const net::Request& request) const {
   const PlainItems plain =
       replaces_plain_ ? PlainItems::kTold : PlainItems::kRefused;
   return InterpretCopy(view, member, key_, plain, request);
 }
 
-Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
+Task<Result<ReplicasRead>> ReplicaSet::Collect(SendStep step) {
   while (!Expired()) {
     Status leave = co_await EnsureLease(session_);
     if (!leave.ok()) co_return Fail(std::move(leave));
-    HomesRead read;
+    ReplicasRead read;
     read.view = session_.view();
     read.asked_us = session_.WallMicros();
-    Result<Homes> homes = CurrentHomes(*read.view);
-    if (!homes) co_return Fail(homes.error());
-    std::vector<net::Request> requests(homes->members.size());
+    Result<Replicas> replicas = CurrentReplicas(*read.view);
+    if (!replicas) co_return Fail(replicas.error());
+    std::vector<net::Request> requests(replicas->members.size());
     Batch batch(session_.runtime());
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      requests[i].verb =
-          step == SendStep::kReadHomes ? net::Verb::kGet : net::Verb::kVivify;
+      requests[i].verb = step == SendStep::kReadReplicas ? net::Verb::kGet
+                                                         : net::Verb::kVivify;
       requests[i].key = item_key_;
       requests[i].exptime = kStubSeconds;
       // A read has asked the judge before, and a change is none.
       requests[i].uncounted = true;
-      batch.Send(step, session_.link(homes->members[i]), requests[i]);
+      batch.Send(step, session_.link(replicas->members[i]), requests[i]);
     }
     co_await batch;
     bool retry = false;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      const int member = homes->members[i];
+      const int member = replicas->members[i];
       const Outcome outcome = requests[i].outcome;
       if (!Answered(outcome)) {
-        Status status = co_await HomeFailed(member);
+        Status status = co_await ReplicaFailed(member);
         if (!status.ok()) co_return Fail(std::move(status));
         retry = true;
         continue;
@@ -202,7 +202,7 @@ Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
                        fmt::format("{}: {}", session_.member_name(member),
                                    requests[i].value));
       }
-      Result<HomeCopy> copy = Interpret(*read.view, member, requests[i]);
+      Result<ReplicaCopy> copy = Interpret(*read.view, member, requests[i]);
       if (!copy) co_return Fail(copy.error());
       read.copies.push_back(std::move(*copy));
     }
@@ -213,10 +213,10 @@ Task<Result<HomesRead>> HomeChain::Collect(SendStep step) {
                  "the servers that hold the manifest did not answer in time");
 }
 
-Task<Result<HomesRead>> HomeChain::Prepare() {
+Task<Result<ReplicasRead>> ReplicaSet::Prepare() {
   const InStep step(steps_, Step::kManifest);
   found_corrupted_ = false;
-  Result<HomesRead> read = co_await Collect(SendStep::kPrepare);
+  Result<ReplicasRead> read = co_await Collect(SendStep::kPrepare);
   if (!read || read->Agreed()) co_return read;
   if (replaces_corrupted_ && !ChooseSettlement(*read, key_)) {
     found_corrupted_ = true;
@@ -225,20 +225,20 @@ Task<Result<HomesRead>> HomeChain::Prepare() {
   co_return co_await Settle(std::move(*read));
 }
 
-Task<std::optional<HomesRead>> HomeChain::PrepareAhead() {
+Task<std::optional<ReplicasRead>> ReplicaSet::PrepareAhead() {
   if (Impatient()) {
-    Result<HomesRead> prepared = co_await Prepare();
+    Result<ReplicasRead> prepared = co_await Prepare();
     if (!prepared) co_return std::nullopt;
     co_return std::move(*prepared);
   }
   const InStep step(steps_, Step::kManifest);
-  Result<HomesRead> read = co_await Collect(SendStep::kPrepare);
+  Result<ReplicasRead> read = co_await Collect(SendStep::kPrepare);
   if (!read || !read->Agreed()) co_return std::nullopt;
   co_return std::move(*read);
 }
 
-Task<Result<HomeChain::Found>> HomeChain::ReadSettled() {
-  Result<HomesRead> read = co_await Collect(SendStep::kReadHomes);
+Task<Result<ReplicaSet::Found>> ReplicaSet::ReadSettled() {
+  Result<ReplicasRead> read = co_await Collect(SendStep::kReadReplicas);
   while (read && !read->Agreed()) {
     settled_ = true;
     read = co_await Collect(SendStep::kSettleRead);
@@ -258,10 +258,11 @@ Task<Result<HomeChain::Found>> HomeChain::ReadSettled() {
 // `seen`: what was read of them just now. A change that is under way is left to
 // whoever makes it, as long as it moves: finished by others it would only take
 // longer, and so would theirs.
-Task<Result<HomesRead>> HomeChain::Settle(std::optional<HomesRead> seen) {
+Task<Result<ReplicasRead>> ReplicaSet::Settle(
+    std::optional<ReplicasRead> seen) {
   while (!Expired()) {
     if (seen && IsUnderWay(*seen)) co_await GiveWay();
-    Result<HomesRead> read = co_await Collect(SendStep::kSettleRead);
+    Result<ReplicasRead> read = co_await Collect(SendStep::kSettleRead);
     if (!read || read->Agreed()) co_return read;
     const bool moves = IsUnderWay(*read) && !(seen && read->SameAs(*seen));
     if (moves) {
@@ -275,10 +276,10 @@ Task<Result<HomesRead>> HomeChain::Settle(std::optional<HomesRead> seen) {
   co_return Fail(ChangedWithoutEnd());
 }
 
-// One pass of writes: what every home shows now. Nothing where one of them met
-// a rival or a new view.
-Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
-    const HomesRead& read) {
+// One pass of writes: what every replica shows now. Nothing where one of them
+// met a rival or a new view.
+Task<Result<std::optional<ReplicaSet::Found>>> ReplicaSet::SettleOnce(
+    const ReplicasRead& read) {
   Result<Settlement> settlement = ChooseSettlement(read, key_, goes_back_);
   if (!settlement) co_return Fail(settlement.error());
   const int count = static_cast<int>(read.copies.size());
@@ -287,20 +288,20 @@ Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
   const SendStep step =
       forward ? SendStep::kSettleForward : SendStep::kSettleBack;
   for (int i = 0; i < count; ++i) {
-    const HomeCopy& home = read.copies[forward ? i : count - 1 - i];
-    if (Planted(PlantedBug::kSettleSkipsEqual) && Shows(home, *settlement)) {
+    const ReplicaCopy& replica = read.copies[forward ? i : count - 1 - i];
+    if (Planted(PlantedBug::kSettleSkipsEqual) && Shows(replica, *settlement)) {
       continue;
     }
     CasResult result;
-    if (home.kind == HomeCopy::Kind::kPlain && !settlement->manifest) {
-      result = co_await CasPlain(step, *read.view, home);
+    if (replica.kind == ReplicaCopy::Kind::kPlain && !settlement->manifest) {
+      result = co_await CasPlain(step, *read.view, replica);
     } else {
       const Manifest* shown = settlement->manifest.get();
-      result = co_await Cas(step, *read.view, home, shown);
+      result = co_await Cas(step, *read.view, replica, shown);
     }
     if (result.outcome == Outcome::kOk) {
-      if (&home != &read.judge()) continue;
-      settled_item_ = ReplacesOf(*read.view, home);
+      if (&replica != &read.judge()) continue;
+      settled_item_ = ReplacesOf(*read.view, replica);
       settled_by_ =
           settlement->manifest ? settlement->manifest->id : ChangeId();
       continue;
@@ -310,10 +311,10 @@ Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
       if (forward && !std::exchange(goes_back_, true)) co_return std::nullopt;
       co_return Fail(StatusCode::kNoMemory,
                      fmt::format("{} has no memory to settle key '{}'",
-                                 session_.member_name(home.member), key_));
+                                 session_.member_name(replica.member), key_));
     }
     if (!result.view_changed && !Answered(result.outcome)) {
-      Status status = co_await HomeFailed(home.member);
+      Status status = co_await ReplicaFailed(replica.member);
       if (!status.ok()) co_return Fail(std::move(status));
     }
     co_return std::nullopt;
@@ -322,9 +323,9 @@ Task<Result<std::optional<HomeChain::Found>>> HomeChain::SettleOnce(
 }
 
 // Was it the judge that was written last, as settling goes back? Then what it
-// showed is what there is, though another home had no memory for that.
-bool HomeChain::DecidedAt(const HomeCopy& judge, const View& view) const {
-  return judge.kind != HomeCopy::Kind::kCorrupt &&
+// showed is what there is, though another replica had no memory for that.
+bool ReplicaSet::DecidedAt(const ReplicaCopy& judge, const View& view) const {
+  return judge.kind != ReplicaCopy::Kind::kCorrupt &&
          settled_item_ == ReplacesOf(view, judge) &&
          settled_by_ == judge.shown();
 }
@@ -332,25 +333,25 @@ bool HomeChain::DecidedAt(const HomeCopy& judge, const View& view) const {
 // One manifest write; null: nothing is to be there. What takes no memory works
 // where there is none: the item is deleted, also in place of a tombstone, and a
 // copy that shows this already gets another token alone.
-Task<HomeChain::CasResult> HomeChain::Cas(SendStep step, const View& view,
-                                          const HomeCopy& home,
-                                          const Manifest* manifest) {
+Task<ReplicaSet::CasResult> ReplicaSet::Cas(SendStep step, const View& view,
+                                            const ReplicaCopy& replica,
+                                            const Manifest* manifest) {
   const bool ends = manifest == nullptr || manifest->tombstone;
   CasResult result;
   // No item, nor memory for one: what was sent before does nothing, either.
-  if (home.token == 0 && ends) {
+  if (replica.token == 0 && ends) {
     result.outcome = Outcome::kOk;
     co_return result;
   }
   net::Request request;
   if (manifest != nullptr) {
-    const std::string bytes = CopyFor(view, home.member, *manifest);
+    const std::string bytes = CopyFor(view, replica.member, *manifest);
     const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
     request.verb = net::Verb::kCas;
     request.exptime = ManifestExptime(*manifest, session_.WallMicros());
     request.body = {&body, 1};
-    result = co_await CasItem(step, view, home, manifest->id, request);
-    const bool shown = home.shown() == manifest->id;
+    result = co_await CasItem(step, view, replica, manifest->id, request);
+    const bool shown = replica.shown() == manifest->id;
     if (result.outcome != Outcome::kNoMemory || !(ends || shown)) {
       co_return result;
     }
@@ -359,31 +360,31 @@ Task<HomeChain::CasResult> HomeChain::Cas(SendStep step, const View& view,
   } else {
     request.verb = net::Verb::kDelete;
   }
-  co_return co_await CasItem(step, view, home, ChangeId(), request);
+  co_return co_await CasItem(step, view, replica, ChangeId(), request);
 }
 
 // Does to the copy what `request` says, if it is still the one that was read. A
 // lost reply is asked for again by sending the same over a new connection to
 // the same server process: whichever of the two comes second is refused by the
 // token, so both are harmless once the second was answered.
-Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
-                                              const HomeCopy& home,
-                                              const ChangeId& id,
-                                              net::Request& request) {
+Task<ReplicaSet::CasResult> ReplicaSet::CasItem(SendStep step, const View& view,
+                                                const ReplicaCopy& replica,
+                                                const ChangeId& id,
+                                                net::Request& request) {
   CasResult result;
-  if (home.token == 0) {
+  if (replica.token == 0) {
     result.outcome = Outcome::kNoMemory;
     result.error = "out of memory";
     co_return result;
   }
-  // Where servers take their time, the lease would run out between two homes;
-  // without it nothing is admitted.
+  // Where servers take their time, the lease would run out between two
+  // replicas; without it nothing is admitted.
   (void)co_await EnsureLease(session_);
   ViewKeeper& keeper = session_.cluster().keeper;
   const Lease& lease = session_.cluster().lease;
-  bool admitted = keeper.BeginWrite(view.epoch, home.member);
+  bool admitted = keeper.BeginWrite(view.epoch, replica.member);
   if (admitted && !lease.Holds(session_.runtime().Now())) {
-    keeper.EndWrite(home.member);
+    keeper.EndWrite(replica.member);
     admitted = false;
   }
   if (!admitted) {
@@ -396,37 +397,38 @@ Task<HomeChain::CasResult> HomeChain::CasItem(SendStep step, const View& view,
     request.verb = net::Verb::kSet;
   }
   request.key = item_key_;
-  request.token = home.token;
+  request.token = replica.token;
   if (Planted(PlantedBug::kEndsUnread) && request.verb == net::Verb::kDelete) {
     request.token = 0;
   }
-  request.only_connection = home.connection;
-  TellManifestWrite(view.epoch, home.member, item_key_, home.token, id);
+  request.only_connection = replica.connection;
+  TellManifestWrite(view.epoch, replica.member, item_key_, replica.token, id);
   Batch batch(session_.runtime());
-  batch.Send(step, session_.link(home.member), request);
+  batch.Send(step, session_.link(replica.member), request);
   co_await batch;
   bool lost = request.outcome == Outcome::kLost;
   for (int i = 0; i < kReadTries && lost; ++i) {
-    if (session_.link(home.member).state() == net::ServerLink::State::kFailed ||
+    if (session_.link(replica.member).state() ==
+            net::ServerLink::State::kFailed ||
         !lease.Holds(session_.runtime().Now())) {
       break;
     }
     result.resent = true;
     request.only_connection = 0;
-    request.only_boot = home.boot_mark;
-    batch.Send(SendStep::kRepeatCas, session_.link(home.member), request);
+    request.only_boot = replica.boot_mark;
+    batch.Send(SendStep::kRepeatCas, session_.link(replica.member), request);
     co_await batch;
     if (EndsBoth(request.outcome)) lost = false;
   }
   if (lost) {
     request.outcome = Outcome::kLost;
     const std::optional<ViewKeeper::Strand> strand =
-        keeper.StrandWrite(view.epoch, home.member);
+        keeper.StrandWrite(view.epoch, replica.member);
     if (strand) {
-      RescueLater(session_, view.epoch, *strand, request, home.boot_mark);
+      RescueLater(session_, view.epoch, *strand, request, replica.boot_mark);
     }
   } else {
-    keeper.EndWrite(home.member);
+    keeper.EndWrite(replica.member);
   }
   result.outcome = request.outcome;
   result.error = request.value;

@@ -1,0 +1,23 @@
+// A look at the replicas of a key that changes nothing: no lease is needed,
+// nobody leaves the view, and replicas that differ are left so.
+#ifndef ERS_STORE_REPLICAS_REPLICA_PROBE_H_
+#define ERS_STORE_REPLICAS_REPLICA_PROBE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/task.h"
+#include "store/replicas/replica_set.h"
+
+namespace ers::store {
+
+// What the replicas show, under `view`; empty where one did not answer. Fails
+// where no replica is in sync, or an item makes no sense. Items of plain
+// clients are told. `key` outlives the task.
+net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
+    Session& session, std::shared_ptr<const View> view, const std::string& key);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_REPLICAS_REPLICA_PROBE_H_
