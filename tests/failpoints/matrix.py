@@ -21,7 +21,7 @@ from table import BROKEN, Table
 from world import TOP, World
 
 SUBMITS = re.compile(r"(\.|->)Submit\(")
-COMMITS = ("commit-replica", "commit-judge", "export-replica", "export-judge",
+COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary",
            "write-view")
 # What a daemon sends by its clock, and who sends it surely.
 BACKGROUND = {"look-round": ("backfill", "complete"),

@@ -23,8 +23,8 @@ class Settle(Put):
         return [self.old, self.pending, self.new]
 
 
-def cut_off(world, act, step="commit-judge"):
-    """A change whose proxy is killed before it comes to the judge."""
+def cut_off(world, act, step="commit-primary"):
+    """A change whose proxy is killed before it comes to the primary."""
     point = world.witness.stop_at(step, 1)
     change = Started(act, world.new_link())
     if not point.reached.wait(60):
@@ -63,7 +63,7 @@ class CollectGarbage(Command):
     def prepare(self):
         super().prepare()
         for which, step in (("gone", "commit-replica"),
-                            ("pending", "commit-judge")):
+                            ("pending", "commit-primary")):
             self.new = value_of(self.key, which, CODED), 5
             cut_off(self.world, lambda link: link.set(
                 self.key, self.new[0], flags=self.new[1]), step)
@@ -95,20 +95,20 @@ class ReplicaDies(Overwrite):
     interludes = (("commit-replica", 2, kill),)
 
 
-class JudgeDies(ReplicaDies):
-    name = "judge dies"
-    interludes = (("commit-judge", 1, ReplicaDies.kill),)
+class PrimaryDies(ReplicaDies):
+    name = "primary dies"
+    interludes = (("commit-primary", 1, ReplicaDies.kill),)
 
 
-class JudgeForgets(ReplicaDies):
+class PrimaryForgets(ReplicaDies):
     """It dies with the new manifest, and nobody hears of it."""
-    name = "judge forgets"
+    name = "primary forgets"
 
     def forget(self, point):
         server = self.world.server(point.message[2])
         self.world.lose_reply(point, server.kill)
 
-    interludes = (("commit-judge", 1, forget),)
+    interludes = (("commit-primary", 1, forget),)
 
 
 class Fill(Operation):

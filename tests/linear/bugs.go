@@ -39,7 +39,7 @@ var visible = []struct {
 	directions
 }{
 	{"commit-by-set", rivals},
-	{"ack-before-judge", rivals},
+	{"ack-before-primary", rivals},
 	{"drop-before-flip", rivals},
 	{"generation-twice", rivals},
 	{"skip-checksum", damages},

@@ -85,7 +85,7 @@ func (total sum) judged() int { return total.linear + total.wrong + total.undeci
 var errTooBusy = errors.New("this machine is too busy: servers that nobody " +
 	"hurt are taken for dead")
 
-// Records and judges the next history; the seeds are counted up. One that
+// Records and primaries the next history; the seeds are counted up. One that
 // was beyond M is replaced by the next.
 func (runs *runs) next() (wrong bool, err error) {
 	for judged := runs.total.judged(); judged == runs.total.judged(); {
@@ -106,7 +106,7 @@ func (runs *runs) next() (wrong bool, err error) {
 			}
 			return false, fmt.Errorf("seed %d: %w", options.Seed, err)
 		}
-		wrong = judge(history, runs.kept, &runs.total)
+		wrong = primary(history, runs.kept, &runs.total)
 		os.RemoveAll(options.Folder)
 	}
 	return wrong, nil
@@ -141,7 +141,7 @@ const linearizable = "linearizable"
 
 // Prints what is to be known of a history; true if it is not linearizable, or
 // left the servers as they should not be.
-func judge(history *History, kept string, total *sum) bool {
+func primary(history *History, kept string, total *sum) bool {
 	began := time.Now()
 	events, unknown, bad, late := 0, 0, []string{}, []string{}
 	for key, of := range history.Keys {

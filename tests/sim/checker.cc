@@ -13,7 +13,7 @@ using Operations = std::vector<const Operation*>;
 constexpr std::string_view kNames[] = {
     "acknowledged and observed changes stay",
     "one chain of values: no read goes back, no change takes effect twice",
-    "every manifest at the judge has all blocks it names",
+    "every manifest at the primary has all blocks it names",
     "no manifest write of one view is applied in a later one",
     "a copy of another incarnation or on a backfilling member never decides",
     "no read shows a life of the key that an acknowledged delete ended",

@@ -101,19 +101,19 @@ struct Fixture {
     }
     return replicas;
   }
-  SimServer* Judge() {
+  SimServer* Primary() {
     const store::Replicas replicas =
         store::ReplicasOf(*session.view(), session.ring(), kKey);
-    const std::string& name = session.member_name(replicas.judge());
+    const std::string& name = session.member_name(replicas.primary());
     for (const auto& server : world.servers()) {
       if (server->name() == name) return server.get();
     }
     return nullptr;
   }
-  // One of those that are not the judge.
+  // One of those that are not the primary.
   SimServer* OtherReplica() {
     for (SimServer* replica : Replicas()) {
-      if (replica != Judge()) return replica;
+      if (replica != Primary()) return replica;
     }
     return nullptr;
   }
@@ -168,19 +168,19 @@ TEST_CASE("what one server has evicted the others drop") {
   }
 }
 
-// The judge is the last replica; what it has lost is lost.
+// The primary is the last replica; what it has lost is lost.
 TEST_CASE("what was accessed lately is stored again") {
-  for (const bool judge_evicts : {false, true}) {
-    CAPTURE(judge_evicts);
+  for (const bool primary_evicts : {false, true}) {
+    CAPTURE(primary_evicts);
     Fixture f;
     std::vector<SimServer*> replicas = f.PutLongAgo();
-    if ((replicas[0] == f.Judge()) != judge_evicts)
+    if ((replicas[0] == f.Primary()) != primary_evicts)
       std::swap(replicas[0], replicas[1]);
     replicas[1]->items().Find(kKey)->accessed = replicas[1]->items().Now();
     REQUIRE(replicas[0]->Evict(kKey));
     f.Settle();
-    CHECK(f.Get() == !judge_evicts);
-    if (judge_evicts) continue;
+    CHECK(f.Get() == !primary_evicts);
+    if (primary_evicts) continue;
     CHECK(f.deletes == 0);
     CHECK(f.Replicas().size() == 2);
   }
@@ -216,7 +216,7 @@ TEST_CASE("one copy that was accessed lately keeps all") {
   f.PutLongAgo();
   SimServer* evicting = f.OtherReplica();
   for (SimServer* replica : f.Replicas()) {
-    if (replica == evicting || replica == f.Judge()) continue;
+    if (replica == evicting || replica == f.Primary()) continue;
     replica->items().Find(kKey)->accessed = replica->items().Now();
   }
   REQUIRE(evicting->Evict(kKey));
@@ -244,12 +244,12 @@ TEST_CASE("nothing is dropped while another replica does not answer") {
   Fixture f(kAge, 2);
   f.PutLongAgo();
   SimServer* evicting = f.OtherReplica();
-  f.Judge()->Stall();
+  f.Primary()->Stall();
   REQUIRE(evicting->Evict(kKey));
   f.Settle(seconds(5));
   CHECK(f.deletes == 0);
   CHECK(f.Replicas().size() == 2);
-  f.Judge()->Continue();
+  f.Primary()->Continue();
 }
 
 TEST_CASE("long values keep their manifests") {

@@ -93,26 +93,26 @@ struct Fixture {
 };
 
 // Invariant C1.
-TEST_CASE("a change that the judge has no room for leaves the old value") {
+TEST_CASE("a change that the primary has no room for leaves the old value") {
   const bool there = GENERATE(false, true);
   Fixture f;
   const std::string old = there ? "old" : "";
   if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
   SimServer& first = f.server(f.Replicas("k").members.front());
-  SimServer& judge = f.server(f.Replicas("k").judge());
+  SimServer& primary = f.server(f.Replicas("k").primary());
   // It fills up just before its turn comes.
   first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
-    if (command.key == "k" && command.verb == "cas") f.SetFull(judge, true);
+    if (command.key == "k" && command.verb == "cas") f.SetFull(primary, true);
   };
   CHECK(f.Put("k", "new") == StatusCode::kNoMemory);
   first.on_applied = nullptr;
   CHECK(f.Read(f.client, "k") == old);
   CHECK(f.Items("k") == (there ? 2 : 0));
   // Also by the copy that was written.
-  judge.Crash();
+  primary.Crash();
   CHECK(f.Read(f.client, "k") == old);
-  judge.Restart();
-  f.SetFull(judge, false);
+  primary.Restart();
+  f.SetFull(primary, false);
 }
 
 TEST_CASE("what makes room works on servers without memory") {
@@ -162,7 +162,7 @@ TEST_CASE("a change that was cut off is taken back where there is no memory") {
   REQUIRE(f.world.RunUntil([&] { return victim->process.killed(); }, hours(1)));
   first.on_applied = nullptr;
   f.Wait(seconds(6));
-  // The judge decides, and nobody needs memory to see it.
+  // The primary decides, and nobody needs memory to see it.
   CHECK(f.Read(f.client, "k") == (there ? "old" : ""));
   CHECK(f.Delete("k") ==
         (there ? StatusCode::kNoMemory : StatusCode::kNotFound));

@@ -136,7 +136,7 @@ struct Fixture {
 
   std::shared_ptr<const store::Manifest> ManifestOf(int i) {
     store::ReplicaSet chain(writer.session, Key(i));
-    auto manifest = net::SyncWait(writer.runtime, chain.ReadJudge());
+    auto manifest = net::SyncWait(writer.runtime, chain.ReadPrimary());
     REQUIRE(manifest.has_value());
     return *manifest;
   }

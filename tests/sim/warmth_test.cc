@@ -132,14 +132,15 @@ TEST_CASE("a small value's other manifests are touched, too") {
   CHECK(f.Fetched() == 2);
 }
 
-// Of everything that the object has; reads themselves find data and the judge.
+// Of everything that the object has; reads themselves find data and the
+// primary.
 TEST_CASE("a read has stored again what went where servers evict") {
   for (const std::size_t bytes : {std::size_t{10}, std::size_t{3000}}) {
     CAPTURE(bytes);
     for (const int age : {0, kAge}) {
       CAPTURE(age);
       int restored = 0;
-      int ended = 0;  // without the judge's manifest there is no object
+      int ended = 0;  // without the primary's manifest there is no object
       std::size_t items = 1;
       for (std::size_t i = 0; i < items; ++i) {
         Fixture f(age);

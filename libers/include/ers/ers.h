@@ -331,7 +331,8 @@ typedef struct ers_object_detail {
   ers_object_info object;
   const ers_block_state* blocks;
   size_t block_count;
-  const char* const* replicas; /* members that hold the manifest, judge last */
+  const char* const*
+      replicas; /* members that hold the manifest, primary last */
   size_t replica_count;
 } ers_object_detail;
 

@@ -51,7 +51,7 @@ struct BlockState {
 
 struct ObjectDetail : ObjectInfo {
   std::vector<BlockState> blocks;
-  // Members that hold the manifest, the judge last.
+  // Members that hold the manifest, the primary last.
   std::vector<std::string> replicas;
 };
 

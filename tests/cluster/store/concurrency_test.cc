@@ -139,18 +139,18 @@ void CheckWhole(TestCluster& servers, const std::string& key) {
   const auto cluster = OpenPatient(servers);
   const auto client = OpenOn(cluster);
   const std::vector<std::byte> value = MustGet(*client, key);
-  const store::Manifest judge = JudgeManifest(servers, *client, key);
+  const store::Manifest primary = PrimaryManifest(servers, *client, key);
   const std::vector<StoredItem> replicas = ReplicasOf(servers, *client, key);
   CHECK(replicas.size() == kMaxFailures + 1);
   for (const StoredItem& replica : replicas) {
     auto copy = store::DecodeManifest(replica.Read());
     REQUIRE_OK(copy);
     // But for whose copy it is, they are the same bytes.
-    copy->member = judge.member;
-    copy->incarnation = judge.incarnation;
-    CHECK(store::EncodeManifest(*copy) == store::EncodeManifest(judge));
+    copy->member = primary.member;
+    copy->incarnation = primary.incarnation;
+    CHECK(store::EncodeManifest(*copy) == store::EncodeManifest(primary));
   }
-  if (judge.is_inline) return;
+  if (primary.is_inline) return;
   std::map<std::pair<int, int>, int> lost;
   int deleted = 0;
   for (const StoredBlock& block : BlocksOf(servers, *client, key)) {
@@ -158,7 +158,7 @@ void CheckWhole(TestCluster& servers, const std::string& key) {
     CHECK(block.state.present);
     if (block.state.kind != StoredBlockKind::kData) continue;
     int& count = lost[{block.state.group, block.state.stripe}];
-    if (count == judge.scheme.m) continue;
+    if (count == primary.scheme.m) continue;
     block.Delete();
     ++count;
     ++deleted;

@@ -47,7 +47,7 @@ plan::Missing DeadNodes(TestCluster& cluster, Client& client,
   plan::Missing missing;
   const auto info = client.Servers();
   REQUIRE_OK(info);
-  const auto nodes = JudgeManifest(cluster, client, "key").nodes;
+  const auto nodes = PrimaryManifest(cluster, client, "key").nodes;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     if (names.contains(info->servers[nodes[node]].name)) {
       missing.dead_nodes.push_back(static_cast<int>(node));
@@ -229,13 +229,13 @@ TEST_CASE("parity is added on servers that were out when the value came") {
   const auto put = client->Put("key", value, {});
   REQUIRE_OK(put);
   REQUIRE(put->groups > 4);
-  REQUIRE(JudgeManifest(cluster, *client, "key").nodes.size() == 4);
+  REQUIRE(PrimaryManifest(cluster, *client, "key").nodes.size() == 4);
   const auto first = PlacesOf(cluster, *client);
   const auto added = MoveTo(*client, With(few, 2));
   REQUIRE_OK(added);
   CHECK(added->path == TransitionPath::kParity);
   CHECK(added->writes == 0);  // nobody to write to
-  const store::Manifest manifest = JudgeManifest(cluster, *client, "key");
+  const store::Manifest manifest = PrimaryManifest(cluster, *client, "key");
   CHECK(manifest.nodes.size() == 5);
   CHECK(manifest.ring == 4);
   CHECK(PlacesOf(cluster, *client) == first);

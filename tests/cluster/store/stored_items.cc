@@ -51,8 +51,8 @@ std::vector<StoredItem> ReplicasOf(TestCluster& cluster, Client& client,
   return replicas;
 }
 
-store::Manifest JudgeManifest(TestCluster& cluster, Client& client,
-                              const std::string& key) {
+store::Manifest PrimaryManifest(TestCluster& cluster, Client& client,
+                                const std::string& key) {
   auto manifest =
       store::DecodeManifest(ReplicasOf(cluster, client, key).back().Read());
   REQUIRE_OK(manifest);
@@ -64,7 +64,7 @@ std::vector<StoredBlock> BlocksOf(TestCluster& cluster, Client& client,
   const auto detail = client.Stat(key);
   REQUIRE_OK(detail);
   const store::ObjectMap map(std::make_shared<const store::Manifest>(
-      JudgeManifest(cluster, client, key)));
+      PrimaryManifest(cluster, client, key)));
   std::vector<StoredBlock> blocks;
   for (const BlockState& state : detail->blocks) {
     StoredBlock block;

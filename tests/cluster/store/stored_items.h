@@ -31,13 +31,13 @@ struct StoredBlock : StoredItem {
   BlockState state;
 };
 
-// The manifest copies of an object, the judge's last.
+// The manifest copies of an object, the primary's last.
 std::vector<StoredItem> ReplicasOf(TestCluster& cluster, Client& client,
                                    const std::string& key);
-// What the judge holds.
-store::Manifest JudgeManifest(TestCluster& cluster, Client& client,
-                              const std::string& key);
-// All blocks that the judge's manifest names, in Stat's order.
+// What the primary holds.
+store::Manifest PrimaryManifest(TestCluster& cluster, Client& client,
+                                const std::string& key);
+// All blocks that the primary's manifest names, in Stat's order.
 std::vector<StoredBlock> BlocksOf(TestCluster& cluster, Client& client,
                                   const std::string& key);
 

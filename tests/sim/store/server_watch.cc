@@ -139,7 +139,7 @@ void ServerWatch::OnBlock(SimServer& server, int member,
     const std::optional<std::string> object = NamedBy(member, command.key);
     if (object) {
       Report(Invariant::kBlocksOfManifest, *object,
-             fmt::format("server {}: block {} is dropped while the judge's "
+             fmt::format("server {}: block {} is dropped while the primary's "
                          "manifest names it",
                          member, command.key));
     }
@@ -169,7 +169,7 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
   const std::shared_ptr<const store::View> now = view();
   if (!manifest || !now) return;
   const store::Replicas replicas = ReplicasUnder(*now, key);
-  if (!replicas.members.empty() && replicas.judge() == member &&
+  if (!replicas.members.empty() && replicas.primary() == member &&
       &ServerIn(*now, member) == &server) {
     CheckNamedBlocks(key, *manifest);
   }
@@ -273,18 +273,18 @@ bool ServerWatch::IsInSync(int member) const {
              MemberState::kInSync;
 }
 
-std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
+std::optional<Manifest> ServerWatch::AtPrimary(const std::string& key) const {
   const std::shared_ptr<const store::View> now = view();
   if (!now) return std::nullopt;
   const store::Replicas replicas = ReplicasUnder(*now, key);
-  if (!replicas.judge_in_sync) return std::nullopt;
-  const auto judge = static_cast<std::size_t>(replicas.judge());
-  SimServer& server = ServerIn(*now, replicas.judge());
+  if (!replicas.primary_in_sync) return std::nullopt;
+  const auto primary = static_cast<std::size_t>(replicas.primary());
+  SimServer& server = ServerIn(*now, replicas.primary());
   if (!server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(store::ManifestKey(key));
   if (item == nullptr) return std::nullopt;
   Result<Manifest> manifest = store::DecodeManifest(item->value);
-  if (!manifest || manifest->incarnation != now->members[judge].incarnation) {
+  if (!manifest || manifest->incarnation != now->members[primary].incarnation) {
     return std::nullopt;
   }
   const bool ended = !manifest->tombstone &&
@@ -296,7 +296,7 @@ std::optional<Manifest> ServerWatch::AtJudge(const std::string& key) const {
 std::optional<std::string> ServerWatch::NamedBy(
     int member, std::string_view block_key) const {
   for (const std::string& key : scenario_.keys) {
-    const std::optional<Manifest> manifest = AtJudge(key);
+    const std::optional<Manifest> manifest = AtPrimary(key);
     if (!manifest) continue;
     const std::vector<std::pair<int, std::string>> named =
         NamedBlocks(*manifest);

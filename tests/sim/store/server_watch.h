@@ -33,8 +33,8 @@ class ServerWatch : private store::StoreWatch {
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
 
-  // Whose views decide who judges: the newest of those that their processes may
-  // go by does. A process outlives its being followed.
+  // Whose views decide who primaries: the newest of those that their processes
+  // may go by does. A process outlives its being followed.
   void Follow(const ClientProcess* process) { processes_.insert(process); }
   void Leave(const ClientProcess* process);
   // Has, or is to have, that seat from now on. All of the world when this is
@@ -59,9 +59,9 @@ class ServerWatch : private store::StoreWatch {
   [[nodiscard]] bool IsMember(int member) const;
   // And full?
   [[nodiscard]] bool IsInSync(int member) const;
-  // What the judge of a key shows now, if its server is up, and that has not
+  // What the primary of a key shows now, if its server is up, and that has not
   // expired, nor was flushed.
-  [[nodiscard]] std::optional<store::Manifest> AtJudge(
+  [[nodiscard]] std::optional<store::Manifest> AtPrimary(
       const std::string& key) const;
 
  private:
@@ -79,7 +79,7 @@ class ServerWatch : private store::StoreWatch {
                     const AppliedCommand& command, const store::ChangeId& id);
   void CheckNamedBlocks(const std::string& key,
                         const store::Manifest& manifest);
-  // Is the block named by what a judge shows? Its object's key, if so.
+  // Is the block named by what a primary shows? Its object's key, if so.
   [[nodiscard]] std::optional<std::string> NamedBy(
       int member, std::string_view block_key) const;
   [[nodiscard]] store::Replicas ReplicasUnder(const store::View& view,
@@ -97,7 +97,7 @@ class ServerWatch : private store::StoreWatch {
   const bool trace_;
   std::set<const ClientProcess*> processes_;
   // The newest that was in force in a process that has left, until another one
-  // may go by a view: what judged then judges still.
+  // may go by a view: what judged then primaries still.
   mutable std::shared_ptr<const store::View> left_;
   mutable store::SeatRing seats_;
   std::map<const SimServer*, int> seat_of_;

@@ -77,7 +77,7 @@ std::vector<Violation> CheckParity(const Scenario& scenario,
                                    const ServerWatch& watch) {
   std::vector<Violation> violations;
   for (const std::string& key : scenario.keys) {
-    std::optional<store::Manifest> manifest = watch.AtJudge(key);
+    std::optional<store::Manifest> manifest = watch.AtPrimary(key);
     if (!manifest || manifest->tombstone || manifest->is_inline) continue;
     const store::ObjectMap map(
         std::make_shared<const store::Manifest>(std::move(*manifest)));
@@ -102,7 +102,7 @@ std::vector<Violation> CheckNothingLeftOver(const Scenario& scenario,
                                             const ServerWatch& watch) {
   std::set<std::pair<int, std::string>> named;
   for (const std::string& key : scenario.keys) {
-    const std::optional<store::Manifest> manifest = watch.AtJudge(key);
+    const std::optional<store::Manifest> manifest = watch.AtPrimary(key);
     if (!manifest) continue;
     for (auto& place : NamedBlocks(*manifest)) named.insert(std::move(place));
   }
@@ -131,7 +131,7 @@ std::vector<Violation> CheckRedundancy(const Scenario& scenario,
                                        bool may_lose) {
   std::vector<Violation> violations;
   for (const std::string& key : scenario.keys) {
-    std::optional<store::Manifest> manifest = watch.AtJudge(key);
+    std::optional<store::Manifest> manifest = watch.AtPrimary(key);
     if (!manifest || manifest->tombstone || manifest->is_inline) continue;
     const store::ObjectMap map(
         std::make_shared<const store::Manifest>(std::move(*manifest)));

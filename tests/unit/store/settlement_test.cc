@@ -11,11 +11,12 @@ namespace {
 
 constexpr std::int64_t kNowUs = 1'700'000'000'000'000;
 
-// Two replicas: the first has a change that was to replace what the judge has.
+// Two replicas: the first has a change that was to replace what the primary
+// has.
 struct Cut {
   Cut() {
     view.members.resize(2);
-    judge.id.time_us = kNowUs - 3000;
+    primary.id.time_us = kNowUs - 3000;
     first.id.time_us = kNowUs - 1000;
     for (int i = 0; i < 2; ++i) {
       view.members[static_cast<std::size_t>(i)].incarnation = 7;
@@ -33,15 +34,15 @@ struct Cut {
       copy.token = 20 + static_cast<std::uint64_t>(i);
     }
     Manifest change = first;
-    change.replaces = ReplacesOf(*read.view, read.judge());
+    change.replaces = ReplacesOf(*read.view, read.primary());
     read.copies[0].manifest = std::make_shared<const Manifest>(change);
-    read.copies[1].manifest = std::make_shared<const Manifest>(judge);
+    read.copies[1].manifest = std::make_shared<const Manifest>(primary);
     return ChooseSettlement(read, "k").value();
   }
   bool GoesOn() const { return Settled().manifest->id == first.id; }
 
   View view;
-  Manifest judge;
+  Manifest primary;
   Manifest first;
 };
 
@@ -49,7 +50,7 @@ TEST_CASE("a change that was cut off is finished, over an object or none") {
   Cut cut;
   CHECK(cut.GoesOn());
   CHECK(cut.Settled().forward);
-  cut.judge.tombstone = true;
+  cut.primary.tombstone = true;
   CHECK(cut.GoesOn());
 }
 
@@ -65,7 +66,7 @@ TEST_CASE("one over an object that was flushed does not bring it back") {
 
 TEST_CASE("one that was flushed takes nothing from behind the flush") {
   Cut cut;
-  cut.judge.id.time_us = kNowUs - 500;
+  cut.primary.id.time_us = kNowUs - 500;
   cut.view.flushed_before = static_cast<std::uint64_t>(kNowUs) - 700;
   CHECK_FALSE(cut.GoesOn());
   cut.first.tombstone = true;
@@ -74,12 +75,12 @@ TEST_CASE("one that was flushed takes nothing from behind the flush") {
 
 TEST_CASE("one over an object that has expired does not bring it back") {
   Cut cut;
-  cut.judge.expiry = kNowUs / kMicrosPerSecond;
+  cut.primary.expiry = kNowUs / kMicrosPerSecond;
   CHECK_FALSE(cut.GoesOn());
-  cut.judge.expiry += 1;
+  cut.primary.expiry += 1;
   CHECK(cut.GoesOn());
   // But where a plain item was in its way, that is gone.
-  cut.judge.expiry -= 1;
+  cut.primary.expiry -= 1;
   cut.first.ends_plain = true;
   CHECK(cut.GoesOn());
 }

@@ -295,13 +295,13 @@ View FiveInSync(int max_failures) {
 }
 
 TEST_CASE(
-    "the replicas are the first M+1 of the walk, the last one the judge") {
+    "the replicas are the first M+1 of the walk, the last one the primary") {
   const net::Ring ring = FiveServers();
   const View view = FiveInSync(2);
   const Replicas replicas = ReplicasOf(view, ring, "movie");
   CHECK(replicas.members == ring.Walk("movie", 3));
-  CHECK(replicas.judge() == replicas.members[2]);
-  CHECK(replicas.judge_in_sync);
+  CHECK(replicas.primary() == replicas.members[2]);
+  CHECK(replicas.primary_in_sync);
 }
 
 TEST_CASE("down replicas are left out and none takes their place") {
@@ -320,7 +320,7 @@ TEST_CASE("down replicas are left out and none takes their place") {
     }
     const Replicas replicas = ReplicasOf(view, ring, "movie");
     CHECK(replicas.members == left);
-    CHECK(replicas.judge_in_sync == !left.empty());
+    CHECK(replicas.primary_in_sync == !left.empty());
   }
 }
 
@@ -337,15 +337,15 @@ TEST_CASE("replicas that returned come first, the latest before all") {
         std::vector<int>{walk[2], walk[0], walk[1]});
 }
 
-TEST_CASE("a judge that is being backfilled may not decide") {
+TEST_CASE("a primary that is being backfilled may not decide") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 2);
   View view = FiveInSync(1);
   view.members[walk[0]].state = MemberState::kBackfilling;
   view.members[walk[0]].joined = 2;
-  CHECK(ReplicasOf(view, ring, "movie").judge_in_sync);
+  CHECK(ReplicasOf(view, ring, "movie").primary_in_sync);
   view.members[walk[1]].state = MemberState::kDown;
-  CHECK_FALSE(ReplicasOf(view, ring, "movie").judge_in_sync);
+  CHECK_FALSE(ReplicasOf(view, ring, "movie").primary_in_sync);
 }
 
 std::string OptionError(const ClusterOptions& options) {

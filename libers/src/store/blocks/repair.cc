@@ -23,7 +23,7 @@ net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
   session.counters().repaired_blocks.Add(run.staged().size());
   ReplicaSet chain(session, map.manifest().key);
   chain.TakeEnded();
-  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadJudge();
+  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadPrimary();
   // A plain item has taken the object's place: of that nothing stays.
   if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
   // Not to be learned: garbage collection will.

@@ -128,7 +128,7 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
       }
       prepared = std::move(*read);
     }
-    const std::shared_ptr<const Manifest> there = prepared->judge().manifest;
+    const std::shared_ptr<const Manifest> there = prepared->primary().manifest;
     const bool alive = there && chain.Alive(*there, prepared->asked_us);
     Result<Verdict> verdict = check(alive ? there.get() : nullptr);
     if (!verdict) {

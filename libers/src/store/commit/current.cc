@@ -55,10 +55,10 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   Result<Found> found;
   if (met_ && met_->Agreed() && !Impatient()) {
     replicas_ = std::exchange(met_, {});
-    const Found& shown = replicas_->judge().manifest;
+    const Found& shown = replicas_->primary().manifest;
     if (shown && chain_->Alive(*shown, replicas_->asked_us)) found = shown;
   } else {
-    found = co_await chain_->ReadJudge();
+    found = co_await chain_->ReadPrimary();
   }
   if (!found) co_return found;
   if (!*found) {
@@ -76,8 +76,8 @@ bool CurrentManifest::MayRetry(const Status& failure) {
                                failure.code() == StatusCode::kCorruption ||
                                failure.code() == StatusCode::kUnavailable;
   if (!short_of_blocks || remembered_) return short_of_blocks;
-  // That the judge showed the same manifest in between proves the first of two
-  // failures, not the second: that one must be of the same kind.
+  // That the primary showed the same manifest in between proves the first of
+  // two failures, not the second: that one must be of the same kind.
   const bool same_change = std::exchange(short_, shown_) == shown_;
   const bool same_failure =
       std::exchange(failure_, failure.code()) == failure.code();

@@ -1,5 +1,5 @@
 // CurrentManifest: the manifest that a change of an existing object starts
-// from: first the one remembered, then, if that proves old, the judge's.
+// from: first the one remembered, then, if that proves old, the primary's.
 #ifndef ERS_STORE_COMMIT_CURRENT_H_
 #define ERS_STORE_COMMIT_CURRENT_H_
 
@@ -52,7 +52,7 @@ class CurrentManifest {
   bool remembered_ = false;
   int tries_ = 0;
   net::TimePoint until_;  // it is tried, however often
-  ChangeId shown_;        // by the judge
+  ChangeId shown_;        // by the primary
   ChangeId short_;        // what it showed when blocks were short
   StatusCode failure_ = StatusCode::kOk;  // of that try
 };

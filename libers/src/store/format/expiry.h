@@ -1,4 +1,5 @@
-// Expiry: the manifest's absolute time is the judge; items live a slack longer.
+// Expiry: the manifest's absolute time is the primary; items live a slack
+// longer.
 #ifndef ERS_STORE_FORMAT_EXPIRY_H_
 #define ERS_STORE_FORMAT_EXPIRY_H_
 

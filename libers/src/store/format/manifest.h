@@ -18,7 +18,7 @@ namespace ers::store {
 inline constexpr std::size_t kHistoryLength = 8;
 inline constexpr std::uint8_t kManifestFormatVersion = 1;
 
-// The judge's item that a manifest was made to replace.
+// The primary's item that a manifest was made to replace.
 struct Replaces {
   std::uint16_t member = 0;
   std::uint64_t incarnation = 0;
@@ -37,7 +37,7 @@ struct Manifest {
   std::vector<ChangeId> history;  // ids of the changes before, newest first
   Replaces replaces;
   // It takes the place of a plain item, which one of its copies has
-  // overwritten: where the judge shows nothing, there is no way back.
+  // overwritten: where the primary shows nothing, there is no way back.
   bool ends_plain = false;
   bool tombstone = false;
 

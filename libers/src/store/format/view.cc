@@ -271,7 +271,7 @@ Replicas ReplicasOf(const View& view, const net::Ring& ring,
       std::swap(replicas.members[j], replicas.members[j - 1]);
     }
   }
-  replicas.judge_in_sync =
+  replicas.primary_in_sync =
       !replicas.members.empty() &&
       view.members[replicas.members.back()].state == MemberState::kInSync;
   return replicas;

@@ -103,13 +103,13 @@ std::string EncodeView(const View& view);
 Result<View> DecodeView(std::string_view text);
 
 // The members that hold a key's manifest under a view, in the order in which
-// changes write them; the last is the judge. Members of the walk that are down
-// are left out. Empty only if all of them are down; `judge_in_sync` is false
-// where the last one is not in sync, and then nothing may be decided.
+// changes write them; the last is the primary. Members of the walk that are
+// down are left out. Empty only if all of them are down; `primary_in_sync` is
+// false where the last one is not in sync, and then nothing may be decided.
 struct Replicas {
   std::vector<int> members;
-  bool judge_in_sync = false;
-  [[nodiscard]] int judge() const { return members.back(); }
+  bool primary_in_sync = false;
+  [[nodiscard]] int primary() const { return members.back(); }
 };
 Replicas ReplicasOf(const View& view, const net::Ring& ring,
                     std::string_view key);

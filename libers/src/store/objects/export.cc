@@ -91,7 +91,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
   if (!status.ok()) co_return Fail(std::move(status));
   status = CheckPlace(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  session_.manifests().Erase(key);  // the judge says what there is
+  session_.manifests().Erase(key);  // the primary says what there is
   ReplicaSet& chain = current.chain();
   PlainForm form;
   form.member = session_.ring().Walk(key, 1).front();

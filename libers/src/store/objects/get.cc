@@ -44,7 +44,7 @@ Task<void> ReadBlocks(Session& session, const ObjectMap& map, Range range,
 
 // One try to read by the manifest that is believed in (null: ask first).
 struct Attempt {
-  ManifestPtr current;   // what the judge shows; null: absent
+  ManifestPtr current;   // what the primary shows; null: absent
   bool trusted = false;  // the blocks read are those that `current` names
   ReadOutcome read;
 };
@@ -52,18 +52,19 @@ struct Attempt {
 // No limit for values that are read in one piece.
 constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 
-// Asks the judge and, by the manifest of last time, for the blocks, in one
-// round trip. `before`: what the judge knows, whatever it has under the key.
+// Asks the primary and, by the manifest of last time, for the blocks, in one
+// round trip. `before`: what the primary knows, whatever it has under the key.
 Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
                               ManifestPtr believed, Range asked,
                               std::uint64_t most, Value& value,
                               Access& before) {
   Attempt attempt;
-  ReplicaSet::JudgeRequest judge;
-  Status status = chain.BeginReadJudge(judge);
+  ReplicaSet::PrimaryRequest primary;
+  Status status = chain.BeginReadPrimary(primary);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session.runtime());
-  batch.Send(SendStep::kReadJudge, session.link(judge.member), judge.request);
+  batch.Send(SendStep::kReadPrimary, session.link(primary.member),
+             primary.request);
   net::Latch latch(session.runtime());
   const bool blocks =
       believed && !believed->is_inline && believed->length <= most;
@@ -81,10 +82,10 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
   {
     const InStep step(chain.steps(), Step::kManifest);
     co_await batch;
-    current = co_await chain.FinishReadJudge(judge);
+    current = co_await chain.FinishReadPrimary(primary);
   }
   co_await latch;
-  before = {judge.request.item_fetched, judge.request.item_idle};
+  before = {primary.request.item_fetched, primary.request.item_idle};
   if (!current) co_return Fail(current.error());
   attempt.current = std::move(*current);
   attempt.trusted =
@@ -170,8 +171,9 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       read.Keep();
       co_return GetInfoOf(*current, attempt->read);
     }
-    // A change may have come between the judge's answer and the blocks'. Blocks
-    // that were short before the judge showed this very change again are.
+    // A change may have come between the primary's answer and the blocks'.
+    // Blocks that were short before the primary showed this very change again
+    // are.
     if (attempt->trusted && short_before == current->id) {
       DropUnreadable(session, current, attempt->read.status);
       co_return Fail(attempt->read.status);

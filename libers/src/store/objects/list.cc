@@ -32,7 +32,8 @@ Task<void> Look(Session& session, const ListTerms& terms, Listed& listed,
   }
   ReplicaSet chain(session, listed.key);
   chain.ReadUncounted();
-  Result<std::shared_ptr<const Manifest>> manifest = co_await chain.ReadJudge();
+  Result<std::shared_ptr<const Manifest>> manifest =
+      co_await chain.ReadPrimary();
   if (manifest) {
     listed.manifest = std::move(*manifest);
   } else if (manifest.error().code() != StatusCode::kNotManaged &&

@@ -187,7 +187,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   if (terms.check_first) {
     chain.ReadUncounted();
     const Result<std::shared_ptr<const Manifest>> living =
-        co_await chain.ReadJudge();
+        co_await chain.ReadPrimary();
     if (!living) co_return Fail(living.error());
     const Result<Verdict> verdict = check(living->get());
     if (!verdict) co_return Fail(verdict.error());

@@ -150,7 +150,7 @@ Task<Status> WhyBroken(ReplicaSet& chain, const Manifest& streamed,
       failure.code() != StatusCode::kCorruption) {
     co_return failure;
   }
-  const Result<ManifestPtr> now = co_await chain.ReadJudge();
+  const Result<ManifestPtr> now = co_await chain.ReadPrimary();
   if (now && (!*now || (*now)->id != streamed.id)) {
     co_return ChangedInMidStream(streamed.key);
   }
@@ -216,13 +216,13 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
   ChangeId failed_before;
   for (int i = 0; i < kGetRestarts; ++i) {
     // The blocks of the manifest believed in come in the same round trip as the
-    // judge's word on it.
+    // primary's word on it.
     std::optional<PieceReader> reader;
     if (believed && !believed->is_inline) {
       reader.emplace(session_, believed, window, steps_);
       co_await reader->Fill();
     }
-    Result<ManifestPtr> current = co_await chain.ReadJudge();
+    Result<ManifestPtr> current = co_await chain.ReadPrimary();
     const bool confirmed =
         reader && current && *current && (*current)->id == believed->id;
     if (reader && !confirmed) co_await reader->Abandon();

@@ -93,7 +93,7 @@ void TouchReplicas(Session& session, const Manifest& manifest,
   const std::shared_ptr<const View> view = session.view();
   const Replicas replicas = ReplicasOf(*view, session.ring(), manifest.key);
   for (const int member : replicas.members) {
-    if (member == replicas.judge()) continue;
+    if (member == replicas.primary()) continue;
     touches.Touch(SendStep::kReadReplicas, member, ManifestKey(manifest.key));
   }
 }

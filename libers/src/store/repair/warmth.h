@@ -1,5 +1,5 @@
 // Warmth: servers that evict let go first what nobody reads. A GET reads data
-// and the judge's manifest alone, so parity and the other manifests would go
+// and the primary's manifest alone, so parity and the other manifests would go
 // long before them (docs/internals/return-and-garbage.md, Eviction).
 #ifndef ERS_STORE_REPAIR_WARMTH_H_
 #define ERS_STORE_REPAIR_WARMTH_H_
@@ -18,7 +18,7 @@ namespace ers::store {
 bool MayKeepWarm(Session& session);
 
 // `current` was read. In the background, where it is time: an access to its
-// parity and to the replicas that are not its judge. What they lack is stored
+// parity and to the replicas that are not its primary. What they lack is stored
 // again. `again`: it was read before, too.
 void KeepWarm(Session& session, std::shared_ptr<const Manifest> current,
               bool again);

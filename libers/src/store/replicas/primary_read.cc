@@ -1,5 +1,5 @@
-// How a replica chain reads the judge's copy alone, and asks on where that does
-// not answer or shows nothing.
+// How a replica chain reads the primary's copy alone, and asks on where that
+// does not answer or shows nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,77 +14,77 @@ namespace ers::store {
 using net::Outcome;
 using net::Task;
 
-Status ReplicaSet::BeginReadJudge(JudgeRequest& judge) {
-  judge.view = session_.view();
-  Result<Replicas> replicas = CurrentReplicas(*judge.view);
+Status ReplicaSet::BeginReadPrimary(PrimaryRequest& primary) {
+  primary.view = session_.view();
+  Result<Replicas> replicas = CurrentReplicas(*primary.view);
   if (!replicas) return replicas.error();
-  judge.member = replicas->judge();
-  judge.asked_us = session_.WallMicros();
-  judge.request = net::Request();
-  judge.request.verb = net::Verb::kGet;
-  judge.request.key = item_key_;
-  judge.request.uncounted = uncounted_;
-  judge.request.tell_access = tell_access_;
+  primary.member = replicas->primary();
+  primary.asked_us = session_.WallMicros();
+  primary.request = net::Request();
+  primary.request.verb = net::Verb::kGet;
+  primary.request.key = item_key_;
+  primary.request.uncounted = uncounted_;
+  primary.request.tell_access = tell_access_;
   return {};
 }
 
-// What the judge's answer decides: its manifest, or why there can be none. Null
-// where it did not answer under this view, and where it has nothing: others may
-// know more.
-std::optional<Result<ReplicaSet::Found>> ReplicaSet::JudgeAnswer(
-    const JudgeRequest& judge) const {
-  const Outcome outcome = judge.request.outcome;
-  if (!Answered(outcome) || judge.view->epoch != session_.view()->epoch) {
+// What the primary's answer decides: its manifest, or why there can be none.
+// Null where it did not answer under this view, and where it has nothing:
+// others may know more.
+std::optional<Result<ReplicaSet::Found>> ReplicaSet::PrimaryAnswer(
+    const PrimaryRequest& primary) const {
+  const Outcome outcome = primary.request.outcome;
+  if (!Answered(outcome) || primary.view->epoch != session_.view()->epoch) {
     return std::nullopt;
   }
   if (outcome != Outcome::kOk && outcome != Outcome::kMiss) {
     return Fail(StatusCode::kUnavailable,
-                fmt::format("{}: {}", session_.member_name(judge.member),
-                            judge.request.value));
+                fmt::format("{}: {}", session_.member_name(primary.member),
+                            primary.request.value));
   }
   Result<ReplicaCopy> copy =
-      Interpret(*judge.view, judge.member, judge.request);
+      Interpret(*primary.view, primary.member, primary.request);
   if (!copy) return Fail(copy.error());
   if (!copy->manifest) return std::nullopt;
-  return Shown(copy->manifest, judge.asked_us);
+  return Shown(copy->manifest, primary.asked_us);
 }
 
-// What a read goes by, of the manifest at the judge.
+// What a read goes by, of the manifest at the primary.
 ReplicaSet::Found ReplicaSet::Shown(const Found& manifest,
                                     std::int64_t asked_us) const {
   const bool shown = manifest && (takes_ended_ || Alive(*manifest, asked_us));
   return shown ? manifest : Found();
 }
 
-Task<Result<ReplicaSet::Found>> ReplicaSet::FinishReadJudge(
-    JudgeRequest& judge) {
+Task<Result<ReplicaSet::Found>> ReplicaSet::FinishReadPrimary(
+    PrimaryRequest& primary) {
   const InStep step(steps_, Step::kManifest);
-  std::optional<Result<Found>> answer = JudgeAnswer(judge);
+  std::optional<Result<Found>> answer = PrimaryAnswer(primary);
   if (answer) return Task<Result<Found>>::Ready(std::move(*answer));
-  return AskAgain(judge);
+  return AskAgain(primary);
 }
 
-Task<Result<ReplicaSet::Found>> ReplicaSet::AskAgain(JudgeRequest& judge) {
+Task<Result<ReplicaSet::Found>> ReplicaSet::AskAgain(PrimaryRequest& primary) {
   const InStep step(steps_, Step::kManifest);
   for (int i = 0; i < kReadTries && !Expired(); ++i) {
     if (i > 0) {
-      std::optional<Result<Found>> answer = JudgeAnswer(judge);
+      std::optional<Result<Found>> answer = PrimaryAnswer(primary);
       if (answer) co_return std::move(*answer);
     }
-    const bool answered = Answered(judge.request.outcome);
-    if (answered && judge.view->epoch == session_.view()->epoch) break;
+    const bool answered = Answered(primary.request.outcome);
+    if (answered && primary.view->epoch == session_.view()->epoch) break;
     if (!answered) {
-      Status status = co_await ReplicaFailed(judge.member);
+      Status status = co_await ReplicaFailed(primary.member);
       if (!status.ok()) co_return Fail(std::move(status));
     }
-    Status status = BeginReadJudge(judge);
+    Status status = BeginReadPrimary(primary);
     if (!status.ok()) co_return Fail(std::move(status));
     Batch batch(session_.runtime());
-    batch.Send(SendStep::kReadJudge, session_.link(judge.member),
-               judge.request);
+    batch.Send(SendStep::kReadPrimary, session_.link(primary.member),
+               primary.request);
     co_await batch;
   }
-  if (Planted(PlantedBug::kMissByJudgeAlone)) co_return Found();
+  if (Planted(PlantedBug::kMissByPrimaryAlone)) co_return Found();
   co_return co_await AskAllReplicas();
 }
 
@@ -104,18 +104,19 @@ Task<Result<ReplicaSet::Found>> ReplicaSet::AskAllReplicas() {
     read = co_await Settle(std::move(*read));
     if (!read) co_return Fail(read.error());
   }
-  co_return Shown(read->judge().manifest, read->asked_us);
+  co_return Shown(read->primary().manifest, read->asked_us);
 }
 
-Task<Result<std::shared_ptr<const Manifest>>> ReplicaSet::ReadJudge() {
+Task<Result<std::shared_ptr<const Manifest>>> ReplicaSet::ReadPrimary() {
   const InStep step(steps_, Step::kManifest);
-  JudgeRequest judge;
-  Status status = BeginReadJudge(judge);
+  PrimaryRequest primary;
+  Status status = BeginReadPrimary(primary);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session_.runtime());
-  batch.Send(SendStep::kReadJudge, session_.link(judge.member), judge.request);
+  batch.Send(SendStep::kReadPrimary, session_.link(primary.member),
+             primary.request);
   co_await batch;
-  co_return co_await FinishReadJudge(judge);
+  co_return co_await FinishReadPrimary(primary);
 }
 
 }  // namespace ers::store

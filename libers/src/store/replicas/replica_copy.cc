@@ -31,7 +31,7 @@ bool ReplicasRead::Agreed() const {
   return std::all_of(copies.begin(), copies.end(),
                      [this](const ReplicaCopy& c) {
                        return c.kind != ReplicaCopy::Kind::kCorrupt &&
-                              c.shown() == judge().shown();
+                              c.shown() == primary().shown();
                      });
 }
 
@@ -102,28 +102,28 @@ bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
          !view.IsFlushed(manifest.id, now_us);
 }
 
-Replaces ReplacesOf(const View& view, const ReplicaCopy& judge) {
-  return {static_cast<std::uint16_t>(judge.member),
-          view.members[judge.member].incarnation, judge.token};
+Replaces ReplacesOf(const View& view, const ReplicaCopy& primary) {
+  return {static_cast<std::uint16_t>(primary.member),
+          view.members[primary.member].incarnation, primary.token};
 }
 
 Result<Settlement> ChooseSettlement(const ReplicasRead& read,
                                     const std::string& key, bool goes_back) {
-  const ReplicaCopy& judge = read.judge();
+  const ReplicaCopy& primary = read.primary();
   const ReplicaCopy& first = read.copies.front();
   const bool alive =
-      judge.manifest && IsAlive(*judge.manifest, *read.view, read.asked_us);
+      primary.manifest && IsAlive(*primary.manifest, *read.view, read.asked_us);
   const bool nothing_there =
-      judge.kind != ReplicaCopy::Kind::kCorrupt && !alive;
-  const bool ended = judge.manifest && !judge.manifest->tombstone && !alive;
+      primary.kind != ReplicaCopy::Kind::kCorrupt && !alive;
+  const bool ended = primary.manifest && !primary.manifest->tombstone && !alive;
   const bool too_late = first.manifest && !first.manifest->tombstone &&
                         read.view->IsFlushed(first.manifest->id, read.asked_us);
   const bool may_finish =
       !ended && !too_late &&
-      (!goes_back || judge.kind == ReplicaCopy::Kind::kCorrupt);
+      (!goes_back || primary.kind == ReplicaCopy::Kind::kCorrupt);
   const bool wanted =
       first.manifest &&
-      ((first.manifest->replaces == ReplacesOf(*read.view, judge) &&
+      ((first.manifest->replaces == ReplacesOf(*read.view, primary) &&
         may_finish) ||
        (first.manifest->ends_plain && nothing_there));
   if (wanted) {
@@ -131,14 +131,14 @@ Result<Settlement> ChooseSettlement(const ReplicasRead& read,
         read.copies.begin(), read.copies.end(), [&](const ReplicaCopy& copy) {
           return copy.kind != ReplicaCopy::Kind::kCorrupt &&
                  (copy.shown() == first.shown() ||
-                  copy.shown() == judge.shown());
+                  copy.shown() == primary.shown());
         });
-    if (only_one_pending || judge.kind == ReplicaCopy::Kind::kCorrupt) {
+    if (only_one_pending || primary.kind == ReplicaCopy::Kind::kCorrupt) {
       return Settlement{first.manifest, true};
     }
   }
-  if (judge.kind != ReplicaCopy::Kind::kCorrupt) {
-    return Settlement{judge.manifest, false};
+  if (primary.kind != ReplicaCopy::Kind::kCorrupt) {
+    return Settlement{primary.manifest, false};
   }
   const ReplicaCopy* stand_in = nullptr;
   for (const ReplicaCopy& copy : read.copies) {

@@ -28,8 +28,8 @@ Result<ReplicaCopy> InterpretCopy(const View& view, int member,
 // expired or flushed?
 bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us);
 
-// The judge's item, for a manifest that is to replace it.
-Replaces ReplacesOf(const View& view, const ReplicaCopy& judge);
+// The primary's item, for a manifest that is to replace it.
+Replaces ReplacesOf(const View& view, const ReplicaCopy& primary);
 
 // What settling writes everywhere, first to last or last to first.
 struct Settlement {
@@ -38,14 +38,14 @@ struct Settlement {
 };
 
 // The one pending change is finished; any other picture goes back to what the
-// judge shows. So does one over an object that has expired or was flushed: it
+// primary shows. So does one over an object that has expired or was flushed: it
 // may have been made before that, and would bring the object back. And so does
 // one that was flushed itself: it would take away what was put since. Where the
-// judge shows no living object and the first replica's change was made over a
-// plain item, there is nothing to go back to: that item may be gone. A judge's
-// copy that fails its checksum is as good as lost: then the other replicas
-// stand in, if they agree; else kCorruption. `goes_back`: there is no memory to
-// finish a pending change, which goes back where there is a way.
+// primary shows no living object and the first replica's change was made over a
+// plain item, there is nothing to go back to: that item may be gone. A
+// primary's copy that fails its checksum is as good as lost: then the other
+// replicas stand in, if they agree; else kCorruption. `goes_back`: there is no
+// memory to finish a pending change, which goes back where there is a way.
 Result<Settlement> ChooseSettlement(const ReplicasRead& read,
                                     const std::string& key,
                                     bool goes_back = false);

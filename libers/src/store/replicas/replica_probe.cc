@@ -16,7 +16,7 @@ net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
   read.view = std::move(view);
   read.asked_us = session.WallMicros();
   const Replicas replicas = ReplicasOf(*read.view, session.ring(), key);
-  if (!replicas.judge_in_sync) {
+  if (!replicas.primary_in_sync) {
     co_return Fail(AllReplicasOut(session, *read.view, key));
   }
   const std::string item = ManifestKey(key);

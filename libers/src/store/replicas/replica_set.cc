@@ -37,12 +37,12 @@ std::string CopyFor(const View& view, int member, const Manifest& manifest) {
   return EncodeManifest(copy);
 }
 
-// The first replica shows a change that the judge does not show yet.
+// The first replica shows a change that the primary does not show yet.
 bool IsUnderWay(const ReplicasRead& read) {
   const ReplicaCopy& first = read.copies.front();
   return !Impatient() && first.manifest &&
-         first.shown() != read.judge().shown() &&
-         first.manifest->replaces == ReplacesOf(*read.view, read.judge());
+         first.shown() != read.primary().shown() &&
+         first.manifest->replaces == ReplacesOf(*read.view, read.primary());
 }
 
 bool Shows(const ReplicaCopy& replica, const Settlement& settlement) {
@@ -150,7 +150,7 @@ Status ReplicaSet::ChangedWithoutEnd() const {
 
 Result<Replicas> ReplicaSet::CurrentReplicas(const View& view) const {
   Replicas replicas = ReplicasOf(view, session_.ring(), key_);
-  if (!replicas.judge_in_sync) {
+  if (!replicas.primary_in_sync) {
     return Fail(AllReplicasOut(session_, view, key_));
   }
   return replicas;
@@ -179,7 +179,7 @@ Task<Result<ReplicasRead>> ReplicaSet::Collect(SendStep step) {
                                                          : net::Verb::kVivify;
       requests[i].key = item_key_;
       requests[i].exptime = kStubSeconds;
-      // A read has asked the judge before, and a change is none.
+      // A read has asked the primary before, and a change is none.
       requests[i].uncounted = true;
       batch.Send(step, session_.link(replicas->members[i]), requests[i]);
     }
@@ -246,13 +246,13 @@ Task<Result<ReplicaSet::Found>> ReplicaSet::ReadSettled() {
     // Where it was written everywhere nobody asks for the tokens that it has
     // now: to read it again would be a round trip for nothing.
     Result<std::optional<Found>> written = co_await SettleOnce(*read);
-    if (!written && DecidedAt(read->judge(), *read->view)) break;
+    if (!written && DecidedAt(read->primary(), *read->view)) break;
     if (!written) co_return Fail(written.error());
     if (*written) co_return std::move(**written);
     if (Expired()) co_return Fail(ChangedWithoutEnd());
   }
   if (!read) co_return Fail(read.error());
-  co_return read->judge().manifest;
+  co_return read->primary().manifest;
 }
 
 // `seen`: what was read of them just now. A change that is under way is left to
@@ -300,14 +300,14 @@ Task<Result<std::optional<ReplicaSet::Found>>> ReplicaSet::SettleOnce(
       result = co_await Cas(step, *read.view, replica, shown);
     }
     if (result.outcome == Outcome::kOk) {
-      if (&replica != &read.judge()) continue;
+      if (&replica != &read.primary()) continue;
       settled_item_ = ReplacesOf(*read.view, replica);
       settled_by_ =
           settlement->manifest ? settlement->manifest->id : ChangeId();
       continue;
     }
     if (NoRoom(result.outcome)) {
-      // Until the judge is written there is a way back, which needs less.
+      // Until the primary is written there is a way back, which needs less.
       if (forward && !std::exchange(goes_back_, true)) co_return std::nullopt;
       co_return Fail(StatusCode::kNoMemory,
                      fmt::format("{} has no memory to settle key '{}'",
@@ -322,12 +322,12 @@ Task<Result<std::optional<ReplicaSet::Found>>> ReplicaSet::SettleOnce(
   co_return std::optional<Found>(std::move(settlement->manifest));
 }
 
-// Was it the judge that was written last, as settling goes back? Then what it
+// Was it the primary that was written last, as settling goes back? Then what it
 // showed is what there is, though another replica had no memory for that.
-bool ReplicaSet::DecidedAt(const ReplicaCopy& judge, const View& view) const {
-  return judge.kind != ReplicaCopy::Kind::kCorrupt &&
-         settled_item_ == ReplacesOf(view, judge) &&
-         settled_by_ == judge.shown();
+bool ReplicaSet::DecidedAt(const ReplicaCopy& primary, const View& view) const {
+  return primary.kind != ReplicaCopy::Kind::kCorrupt &&
+         settled_item_ == ReplacesOf(view, primary) &&
+         settled_by_ == primary.shown();
 }
 
 // One manifest write; null: nothing is to be there. What takes no memory works

@@ -44,13 +44,13 @@ struct ReplicaCopy {
   }
 };
 
-// All replicas of a key under one view, judge last.
+// All replicas of a key under one view, primary last.
 struct ReplicasRead {
   std::shared_ptr<const View> view;
   std::vector<ReplicaCopy> copies;
   std::int64_t asked_us = 0;  // when (Unix): whether there is an object
 
-  [[nodiscard]] const ReplicaCopy& judge() const { return copies.back(); }
+  [[nodiscard]] const ReplicaCopy& primary() const { return copies.back(); }
   // All show the same change, or all none.
   [[nodiscard]] bool Agreed() const;
   // Nobody has written to any of them since `before` was read.
@@ -115,10 +115,10 @@ class ReplicaSet {
   // That was in force when this was made: before anything is staged.
   [[nodiscard]] std::uint64_t first_epoch() const { return first_epoch_; }
 
-  // The judge's copy alone: what a read goes by. Where the judge shows no
+  // The primary's copy alone: what a read goes by. Where the primary shows no
   // manifest, the other replicas are read and settled first. Dead replicas
   // leave the view on the way. A null manifest: the key is absent.
-  net::Task<Result<std::shared_ptr<const Manifest>>> ReadJudge();
+  net::Task<Result<std::shared_ptr<const Manifest>>> ReadPrimary();
 
   // Reads all replicas with tokens, leaving stubs where there is nothing (and
   // memory for them), and settles them if they differ. One round trip when all
@@ -138,7 +138,7 @@ class ReplicaSet {
   // ReadSettled found them different.
   [[nodiscard]] bool settled() const { return settled_; }
   // From now on Prepare also gives replicas that nobody can settle, because the
-  // judge's copy is corrupted and none can stand in: for changes that replace
+  // primary's copy is corrupted and none can stand in: for changes that replace
   // whatever is there.
   void ReplaceCorrupted() { replaces_corrupted_ = true; }
   // From now on Prepare takes items that are none of this library's for nothing
@@ -147,16 +147,16 @@ class ReplicaSet {
   // Prepare gave replicas that ReplaceCorrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 
-  // From now on ReadJudge also gives what has ended: as long as the judge has
-  // its manifest, a change that began before may give it a longer life.
+  // From now on ReadPrimary also gives what has ended: as long as the primary
+  // has its manifest, a change that began before may give it a longer life.
   void TakeEnded() { takes_ended_ = true; }
   // From now on servers do not take what is read for an access.
   void ReadUncounted() { uncounted_ = true; }
-  // From now on the judge's request tells what the server knows of accesses
+  // From now on the primary's request tells what the server knows of accesses
   // before it.
   void TellAccess() { tell_access_ = true; }
 
-  // Writes `next` to every replica in order, the judge last. `next` needs no
+  // Writes `next` to every replica in order, the primary last. `next` needs no
   // id's history, replaces or copy fields: they come from `base`, which Prepare
   // gave.
   net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next);
@@ -180,17 +180,17 @@ class ReplicaSet {
   // before it ended, which the answer is too old to show.
   [[nodiscard]] bool Alive(const Manifest& manifest, std::int64_t at_us) const;
 
-  // The request for the judge's copy, to be sent together with others; pass it
-  // to FinishReadJudge once it is done.
-  struct JudgeRequest {
+  // The request for the primary's copy, to be sent together with others; pass
+  // it to FinishReadPrimary once it is done.
+  struct PrimaryRequest {
     std::shared_ptr<const View> view;
     int member = -1;
     std::int64_t asked_us = 0;  // Unix
     net::Request request;
   };
-  Status BeginReadJudge(JudgeRequest& judge);
-  net::Task<Result<std::shared_ptr<const Manifest>>> FinishReadJudge(
-      JudgeRequest& judge);
+  Status BeginReadPrimary(PrimaryRequest& primary);
+  net::Task<Result<std::shared_ptr<const Manifest>>> FinishReadPrimary(
+      PrimaryRequest& primary);
 
  private:
   using Found = std::shared_ptr<const Manifest>;  // null: absent
@@ -205,9 +205,10 @@ class ReplicaSet {
   static constexpr int kReadTries = 3;
   net::Task<Status> WaitForTurn();
   net::Task<Status> ReplicaFailed(int member);
-  std::optional<Result<Found>> JudgeAnswer(const JudgeRequest& judge) const;
+  std::optional<Result<Found>> PrimaryAnswer(
+      const PrimaryRequest& primary) const;
   Found Shown(const Found& manifest, std::int64_t asked_us) const;
-  net::Task<Result<Found>> AskAgain(JudgeRequest& judge);
+  net::Task<Result<Found>> AskAgain(PrimaryRequest& primary);
   net::Task<Result<Found>> AskAllReplicas();
   Result<Replicas> CurrentReplicas(const View& view) const;
   Result<ReplicaCopy> Interpret(const View& view, int member,
@@ -233,7 +234,7 @@ class ReplicaSet {
   }
   Status NoRoomAt(const ReplicaCopy& replica, net::Outcome outcome,
                   const std::string& error) const;
-  bool DecidedAt(const ReplicaCopy& judge, const View& view) const;
+  bool DecidedAt(const ReplicaCopy& primary, const View& view) const;
   static bool MayLand(const ReplicaCopy& replica, const CasResult& failed,
                       const ReplicasRead& now);
   net::Task<CommitResult> Resolve(const ReplicasRead& base,
@@ -258,7 +259,7 @@ class ReplicaSet {
   bool tell_access_ = false;
   bool out_of_turn_ = false;
   int gave_way_ = 0;  // times
-  // The judge's item that settling has replaced last, and by what change's.
+  // The primary's item that settling has replaced last, and by what change's.
   Replaces settled_item_;
   ChangeId settled_by_;
   std::optional<KeyLines::Turn> turn_;

@@ -36,8 +36,8 @@ Status ReplicaSet::NoRoomAt(const ReplicaCopy& replica, Outcome outcome,
 
 Task<CommitResult> ReplicaSet::Commit(const ReplicasRead& base, Manifest next) {
   const InStep step(steps_, Step::kCommit);
-  next.history = HistoryAfter(base.judge().manifest.get());
-  next.replaces = ReplacesOf(*base.view, base.judge());
+  next.history = HistoryAfter(base.primary().manifest.get());
+  next.replaces = ReplacesOf(*base.view, base.primary());
   next.ends_plain = std::any_of(base.copies.begin(), base.copies.end(),
                                 [](const ReplicaCopy& copy) {
                                   return copy.kind == ReplicaCopy::Kind::kPlain;
@@ -51,10 +51,10 @@ Task<CommitResult> ReplicaSet::Commit(const ReplicasRead& base, Manifest next) {
   }
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
     const ReplicaCopy& replica = base.copies[i];
-    const bool judge = i + 1 == base.copies.size();
-    if (judge && i > 0 && Planted(PlantedBug::kAckBeforeJudge)) break;
+    const bool primary = i + 1 == base.copies.size();
+    if (primary && i > 0 && Planted(PlantedBug::kAckBeforePrimary)) break;
     const SendStep write =
-        judge ? SendStep::kCommitJudge : SendStep::kCommitReplica;
+        primary ? SendStep::kCommitPrimary : SendStep::kCommitReplica;
     const CasResult result = co_await Cas(write, *base.view, replica, &next);
     if (result.outcome == Outcome::kOk) continue;
     const bool by_view = result.view_changed || !Answered(result.outcome);
@@ -123,31 +123,31 @@ Task<CommitResult> ReplicaSet::Resolve(const ReplicasRead& base,
     settled = co_await Settle();
   }
   if (!settled) co_return unknown(settled.error().message());
-  const ReplicaCopy& judge = settled->judge();
+  const ReplicaCopy& primary = settled->primary();
   CommitResult result{CommitFate::kNotHappened, Status()};
   result.by_view = failed.view_changed || !Answered(failed.outcome);
   if (NoRoom(failed.outcome)) {
     result.status = NoRoomAt(replica, failed.outcome, failed.error);
   }
-  if (judge.manifest) {
+  if (primary.manifest) {
     const std::optional<bool> happened =
-        Happened(next.id, base.judge().manifest.get(), *judge.manifest);
+        Happened(next.id, base.primary().manifest.get(), *primary.manifest);
     if (happened && *happened) {
       co_return CommitResult{CommitFate::kCommitted, Status()};
     }
     if (happened) co_return result;
   }
-  // Where there was no object before, ids cannot tell; the judge's item can:
+  // Where there was no object before, ids cannot tell; the primary's item can:
   // only one change can have replaced it.
-  const bool same_item = judge.member == next.replaces.member &&
-                         settled->view->members[judge.member].incarnation ==
+  const bool same_item = primary.member == next.replaces.member &&
+                         settled->view->members[primary.member].incarnation ==
                              next.replaces.incarnation;
-  if (same_item && judge.token == next.replaces.token) co_return result;
+  if (same_item && primary.token == next.replaces.token) co_return result;
   // It had it until this very settling replaced it by something else.
   if (settled_item_ == next.replaces && settled_by_ != next.id) {
     co_return result;
   }
-  if (judge.manifest && judge.manifest->replaces == next.replaces) {
+  if (primary.manifest && primary.manifest->replaces == next.replaces) {
     co_return result;
   }
   co_return unknown("others changed it meanwhile");

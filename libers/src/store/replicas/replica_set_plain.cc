@@ -101,7 +101,7 @@ Task<Result<bool>> ReplicaSet::CheckPlain(const ChangeId& base,
   const Result<ReplicasRead> read =
       co_await CollectPlain(form, SendStep::kReadReplicas);
   if (!read) co_return Fail(read.error());
-  co_return read->judge().shown() == base;
+  co_return read->primary().shown() == base;
 }
 
 Task<Result<std::optional<ReplicasRead>>> ReplicaSet::PreparePlain(
@@ -111,7 +111,7 @@ Task<Result<std::optional<ReplicasRead>>> ReplicaSet::PreparePlain(
   Result<ReplicasRead> read = co_await CollectPlain(form, SendStep::kPrepare);
   if (!read) co_return Fail(read.error());
   if (Planted(PlantedBug::kExportOldValue)) co_return std::move(*read);
-  if (read->judge().shown() != base) co_return std::nullopt;
+  if (read->primary().shown() != base) co_return std::nullopt;
   if (MayGoOn(*read, base)) co_return std::move(*read);
   Result<ReplicasRead> settled = co_await Settle();
   if (!settled) co_return Fail(settled.error());
@@ -126,7 +126,7 @@ Task<CommitResult> ReplicaSet::CommitPlain(const ReplicasRead& base,
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
     const ReplicaCopy& replica = base.copies[i];
     const SendStep send = i + 1 == base.copies.size()
-                              ? SendStep::kExportJudge
+                              ? SendStep::kExportPrimary
                               : SendStep::kExportReplica;
     CasResult result;
     if (replica.member == form.member) {
@@ -157,7 +157,7 @@ Task<CommitResult> ReplicaSet::CommitPlain(const ReplicasRead& base,
                fmt::format("{} has no room for the plain item: {}",
                            session_.member_name(replica.member), result.error));
     if (i == 0) co_return ended;
-    // The judge has the object still: the replicas before it get it back.
+    // The primary has the object still: the replicas before it get it back.
     Result<ReplicasRead> settled = co_await Settle();
     if (!settled) {
       co_return CommitResult{

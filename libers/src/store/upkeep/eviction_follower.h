@@ -22,7 +22,7 @@ namespace ers::store {
 // A value that is in its manifests is on m + 1 servers, and those are never
 // equally full: what nobody reads goes from one of them earlier than from the
 // others, where it would lie without what makes it safe, or, without the
-// judge's copy, unreadable. So servers are watched, and what one has evicted
+// primary's copy, unreadable. So servers are watched, and what one has evicted
 // the others drop, if all of them may evict, all answer, and it was not
 // accessed at any of them for long. Taking a copy away by its token is what the
 // server itself may do any time: no promise depends on it. What was accessed

@@ -257,7 +257,7 @@ class Collection {
     co_await Drop(std::move(blocks));
   }
 
-  // Most often all are named by what the judge shows, and nothing is written.
+  // Most often all are named by what the primary shows, and nothing is written.
   Task<void> LookAt(std::span<const FoundManifest> manifests, Blocks blocks) {
     const std::set<std::string> keys = co_await KeysOf(manifests);
     if (keys.empty()) {
@@ -279,7 +279,7 @@ class Collection {
     }
     co_await Drop(std::move(blocks));
   }
-  // By what the judges show; what has ended goes, with its blocks. A dry run
+  // By what the primaries show; what has ended goes, with its blocks. A dry run
   // asks all replicas at once instead.
   Task<bool> NamesAll(const std::set<std::string>& keys, Blocks& blocks) {
     if (dry_run()) co_return false;
@@ -288,7 +288,7 @@ class Collection {
       ReplicaSet chain(session_, key);
       chain.ReadUncounted();
       chain.TakeEnded();
-      const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      const Result<ManifestPtr> shown = co_await chain.ReadPrimary();
       if (!shown) NoteUntold(shown.error());
       if (!shown || !*shown) continue;
       if (!HasEnded(session_, **shown)) {
@@ -471,7 +471,7 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
       ReplicaSet chain(session, key);
       chain.ReadUncounted();
       chain.TakeEnded();
-      const Result<ManifestPtr> shown = co_await chain.ReadJudge();
+      const Result<ManifestPtr> shown = co_await chain.ReadPrimary();
       if (!shown || !*shown) continue;
       if (!HasEnded(session, **shown)) continue;
       (void)co_await Bury(session, chain, key);

@@ -37,7 +37,7 @@ bool IsPlain(const ReplicaCopy& copy) {
 
 // To readers: also one whose DELETE was cut off, which settling would finish.
 bool ShowsObject(const ReplicasRead& replicas, const View& view) {
-  const std::shared_ptr<const Manifest>& shown = replicas.judge().manifest;
+  const std::shared_ptr<const Manifest>& shown = replicas.primary().manifest;
   return shown && IsAlive(*shown, view, replicas.asked_us);
 }
 
@@ -218,7 +218,7 @@ Task<Status> Verifier::LookAtReplicas(const std::string& key, Look& look) {
   const std::vector<ReplicaCopy>& copies = look.replicas.copies;
   const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
   look.differ = !look.replicas.Agreed() ||
-                (plain && look.replicas.judge().manifest != nullptr);
+                (plain && look.replicas.primary().manifest != nullptr);
   Result<Settlement> settlement = ChooseSettlement(look.replicas, key);
   if (!settlement) {
     look.living = true;

@@ -22,7 +22,7 @@
 namespace ers::store {
 
 // What is found counts only where nobody changed the object meanwhile: blocks
-// only if the judge shows the same item after they were read, manifests that
+// only if the primary shows the same item after they were read, manifests that
 // differ only if they do so still when every change that was under way must
 // have ended.
 //
