@@ -9,9 +9,9 @@ from operations import (BYSTANDERS, CODED, Command, Operation, Overwrite, Put,
 from world import Broken, SCHEME, Started, until
 
 
-class Settle(Put):
+class Reconcile(Put):
     """A change was cut off before its commit point."""
-    name = "settle"
+    name = "reconcile"
 
     def prepare(self):
         super().prepare()
@@ -34,9 +34,9 @@ def cut_off(world, act, step="commit-primary"):
     world.heal_proxy()
 
 
-class SettleRead(Settle):
-    """The replica that shows the object is lost, and its reader settles."""
-    name, reads = "settle by a read", True
+class ReconcileRead(Reconcile):
+    """The replica that shows the object is lost, and its reader reconciles."""
+    name, reads = "reconcile by a read", True
 
     def prepare(self):
         super().prepare()

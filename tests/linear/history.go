@@ -194,7 +194,7 @@ func Record(options Options) (*History, error) {
 		return history, nil
 	}
 	ending := &cluster.Ending{Faults: faults, Ctl: options.Ctl,
-		Settle: func() error { return history.settle(load) },
+		Reconcile: func() error { return history.reconcile(load) },
 		Delete: load.deleteAll}
 	history.Remains, history.Left = ending.Check()
 	// Also where a server was taken for dead meanwhile.
@@ -245,8 +245,8 @@ func beyondEnd(event Event) bool {
 		strings.Contains(event.Answer.Text, "reach beyond the value's end")
 }
 
-// Has what was cut off half way settled, which would be left to the next change.
-func (history *History) settle(load *load) error {
+// Has what was cut off half way reconciled, which would be left to the next change.
+func (history *History) reconcile(load *load) error {
 	ask := func(conn *memcache.Conn, key string) memcache.Reply {
 		for _, event := range history.Keys[key] {
 			if event.Answer.Kind == memcache.Unknown {

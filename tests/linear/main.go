@@ -255,7 +255,7 @@ func explain(history *History, key, kept string) {
 	for _, event := range shortest {
 		fmt.Fprintf(out, "%10.3f %10.3f ms client %d: %v %+v: %v %s %d %s\n",
 			float64(event.Sent.Microseconds())/1000,
-			float64(event.Settled.Microseconds())/1000, event.Client,
+			float64(event.Reconciled.Microseconds())/1000, event.Client,
 			event.Call.Verb, event.Call, event.Answer.Kind, event.Answer.Value,
 			event.Answer.Token, event.Answer.Text)
 	}

@@ -54,7 +54,7 @@ type Event struct {
 	Call    Call
 	Answer  Answer
 	Sent    time.Duration
-	Settled time.Duration
+	Reconciled time.Duration
 }
 
 // What the register holds at a moment of a linearization. The order of CAS
@@ -204,18 +204,18 @@ func Check(events []Event, timeout time.Duration) Verdict {
 func (tokens *Tokens) operations(events []Event, unseenToo bool) (
 	operations []porcupine.Operation, left int) {
 	seen := firstSeen(events)
-	end := lastSettled(events)
+	end := lastReconciled(events)
 	for _, event := range events {
-		settled := event.Settled
+		reconciled := event.Reconciled
 		if event.Answer.Kind == memcache.Unknown {
 			when, was := seen[event.Call.Tag]
 			switch {
 			case event.Call.Verb == get || event.Call.Verb == transition:
 				continue // tells nothing, changes nothing
 			case was && when > event.Sent:
-				settled = when
+				reconciled = when
 			case unseenToo:
-				settled = end + 1
+				reconciled = end + 1
 			default:
 				left++
 				continue
@@ -223,16 +223,16 @@ func (tokens *Tokens) operations(events []Event, unseenToo bool) (
 		}
 		operations = append(operations, porcupine.Operation{
 			ClientId: event.Client, Input: event.Call, Call: int64(event.Sent),
-			Output: event.Answer, Return: int64(settled)})
+			Output: event.Answer, Return: int64(reconciled)})
 	}
 	return operations, left
 }
 
-func lastSettled(events []Event) time.Duration {
+func lastReconciled(events []Event) time.Duration {
 	end := time.Duration(0)
 	for _, event := range events {
-		if event.Settled > end {
-			end = event.Settled
+		if event.Reconciled > end {
+			end = event.Reconciled
 		}
 	}
 	return end
@@ -243,7 +243,7 @@ func lastSettled(events []Event) time.Duration {
 func Shortest(events []Event, timeout time.Duration) []Event {
 	ends := []time.Duration{}
 	for _, event := range events {
-		ends = append(ends, event.Settled)
+		ends = append(ends, event.Reconciled)
 	}
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
 	cut := func(end time.Duration) []Event {
@@ -252,8 +252,8 @@ func Shortest(events []Event, timeout time.Duration) []Event {
 			if event.Sent > end {
 				continue
 			}
-			if event.Settled > end {
-				event.Settled = end
+			if event.Reconciled > end {
+				event.Reconciled = end
 				event.Answer = Answer{Kind: memcache.Unknown, Text: "cut"}
 			}
 			left = append(left, event)
@@ -274,8 +274,8 @@ func firstSeen(events []Event) map[uint64]time.Duration {
 			continue
 		}
 		for _, tag := range parse(event.Answer.Value).Tags() {
-			if when, was := seen[tag]; !was || event.Settled < when {
-				seen[tag] = event.Settled
+			if when, was := seen[tag]; !was || event.Reconciled < when {
+				seen[tag] = event.Reconciled
 			}
 		}
 	}

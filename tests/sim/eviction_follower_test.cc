@@ -64,28 +64,28 @@ struct Fixture {
     const std::vector<std::byte> value(bytes);
     const PutOptions options;
     REQUIRE(net::SyncWait(process, store.Put(kKey, value, options)));
-    Settle();
+    Reconcile();
   }
   bool Get() {
     Value value;
     const Result<GetInfo> got = net::SyncWait(process, store.Get(kKey, value));
     return got.has_value();
   }
-  void Settle(Duration time = seconds(1)) {
+  void Reconcile(Duration time = seconds(1)) {
     world.RunUntil([] { return false; }, time);
   }
   // As who owns it does.
   void Look() {
     for (int i = 0; i < 20; ++i) {
       follower.Look();
-      Settle();
+      Reconcile();
     }
   }
   // A small value that nobody has accessed for long; its replicas.
   std::vector<SimServer*> PutLongAgo() {
     Put(10);
     Look();
-    Settle(kLong);
+    Reconcile(kLong);
     std::vector<SimServer*> replicas = Replicas();
     const auto copies =
         static_cast<std::size_t>(session.cluster().options.max_failures) + 1;
@@ -122,7 +122,7 @@ struct Fixture {
     const std::string key = "another";
     const std::vector<std::byte> value(10);
     REQUIRE(net::SyncWait(process, store.Put(key, value, {})));
-    Settle(kLong);
+    Reconcile(kLong);
     std::vector<SimServer*> replicas;
     for (const auto& server : world.servers()) {
       if (server->items().Find(key) != nullptr)
@@ -130,7 +130,7 @@ struct Fixture {
     }
     REQUIRE(replicas.size() == 2);
     REQUIRE(replicas[0]->Evict(key));
-    Settle();
+    Reconcile();
     CHECK(replicas[1]->items().Find(key) == nullptr);
   }
   std::uint64_t dropped() {
@@ -154,7 +154,7 @@ TEST_CASE("what one server has evicted the others drop") {
       Fixture f(kAge, max_failures);
       const std::vector<SimServer*> replicas = f.PutLongAgo();
       REQUIRE(replicas[static_cast<std::size_t>(i)]->Evict(kKey));
-      f.Settle();
+      f.Reconcile();
       CHECK(f.Replicas().empty());
       CHECK(static_cast<int>(f.dropped()) == max_failures);
       // No other item than the one that was looked at.
@@ -178,7 +178,7 @@ TEST_CASE("what was accessed lately is stored again") {
       std::swap(replicas[0], replicas[1]);
     replicas[1]->items().Find(kKey)->accessed = replicas[1]->items().Now();
     REQUIRE(replicas[0]->Evict(kKey));
-    f.Settle();
+    f.Reconcile();
     CHECK(f.Get() == !primary_evicts);
     if (primary_evicts) continue;
     CHECK(f.deletes == 0);
@@ -193,7 +193,7 @@ TEST_CASE("what was stored a second ago stays, however soon servers evict") {
   f.Put(10);
   REQUIRE(f.Replicas().size() == 2);
   REQUIRE(f.OtherReplica()->Evict(kKey));
-  f.Settle(milliseconds(500));
+  f.Reconcile(milliseconds(500));
   CHECK(f.deletes == 0);
   CHECK(f.Get());
 }
@@ -206,7 +206,7 @@ TEST_CASE("what has been stored again since stays, however late it is told") {
   REQUIRE(other->Evict(kKey));
   // Long enough ago to count as cold.
   other->items().Put(kKey, item).accessed = item.accessed;
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().size() == 2);
   CHECK(f.deletes == 0);
 }
@@ -220,7 +220,7 @@ TEST_CASE("one copy that was accessed lately keeps all") {
     replica->items().Find(kKey)->accessed = replica->items().Now();
   }
   REQUIRE(evicting->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.deletes == 0);
   CHECK(f.Replicas().size() == 3);
 }
@@ -233,9 +233,9 @@ TEST_CASE("a server that never evicts keeps its copy") {
   replicas[1]->model().options().evictions = false;
   replicas[1]->CutConnections();
   f.Look();
-  f.Settle(kLong);
+  f.Reconcile(kLong);
   REQUIRE(replicas[0]->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().size() == 1);
   CHECK(f.deletes == 0);
 }
@@ -246,7 +246,7 @@ TEST_CASE("nothing is dropped while another replica does not answer") {
   SimServer* evicting = f.OtherReplica();
   f.Primary()->Stall();
   REQUIRE(evicting->Evict(kKey));
-  f.Settle(seconds(5));
+  f.Reconcile(seconds(5));
   CHECK(f.deletes == 0);
   CHECK(f.Replicas().size() == 2);
   f.Primary()->Continue();
@@ -256,11 +256,11 @@ TEST_CASE("long values keep their manifests") {
   Fixture f;
   f.Put(3000);
   f.Look();
-  f.Settle(kLong);
+  f.Reconcile(kLong);
   const std::vector<SimServer*> replicas = f.Replicas();
   REQUIRE(replicas.size() == 2);
   REQUIRE(replicas[0]->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().size() == 1);
   f.CheckThatItFollows();
 }
@@ -269,7 +269,7 @@ TEST_CASE("who evicts nothing is not watched") {
   Fixture f(0);
   const std::vector<SimServer*> replicas = f.PutLongAgo();
   REQUIRE(replicas[0]->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().size() == 1);
 }
 
@@ -279,9 +279,9 @@ TEST_CASE("a connection that broke is made anew") {
   f.Look();
   for (const auto& server : f.world.servers()) server->CutConnections();
   f.Look();
-  f.Settle(kLong);
+  f.Reconcile(kLong);
   REQUIRE(f.Replicas()[0]->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().empty());
 }
 
@@ -294,9 +294,9 @@ TEST_CASE("plain items are left alone") {
   ModelItem plain;
   plain.value = "plain";
   replicas[1]->items().Put(kKey, plain);
-  f.Settle(kLong);
+  f.Reconcile(kLong);
   REQUIRE(replicas[0]->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().size() == 1);
   CHECK(f.deletes == 0);
   f.CheckThatItFollows();
@@ -308,7 +308,7 @@ TEST_CASE("nothing is done once it has stopped") {
   f.follower.Stop();
   f.Look();
   REQUIRE(f.Replicas()[0]->Evict(kKey));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Replicas().size() == 1);
 }
 

@@ -100,7 +100,7 @@ struct Fixture {
     }
     return count;
   }
-  void Settle() {
+  void Reconcile() {
     world.RunUntil([] { return false; }, std::chrono::seconds(1));
   }
   // Does `what` once the n-th manifest write of "k" from now on was applied.
@@ -138,7 +138,7 @@ TEST_CASE("an exported object is a plain item where the ring says") {
   CHECK(f.Plain("k")->flags == kFlags);
   CHECK(f.client.Read("k") == value);
   CHECK(f.client.Export("k").error().code() == StatusCode::kAlreadyThere);
-  f.Settle();
+  f.Reconcile();
   CHECK(f.Items() == (value.empty() ? 0 : 1));
   Value read;
   const auto plain =
@@ -203,7 +203,7 @@ TEST_CASE("a check says what the export would say, and writes nothing") {
   bool written = false;
   f.AtWrite(1, [&] { written = true; });
   const auto checked = f.client.Export("k", ExportMode::kCheckOnly);
-  f.Settle();
+  f.Reconcile();
   CHECK_FALSE(written);
   const auto exported = f.client.Export("k");
   REQUIRE_FALSE(checked.has_value());
@@ -232,7 +232,7 @@ TEST_CASE("an export whose process dies leaves the value readable") {
   net::Spawn(run(*exporter));
   REQUIRE(f.world.RunUntil([&] { return exporter->process.killed(); },
                            std::chrono::seconds(10)));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.client.Read("k") == value);
   Client proxy(f.world, "proxy", /*adopt=*/true);
   CHECK(proxy.Read("k") == value);
@@ -283,7 +283,7 @@ TEST_CASE("a put that comes in the middle of an export is not lost") {
   const auto exported = f.client.Export("k");
   CHECK(exported.has_value());
   REQUIRE(f.world.RunUntil([&] { return put; }, std::chrono::seconds(10)));
-  f.Settle();
+  f.Reconcile();
   CHECK(f.client.Read("k") == "rival");
   CHECK(proxy.Read("k") == "rival");
 }

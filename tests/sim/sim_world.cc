@@ -144,7 +144,7 @@ void World::Push(std::uint32_t slot, TimePoint when) {
   std::push_heap(queue_.begin(), queue_.end());
 }
 
-bool World::Settle() {
+bool World::Reconcile() {
   while (!queue_.empty()) {
     const Entry entry = queue_.front();
     SimEvent* const event = slots_[entry.slot].event;
@@ -161,7 +161,7 @@ bool World::Settle() {
 }
 
 bool World::Step() {
-  if (!Settle()) return false;
+  if (!Reconcile()) return false;
   const Entry entry = queue_.front();
   std::pop_heap(queue_.begin(), queue_.end());
   queue_.pop_back();
@@ -179,7 +179,7 @@ bool World::Step() {
 bool World::RunUntil(const std::function<bool()>& done, Duration limit) {
   const TimePoint deadline = now_ + limit;
   while (!done()) {
-    if (!Settle() || queue_.front().when > deadline) {
+    if (!Reconcile() || queue_.front().when > deadline) {
       now_ = deadline;
       return done();
     }
@@ -190,7 +190,7 @@ bool World::RunUntil(const std::function<bool()>& done, Duration limit) {
 
 bool World::RunUntilIdle(Duration limit) {
   const TimePoint deadline = now_ + limit;
-  while (Settle()) {
+  while (Reconcile()) {
     if (queue_.front().when > deadline) {
       now_ = deadline;
       return false;

@@ -168,7 +168,7 @@ class World {
   void FreeSlot(std::uint32_t slot);
   void Push(std::uint32_t slot, TimePoint when);
   // The next live entry is at the front, or the queue is empty.
-  bool Settle();
+  bool Reconcile();
   void SweepConnections();
 
   NetworkOptions network_;

@@ -175,7 +175,7 @@ struct Fixture {
     return got && value.text() == Pattern(i, size);
   }
   // Until nothing of a change is under way, such as the dropping of blocks.
-  void Settle() {
+  void Reconcile() {
     world.RunUntil([] { return false; }, seconds(1));
   }
 
@@ -284,7 +284,8 @@ TEST_CASE("an object that lost too much is told as unreadable") {
   }
 }
 
-TEST_CASE("replicas that differ for good are told, and settled by a repair") {
+TEST_CASE(
+    "replicas that differ for good are told, and reconciled by a repair") {
   Fixture f;
   const bool coded = GENERATE(false, true);
   const std::string key = Fixture::Key(coded ? 1 : 0);
@@ -301,7 +302,7 @@ TEST_CASE("replicas that differ for good are told, and settled by a repair") {
   CHECK(AllFaults(f.Verify()) == 0);
 }
 
-// Readers see it, and settling takes it away.
+// Readers see it, and reconciling takes it away.
 TEST_CASE("a delete that was cut off is told, and finished by a repair") {
   Fixture f;
   const bool coded = GENERATE(false, true);
@@ -312,7 +313,7 @@ TEST_CASE("a delete that was cut off is told, and finished by a repair") {
     before.emplace(server->name(), server->items());
   }
   REQUIRE(net::SyncWait(f.writer.runtime, f.writer.store.Delete(key)).ok());
-  f.Settle();
+  f.Reconcile();
   // It has changed the first replica alone.
   for (const auto& server : f.world.servers()) {
     if (server->name() != detail->replicas.front()) {

@@ -55,12 +55,12 @@ struct Fixture {
     const std::vector<std::byte> value(bytes);
     const PutOptions options;
     REQUIRE(net::SyncWait(process, store.Put(kKey, value, options)));
-    Settle();
+    Reconcile();
   }
   StatusCode Get() {
     Value value;
     const Result<GetInfo> got = net::SyncWait(process, store.Get(kKey, value));
-    Settle();
+    Reconcile();
     return got ? StatusCode::kOk : got.error().code();
   }
   StatusCode Stream() {
@@ -68,11 +68,11 @@ struct Fixture {
     const Sink sink = [](std::span<const std::byte>) { return Status(); };
     const Result<GetInfo> got =
         net::SyncWait(process, store.GetTo(kKey, begin, sink));
-    Settle();
+    Reconcile();
     return got ? StatusCode::kOk : got.error().code();
   }
   // What is done in the background ends.
-  void Settle(Duration time = seconds(1)) {
+  void Reconcile(Duration time = seconds(1)) {
     world.RunUntil([] { return false; }, time);
   }
   // The object's items: blocks, and manifests.
@@ -148,7 +148,7 @@ TEST_CASE("a read has stored again what went where servers evict") {
         const std::vector<Place> places = f.Items();
         items = places.size();
         REQUIRE(f.Get() == StatusCode::kOk);
-        f.Settle(seconds(kAge));
+        f.Reconcile(seconds(kAge));
         REQUIRE(places[i].server->Evict(places[i].item));
         const bool there = f.Get() == StatusCode::kOk;
         ended += !there;
@@ -203,7 +203,7 @@ TEST_CASE("an object whose servers are out is not dropped") {
   for (int i = 0; i <= kMaxFailures; ++i) {
     f.world.servers()[static_cast<std::size_t>(i)]->Continue();
   }
-  f.Settle(seconds(30));
+  f.Reconcile(seconds(30));
   CHECK(f.Get() == StatusCode::kOk);
 }
 

@@ -31,7 +31,7 @@ class Transition {
   }
 
   // False if the old stripe's share cannot be had.
-  bool Settle(int old_stripe, const Rule& rule) {
+  bool Reconcile(int old_stripe, const Rule& rule) {
     if (parities_.empty()) return true;  // nobody to write new parity to
     const Stripe stripe(geometry_, from_, old_stripe, availability_);
     const auto choice = Choose(stripe, rule);
@@ -229,7 +229,7 @@ std::optional<Plan> PlanTransition(const Geometry& geometry, Width from,
                                    const Missing& missing, const Rule& rule) {
   Transition transition(geometry, from, missing);
   for (int s = 0; s < geometry.stripe_count(from); ++s) {
-    if (!transition.Settle(s, rule)) return std::nullopt;
+    if (!transition.Reconcile(s, rule)) return std::nullopt;
   }
   return std::move(transition).Finish();
 }

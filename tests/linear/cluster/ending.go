@@ -13,7 +13,7 @@ import (
 type Ending struct {
 	Faults *Faults
 	Ctl    string       // ersctl
-	Settle func() error // what was cut off half way
+	Reconcile func() error // what was cut off half way
 	Delete func() error // every object
 }
 
@@ -42,7 +42,7 @@ func (ending *Ending) Check() (Remains, error) {
 	if err := ending.Faults.waitUntilFull(); err != nil {
 		return Remains{}, err
 	}
-	if err := ending.Settle(); err != nil {
+	if err := ending.Reconcile(); err != nil {
 		return Remains{}, err
 	}
 	remains, err := ending.collect()

@@ -191,7 +191,7 @@ func (conn *Conn) Delete(key string) Reply {
 	return conn.Command("delete "+key, nil)
 }
 
-// Touch gives the key an expiry; as every change does, it settles what another
+// Touch gives the key an expiry; as every change does, it reconciles what another
 // has left half done.
 func (conn *Conn) Touch(key string, seconds int) Reply {
 	return conn.Command(fmt.Sprintf("touch %s %d", key, seconds), nil)

@@ -18,8 +18,8 @@ struct Named {
 constexpr Named kBugs[] = {
     {"no-barrier", PlantedBug::kNoBarrier},
     {"ignore-epoch", PlantedBug::kIgnoreEpoch},
-    {"settle-skips-equal", PlantedBug::kSettleSkipsEqual},
-    {"settle-first-to-last", PlantedBug::kSettleFirstToLast},
+    {"reconcile-skips-equal", PlantedBug::kReconcileSkipsEqual},
+    {"reconcile-first-to-last", PlantedBug::kReconcileFirstToLast},
     {"commit-by-set", PlantedBug::kCommitBySet},
     {"skip-checksum", PlantedBug::kSkipChecksum},
     {"ack-before-primary", PlantedBug::kAckBeforePrimary},

@@ -194,7 +194,7 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, ctl string,
 	fmt.Printf("read back: %d values, all right, of %d keys\n", there,
 		clients*len(workers[0].all()))
 	ending := &cluster.Ending{Faults: faults, Ctl: ctl,
-		Settle: func() error { return insist(workers, "touch", settle) },
+		Reconcile: func() error { return insist(workers, "touch", reconcile) },
 		Delete: func() error { return insist(workers, "delete", clear) }}
 	remains, err := ending.Check()
 	if err == nil {
@@ -222,7 +222,7 @@ func insist(workers []*worker, what string,
 }
 
 // What was cut off half way would be left to the next change.
-func settle(worker *worker, object *object) memcache.Reply {
+func reconcile(worker *worker, object *object) memcache.Reply {
 	if !object.cut {
 		return memcache.Reply{Kind: memcache.Done}
 	}

@@ -75,7 +75,7 @@ class FakeRuntime final : public net::Runtime {
     }
   }
   // All that happens without time going on.
-  void Settle() {
+  void Reconcile() {
     RunDeferred();
     while (StepStreams()) {
     }
@@ -83,8 +83,8 @@ class FakeRuntime final : public net::Runtime {
   // All that happens in the next `duration`.
   void Pass(net::Duration duration) {
     const net::TimePoint end = now_ + duration;
-    Settle();
-    while (StepTimer(end)) Settle();
+    Reconcile();
+    while (StepTimer(end)) Reconcile();
     now_ = end;
   }
 

@@ -23,7 +23,7 @@ struct Cut {
     }
   }
 
-  Settlement Settled() const {
+  Reconciliation Reconciled() const {
     ReplicasRead read;
     read.view = std::make_shared<const View>(view);
     read.asked_us = kNowUs;
@@ -37,9 +37,9 @@ struct Cut {
     change.replaces = ReplacesOf(*read.view, read.primary());
     read.copies[0].manifest = std::make_shared<const Manifest>(change);
     read.copies[1].manifest = std::make_shared<const Manifest>(primary);
-    return ChooseSettlement(read, "k").value();
+    return ChooseReconciliation(read, "k").value();
   }
-  bool GoesOn() const { return Settled().manifest->id == first.id; }
+  bool GoesOn() const { return Reconciled().manifest->id == first.id; }
 
   View view;
   Manifest primary;
@@ -49,7 +49,7 @@ struct Cut {
 TEST_CASE("a change that was cut off is finished, over an object or none") {
   Cut cut;
   CHECK(cut.GoesOn());
-  CHECK(cut.Settled().forward);
+  CHECK(cut.Reconciled().forward);
   cut.primary.tombstone = true;
   CHECK(cut.GoesOn());
 }
@@ -58,7 +58,7 @@ TEST_CASE("one over an object that was flushed does not bring it back") {
   Cut cut;
   cut.view.flushed_before = static_cast<std::uint64_t>(kNowUs) - 2000;
   CHECK_FALSE(cut.GoesOn());
-  CHECK_FALSE(cut.Settled().forward);
+  CHECK_FALSE(cut.Reconciled().forward);
   // Not yet.
   cut.view.flushed_before = static_cast<std::uint64_t>(kNowUs) + 1;
   CHECK(cut.GoesOn());

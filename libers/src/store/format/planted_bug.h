@@ -13,19 +13,20 @@ namespace ers::store {
 
 enum class PlantedBug {
   kNone,
-  kNoBarrier,           // a view change waits for no manifest write
-  kIgnoreEpoch,         // manifest writes are admitted under any view
-  kSettleSkipsEqual,    // settling leaves replicas alone that show it already
-  kSettleFirstToLast,   // going back to the primary's content begins at the
-                        // front
-  kCommitBySet,         // manifests are written without a token
-  kSkipChecksum,        // any bytes of the right size pass for a block
-  kAckBeforePrimary,    // a change is acknowledged before its commit point
-  kDropBeforeFlip,      // replaced blocks go before the manifest changes
-  kGenerationTwice,     // a change stages under its predecessor's generation
+  kNoBarrier,             // a view change waits for no manifest write
+  kIgnoreEpoch,           // manifest writes are admitted under any view
+  kReconcileSkipsEqual,   // reconciling leaves replicas alone that show it
+                          // already
+  kReconcileFirstToLast,  // going back to the primary's content begins at the
+                          // front
+  kCommitBySet,           // manifests are written without a token
+  kSkipChecksum,          // any bytes of the right size pass for a block
+  kAckBeforePrimary,      // a change is acknowledged before its commit point
+  kDropBeforeFlip,        // replaced blocks go before the manifest changes
+  kGenerationTwice,       // a change stages under its predecessor's generation
   kDropAfterUnknown,    // staged blocks go though the change may have happened
   kMissByPrimaryAlone,  // no manifest at the primary is taken for a miss
-  kNoWriteBack,     // a read tells what one replica shows and settles nothing
+  kNoWriteBack,  // a read tells what one replica shows and reconciles nothing
   kAnyIncarnation,  // manifests of a member's former memory count
   kMetadumpAll,     // keys are listed by "all", which may miss some
   kExportOldValue,  // an export writes what it read, whatever is there now

@@ -15,44 +15,45 @@
 namespace ers::store {
 
 // enumerator, name, what the message is for.
-#define ERS_SEND_STEPS(X)                                                    \
-  X(kReadPrimary, "read-primary", "the manifest that a read goes by")        \
-  X(kReadReplicas, "read-replicas",                                          \
-    "do the replicas agree, and is the key absent")                          \
-  X(kReadBlock, "read-block", "a block")                                     \
-  X(kReadPlain, "read-plain", "an item of plain clients")                    \
-  X(kStage, "stage", "a new block, beside the old ones")                     \
-  X(kExtend, "extend", "a longer life for a block")                          \
-  X(kPrepare, "prepare", "a replica's manifest and token, for a change")     \
-  X(kCommitReplica, "commit-replica",                                        \
-    "the new manifest, before the primary's")                                \
-  X(kCommitPrimary, "commit-primary", "the new manifest: the commit point")  \
-  X(kRepeatCas, "repeat-cas", "a manifest write whose reply was lost")       \
-  X(kSettleRead, "settle-read", "a replica's manifest and token, to settle") \
-  X(kSettleForward, "settle-forward", "the pending change is finished")      \
-  X(kSettleBack, "settle-back", "a replica gets what the primary shows")     \
-  X(kRestamp, "restamp", "what a replica shows, under a new token")          \
-  X(kExportReplica, "export-replica", "the object ends, before the primary") \
-  X(kExportPrimary, "export-primary", "the object ends: the commit point")   \
-  X(kDropReplaced, "drop-replaced", "a block that a change replaced")        \
-  X(kDropStaged, "drop-staged", "a block of a change that was given up")     \
-  X(kDropGarbage, "drop-garbage", "a block of no object, a copy left alone") \
-  X(kDropOutdated, "drop-outdated", "a block that was put back too late")    \
-  X(kProbe, "probe", "is a block where it should be")                        \
-  X(kRestore, "restore", "a block that was lost is put back")                \
-  X(kComplete, "complete", "a block that was never stored")                  \
-  X(kListKeys, "list-keys", "the keys of a server")                          \
-  X(kListName, "list-name", "the key behind a hashed name")                  \
-  X(kReadView, "read-view", "the view that a server knows")                  \
-  X(kPrepareView, "prepare-view", "that view and its token, to replace it")  \
-  X(kWriteView, "write-view", "the new view")                                \
-  X(kReadPeers, "read-peers", "what processes share the cluster")            \
-  X(kWritePeers, "write-peers", "a sign of life")                            \
-  X(kLeavePeers, "leave-peers", "the end of a process")                      \
-  X(kAskMark, "ask-mark", "the memory that a server has now")                \
-  X(kAskBackfilling, "ask-backfilling",                                      \
-    "does a server answer that is to be backfilled")                         \
-  X(kLookRound, "look-round", "has a server come back")                      \
+#define ERS_SEND_STEPS(X)                                                      \
+  X(kReadPrimary, "read-primary", "the manifest that a read goes by")          \
+  X(kReadReplicas, "read-replicas",                                            \
+    "do the replicas agree, and is the key absent")                            \
+  X(kReadBlock, "read-block", "a block")                                       \
+  X(kReadPlain, "read-plain", "an item of plain clients")                      \
+  X(kStage, "stage", "a new block, beside the old ones")                       \
+  X(kExtend, "extend", "a longer life for a block")                            \
+  X(kPrepare, "prepare", "a replica's manifest and token, for a change")       \
+  X(kCommitReplica, "commit-replica",                                          \
+    "the new manifest, before the primary's")                                  \
+  X(kCommitPrimary, "commit-primary", "the new manifest: the commit point")    \
+  X(kRepeatCas, "repeat-cas", "a manifest write whose reply was lost")         \
+  X(kReconcileRead, "reconcile-read",                                          \
+    "a replica's manifest and token, to reconcile")                            \
+  X(kReconcileForward, "reconcile-forward", "the pending change is finished")  \
+  X(kReconcileBack, "reconcile-back", "a replica gets what the primary shows") \
+  X(kRestamp, "restamp", "what a replica shows, under a new token")            \
+  X(kExportReplica, "export-replica", "the object ends, before the primary")   \
+  X(kExportPrimary, "export-primary", "the object ends: the commit point")     \
+  X(kDropReplaced, "drop-replaced", "a block that a change replaced")          \
+  X(kDropStaged, "drop-staged", "a block of a change that was given up")       \
+  X(kDropGarbage, "drop-garbage", "a block of no object, a copy left alone")   \
+  X(kDropOutdated, "drop-outdated", "a block that was put back too late")      \
+  X(kProbe, "probe", "is a block where it should be")                          \
+  X(kRestore, "restore", "a block that was lost is put back")                  \
+  X(kComplete, "complete", "a block that was never stored")                    \
+  X(kListKeys, "list-keys", "the keys of a server")                            \
+  X(kListName, "list-name", "the key behind a hashed name")                    \
+  X(kReadView, "read-view", "the view that a server knows")                    \
+  X(kPrepareView, "prepare-view", "that view and its token, to replace it")    \
+  X(kWriteView, "write-view", "the new view")                                  \
+  X(kReadPeers, "read-peers", "what processes share the cluster")              \
+  X(kWritePeers, "write-peers", "a sign of life")                              \
+  X(kLeavePeers, "leave-peers", "the end of a process")                        \
+  X(kAskMark, "ask-mark", "the memory that a server has now")                  \
+  X(kAskBackfilling, "ask-backfilling",                                        \
+    "does a server answer that is to be backfilled")                           \
+  X(kLookRound, "look-round", "has a server come back")                        \
   X(kServerStats, "server-stats", "what a server tells of itself")
 
 enum class SendStep : std::uint8_t {

@@ -67,7 +67,7 @@ Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
     if (newer) status = CheckMembers(session, session.cluster(), *newer);
     if (!status.ok()) co_return Fail(std::move(status));
     if (!newer) co_return next;
-    // Of two views of one epoch neither may count: the next one settles it.
+    // Of two views of one epoch neither may count: the next one reconciles it.
     if (newer->epoch == next->epoch) ++newer->epoch;
     base = std::move(*newer);
     next = Edited(edit, base);

@@ -148,7 +148,7 @@ Task<Result<View>> Complete(Session& session, const ViewRecords& records,
     if (newer) status = CheckMembers(session, session.cluster(), *newer);
     if (!status.ok()) co_return Fail(std::move(status));
     if (!newer) co_return view;
-    // Of two views of one epoch neither may count: the next one settles it.
+    // Of two views of one epoch neither may count: the next one reconciles it.
     if (newer->epoch == view.epoch) ++newer->epoch;
     view = std::move(*newer);
   }

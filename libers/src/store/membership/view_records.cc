@@ -188,8 +188,9 @@ Task<Result<ViewRecords>> FindViewRecords(Session& session) {
     newest = records->best;
     const View* by = newest ? &*newest : nullptr;
     if (filed && (by == nullptr || by->epoch < filed->epoch)) by = &*filed;
-    const bool settled = by == nullptr || by->epoch <= seated || session.view();
-    if (settled || !CheckMembers(session, session.cluster(), *by).ok()) {
+    const bool reconciled =
+        by == nullptr || by->epoch <= seated || session.view();
+    if (reconciled || !CheckMembers(session, session.cluster(), *by).ok()) {
       co_return records;
     }
     if (!session.Seat(*by)) co_return records;

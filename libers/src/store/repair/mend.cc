@@ -64,10 +64,10 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
   for (int tries = 0; tries < kMendTries;) {
     chain.RestartDeadline();
     const std::int64_t asked_us = session.WallMicros();
-    const Result<ManifestPtr> settled = co_await chain.ReadSettled();
-    if (!settled) co_return Fail(settled.error());
-    mended.settled = chain.settled();
-    const ManifestPtr& base = *settled;
+    const Result<ManifestPtr> reconciled = co_await chain.ReadReconciled();
+    if (!reconciled) co_return Fail(reconciled.error());
+    mended.reconciled = chain.reconciled();
+    const ManifestPtr& base = *reconciled;
     const bool has_blocks =
         base && chain.Alive(*base, asked_us) && !base->is_inline;
     if (!has_blocks || Planted(PlantedBug::kBackfillManifestsOnly)) {

@@ -16,16 +16,17 @@ FindLacking LackingOn(Session& session, const std::vector<int>& members);
 
 // What became of one object, and what moved for it.
 struct MendedObject {
-  bool settled = false;  // its manifest was not on all its replicas
-  int blocks = 0;        // stored
+  bool reconciled = false;  // its manifest was not on all its replicas
+  int blocks = 0;           // stored
   BlockTraffic traffic;
 };
 
-// Settles the object's replicas and stores what `terms.find` says is lacking:
-// under the generation that it has, or, where it was never stored, by a change
-// that keeps client CAS, flags and expiry. A change by others that comes in
-// between is never harmed: it is begun anew. Where there is no object nothing
-// is lacking; kNotFound: too many blocks are gone. `terms` outlive the task.
+// Reconciles the object's replicas and stores what `terms.find` says is
+// lacking: under the generation that it has, or, where it was never stored, by
+// a change that keeps client CAS, flags and expiry. A change by others that
+// comes in between is never harmed: it is begun anew. Where there is no object
+// nothing is lacking; kNotFound: too many blocks are gone. `terms` outlive the
+// task.
 net::Task<Result<MendedObject>> MendObject(Session& session,
                                            std::string_view key,
                                            const MendTerms& terms);

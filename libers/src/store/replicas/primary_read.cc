@@ -88,7 +88,7 @@ Task<Result<ReplicaSet::Found>> ReplicaSet::AskAgain(PrimaryRequest& primary) {
   co_return co_await AskAllReplicas();
 }
 
-// Settles them where they differ.
+// Reconciles them where they differ.
 Task<Result<ReplicaSet::Found>> ReplicaSet::AskAllReplicas() {
   Result<ReplicasRead> read = co_await Collect(SendStep::kReadReplicas);
   if (!read) co_return Fail(read.error());
@@ -101,7 +101,7 @@ Task<Result<ReplicaSet::Found>> ReplicaSet::AskAllReplicas() {
     co_return Shown(read->copies.front().manifest, read->asked_us);
   }
   if (!read->Agreed()) {
-    read = co_await Settle(std::move(*read));
+    read = co_await Reconcile(std::move(*read));
     if (!read) co_return Fail(read.error());
   }
   co_return Shown(read->primary().manifest, read->asked_us);

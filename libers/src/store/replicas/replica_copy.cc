@@ -107,8 +107,9 @@ Replaces ReplacesOf(const View& view, const ReplicaCopy& primary) {
           view.members[primary.member].incarnation, primary.token};
 }
 
-Result<Settlement> ChooseSettlement(const ReplicasRead& read,
-                                    const std::string& key, bool goes_back) {
+Result<Reconciliation> ChooseReconciliation(const ReplicasRead& read,
+                                            const std::string& key,
+                                            bool goes_back) {
   const ReplicaCopy& primary = read.primary();
   const ReplicaCopy& first = read.copies.front();
   const bool alive =
@@ -134,11 +135,11 @@ Result<Settlement> ChooseSettlement(const ReplicasRead& read,
                   copy.shown() == primary.shown());
         });
     if (only_one_pending || primary.kind == ReplicaCopy::Kind::kCorrupt) {
-      return Settlement{first.manifest, true};
+      return Reconciliation{first.manifest, true};
     }
   }
   if (primary.kind != ReplicaCopy::Kind::kCorrupt) {
-    return Settlement{primary.manifest, false};
+    return Reconciliation{primary.manifest, false};
   }
   const ReplicaCopy* stand_in = nullptr;
   for (const ReplicaCopy& copy : read.copies) {
@@ -155,7 +156,7 @@ Result<Settlement> ChooseSettlement(const ReplicasRead& read,
                             "copy can stand in; delete or overwrite the object",
                             key));
   }
-  return Settlement{stand_in->manifest, false};
+  return Reconciliation{stand_in->manifest, false};
 }
 
 }  // namespace ers::store

@@ -31,8 +31,8 @@ bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us);
 // The primary's item, for a manifest that is to replace it.
 Replaces ReplacesOf(const View& view, const ReplicaCopy& primary);
 
-// What settling writes everywhere, first to last or last to first.
-struct Settlement {
+// What reconciling writes everywhere, first to last or last to first.
+struct Reconciliation {
   std::shared_ptr<const Manifest> manifest;  // null: absent
   bool forward = false;
 };
@@ -46,9 +46,9 @@ struct Settlement {
 // primary's copy that fails its checksum is as good as lost: then the other
 // replicas stand in, if they agree; else kCorruption. `goes_back`: there is no
 // memory to finish a pending change, which goes back where there is a way.
-Result<Settlement> ChooseSettlement(const ReplicasRead& read,
-                                    const std::string& key,
-                                    bool goes_back = false);
+Result<Reconciliation> ChooseReconciliation(const ReplicasRead& read,
+                                            const std::string& key,
+                                            bool goes_back = false);
 
 }  // namespace ers::store
 

@@ -45,9 +45,9 @@ bool IsUnderWay(const ReplicasRead& read) {
          first.manifest->replaces == ReplacesOf(*read.view, read.primary());
 }
 
-bool Shows(const ReplicaCopy& replica, const Settlement& settlement) {
+bool Shows(const ReplicaCopy& replica, const Reconciliation& reconciliation) {
   return replica.shown() ==
-         (settlement.manifest ? settlement.manifest->id : ChangeId{});
+         (reconciliation.manifest ? reconciliation.manifest->id : ChangeId{});
 }
 
 }  // namespace
@@ -218,11 +218,11 @@ Task<Result<ReplicasRead>> ReplicaSet::Prepare() {
   found_corrupted_ = false;
   Result<ReplicasRead> read = co_await Collect(SendStep::kPrepare);
   if (!read || read->Agreed()) co_return read;
-  if (replaces_corrupted_ && !ChooseSettlement(*read, key_)) {
+  if (replaces_corrupted_ && !ChooseReconciliation(*read, key_)) {
     found_corrupted_ = true;
     co_return read;
   }
-  co_return co_await Settle(std::move(*read));
+  co_return co_await Reconcile(std::move(*read));
 }
 
 Task<std::optional<ReplicasRead>> ReplicaSet::PrepareAhead() {
@@ -237,15 +237,15 @@ Task<std::optional<ReplicasRead>> ReplicaSet::PrepareAhead() {
   co_return std::move(*read);
 }
 
-Task<Result<ReplicaSet::Found>> ReplicaSet::ReadSettled() {
+Task<Result<ReplicaSet::Found>> ReplicaSet::ReadReconciled() {
   Result<ReplicasRead> read = co_await Collect(SendStep::kReadReplicas);
   while (read && !read->Agreed()) {
-    settled_ = true;
-    read = co_await Collect(SendStep::kSettleRead);
+    reconciled_ = true;
+    read = co_await Collect(SendStep::kReconcileRead);
     if (!read || read->Agreed()) break;
     // Where it was written everywhere nobody asks for the tokens that it has
     // now: to read it again would be a round trip for nothing.
-    Result<std::optional<Found>> written = co_await SettleOnce(*read);
+    Result<std::optional<Found>> written = co_await ReconcileOnce(*read);
     if (!written && DecidedAt(read->primary(), *read->view)) break;
     if (!written) co_return Fail(written.error());
     if (*written) co_return std::move(**written);
@@ -258,11 +258,11 @@ Task<Result<ReplicaSet::Found>> ReplicaSet::ReadSettled() {
 // `seen`: what was read of them just now. A change that is under way is left to
 // whoever makes it, as long as it moves: finished by others it would only take
 // longer, and so would theirs.
-Task<Result<ReplicasRead>> ReplicaSet::Settle(
+Task<Result<ReplicasRead>> ReplicaSet::Reconcile(
     std::optional<ReplicasRead> seen) {
   while (!Expired()) {
     if (seen && IsUnderWay(*seen)) co_await GiveWay();
-    Result<ReplicasRead> read = co_await Collect(SendStep::kSettleRead);
+    Result<ReplicasRead> read = co_await Collect(SendStep::kReconcileRead);
     if (!read || read->Agreed()) co_return read;
     const bool moves = IsUnderWay(*read) && !(seen && read->SameAs(*seen));
     if (moves) {
@@ -270,7 +270,7 @@ Task<Result<ReplicasRead>> ReplicaSet::Settle(
       continue;
     }
     seen.reset();
-    const Result<std::optional<Found>> written = co_await SettleOnce(*read);
+    const Result<std::optional<Found>> written = co_await ReconcileOnce(*read);
     if (!written) co_return Fail(written.error());
   }
   co_return Fail(ChangedWithoutEnd());
@@ -278,39 +278,42 @@ Task<Result<ReplicasRead>> ReplicaSet::Settle(
 
 // One pass of writes: what every replica shows now. Nothing where one of them
 // met a rival or a new view.
-Task<Result<std::optional<ReplicaSet::Found>>> ReplicaSet::SettleOnce(
+Task<Result<std::optional<ReplicaSet::Found>>> ReplicaSet::ReconcileOnce(
     const ReplicasRead& read) {
-  Result<Settlement> settlement = ChooseSettlement(read, key_, goes_back_);
-  if (!settlement) co_return Fail(settlement.error());
+  Result<Reconciliation> reconciliation =
+      ChooseReconciliation(read, key_, goes_back_);
+  if (!reconciliation) co_return Fail(reconciliation.error());
   const int count = static_cast<int>(read.copies.size());
   const bool forward =
-      settlement->forward || Planted(PlantedBug::kSettleFirstToLast);
+      reconciliation->forward || Planted(PlantedBug::kReconcileFirstToLast);
   const SendStep step =
-      forward ? SendStep::kSettleForward : SendStep::kSettleBack;
+      forward ? SendStep::kReconcileForward : SendStep::kReconcileBack;
   for (int i = 0; i < count; ++i) {
     const ReplicaCopy& replica = read.copies[forward ? i : count - 1 - i];
-    if (Planted(PlantedBug::kSettleSkipsEqual) && Shows(replica, *settlement)) {
+    if (Planted(PlantedBug::kReconcileSkipsEqual) &&
+        Shows(replica, *reconciliation)) {
       continue;
     }
     CasResult result;
-    if (replica.kind == ReplicaCopy::Kind::kPlain && !settlement->manifest) {
+    if (replica.kind == ReplicaCopy::Kind::kPlain &&
+        !reconciliation->manifest) {
       result = co_await CasPlain(step, *read.view, replica);
     } else {
-      const Manifest* shown = settlement->manifest.get();
+      const Manifest* shown = reconciliation->manifest.get();
       result = co_await Cas(step, *read.view, replica, shown);
     }
     if (result.outcome == Outcome::kOk) {
       if (&replica != &read.primary()) continue;
-      settled_item_ = ReplacesOf(*read.view, replica);
-      settled_by_ =
-          settlement->manifest ? settlement->manifest->id : ChangeId();
+      reconciled_item_ = ReplacesOf(*read.view, replica);
+      reconciled_by_ =
+          reconciliation->manifest ? reconciliation->manifest->id : ChangeId();
       continue;
     }
     if (NoRoom(result.outcome)) {
       // Until the primary is written there is a way back, which needs less.
       if (forward && !std::exchange(goes_back_, true)) co_return std::nullopt;
       co_return Fail(StatusCode::kNoMemory,
-                     fmt::format("{} has no memory to settle key '{}'",
+                     fmt::format("{} has no memory to reconcile key '{}'",
                                  session_.member_name(replica.member), key_));
     }
     if (!result.view_changed && !Answered(result.outcome)) {
@@ -319,15 +322,15 @@ Task<Result<std::optional<ReplicaSet::Found>>> ReplicaSet::SettleOnce(
     }
     co_return std::nullopt;
   }
-  co_return std::optional<Found>(std::move(settlement->manifest));
+  co_return std::optional<Found>(std::move(reconciliation->manifest));
 }
 
-// Was it the primary that was written last, as settling goes back? Then what it
-// showed is what there is, though another replica had no memory for that.
+// Was it the primary that was written last, as reconciling goes back? Then what
+// it showed is what there is, though another replica had no memory for that.
 bool ReplicaSet::DecidedAt(const ReplicaCopy& primary, const View& view) const {
   return primary.kind != ReplicaCopy::Kind::kCorrupt &&
-         settled_item_ == ReplacesOf(view, primary) &&
-         settled_by_ == primary.shown();
+         reconciled_item_ == ReplacesOf(view, primary) &&
+         reconciled_by_ == primary.shown();
 }
 
 // One manifest write; null: nothing is to be there. What takes no memory works

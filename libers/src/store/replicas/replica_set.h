@@ -1,5 +1,5 @@
-// ReplicaSet: the manifests of one key on its replicas: reading them, settling
-// what differs, and the commit that every change ends in
+// ReplicaSet: the manifests of one key on its replicas: reading them,
+// reconciling what differs, and the commit that every change ends in
 // (docs/internals/commit.md).
 #ifndef ERS_STORE_REPLICAS_REPLICA_SET_H_
 #define ERS_STORE_REPLICAS_REPLICA_SET_H_
@@ -116,30 +116,30 @@ class ReplicaSet {
   [[nodiscard]] std::uint64_t first_epoch() const { return first_epoch_; }
 
   // The primary's copy alone: what a read goes by. Where the primary shows no
-  // manifest, the other replicas are read and settled first. Dead replicas
+  // manifest, the other replicas are read and reconciled first. Dead replicas
   // leave the view on the way. A null manifest: the key is absent.
   net::Task<Result<std::shared_ptr<const Manifest>>> ReadPrimary();
 
   // Reads all replicas with tokens, leaving stubs where there is nothing (and
-  // memory for them), and settles them if they differ. One round trip when all
-  // is well. This is the end of a change's prepare.
+  // memory for them), and reconciles them if they differ. One round trip when
+  // all is well. This is the end of a change's prepare.
   net::Task<Result<ReplicasRead>> Prepare();
   // The same ahead of time, beside the staging: empty where they differ, as a
   // rival is in the midst of a change, which is to come to its own end.
   net::Task<std::optional<ReplicasRead>> PrepareAhead();
-  // Reads all replicas and settles them if they differ; leaves no stubs where
-  // they all show nothing. What they show then; null: nothing.
-  net::Task<Result<std::shared_ptr<const Manifest>>> ReadSettled();
+  // Reads all replicas and reconciles them if they differ; leaves no stubs
+  // where they all show nothing. What they show then; null: nothing.
+  net::Task<Result<std::shared_ptr<const Manifest>>> ReadReconciled();
   // The same, with a new token for whatever is there, stubs where there is
   // nothing, and plain items as they are: what was sent under an older token,
   // by anybody, does nothing from then on. Where a plain item is among them,
-  // the others are not settled.
+  // the others are not reconciled.
   net::Task<Result<ReplicasRead>> Restamp();
-  // ReadSettled found them different.
-  [[nodiscard]] bool settled() const { return settled_; }
-  // From now on Prepare also gives replicas that nobody can settle, because the
-  // primary's copy is corrupted and none can stand in: for changes that replace
-  // whatever is there.
+  // ReadReconciled found them different.
+  [[nodiscard]] bool reconciled() const { return reconciled_; }
+  // From now on Prepare also gives replicas that nobody can reconcile, because
+  // the primary's copy is corrupted and none can stand in: for changes that
+  // replace whatever is there.
   void ReplaceCorrupted() { replaces_corrupted_ = true; }
   // From now on Prepare takes items that are none of this library's for nothing
   // there: the change will replace them.
@@ -216,8 +216,10 @@ class ReplicaSet {
   net::Task<Result<ReplicasRead>> Collect(SendStep step);
   net::Task<Result<ReplicasRead>> CollectPlain(const PlainForm& form,
                                                SendStep step);
-  net::Task<Result<ReplicasRead>> Settle(std::optional<ReplicasRead> seen = {});
-  net::Task<Result<std::optional<Found>>> SettleOnce(const ReplicasRead& read);
+  net::Task<Result<ReplicasRead>> Reconcile(
+      std::optional<ReplicasRead> seen = {});
+  net::Task<Result<std::optional<Found>>> ReconcileOnce(
+      const ReplicasRead& read);
   net::Task<Result<ReplicasRead>> ReadToRestamp();
   net::Task<CasResult> WriteBack(const View& view, const ReplicaCopy& replica);
   net::Task<CasResult> Cas(SendStep step, const View& view,
@@ -251,7 +253,7 @@ class ReplicaSet {
   bool replaces_corrupted_ = false;
   bool replaces_plain_ = false;
   bool found_corrupted_ = false;
-  bool settled_ = false;
+  bool reconciled_ = false;
   // For want of memory: what the first replicas show of a change is taken back.
   bool goes_back_ = false;
   bool takes_ended_ = false;
@@ -259,9 +261,10 @@ class ReplicaSet {
   bool tell_access_ = false;
   bool out_of_turn_ = false;
   int gave_way_ = 0;  // times
-  // The primary's item that settling has replaced last, and by what change's.
-  Replaces settled_item_;
-  ChangeId settled_by_;
+  // The primary's item that reconciling has replaced last, and by what
+  // change's.
+  Replaces reconciled_item_;
+  ChangeId reconciled_by_;
   std::optional<KeyLines::Turn> turn_;
 };
 

@@ -90,7 +90,7 @@ bool ReplicaSet::MayLand(const ReplicaCopy& replica, const CasResult& failed,
                      });
 }
 
-// A commit that stopped half way: settle, then see what came of it.
+// A commit that stopped half way: reconcile, then see what came of it.
 Task<CommitResult> ReplicaSet::Resolve(const ReplicasRead& base,
                                        const Manifest& next,
                                        const ReplicaCopy& replica,
@@ -103,27 +103,28 @@ Task<CommitResult> ReplicaSet::Resolve(const ReplicasRead& base,
                            "or the new value, whole ({})",
                            key_, why))};
   };
-  settled_item_ = {};
+  reconciled_item_ = {};
   goes_back_ = goes_back_ || NoRoom(failed.outcome);
-  Result<ReplicasRead> settled = co_await Settle();
+  Result<ReplicasRead> reconciled = co_await Reconcile();
   // What a replica had before found room there until just now: others took it,
   // and give it back.
-  while (!settled && settled.error().code() == StatusCode::kNoMemory &&
+  while (!reconciled && reconciled.error().code() == StatusCode::kNoMemory &&
          !Expired()) {
     const std::shared_ptr<Wakeup> nap = Wakeup::New(session_.runtime());
     (void)co_await nap->Wait(kNoRoomNap);
-    settled = co_await Settle();
+    reconciled = co_await Reconcile();
   }
   // What was lost must not land any more once this change counts as not
   // happened: the item gets another token.
-  while (settled && MayLand(replica, failed, *settled)) {
+  while (reconciled && MayLand(replica, failed, *reconciled)) {
     if (Expired()) co_return unknown("a server did not answer in time");
-    const Result<std::optional<Found>> written = co_await SettleOnce(*settled);
+    const Result<std::optional<Found>> written =
+        co_await ReconcileOnce(*reconciled);
     if (!written) co_return unknown(written.error().message());
-    settled = co_await Settle();
+    reconciled = co_await Reconcile();
   }
-  if (!settled) co_return unknown(settled.error().message());
-  const ReplicaCopy& primary = settled->primary();
+  if (!reconciled) co_return unknown(reconciled.error().message());
+  const ReplicaCopy& primary = reconciled->primary();
   CommitResult result{CommitFate::kNotHappened, Status()};
   result.by_view = failed.view_changed || !Answered(failed.outcome);
   if (NoRoom(failed.outcome)) {
@@ -139,12 +140,13 @@ Task<CommitResult> ReplicaSet::Resolve(const ReplicasRead& base,
   }
   // Where there was no object before, ids cannot tell; the primary's item can:
   // only one change can have replaced it.
-  const bool same_item = primary.member == next.replaces.member &&
-                         settled->view->members[primary.member].incarnation ==
-                             next.replaces.incarnation;
+  const bool same_item =
+      primary.member == next.replaces.member &&
+      reconciled->view->members[primary.member].incarnation ==
+          next.replaces.incarnation;
   if (same_item && primary.token == next.replaces.token) co_return result;
-  // It had it until this very settling replaced it by something else.
-  if (settled_item_ == next.replaces && settled_by_ != next.id) {
+  // It had it until this very reconciling replaced it by something else.
+  if (reconciled_item_ == next.replaces && reconciled_by_ != next.id) {
     co_return result;
   }
   if (primary.manifest && primary.manifest->replaces == next.replaces) {

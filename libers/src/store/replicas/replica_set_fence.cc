@@ -23,16 +23,16 @@ bool IsCorrupt(const ReplicaCopy& copy) {
 
 }  // namespace
 
-// All replicas with tokens, settled if there is no plain item: settling would
-// write over it.
+// All replicas with tokens, reconciled if there is no plain item: reconciling
+// would write over it.
 Task<Result<ReplicasRead>> ReplicaSet::ReadToRestamp() {
   const bool before = std::exchange(replaces_plain_, true);
-  Result<ReplicasRead> read = co_await Collect(SendStep::kSettleRead);
+  Result<ReplicasRead> read = co_await Collect(SendStep::kReconcileRead);
   replaces_plain_ = before;
   if (!read) co_return read;
   if (std::none_of(read->copies.begin(), read->copies.end(), IsPlain)) {
     if (read->Agreed()) co_return read;
-    co_return co_await Settle();
+    co_return co_await Reconcile();
   }
   if (std::any_of(read->copies.begin(), read->copies.end(), IsCorrupt)) {
     co_return Fail(StatusCode::kCorruption,

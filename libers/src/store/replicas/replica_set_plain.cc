@@ -113,8 +113,8 @@ Task<Result<std::optional<ReplicasRead>>> ReplicaSet::PreparePlain(
   if (Planted(PlantedBug::kExportOldValue)) co_return std::move(*read);
   if (read->primary().shown() != base) co_return std::nullopt;
   if (MayGoOn(*read, base)) co_return std::move(*read);
-  Result<ReplicasRead> settled = co_await Settle();
-  if (!settled) co_return Fail(settled.error());
+  Result<ReplicasRead> reconciled = co_await Reconcile();
+  if (!reconciled) co_return Fail(reconciled.error());
   co_return std::nullopt;
 }
 
@@ -158,11 +158,11 @@ Task<CommitResult> ReplicaSet::CommitPlain(const ReplicasRead& base,
                            session_.member_name(replica.member), result.error));
     if (i == 0) co_return ended;
     // The primary has the object still: the replicas before it get it back.
-    Result<ReplicasRead> settled = co_await Settle();
-    if (!settled) {
+    Result<ReplicasRead> reconciled = co_await Reconcile();
+    if (!reconciled) {
       co_return CommitResult{
           CommitFate::kUnknown,
-          Status(StatusCode::kOutcomeUnknown, settled.error().message())};
+          Status(StatusCode::kOutcomeUnknown, reconciled.error().message())};
     }
     co_return ended;
   }

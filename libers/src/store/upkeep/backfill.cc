@@ -146,7 +146,7 @@ class Pass {
       if (refused_++ == 0) refusal_ = mended.error();
     } else if (!mended) {
       if (status_.ok()) status_ = mended.error();
-    } else if (mended->settled || mended->blocks > 0) {
+    } else if (mended->reconciled || mended->blocks > 0) {
       const auto blocks = static_cast<std::uint64_t>(mended->blocks);
       ++report_.objects;
       report_.blocks += blocks;
@@ -191,8 +191,8 @@ Task<Status> AwaitLink(Session& session, int member) {
 using Backfilling = std::map<int, std::uint64_t>;
 
 // Takes up those of `members` that can be: OK where there are any, or nobody is
-// to be backfilled. `backfilling` gets those that it has not yet, and anew those
-// that have left since, also if they came back.
+// to be backfilled. `backfilling` gets those that it has not yet, and anew
+// those that have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
                     Backfilling& backfilling) {
   const std::shared_ptr<const View> view = session.view();

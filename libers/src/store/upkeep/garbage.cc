@@ -268,7 +268,7 @@ class Collection {
     }
     const bool all_named = co_await NamesAll(keys, blocks);
     if (all_named) co_return;
-    // Settling may bring another manifest: all are looked at anew.
+    // Reconciling may bring another manifest: all are looked at anew.
     for (const std::string& key : keys) {
       Task<Status> decide =
           dry_run() ? Foresee(key, blocks) : Decide(key, blocks);
@@ -340,7 +340,7 @@ class Collection {
   }
 
   // The same without a write: what would be shown once the replicas were
-  // settled.
+  // reconciled.
   Task<Status> Foresee(const std::string& key, Blocks& blocks) {
     const Result<std::optional<ReplicasRead>> replicas =
         co_await PeekAtReplicas(session_, view_, key);
@@ -355,15 +355,16 @@ class Collection {
           return copy.kind == ReplicaCopy::Kind::kPlain;
         });
     if (plain) {
-      // They are not settled, and what any of them names stays.
+      // They are not reconciled, and what any of them names stays.
       for (const ReplicaCopy& copy : copies) {
         report_.live += TakeNamed(copy.manifest, blocks);
       }
       co_return Status();
     }
-    const Result<Settlement> settled = ChooseSettlement(**replicas, key);
-    if (!settled) co_return settled.error();
-    const ManifestPtr& shown = settled->manifest;
+    const Result<Reconciliation> reconciled =
+        ChooseReconciliation(**replicas, key);
+    if (!reconciled) co_return reconciled.error();
+    const ManifestPtr& shown = reconciled->manifest;
     if (shown && !shown->tombstone &&
         !IsAlive(*shown, *view_, (*replicas)->asked_us)) {
       CountEnded(shown, blocks);

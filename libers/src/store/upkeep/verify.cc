@@ -35,7 +35,8 @@ bool IsPlain(const ReplicaCopy& copy) {
   return copy.kind == ReplicaCopy::Kind::kPlain;
 }
 
-// To readers: also one whose DELETE was cut off, which settling would finish.
+// To readers: also one whose DELETE was cut off, which reconciling would
+// finish.
 bool ShowsObject(const ReplicasRead& replicas, const View& view) {
   const std::shared_ptr<const Manifest>& shown = replicas.primary().manifest;
   return shown && IsAlive(*shown, view, replicas.asked_us);
@@ -113,7 +114,7 @@ Task<void> Verifier::CheckNew(const WalkedItem& item) {
   ++looked_at_;
   if (key.empty()) co_return;
   if (options_.wanted && !options_.wanted(key)) co_return;
-  const std::optional<Look> look = co_await Settled(key);
+  const std::optional<Look> look = co_await Reconciled(key);
   if (!look) co_return;
   if (look->differ) {
     suspects_.push_back({key, look->replicas, session_.runtime().Now(), 0});
@@ -132,7 +133,7 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
       co_return;
     }
   }
-  std::optional<Look> look = co_await Settled(suspect.key);
+  std::optional<Look> look = co_await Reconciled(suspect.key);
   if (!look) co_return;
   if (look->differ && !SameItems(look->replicas, suspect.replicas)) {
     if (++suspect.tries == kMostTries) {
@@ -165,7 +166,8 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
 
 // A look at an object that nobody changed under it; where the replicas differ,
 // only at those.
-Task<std::optional<Verifier::Look>> Verifier::Settled(const std::string& key) {
+Task<std::optional<Verifier::Look>> Verifier::Reconciled(
+    const std::string& key) {
   for (int i = 0; i < kMostTries && Going(); ++i) {
     Look look;
     Status status = co_await LookAtReplicas(key, look);
@@ -219,14 +221,15 @@ Task<Status> Verifier::LookAtReplicas(const std::string& key, Look& look) {
   const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
   look.differ = !look.replicas.Agreed() ||
                 (plain && look.replicas.primary().manifest != nullptr);
-  Result<Settlement> settlement = ChooseSettlement(look.replicas, key);
-  if (!settlement) {
+  Result<Reconciliation> reconciliation =
+      ChooseReconciliation(look.replicas, key);
+  if (!reconciliation) {
     look.living = true;
     look.found.push_back({Fault::kUnreadable, -1, -1, -1,
-                          std::string(settlement.error().message())});
+                          std::string(reconciliation.error().message())});
     co_return Status();
   }
-  look.manifest = std::move(settlement->manifest);
+  look.manifest = std::move(reconciliation->manifest);
   look.living =
       look.manifest && IsAlive(*look.manifest, *view_, look.replicas.asked_us);
   look.plain = plain && !look.living;
@@ -334,7 +337,7 @@ Task<bool> Verifier::Repair(const std::string& key) {
   if (mended) {
     report_.repaired_blocks += static_cast<std::uint64_t>(mended->blocks);
   }
-  const std::optional<Look> look = co_await Settled(key);
+  const std::optional<Look> look = co_await Reconciled(key);
   co_return look && !look->differ && look->found.empty();
 }
 

@@ -49,7 +49,7 @@ class Verifier {
   };
   // What one look at an object gave.
   struct Look {
-    bool living = false;  // there is an object, once it is settled
+    bool living = false;  // there is an object, once it is reconciled
     bool plain = false;
     bool differ = false;  // its replicas
     ReplicasRead replicas;
@@ -69,7 +69,7 @@ class Verifier {
   net::Task<void> CheckNew(const WalkedItem& item);
   net::Task<void> CheckSuspect(Suspect suspect);
   // Empty where it was changed again and again.
-  net::Task<std::optional<Look>> Settled(const std::string& key);
+  net::Task<std::optional<Look>> Reconciled(const std::string& key);
   net::Task<Status> LookAtReplicas(const std::string& key, Look& look);
   net::Task<void> LookAtBlocks(Look& look);
   net::Task<Result<bool>> Unchanged(const std::string& key, const Look& look);
