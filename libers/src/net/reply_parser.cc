@@ -153,7 +153,7 @@ ReplyParser::Progress ReplyParser::OnLine(std::string_view line) {
       return Finish(Outcome::kOk);
     case Verb::kCas:
       return OnCasLine(line);
-    case Verb::kFence:
+    case Verb::kSentinel:
       if (line == "MN") return Finish(Outcome::kOk);
       if (line == "NF") return Finish(Outcome::kMiss);
       return line == "NS" ? Finish(Outcome::kNotStored) : Break(line);

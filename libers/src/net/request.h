@@ -33,7 +33,7 @@ enum class Verb : std::uint8_t {
               // then on, line by line to `on_line`, or into `value`, until the
               // connection ends (kLost). Alone on its link (the caller's duty)
   kVersion,   // version: what it answers into `value`
-  kFence,     // mn: the link's own, behind quiet requests
+  kSentinel,  // mn: the link's own, behind quiet requests
 };
 
 enum class Outcome : std::uint8_t {

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kMaxKey = 250;
 constexpr std::size_t kLinesBytes = 32768;
-constexpr std::string_view kFence = "mn\r\n";
-// A key, the words round it, five numbers of at most 20 digits, and a fence.
-constexpr std::size_t kMaxRequestLine = kMaxKey + 180 + kFence.size();
+constexpr std::string_view kSentinel = "mn\r\n";
+// A key, the words round it, five numbers of at most 20 digits, and a sentinel.
+constexpr std::size_t kMaxRequestLine = kMaxKey + 180 + kSentinel.size();
 
 std::size_t BodyBytes(const Request& request) {
   std::size_t bytes = 0;
@@ -23,7 +23,8 @@ std::size_t BodyBytes(const Request& request) {
 
 [[maybe_unused]] bool HasKey(Verb verb) {
   return verb != Verb::kStats && verb != Verb::kMetadump &&
-         verb != Verb::kWatch && verb != Verb::kVersion && verb != Verb::kFence;
+         verb != Verb::kWatch && verb != Verb::kVersion &&
+         verb != Verb::kSentinel;
 }
 
 }  // namespace
@@ -117,8 +118,8 @@ bool RequestEncoder::Append(const Request& request) {
     case Verb::kVersion:
       Text("version");
       break;
-    case Verb::kFence:
-      assert(false);  // AppendFence
+    case Verb::kSentinel:
+      assert(false);  // AppendSentinel
       break;
   }
   Text("\r\n");
@@ -126,7 +127,7 @@ bool RequestEncoder::Append(const Request& request) {
   return true;
 }
 
-void RequestEncoder::AppendFence() { Text(kFence); }
+void RequestEncoder::AppendSentinel() { Text(kSentinel); }
 
 void RequestEncoder::Body(const Request& request) {
   for (const iovec& piece : request.body) {

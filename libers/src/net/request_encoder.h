@@ -27,9 +27,9 @@ class RequestEncoder {
   // Adds `request` to the batch; false if the batch has no room for it (an
   // empty batch has). Its key must be valid, its body smaller than 2^32.
   bool Append(const Request& request);
-  // Adds the fence behind quiet requests. Behind one that was added there is
+  // Adds the sentinel behind quiet requests. Behind one that was added there is
   // room for it.
-  void AppendFence();
+  void AppendSentinel();
 
   // What is left to write, in order. Valid until the next call.
   const iovec* pieces() const { return pieces_.data() + first_; }

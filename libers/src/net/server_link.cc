@@ -307,12 +307,12 @@ void ServerLink::Impl::EndOpenRequests() {
     const bool answered = std::exchange(answered_early_, false);
     Request& request = PopSent();
     if (state_ == State::kConnecting) continue;  // the handshake's own
-    if (request.verb == Verb::kFence) continue;
+    if (request.verb == Verb::kSentinel) continue;
     if (!answered) request.value.clear();
     const Outcome outcome = sent ? Outcome::kLost : Outcome::kNotSent;
     End(request, answered ? request.outcome : outcome);
   }
-  fences_.clear();
+  sentinels_.clear();
   while (!greeting_.empty()) greeting_.Pop();
   while (!waiting_.empty()) End(waiting_.Pop(), Outcome::kNotSent);
 }

@@ -103,8 +103,8 @@ class ServerLink::Impl : private StreamHandler {
   bool TakeBytes(std::string_view bytes);
   void OnReplyEnd();
   bool MayBeQuiet(const Request& request) const;
-  void AppendFence();
-  bool OnFenceReply();
+  void AppendSentinel();
+  bool OnSentinelReply();
   Request& PopSent();
   void OnHandshakeReply(Request& reply);
   void OnHandshakeEnd();
@@ -158,7 +158,7 @@ class ServerLink::Impl : private StreamHandler {
   bool answered_early_ = false;
   // Behind every run of quiet requests in sent_ follows one of these, in the
   // same order; it takes the answers for the run.
-  std::deque<Request> fences_;
+  std::deque<Request> sentinels_;
   bool want_write_ = false;
   ReplyParser parser_;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);

@@ -20,9 +20,9 @@ constexpr int kReadsPerTurn = 32;
 // More than memcached's header of an item.
 constexpr std::size_t kItemOverhead = 128;
 
-// Is its answer the fence's?
-bool BehindFence(const Request& request) {
-  return request.quiet_run != nullptr || request.verb == Verb::kFence;
+// Is its answer the sentinel's?
+bool BehindSentinel(const Request& request) {
+  return request.quiet_run != nullptr || request.verb == Verb::kSentinel;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void ServerLink::Impl::FillBatch() {
   batch_ends_.clear();
   batch_first_ = 0;
   RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
-  const Request* quiet = nullptr;  // the last one, if no fence is behind it
+  const Request* quiet = nullptr;  // the last one, if no sentinel is behind it
   while (!queue.empty()) {
     Request& request = *queue.front();
     if (!MayLeave(request)) {
@@ -55,7 +55,7 @@ void ServerLink::Impl::FillBatch() {
     if (!MayBeQuiet(request)) request.quiet_run = nullptr;
     if (quiet != nullptr && (request.quiet_run != quiet->quiet_run ||
                              request.verb != quiet->verb)) {
-      AppendFence();
+      AppendSentinel();
       quiet = nullptr;
     }
     if (!batch_.Append(request)) break;
@@ -65,7 +65,7 @@ void ServerLink::Impl::FillBatch() {
     batch_ends_.push_back({&request, batch_.total_bytes()});
     counters_.requests.Add();
   }
-  if (quiet != nullptr) AppendFence();
+  if (quiet != nullptr) AppendSentinel();
 }
 
 // A set of a chunked item that finds no memory for one of its chunks is refused
@@ -78,13 +78,13 @@ bool ServerLink::Impl::MayBeQuiet(const Request& request) const {
   return bytes <= facts_.slab_chunk_max;
 }
 
-void ServerLink::Impl::AppendFence() {
-  Request& fence = fences_.emplace_back();
-  fence.verb = Verb::kFence;
-  fence.deadline = TimePoint::max();
-  batch_.AppendFence();
-  sent_.Push(fence);
-  batch_ends_.push_back({&fence, batch_.total_bytes()});
+void ServerLink::Impl::AppendSentinel() {
+  Request& sentinel = sentinels_.emplace_back();
+  sentinel.verb = Verb::kSentinel;
+  sentinel.deadline = TimePoint::max();
+  batch_.AppendSentinel();
+  sent_.Push(sentinel);
+  batch_ends_.push_back({&sentinel, batch_.total_bytes()});
 }
 
 bool ServerLink::Impl::MayLeave(const Request& request) const {
@@ -195,8 +195,8 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
         Fail(StrangerSent(bytes));
         return false;
       }
-      parser_.Begin(BehindFence(*sent_.front()) ? fences_.front()
-                                                : *sent_.front());
+      parser_.Begin(BehindSentinel(*sent_.front()) ? sentinels_.front()
+                                                   : *sent_.front());
     }
     switch (parser_.Parse(&bytes)) {
       case ReplyParser::Progress::kMore:
@@ -205,7 +205,7 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
         Fail(parser_.error());
         return false;
       case ReplyParser::Progress::kDone:
-        if (BehindFence(*sent_.front()) && OnFenceReply()) {
+        if (BehindSentinel(*sent_.front()) && OnSentinelReply()) {
           if (stream_ == nullptr) return false;
           break;
         }
@@ -223,32 +223,32 @@ Request& ServerLink::Impl::PopSent() {
   return sent_.Pop();
 }
 
-// A fence's reply, or one to the quiet requests before it. False: it refused
+// A sentinel's reply, or one to the quiet requests before it. False: it refused
 // the oldest of them, which is to be ended.
-bool ServerLink::Impl::OnFenceReply() {
+bool ServerLink::Impl::OnSentinelReply() {
   constexpr char kNonsense[] =
       "it sent a reply to no request: is it a memcached?";
-  Request& fence = fences_.front();
+  Request& sentinel = sentinels_.front();
   Request& oldest = *sent_.front();
-  if (fence.outcome != Outcome::kOk) {
-    if (&oldest == &fence) {
+  if (sentinel.outcome != Outcome::kOk) {
+    if (&oldest == &sentinel) {
       Fail(kNonsense);
       return true;
     }
-    oldest.outcome = fence.outcome;
-    oldest.value = std::exchange(fence.value, {});
+    oldest.outcome = sentinel.outcome;
+    oldest.value = std::exchange(sentinel.value, {});
     return false;
   }
-  const auto written =
-      std::find_if(batch_ends_.begin(), batch_ends_.end(),
-                   [&fence](const Written& w) { return w.request == &fence; });
+  const auto written = std::find_if(
+      batch_ends_.begin(), batch_ends_.end(),
+      [&sentinel](const Written& w) { return w.request == &sentinel; });
   if (written != batch_ends_.end() && written->end > batch_.written_bytes()) {
     Fail(kNonsense);
     return true;
   }
-  while (sent_.front() != &fence) End(PopSent(), Outcome::kOk);
+  while (sent_.front() != &sentinel) End(PopSent(), Outcome::kOk);
   PopSent();
-  fences_.pop_front();
+  sentinels_.pop_front();
   return true;
 }
 

@@ -359,7 +359,7 @@ struct QuietSet : Call {
   }
 };
 
-TEST_CASE("quiet requests are answered together, by a fence") {
+TEST_CASE("quiet requests are answered together, by a sentinel") {
   Fixture f;
   Wire& wire = f.Up();
   const std::uint64_t before = f.link->counters().requests.Get();
@@ -420,7 +420,7 @@ TEST_CASE("quiet requests are answered together, by a fence") {
     CHECK(get.outcome == Outcome::kLost);
     CHECK(third.outcome == Outcome::kLost);
   }
-  SECTION("nonsense in place of the fence's answer") {
+  SECTION("nonsense in place of the sentinel's answer") {
     wire.outgoing = "HD\r\n";
     f.runtime.Reconcile();
     CHECK(f.link->state() == State::kFailed);
@@ -449,7 +449,7 @@ TEST_CASE("a chunked item is never stored quietly: its refusal would be lost") {
   CHECK(chunked.outcome == Outcome::kNoMemory);
 }
 
-TEST_CASE("quiet deletes and quiet stores do not share a fence") {
+TEST_CASE("quiet deletes and quiet stores do not share a sentinel") {
   // memcached 1.6.18 answers a quiet delete of nothing, newer ones do not.
   const bool told = GENERATE(true, false);
   Fixture f;
@@ -484,7 +484,7 @@ TEST_CASE("a refusal is never told of a quiet request of another run") {
   CHECK(second.outcome == Outcome::kNoMemory);
 }
 
-TEST_CASE("a fence is not answered before what it is behind was written") {
+TEST_CASE("a sentinel is not answered before what it is behind was written") {
   Fixture f;
   Wire& wire = f.Up();
   QuietSet set("a", "a longer value");
@@ -510,7 +510,7 @@ TEST_CASE("a fence is not answered before what it is behind was written") {
   }
 }
 
-TEST_CASE("quiet requests that fill many batches each get their fence") {
+TEST_CASE("quiet requests that fill many batches each get their sentinel") {
   Fixture f;
   Wire& wire = f.Up();
   constexpr int kMany = 400;  // of lines of 250 bytes and more: several batches
@@ -521,14 +521,14 @@ TEST_CASE("quiet requests that fill many batches each get their fence") {
     f.link->Submit(calls.emplace_back(keys.back()));
   }
   f.runtime.Reconcile();
-  std::size_t fences = 0;
+  std::size_t sentinels = 0;
   for (std::size_t at = 0;
        (at = wire.received.find("mn\r\n", at)) != std::string::npos; ++at) {
-    ++fences;
+    ++sentinels;
   }
-  CHECK(fences > 1);
-  CHECK(fences < 10);
-  for (std::size_t i = 0; i < fences; ++i) wire.outgoing += "MN\r\n";
+  CHECK(sentinels > 1);
+  CHECK(sentinels < 10);
+  for (std::size_t i = 0; i < sentinels; ++i) wire.outgoing += "MN\r\n";
   f.runtime.Reconcile();
   for (const Call& call : calls) REQUIRE(call.outcome == Outcome::kOk);
   CHECK(f.link->state() == State::kUp);
