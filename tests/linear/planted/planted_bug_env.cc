@@ -37,7 +37,7 @@ constexpr Named kBugs[] = {
     {"no-peers", PlantedBug::kNoPeers},
     {"endless-lease", PlantedBug::kEndlessLease},
     {"gc-drops-young", PlantedBug::kDropsYoung},
-    {"gc-no-restamp", PlantedBug::kNoRestamp},
+    {"gc-no-fence", PlantedBug::kNoFence},
     {"old-change-commits", PlantedBug::kOldChangeCommits},
     {"ends-unreadable", PlantedBug::kEndsUnreadable},
     {"gc-silent-lists-nothing", PlantedBug::kSilentListsNothing},

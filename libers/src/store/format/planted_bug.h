@@ -37,7 +37,7 @@ enum class PlantedBug {
   kNoPeers,                // a view change waits for no other process
   kEndlessLease,           // a process goes on under its view after any pause
   kDropsYoung,             // collected are also blocks of changes under way
-  kNoRestamp,              // garbage goes though a write may land that names it
+  kNoFence,                // garbage goes though a write may land that names it
   kOldChangeCommits,    // a change commits whose blocks may have been collected
   kTrustsFewAfterLoss,  // what few have kept counts though a later view is lost
   kNoWaitAfterLoss,     // others' leases may outlive the loss of their lines

@@ -32,7 +32,7 @@ namespace ers::store {
     "a replica's manifest and token, to reconcile")                            \
   X(kReconcileForward, "reconcile-forward", "the pending change is finished")  \
   X(kReconcileBack, "reconcile-back", "a replica gets what the primary shows") \
-  X(kRestamp, "restamp", "what a replica shows, under a new token")            \
+  X(kFence, "fence", "what a replica shows, under a new token")                \
   X(kExportReplica, "export-replica", "the object ends, before the primary")   \
   X(kExportPrimary, "export-primary", "the object ends: the commit point")     \
   X(kDropReplaced, "drop-replaced", "a block that a change replaced")          \

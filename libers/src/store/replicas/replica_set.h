@@ -134,7 +134,7 @@ class ReplicaSet {
   // nothing, and plain items as they are: what was sent under an older token,
   // by anybody, does nothing from then on. Where a plain item is among them,
   // the others are not reconciled.
-  net::Task<Result<ReplicasRead>> Restamp();
+  net::Task<Result<ReplicasRead>> Fence();
   // ReadReconciled found them different.
   [[nodiscard]] bool reconciled() const { return reconciled_; }
   // From now on Prepare also gives replicas that nobody can reconcile, because
@@ -220,7 +220,7 @@ class ReplicaSet {
       std::optional<ReplicasRead> seen = {});
   net::Task<Result<std::optional<Found>>> ReconcileOnce(
       const ReplicasRead& read);
-  net::Task<Result<ReplicasRead>> ReadToRestamp();
+  net::Task<Result<ReplicasRead>> ReadToFence();
   net::Task<CasResult> WriteBack(const View& view, const ReplicaCopy& replica);
   net::Task<CasResult> Cas(SendStep step, const View& view,
                            const ReplicaCopy& replica,

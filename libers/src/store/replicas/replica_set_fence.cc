@@ -25,7 +25,7 @@ bool IsCorrupt(const ReplicaCopy& copy) {
 
 // All replicas with tokens, reconciled if there is no plain item: reconciling
 // would write over it.
-Task<Result<ReplicasRead>> ReplicaSet::ReadToRestamp() {
+Task<Result<ReplicasRead>> ReplicaSet::ReadToFence() {
   const bool before = std::exchange(replaces_plain_, true);
   Result<ReplicasRead> read = co_await Collect(SendStep::kReconcileRead);
   replaces_plain_ = before;
@@ -46,14 +46,14 @@ Task<Result<ReplicasRead>> ReplicaSet::ReadToRestamp() {
 // The copy's own content in its place.
 Task<ReplicaSet::CasResult> ReplicaSet::WriteBack(const View& view,
                                                   const ReplicaCopy& replica) {
-  if (IsPlain(replica)) return CasPlain(SendStep::kRestamp, view, replica);
-  return Cas(SendStep::kRestamp, view, replica, replica.manifest.get());
+  if (IsPlain(replica)) return CasPlain(SendStep::kFence, view, replica);
+  return Cas(SendStep::kFence, view, replica, replica.manifest.get());
 }
 
-Task<Result<ReplicasRead>> ReplicaSet::Restamp() {
+Task<Result<ReplicasRead>> ReplicaSet::Fence() {
   while (!Expired()) {
-    Result<ReplicasRead> read = co_await ReadToRestamp();
-    if (!read || Planted(PlantedBug::kNoRestamp)) co_return read;
+    Result<ReplicasRead> read = co_await ReadToFence();
+    if (!read || Planted(PlantedBug::kNoFence)) co_return read;
     bool all = true;
     for (std::size_t i = read->copies.size(); i > 0 && all; --i) {
       const ReplicaCopy& replica = read->copies[i - 1];

@@ -331,7 +331,7 @@ class Collection {
   // of that age commits.
   Task<Status> Decide(const std::string& key, Blocks& blocks) {
     ReplicaSet chain(session_, key);
-    const Result<ReplicasRead> replicas = co_await chain.Restamp();
+    const Result<ReplicasRead> replicas = co_await chain.Fence();
     if (!replicas) co_return replicas.error();
     for (const ReplicaCopy& copy : replicas->copies) {
       report_.live += TakeNamed(copy.manifest, blocks);
