@@ -188,7 +188,7 @@ void AddVerify(CLI::App& app, Command& chosen) {
                    "(RE2) matches")
       ->check(NotEmpty());
   command->add_flag("--repair", arguments->repair,
-                    "Mends what is found, as far as it can be");
+                    "Repairs what is found, as far as it can be");
   command
       ->add_option("--rate", arguments->rate,
                    "Bytes a second that are read and written (default: no "

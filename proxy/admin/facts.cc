@@ -42,7 +42,7 @@ nlohmann::ordered_json BackfillJson(const BackfillState& backfill) {
       {"seconds_left", nullptr},
       {"last_error", backfill.last_error},
       {"bytes_per_second", backfill.bytes_per_second},
-      {"mended", backfill.mended},
+      {"repaired", backfill.repaired},
       {"lost", backfill.lost},
       {"blocks", backfill.blocks},
       {"bytes_read", backfill.bytes_read},

@@ -23,7 +23,7 @@ inline constexpr std::string_view kServerStates[] = {
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};
 
 // What became of an object that servers were backfilled with.
-inline constexpr std::string_view kBackfillOutcomes[] = {"mended", "lost"};
+inline constexpr std::string_view kBackfillOutcomes[] = {"repaired", "lost"};
 
 // A plain value.
 struct Facts {

@@ -152,7 +152,7 @@ void AddBackfill(const BackfillState& backfill, MetricsWriter& writer) {
   AddOne(Metric::kBackfillWalkTotal, backfill.total, writer);
   AddOne(Metric::kBackfillLimit, backfill.bytes_per_second, writer);
   Begin(Metric::kBackfillObjects, writer);
-  writer.Add({kBackfillOutcomes[0]}, backfill.mended);
+  writer.Add({kBackfillOutcomes[0]}, backfill.repaired);
   writer.Add({kBackfillOutcomes[1]}, backfill.lost);
   AddOne(Metric::kBackfillBlocks, backfill.blocks, writer);
   AddOne(Metric::kBackfillReadBytes, backfill.bytes_read, writer);

@@ -41,7 +41,7 @@ void Backfiller::SetLimits(const BackfillLimits& limits) {
 BackfillState Backfiller::state() const {
   const std::lock_guard lock(mutex_);
   BackfillState state = state_;
-  state.mended = counters_.mended.Get();
+  state.repaired = counters_.repaired.Get();
   state.lost = counters_.lost.Get();
   state.blocks = counters_.blocks.Get();
   state.bytes_read = counters_.bytes_read.Get();

@@ -27,9 +27,9 @@ struct BackfillState {
   std::string last_error;
   std::uint64_t bytes_per_second = 0;  // the limit; 0: none
   // Since the start.
-  std::uint64_t mended = 0;  // objects that something was done for
-  std::uint64_t lost = 0;    // objects that cannot be read any more
-  std::uint64_t blocks = 0;  // stored
+  std::uint64_t repaired = 0;  // objects that something was done for
+  std::uint64_t lost = 0;      // objects that cannot be read any more
+  std::uint64_t blocks = 0;    // stored
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
 };

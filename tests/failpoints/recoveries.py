@@ -205,7 +205,7 @@ class LateRepair(Repair):
                        data=self.new[0])
         point.let_go()
 
-    interludes = (("restore", 1, overwrite),)
+    interludes = (("repair", 1, overwrite),)
 
     def done(self, said):
         return said in (self.old, self.new)

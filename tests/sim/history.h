@@ -36,7 +36,7 @@ enum class OperationKind : std::uint8_t {
   kReplace,  // a put where there is something
   kTouch,    // another expiry
   kFlush,    // of all keys: its own is empty
-  kVerify,   // and mends; keeps the content
+  kVerify,   // and repairs; keeps the content
 };
 inline constexpr std::size_t kOperationKinds = 13;
 std::string_view OperationName(OperationKind kind);

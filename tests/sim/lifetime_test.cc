@@ -146,7 +146,7 @@ TEST_CASE("a block that is put back as its object expires stays") {
   CHECK(f.BlocksLeft().size() == blocks);
 }
 
-TEST_CASE("a member that is silent at a touch leaves, and is mended") {
+TEST_CASE("a member that is silent at a touch leaves, and is repaired") {
   Fixture f;
   f.PutUntil(f.Now() + 10);
   std::size_t silent = 0;

@@ -161,12 +161,12 @@ Duration TimeToBackfill(std::uint64_t block_bytes) {
 }
 
 TEST_CASE("groups that there is no memory for wait for each other") {
-  // No group has so little, so each is mended alone.
+  // No group has so little, so each is repaired alone.
   CHECK(TimeToBackfill(1) > 3 * TimeToBackfill(store::kBackfillBlockBytes));
 }
 
 // Longer than a change may take.
-TEST_CASE("an object that is mended for hours is mended") {
+TEST_CASE("an object that is repaired for hours is repaired") {
   Fixture f;
   f.server(0).Crash();
   REQUIRE(net::SyncWait(f.process, store::MarkDown(f.session, 0, "dead")).ok());

@@ -31,7 +31,7 @@ enum class StatusCode {
   // The value or one of its blocks is over a limit. Nothing was changed.
   kTooLarge = 6,
   // Stored bytes fail their checksum or contradict each other beyond what the
-  // redundancy can mend.
+  // redundancy can repair.
   kCorruption = 7,
   // The object was written by a newer format version of this library.
   kUnsupportedFormat = 8,

@@ -65,8 +65,8 @@ struct VerifyProgress {
 };
 
 struct VerifyOptions {
-  // Mends what is found as far as it can be. Without it nothing is written, and
-  // no view changed.
+  // Repairs what is found as far as it can be. Without it nothing is written,
+  // and no view changed.
   bool repair = false;
   std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
   // Objects at a time: of each the blocks of one group are in memory, up to

@@ -42,7 +42,7 @@ StatusCode CodeOfGet(Client& client, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("one changed byte of a data block is decoded around and mended") {
+TEST_CASE("one changed byte of a data block is decoded around and repaired") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   const std::vector<std::byte> value = Bytes(20000, 1);
@@ -166,7 +166,7 @@ TEST_CASE("what is damaged beyond reading can be overwritten and deleted") {
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);
 }
 
-TEST_CASE("a corrupted manifest is mended from the other replica") {
+TEST_CASE("a corrupted manifest is repaired from the other replica") {
   TestCluster cluster(6);
   auto client = cluster.Open(kScheme);
   const std::vector<std::byte> value = Bytes(20000, 1);

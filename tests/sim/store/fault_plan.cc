@@ -70,7 +70,7 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
   }
 }
 
-// Of what is mended only by who reads it, too much would come together.
+// Of what is repaired only by who reads it, too much would come together.
 FaultKind Rolling(FaultKind kind) {
   switch (kind) {
     case FaultKind::kCrash:

@@ -50,7 +50,7 @@ struct Scenario {
   // Objects expire on the way. (What is exported ends when memcached says so,
   // which is up to a second later.)
   bool lifetimes = false;
-  // Also puts under a condition, touches, and checks that mend.
+  // Also puts under a condition, touches, and checks that repair.
   bool all_kinds = false;
   bool flushes = false;  // now and then
   // Processes' clocks, and some servers', are wrong by up to an hour, and step.

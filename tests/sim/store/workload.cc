@@ -284,7 +284,7 @@ Task<void> Workload::Flush(store::Store& store, int client) {
   EndChange(id, status);
 }
 
-// The one object of it, by the job that checks all and mends them.
+// The one object of it, by the job that checks all and repairs them.
 Task<void> Workload::Verify(store::Session& session, int client,
                             const std::string& key) {
   const std::uint32_t id =

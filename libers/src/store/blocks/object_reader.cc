@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/blocks/repair.h"
+#include "store/blocks/block_repair.h"
 
 namespace ers::store {
 namespace {
@@ -67,7 +67,7 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
   CopyEdges(part, wanted, run);
   outcome.degraded = run.decoded();
   if (!run.gone().empty()) {
-    co_await RestoreBlocks(session, map, part.group, run, run.gone());
+    co_await RepairBlocks(session, map, part.group, run, run.gone());
     outcome.repaired = static_cast<int>(run.staged().size());
   }
   co_return outcome;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/blocks/mending.h"
+#include "store/blocks/block_repair.h"
 
 namespace ers::store {
 namespace {
@@ -40,7 +40,7 @@ class Finder {
   }
 
   // All of it is stored under the change's own generation, and nobody else
-  // knows of it: to the mending it was never stored.
+  // knows of it: to the repair it was never stored.
   Task<Result<Lacking>> Find(const ObjectMap& map, int group) {
     Lacking lacking;
     std::vector<BlockId> staged;
@@ -98,21 +98,21 @@ Task<StagedCompletion> CompleteStaged(Session& session, const View& view,
   if (!returned && !LacksSome(next.data) && !LacksSome(next.parity)) {
     co_return completion;
   }
-  MendTerms terms;
+  RepairTerms terms;
   terms.find = [&finder](const ObjectMap& map, int group) {
     return finder.Find(map, group);
   };
   terms.steps = steps;
-  Mending mending(session, std::make_shared<const Manifest>(next), next.id,
-                  terms);
-  completion.status = co_await mending.Run();
-  completion.stored = mending.completes();
+  ObjectRepair repair(session, std::make_shared<const Manifest>(next), next.id,
+                      terms);
+  completion.status = co_await repair.Run();
+  completion.stored = repair.completes();
   if (completion.status.ok()) {
-    next = std::move(mending.next());
+    next = std::move(repair.next());
     co_return completion;
   }
-  completion.tried = std::move(mending.next());
-  completion.failed_members = mending.failed_members();
+  completion.tried = std::move(repair.next());
+  completion.failed_members = repair.failed_members();
   completion.failed_members.merge(finder.silent());
   if (completion.status.code() != StatusCode::kUnavailable) {
     completion.status =

@@ -40,7 +40,7 @@ namespace ers::store {
   X(kDropGarbage, "drop-garbage", "a block of no object, a copy left alone")   \
   X(kDropOutdated, "drop-outdated", "a block that was put back too late")      \
   X(kProbe, "probe", "is a block where it should be")                          \
-  X(kRestore, "restore", "a block that was lost is put back")                  \
+  X(kRepair, "repair", "a block that was lost is put back")                    \
   X(kComplete, "complete", "a block that was never stored")                    \
   X(kListKeys, "list-keys", "the keys of a server")                            \
   X(kListName, "list-name", "the key behind a hashed name")                    \

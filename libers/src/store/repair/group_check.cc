@@ -187,7 +187,7 @@ class GroupChecker {
   }
 
   // Where data of a stripe came out of its parity, it is not known which of
-  // them is wrong: nothing there can be mended.
+  // them is wrong: nothing there can be repaired.
   void CompareParity() {
     const plan::Plan put = plan::PlanPut(map_.geometry(), map_.width(), {});
     for (const plan::Step& step : put.steps) {

@@ -10,13 +10,13 @@
 #include "net/task.h"
 #include "store/format/object_map.h"
 #include "store/membership/session.h"
-#include "store/repair/mend.h"
+#include "store/repair/repair.h"
 
 namespace ers::store {
 
 struct GroupCheck {
   std::vector<std::pair<layout::BlockId, Fault>> faults;
-  Lacking lacking;  // what of it can be mended now
+  Lacking lacking;  // what of it can be repaired now
   Status readable;  // kNotFound, kCorruption, kUnavailable: it is not, and why
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;  // read

@@ -13,7 +13,7 @@
 #include "store/format/object_map.h"
 #include "store/membership/batch.h"
 #include "store/membership/eviction_watch.h"
-#include "store/repair/mend.h"
+#include "store/repair/repair.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -117,9 +117,9 @@ void TouchParity(const ManifestPtr& manifest, Touches& touches) {
 Task<void> Restore(Session& session, const std::string& key,
                    const std::vector<int>& members) {
   if (!session.touch_times().BeginRestore()) co_return;
-  MendTerms terms;
+  RepairTerms terms;
   terms.find = LackingOn(session, members);
-  (void)co_await MendObject(session, key, terms);
+  (void)co_await RepairObject(session, key, terms);
   session.touch_times().EndRestore();
 }
 

@@ -21,7 +21,7 @@
 #include "store/membership/view_changer.h"
 #include "store/membership/view_records.h"
 #include "store/repair/key_walk.h"
-#include "store/repair/mend.h"
+#include "store/repair/repair.h"
 #include "store/support/bounded_memory.h"
 
 namespace ers::store {
@@ -64,15 +64,15 @@ class Pass {
       : session_(session),
         terms_(terms),
         memory_(session.runtime(), terms.block_bytes) {
-    mend_.find = LackingOn(session, members);
-    mend_.pace = terms.pace;
-    mend_.memory = &memory_;
-    mend_.stop = terms.stop;
-    mend_.steps = terms.steps;
+    repair_.find = LackingOn(session, members);
+    repair_.pace = terms.pace;
+    repair_.memory = &memory_;
+    repair_.stop = terms.stop;
+    repair_.steps = terms.steps;
     // More than M have lost their memory: with what is gone for good nobody is
     // to be told of an error, some day when others are silent.
     const std::shared_ptr<const View> view = session.view();
-    mend_.ends_lost =
+    repair_.ends_lost =
         Planted(PlantedBug::kEndsUnreadable) ||
         std::any_of(members.begin(), members.end(), [&view](int member) {
           return view->members[static_cast<std::size_t>(member)].lacking;
@@ -122,7 +122,7 @@ class Pass {
     while (!walk.empty() && status_.ok() && !Stopped()) {
       const WalkedItem item = walk.Take();
       const std::string key = co_await KeyOfItem(session_, item);
-      if (!key.empty()) co_await Mend(key);
+      if (!key.empty()) co_await Repair(key);
       ++progress_.objects;
       progress_.total = walk.total();
       if (terms_.progress) terms_.progress(progress_);
@@ -130,38 +130,38 @@ class Pass {
     latch.CountDown();
   }
 
-  Task<void> Mend(const std::string& key) {
-    const Result<MendedObject> mended =
-        co_await MendObject(session_, key, mend_);
+  Task<void> Repair(const std::string& key) {
+    const Result<RepairedObject> repaired =
+        co_await RepairObject(session_, key, repair_);
     BackfillCounters ignored;
     BackfillCounters& counters =
         terms_.counters != nullptr ? *terms_.counters : ignored;
-    if (!mended && IsNoObject(mended.error())) co_return;
-    if (!mended && IsLost(mended.error())) {
+    if (!repaired && IsNoObject(repaired.error())) co_return;
+    if (!repaired && IsLost(repaired.error())) {
       ++report_.lost;
-      const bool gone = mended.error().code() == StatusCode::kNotFound;
-      if (mend_.ends_lost && gone) ++ended_;
+      const bool gone = repaired.error().code() == StatusCode::kNotFound;
+      if (repair_.ends_lost && gone) ++ended_;
       counters.lost.Add();
-    } else if (!mended && IsRefused(mended.error())) {
-      if (refused_++ == 0) refusal_ = mended.error();
-    } else if (!mended) {
-      if (status_.ok()) status_ = mended.error();
-    } else if (mended->reconciled || mended->blocks > 0) {
-      const auto blocks = static_cast<std::uint64_t>(mended->blocks);
+    } else if (!repaired && IsRefused(repaired.error())) {
+      if (refused_++ == 0) refusal_ = repaired.error();
+    } else if (!repaired) {
+      if (status_.ok()) status_ = repaired.error();
+    } else if (repaired->reconciled || repaired->blocks > 0) {
+      const auto blocks = static_cast<std::uint64_t>(repaired->blocks);
       ++report_.objects;
       report_.blocks += blocks;
       if (blocks > 0) ++restored_;
-      counters.mended.Add();
+      counters.repaired.Add();
       counters.blocks.Add(blocks);
-      counters.bytes_read.Add(mended->traffic.bytes_read);
-      counters.bytes_written.Add(mended->traffic.bytes_written);
+      counters.bytes_read.Add(repaired->traffic.bytes_read);
+      counters.bytes_written.Add(repaired->traffic.bytes_written);
     }
   }
 
   Session& session_;
   const BackfillTerms& terms_;
   BoundedMemory memory_;
-  MendTerms mend_;
+  RepairTerms repair_;
   BackfillProgress progress_;
   BackfillReport report_;
   std::uint64_t ended_ = 0;

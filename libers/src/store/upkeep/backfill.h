@@ -24,9 +24,9 @@ inline constexpr std::uint64_t kBackfillBlockBytes = std::uint64_t{64} << 20;
 // What fills have done since its making. One loop writes; any thread reads,
 // each number by itself.
 struct BackfillCounters {
-  Count mended;  // objects that something was done for
-  Count lost;    // objects that cannot be read any more
-  Count blocks;  // stored
+  Count repaired;  // objects that something was done for
+  Count lost;      // objects that cannot be read any more
+  Count blocks;    // stored
   Count bytes_read;
   Count bytes_written;
 };
@@ -47,7 +47,7 @@ struct BackfillTerms {
   int parallel = 32;                     // objects at a time
   StopToken* stop = nullptr;             // ends it early; null: nobody does
   std::size_t slice_keys = kKeysAtOnce;  // in memory at a time
-  // Of blocks under way; a group that has more is mended alone.
+  // Of blocks under way; a group that has more is repaired alone.
   std::uint64_t block_bytes = kBackfillBlockBytes;
   Pace* pace = nullptr;                  // waited for; null: no limit
   StepTimer* steps = nullptr;            // null: nobody wants to know

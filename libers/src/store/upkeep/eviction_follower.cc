@@ -8,7 +8,7 @@
 #include "store/format/item_line.h"
 #include "store/format/keys.h"
 #include "store/membership/batch.h"
-#include "store/repair/mend.h"
+#include "store/repair/repair.h"
 #include "store/repair/warmth.h"
 #include "store/replicas/replica_copy.h"
 #include "store/support/wakeup.h"
@@ -246,11 +246,11 @@ Task<void> EvictionFollower::StoreAgain(std::deque<std::string>& keys,
   while (!keys.empty() && !stopped_) {
     const std::string key = std::move(keys.front());
     keys.pop_front();
-    MendTerms terms;
+    RepairTerms terms;
     // It is in its manifests: there are no blocks to look for.
     const std::vector<int> none;
     terms.find = LackingOn(session_, none);
-    (void)co_await MendObject(session_, key, terms);
+    (void)co_await RepairObject(session_, key, terms);
   }
   latch.CountDown();
 }

@@ -48,10 +48,10 @@ Verifier::Verifier(Session& session, const VerifyOptions& options)
     : session_(session),
       options_(options),
       pace_(session.runtime(), options.bytes_per_second) {
-  mend_.find = [this](const ObjectMap& map, int group) {
+  repair_.find = [this](const ObjectMap& map, int group) {
     return FindLacking(map, group);
   };
-  mend_.pace = &pace_;
+  repair_.pace = &pace_;
 }
 
 Task<Result<VerifyReport>> Verifier::Run() {
@@ -333,9 +333,10 @@ void Verifier::Tell(const std::string& key, const Look& look) {
 
 // True: the object is whole now. What stands in the way of that was told.
 Task<bool> Verifier::Repair(const std::string& key) {
-  const Result<MendedObject> mended = co_await MendObject(session_, key, mend_);
-  if (mended) {
-    report_.repaired_blocks += static_cast<std::uint64_t>(mended->blocks);
+  const Result<RepairedObject> repaired =
+      co_await RepairObject(session_, key, repair_);
+  if (repaired) {
+    report_.repaired_blocks += static_cast<std::uint64_t>(repaired->blocks);
   }
   const std::optional<Look> look = co_await Reconciled(key);
   co_return look && !look->differ && look->found.empty();

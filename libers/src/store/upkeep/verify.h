@@ -1,4 +1,4 @@
-// Verifier: checks all objects, several at a time, and mends what it finds
+// Verifier: checks all objects, several at a time, and repairs what it finds
 // where it is asked to.
 #ifndef ERS_STORE_UPKEEP_VERIFY_H_
 #define ERS_STORE_UPKEEP_VERIFY_H_
@@ -15,7 +15,7 @@
 #include "net/task.h"
 #include "store/membership/session.h"
 #include "store/repair/key_walk.h"
-#include "store/repair/mend.h"
+#include "store/repair/repair.h"
 #include "store/replicas/replica_set.h"
 #include "store/support/pace.h"
 
@@ -85,7 +85,7 @@ class Verifier {
   Session& session_;
   const VerifyOptions& options_;
   Pace pace_;
-  MendTerms mend_;
+  RepairTerms repair_;
   ViewPtr view_;  // without the members that are silent
   net::TimePoint view_since_{};
   std::deque<Suspect> suspects_;  // oldest first

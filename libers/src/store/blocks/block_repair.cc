@@ -1,4 +1,4 @@
-#include "store/blocks/repair.h"
+#include "store/blocks/block_repair.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +15,10 @@ namespace ers::store {
 // A change may have dropped these very blocks while they were read; so the
 // manifest is looked at once more afterwards, and what it no longer names goes
 // again. A change that flips it after that look drops them itself.
-net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
-                              GroupRun& run,
-                              std::span<const layout::BlockId> blocks) {
-  co_await run.WriteBack(SendStep::kRestore, blocks);
+net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
+                             GroupRun& run,
+                             std::span<const layout::BlockId> blocks) {
+  co_await run.WriteBack(SendStep::kRepair, blocks);
   if (run.staged().empty()) co_return;
   session.counters().repaired_blocks.Add(run.staged().size());
   ReplicaSet chain(session, map.manifest().key);

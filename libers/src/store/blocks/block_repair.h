@@ -1,6 +1,6 @@
 // Putting lost blocks back where they were.
-#ifndef ERS_STORE_BLOCKS_REPAIR_H_
-#define ERS_STORE_BLOCKS_REPAIR_H_
+#ifndef ERS_STORE_BLOCKS_BLOCK_REPAIR_H_
+#define ERS_STORE_BLOCKS_BLOCK_REPAIR_H_
 
 #include <span>
 
@@ -11,10 +11,10 @@ namespace ers::store {
 
 // Stores `blocks` of `group` again, under the generation that they have, as far
 // as `run` has read or recovered them; run.staged() tells which.
-net::Task<void> RestoreBlocks(Session& session, const ObjectMap& map, int group,
-                              GroupRun& run,
-                              std::span<const layout::BlockId> blocks);
+net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
+                             GroupRun& run,
+                             std::span<const layout::BlockId> blocks);
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_BLOCKS_REPAIR_H_
+#endif  // ERS_STORE_BLOCKS_BLOCK_REPAIR_H_

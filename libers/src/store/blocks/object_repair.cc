@@ -1,12 +1,10 @@
-#include "store/blocks/mending.h"
-
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <utility>
 
 #include "plan/planners.h"
-#include "store/blocks/repair.h"
+#include "store/blocks/block_repair.h"
 #include "store/format/block_header.h"
 #include "store/format/change_age.h"
 #include "store/format/expiry.h"
@@ -100,8 +98,9 @@ Task<Result<std::vector<BlockId>>> FindLost(Session& session,
   co_return lost;
 }
 
-Mending::Mending(Session& session, std::shared_ptr<const Manifest> base,
-                 const ChangeId& generation, const MendTerms& terms)
+ObjectRepair::ObjectRepair(Session& session,
+                           std::shared_ptr<const Manifest> base,
+                           const ChangeId& generation, const RepairTerms& terms)
     : session_(session),
       map_(std::move(base)),
       terms_(terms),
@@ -109,7 +108,7 @@ Mending::Mending(Session& session, std::shared_ptr<const Manifest> base,
   next_.id = generation;
 }
 
-Task<Status> Mending::Run() {
+Task<Status> ObjectRepair::Run() {
   for (int group = 0; group < map_.groups(); ++group) {
     if (terms_.pace != nullptr) {
       (void)co_await terms_.pace->Await(terms_.stop, commit_by_);
@@ -118,7 +117,7 @@ Task<Status> Mending::Run() {
     BoundedMemory::Share memory(terms_.memory);
     co_await memory.Take(BytesOf(map_, group));
     if (terms_.stop != nullptr && terms_.stop->stopped()) {
-      co_return Status(StatusCode::kUnavailable, "the mending was stopped");
+      co_return Status(StatusCode::kUnavailable, "the repair was stopped");
     }
     if (session_.runtime().Now() >= commit_by_) {
       unfinished_ = true;
@@ -127,13 +126,13 @@ Task<Status> Mending::Run() {
     const Result<Lacking> lacking = co_await terms_.find(map_, group);
     if (!lacking) co_return lacking.error();
     if (lacking->All().empty()) continue;
-    Status status = co_await MendGroup(group, *lacking);
+    Status status = co_await RepairGroup(group, *lacking);
     if (!status.ok()) co_return status;
   }
   co_return Status();
 }
 
-Task<Status> Mending::MendGroup(int group, const Lacking& lacking) {
+Task<Status> ObjectRepair::RepairGroup(int group, const Lacking& lacking) {
   GroupRun run(session_, map_, group, /*writing=*/false, terms_.steps);
   const std::vector<BlockId> wanted = lacking.All();
   const GroupRun::Planner planner = [&](const plan::Missing& missing) {
@@ -148,11 +147,11 @@ Task<Status> Mending::MendGroup(int group, const Lacking& lacking) {
   co_return status;
 }
 
-Task<Status> Mending::StoreBlocks(int group, const Lacking& lacking,
-                                  GroupRun& run) {
+Task<Status> ObjectRepair::StoreBlocks(int group, const Lacking& lacking,
+                                       GroupRun& run) {
   std::vector<BlockId> again = lacking.lost;
   again.insert(again.end(), lacking.wrong.begin(), lacking.wrong.end());
-  co_await RestoreBlocks(session_, map_, group, run, again);
+  co_await RepairBlocks(session_, map_, group, run, again);
   const std::size_t restored = run.staged().size();
   restored_ += static_cast<int>(restored);
   if (!lacking.never.empty()) {

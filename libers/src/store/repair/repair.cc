@@ -1,4 +1,4 @@
-#include "store/repair/mend.h"
+#include "store/repair/repair.h"
 
 #include <algorithm>
 #include <memory>
@@ -21,7 +21,7 @@ using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
 
 // A rival each time: then somebody else is at work on the object.
-constexpr int kMendTries = 64;
+constexpr int kRepairTries = 64;
 
 Task<Result<Lacking>> AskFor(Session& session, const ObjectMap& map, int group,
                              const std::vector<int>& members) {
@@ -54,29 +54,30 @@ FindLacking LackingOn(Session& session, const std::vector<int>& members) {
   };
 }
 
-Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
-                                      const MendTerms& terms) {
+Task<Result<RepairedObject>> RepairObject(Session& session,
+                                          std::string_view key,
+                                          const RepairTerms& terms) {
   ReplicaSet chain(session, key, terms.steps);
   chain.ReadUncounted();
   chain.GoOutOfTurn();
   ChangeId short_before;
-  MendedObject mended;
-  for (int tries = 0; tries < kMendTries;) {
+  RepairedObject repaired;
+  for (int tries = 0; tries < kRepairTries;) {
     chain.RestartDeadline();
     const std::int64_t asked_us = session.WallMicros();
     const Result<ManifestPtr> reconciled = co_await chain.ReadReconciled();
     if (!reconciled) co_return Fail(reconciled.error());
-    mended.reconciled = chain.reconciled();
+    repaired.reconciled = chain.reconciled();
     const ManifestPtr& base = *reconciled;
     const bool has_blocks =
         base && chain.Alive(*base, asked_us) && !base->is_inline;
     if (!has_blocks || Planted(PlantedBug::kBackfillManifestsOnly)) {
-      co_return mended;
+      co_return repaired;
     }
-    Mending mending(session, base, ChangeId(), terms);
-    Status status = co_await mending.Run();
+    ObjectRepair repair(session, base, ChangeId(), terms);
+    Status status = co_await repair.Run();
     if (!status.ok()) {
-      if (mending.completes()) DropStaged(session, mending.next());
+      if (repair.completes()) DropStaged(session, repair.next());
       // A change may have dropped the blocks under the read.
       const bool short_now = status.code() == StatusCode::kNotFound ||
                              Planted(PlantedBug::kEndsUnreadable);
@@ -87,10 +88,10 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
       ++tries;
       continue;
     }
-    if (mending.completes()) {
+    if (repair.completes()) {
       const Check check = PlannedOn(base->id);
       const ChangeOutcome outcome =
-          co_await CommitChange(session, chain, std::move(mending.next()),
+          co_await CommitChange(session, chain, std::move(repair.next()),
                                 ClientCas::kStays, std::nullopt, check);
       if (outcome.restart) {
         ++tries;
@@ -99,9 +100,9 @@ Task<Result<MendedObject>> MendObject(Session& session, std::string_view key,
       if (!outcome.status.ok()) co_return Fail(outcome.status);
       tries = 0;
     }
-    mended.blocks += mending.blocks();
-    mended.traffic += mending.traffic();
-    if (!mending.unfinished()) co_return mended;
+    repaired.blocks += repair.blocks();
+    repaired.traffic += repair.traffic();
+    if (!repair.unfinished()) co_return repaired;
   }
   co_return Fail(StatusCode::kUnavailable,
                  "the object is changed by others without end");

@@ -1,7 +1,7 @@
-// What the mending of objects is made of (mend.h): blocks that are lacking are
+// What the repair of objects is made of (mend.h): blocks that are lacking are
 // computed from others and stored.
-#ifndef ERS_STORE_BLOCKS_MENDING_H_
-#define ERS_STORE_BLOCKS_MENDING_H_
+#ifndef ERS_STORE_BLOCKS_OBJECT_REPAIR_H_
+#define ERS_STORE_BLOCKS_OBJECT_REPAIR_H_
 
 #include <functional>
 #include <memory>
@@ -28,11 +28,11 @@ struct Lacking {
   [[nodiscard]] std::vector<layout::BlockId> All() const;
 };
 
-// Says what is lacking. A failure ends the mending.
+// Says what is lacking. A failure ends the repair.
 using FindLacking =
     std::function<net::Task<Result<Lacking>>(const ObjectMap& map, int group)>;
 
-struct MendTerms {
+struct RepairTerms {
   FindLacking find;
   Pace* pace = nullptr;  // waited for at each group; null: for nobody
   // Of which each group takes what its blocks may come to; null: nobody
@@ -52,14 +52,14 @@ net::Task<Result<std::vector<layout::BlockId>>> FindLost(
     Session& session, const ObjectMap& map, int group,
     const std::vector<layout::BlockId>& blocks, std::set<int>& silent);
 
-// One manifest's mending: nothing of it is committed. Loop thread only.
-class Mending {
+// One manifest's repair: nothing of it is committed. Loop thread only.
+class ObjectRepair {
  public:
   // What was never stored is stored under `generation`, which becomes the id
   // of next(); zero: under one that is as old as the first such block.
   // `terms` outlive it.
-  Mending(Session& session, std::shared_ptr<const Manifest> base,
-          const ChangeId& generation, const MendTerms& terms);
+  ObjectRepair(Session& session, std::shared_ptr<const Manifest> base,
+               const ChangeId& generation, const RepairTerms& terms);
 
   // kNotFound, kCorruption, kUnavailable: as GroupRun::Run, or it was stopped;
   // some may have been stored.
@@ -76,13 +76,13 @@ class Mending {
   [[nodiscard]] const std::set<int>& failed_members() const { return failed_; }
 
  private:
-  net::Task<Status> MendGroup(int group, const Lacking& lacking);
+  net::Task<Status> RepairGroup(int group, const Lacking& lacking);
   net::Task<Status> StoreBlocks(int group, const Lacking& lacking,
                                 GroupRun& run);
 
   Session& session_;
   const ObjectMap map_;
-  const MendTerms& terms_;
+  const RepairTerms& terms_;
   BlockTraffic traffic_;
   Manifest next_;
   std::set<int> failed_;
@@ -95,4 +95,4 @@ class Mending {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_BLOCKS_MENDING_H_
+#endif  // ERS_STORE_BLOCKS_OBJECT_REPAIR_H_
