@@ -105,12 +105,13 @@ std::int64_t Engine::Capped(const Request& request, std::uint64_t value_bytes,
 // The rule goes by what the object is, which only the store knows.
 Task<Result<ObjectInfo>> Engine::SetExpiry(const Request& request) {
   const std::int64_t expiry = ExpiryOf(request);
-  const store::Store::Amender touch = [&](const ObjectInfo& info) {
-    store::Amendment amendment;
-    amendment.expiry = Capped(request, info.length, info.client_flags, expiry);
-    return amendment;
+  const store::Store::MetadataUpdater touch = [&](const ObjectInfo& info) {
+    store::MetadataUpdate update;
+    update.expiry = Capped(request, info.length, info.client_flags, expiry);
+    return update;
   };
-  co_return co_await store_.Amend(request.key, touch, /*uncounted=*/false);
+  co_return co_await store_.UpdateMetadata(request.key, touch,
+                                           /*uncounted=*/false);
 }
 
 ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
@@ -174,15 +175,16 @@ Task<void> Engine::Judge(const Request& request, const ObjectInfo& info,
   if (info.won || !(info.stale || near_end)) co_return;
   const std::uint64_t cas = info.cas;
   const auto win = [cas](const ObjectInfo& now) {
-    store::Amendment amendment;
+    store::MetadataUpdate update;
     if (now.won || now.cas != cas) {
-      amendment.status = Status(StatusCode::kConflict, "another won");
+      update.status = Status(StatusCode::kConflict, "another won");
     } else {
-      amendment.won = true;
+      update.won = true;
     }
-    return amendment;
+    return update;
   };
-  const Result<ObjectInfo> won = co_await store_.Amend(request.key, win);
+  const Result<ObjectInfo> won =
+      co_await store_.UpdateMetadata(request.key, win);
   item->won = won.has_value();
   item->another_won = !won;
 }
@@ -451,21 +453,21 @@ Task<Done> Engine::Delete(const Request& request) {
 // The item stays, for clients that take a stale one; the next of them wins.
 Task<Status> Engine::Invalidate(const Request& request) {
   const auto invalidate = [&](const ObjectInfo& info) {
-    store::Amendment amendment;
+    store::MetadataUpdate update;
     if (request.compare_cas && info.cas != *request.compare_cas) {
-      amendment.status = Status(StatusCode::kConflict, "another CAS");
+      update.status = Status(StatusCode::kConflict, "another CAS");
     }
-    amendment.stale = true;
-    amendment.won = false;
-    amendment.new_cas = true;
+    update.stale = true;
+    update.won = false;
+    update.new_cas = true;
     if (request.exptime) {
-      amendment.expiry =
+      update.expiry =
           Capped(request, info.length, info.client_flags, ExpiryOf(request));
     }
-    return amendment;
+    return update;
   };
   const Result<ObjectInfo> done =
-      co_await store_.Amend(request.key, invalidate);
+      co_await store_.UpdateMetadata(request.key, invalidate);
   co_return done ? Status() : done.error();
 }
 

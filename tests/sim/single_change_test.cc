@@ -207,23 +207,23 @@ TEST_CASE("marks stay with an object until a put") {
   const std::string value(GENERATE(10, 5000), 'v');
   Fixture f;
   const std::uint64_t cas = f.Put("k", value)->cas;
-  const auto amend = [&f](const store::Amendment& amendment) {
-    const auto amender = [&](const ObjectInfo&) { return amendment; };
-    return net::SyncWait(f.process, f.store.Amend("k", amender));
+  const auto update = [&f](const store::MetadataUpdate& update) {
+    const auto updater = [&](const ObjectInfo&) { return update; };
+    return net::SyncWait(f.process, f.store.UpdateMetadata("k", updater));
   };
-  store::Amendment nothing;
-  CHECK(amend(nothing)->version == f.store_version("k"));
-  store::Amendment invalidate;
+  store::MetadataUpdate nothing;
+  CHECK(update(nothing)->version == f.store_version("k"));
+  store::MetadataUpdate invalidate;
   invalidate.stale = true;
   invalidate.new_cas = true;
-  const auto stale = amend(invalidate);
+  const auto stale = update(invalidate);
   REQUIRE(stale.has_value());
   CHECK(stale->stale);
   CHECK(stale->cas > cas);
-  store::Amendment win;
+  store::MetadataUpdate win;
   win.won = true;
   win.expiry = f.UnixSeconds() + 1000;
-  CHECK(amend(win)->cas == stale->cas);
+  CHECK(update(win)->cas == stale->cas);
   TransitionTarget wide;
   wide.width = Width::kWide;
   REQUIRE(net::SyncWait(f.process, f.store.Transition(
@@ -264,11 +264,12 @@ TEST_CASE("marks end with a value that is rewritten, unless it keeps them") {
   REQUIRE(f.Put("k", value).has_value());
   const auto mark = [&f] {
     const auto both = [](const ObjectInfo&) {
-      store::Amendment marks;
+      store::MetadataUpdate marks;
       marks.stale = marks.won = true;
       return marks;
     };
-    REQUIRE(net::SyncWait(f.process, f.store.Amend("k", both)).has_value());
+    REQUIRE(net::SyncWait(f.process, f.store.UpdateMetadata("k", both))
+                .has_value());
   };
   const auto rewrite = [&f](bool keeps_marks) {
     const auto rewriter = [=](const ObjectInfo&,

@@ -63,7 +63,7 @@ struct Rewritten {
 };
 
 // What becomes of an object whose value stays. Empty: as it was.
-struct Amendment {
+struct MetadataUpdate {
   Status status;                       // not OK: nothing is changed
   std::optional<std::int64_t> expiry;  // Unix seconds, 0 never
   std::optional<bool> stale;
@@ -157,13 +157,13 @@ class Store {
   net::Task<Result<ObjectInfo>> Rewrite(std::string_view key,
                                         const Rewriter& rewriter,
                                         const RewriteCheck& may_read = {});
-  // Changes what `amender` says, and nothing where it says nothing. Asked again
+  // Changes what `updater` says, and nothing where it says nothing. Asked again
   // whenever a rival was first.
-  using Amender = std::function<Amendment(const ObjectInfo& info)>;
+  using MetadataUpdater = std::function<MetadataUpdate(const ObjectInfo& info)>;
   // `uncounted`: servers do not take the look at the object for an access.
-  net::Task<Result<ObjectInfo>> Amend(std::string_view key,
-                                      const Amender& amender,
-                                      bool uncounted = true);
+  net::Task<Result<ObjectInfo>> UpdateMetadata(std::string_view key,
+                                               const MetadataUpdater& updater,
+                                               bool uncounted = true);
   // A new expiry (Unix seconds, 0 never); bytes, flags and CAS stay.
   net::Task<Result<ObjectInfo>> Touch(std::string_view key,
                                       std::int64_t expiry);

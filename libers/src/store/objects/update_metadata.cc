@@ -10,8 +10,9 @@
 namespace ers::store {
 using net::Task;
 
-Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
-                                      const Amender& amender, bool uncounted) {
+Task<Result<ObjectInfo>> Store::UpdateMetadata(std::string_view key,
+                                               const MetadataUpdater& updater,
+                                               bool uncounted) {
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
@@ -19,18 +20,18 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());
-    Amendment amendment = amender(InfoOf(**base));
+    MetadataUpdate update = updater(InfoOf(**base));
     Manifest next = **base;
-    next.expiry = amendment.expiry.value_or(next.expiry);
-    next.stale = amendment.stale.value_or(next.stale);
-    next.won = amendment.won.value_or(next.won);
+    next.expiry = update.expiry.value_or(next.expiry);
+    next.stale = update.stale.value_or(next.stale);
+    next.won = update.won.value_or(next.won);
     const bool same = next.expiry == (*base)->expiry &&
                       next.stale == (*base)->stale &&
-                      next.won == (*base)->won && !amendment.new_cas;
-    if (!amendment.status.ok() || same) {
+                      next.won == (*base)->won && !update.new_cas;
+    if (!update.status.ok() || same) {
       // What was remembered may be old: nothing is decided by it.
       if (current.remembered()) continue;
-      if (!amendment.status.ok()) co_return Fail(std::move(amendment.status));
+      if (!update.status.ok()) co_return Fail(std::move(update.status));
       co_return InfoOf(**base);
     }
     next.id = session_.NewChangeId();
@@ -47,7 +48,7 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
     const Check check = PlannedOn((*base)->id);
     ChangeOutcome outcome = co_await CommitChange(
         session_, current.chain(), std::move(next),
-        amendment.new_cas || ends ? ClientCas::kRises : ClientCas::kStays,
+        update.new_cas || ends ? ClientCas::kRises : ClientCas::kStays,
         current.TakeReplicas(), check);
     if (outcome.restart) {
       current.Restart(std::move(outcome));
@@ -64,12 +65,12 @@ Task<Result<ObjectInfo>> Store::Amend(std::string_view key,
 
 Task<Result<ObjectInfo>> Store::Touch(std::string_view key,
                                       std::int64_t expiry) {
-  const Amender touch = [expiry](const ObjectInfo&) {
-    Amendment amendment;
-    amendment.expiry = expiry;
-    return amendment;
+  const MetadataUpdater touch = [expiry](const ObjectInfo&) {
+    MetadataUpdate update;
+    update.expiry = expiry;
+    return update;
   };
-  co_return co_await Amend(key, touch, /*uncounted=*/false);
+  co_return co_await UpdateMetadata(key, touch, /*uncounted=*/false);
 }
 
 }  // namespace ers::store
