@@ -73,7 +73,7 @@ std::string ServersJson(const ClusterInfo& info) {
   json["servers"] = Json::array();
   for (const ServerInfo& server : info.servers) {
     json["servers"].push_back({{"name", server.name},
-                               {"seat", server.seat},
+                               {"slot", server.slot},
                                {"weight", server.weight},
                                {"state", MemberStateName(server.state)},
                                {"incarnation", server.incarnation},
@@ -94,8 +94,8 @@ std::string TimeText(std::int64_t unix_seconds) {
 }
 
 std::string NameText(const ServerInfo& server) {
-  if (server.seat == server.name) return server.name;
-  return fmt::format("{} (for {})", server.name, server.seat);
+  if (server.slot == server.name) return server.name;
+  return fmt::format("{} (for {})", server.name, server.slot);
 }
 
 std::string ServersText(const ClusterInfo& info) {

@@ -74,7 +74,7 @@ std::string StatusText(const Facts& facts) {
   root["servers"] = nlohmann::ordered_json::array();
   for (const Facts::Server& server : facts.servers) {
     root["servers"].push_back({{"name", server.name},
-                               {"seat", server.seat},
+                               {"slot", server.slot},
                                {"state", server.state},
                                {"since_s", server.since_s}});
   }

@@ -29,7 +29,7 @@ inline constexpr std::string_view kBackfillOutcomes[] = {"repaired", "lost"};
 struct Facts {
   struct Server {
     std::string name;
-    std::string seat;          // its place on the ring
+    std::string slot;          // its place on the ring
     std::string state;         // of kServerStates
     std::int64_t since_s = 0;  // that state, in Unix seconds; 0 unknown
   };

@@ -146,10 +146,10 @@ Facts Daemon::Describe() const {
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
   for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
     Facts::Server server;
-    server.name = server.seat = cluster_->endpoints[i].name();
+    server.name = server.slot = cluster_->endpoints[i].name();
     server.state = "unknown";
     if (view) {
-      server.seat = view->members[i].name;
+      server.slot = view->members[i].name;
       server.name = view->members[i].server();
       server.state = MemberStateName(view->members[i].shown_state());
       server.since_s = view->members[i].since;

@@ -226,7 +226,7 @@ class InspectTest(CtlCase):
                          sorted(self.servers.split(",")))
         for server in info["servers"]:
             self.assertEqual(list(server), [
-                "name", "seat", "weight", "state", "incarnation", "since",
+                "name", "slot", "weight", "state", "incarnation", "since",
                 "reachable", "version", "item_size_max", "evictions",
                 "last_error"])
             self.assertIs(server["reachable"], True)

@@ -39,8 +39,8 @@ class DeadTest(ReplaceCase):
         for servers in (self.servers, edited):
             self.all_right(servers)
             shown = self.ctl_json("servers", servers=servers)["servers"]
-            self.assertEqual([(one["name"], one["seat"]) for one in shown
-                              if one["name"] != one["seat"]], [(new, old)])
+            self.assertEqual([(one["name"], one["slot"]) for one in shown
+                              if one["name"] != one["slot"]], [(new, old)])
             self.assertEqual({one["state"] for one in shown}, {"in_sync"})
         self.ctl("verify", servers=edited)
         self.put("later", b"x" * 20_000)

@@ -191,17 +191,17 @@ class Fleet:
             proxy.wait()
         proxy.kill()
 
-    def hurts(self, seat, loses):
-        self.out.add(seat)
-        self.hurt.add(seat)
+    def hurts(self, slot, loses):
+        self.out.add(slot)
+        self.hurt.add(slot)
         if len(self.hurt) > self.scenario.max_failures:
             self.must_work = 0
         if loses:
-            self.lost.add(seat)
+            self.lost.add(slot)
 
-    def comes_back(self, seats):
+    def comes_back(self, slots):
         """To be called before they do."""
-        self.out -= set(seats)
+        self.out -= set(slots)
         if not self.out:
             self.may_lose()
 
@@ -213,34 +213,34 @@ class Fleet:
             for told in writer.keys:
                 told.missable = True
 
-    def tool(self, verb, seat):
-        number = self.case.servers.split(",").index(self.names[seat]) + 1
+    def tool(self, verb, slot):
+        number = self.case.servers.split(",").index(self.names[slot]) + 1
         self.case.tool(verb, str(number))
 
     # The steps of a scenario.
 
-    def kill(self, seat):
-        self.hurts(seat, True)
-        self.tool("kill", seat)
+    def kill(self, slot):
+        self.hurts(slot, True)
+        self.tool("kill", slot)
 
-    def freeze(self, seat):
-        self.hurts(seat, False)
-        self.tool("stop", seat)
+    def freeze(self, slot):
+        self.hurts(slot, False)
+        self.tool("stop", slot)
 
-    def start(self, seat):
-        self.comes_back([seat])
-        self.tool("start", seat)
+    def start(self, slot):
+        self.comes_back([slot])
+        self.tool("start", slot)
         self.event = self.now()
 
-    def thaw(self, seat):
-        self.comes_back([seat])
-        self.tool("cont", seat)
+    def thaw(self, slot):
+        self.comes_back([slot])
+        self.tool("cont", slot)
         self.event = self.now()
 
     def give_up(self, _):
-        seats = sorted(self.out)
-        places = [(self.names[seat], self.spare.pop(0)) for seat in seats]
-        self.comes_back(seats)
+        slots = sorted(self.out)
+        places = [(self.names[slot], self.spare.pop(0)) for slot in slots]
+        self.comes_back(slots)
         done = self.case.run_ctl(
             "--max-failures", str(self.scenario.max_failures),
             "recover", "--accept-loss", "--yes",
@@ -255,8 +255,8 @@ class Fleet:
                     self.problem(f"replace: {done.returncode} {done.stderr}")
         elif done.returncode:
             self.problem(f"recover: {done.returncode} {said}")
-        for seat, place in zip(seats, places):
-            self.names[seat] = place[1]
+        for slot, place in zip(slots, places):
+            self.names[slot] = place[1]
         self.event = self.now()
 
     def serve(self, _):
@@ -339,9 +339,9 @@ class Fleet:
         self.all_agree()
         self.all_are_listed()
         # All has its copies again: as many may die as ever.
-        for seat in random.Random(self.scenario.seed).sample(
+        for slot in random.Random(self.scenario.seed).sample(
                 sorted(self.names), self.scenario.max_failures):
-            self.tool("kill", seat)
+            self.tool("kill", slot)
         self.all_agree()
 
     def all_agree(self):

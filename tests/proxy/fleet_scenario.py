@@ -9,13 +9,13 @@ STYLES = ("restart", "restart", "rolling", "frozen", "mixed", "gone")
 
 @dataclasses.dataclass
 class Scenario:
-    """A seat's server is killed, frozen, started (empty) or thawed; "give-up":
+    """A slot's server is killed, frozen, started (empty) or thawed; "give-up":
     for all that never return. A proxy is named by its number."""
     seed: int
     servers: int
     max_failures: int
     states: list  # of each proxy: has it a state file?
-    steps: list   # (verb, seat, proxy number or seconds)
+    steps: list   # (verb, slot, proxy number or seconds)
 
     def __str__(self):
         proxies = ", ".join("with a state file" if state else "without one"
@@ -27,15 +27,15 @@ class Scenario:
                 f"{self.max_failures}, proxies {proxies}: {steps}")
 
 
-def _losses(rng, seats, style, spare):
-    """[(verb, seat)] with each seat's end before its return."""
-    verbs = {seat: {"frozen": "freeze", "mixed": rng.choice(
-        ("freeze", "kill"))}.get(style, "kill") for seat in seats}
-    gone = set(rng.sample(seats, rng.randint(1, min(spare, len(seats))))
+def _losses(rng, slots, style, spare):
+    """[(verb, slot)] with each slot's end before its return."""
+    verbs = {slot: {"frozen": "freeze", "mixed": rng.choice(
+        ("freeze", "kill"))}.get(style, "kill") for slot in slots}
+    gone = set(rng.sample(slots, rng.randint(1, min(spare, len(slots))))
                if style == "gone" else ())
-    ends = [(verbs[seat], seat) for seat in seats]
-    back = [("thaw" if verbs[seat] == "freeze" else "start", seat)
-            for seat in rng.sample(seats, len(seats)) if seat not in gone]
+    ends = [(verbs[slot], slot) for slot in slots]
+    back = [("thaw" if verbs[slot] == "freeze" else "start", slot)
+            for slot in rng.sample(slots, len(slots)) if slot not in gone]
     if style == "rolling":
         steps = []
         for end in ends:
@@ -78,9 +78,9 @@ def draw(seed, spare):
     for wave in range(rng.choice((1, 1, 2))):
         count = rng.choice((servers, rng.randint(max_failures + 1, servers),
                             rng.randint(1, servers)))
-        seats = rng.sample(range(1, servers + 1), count)
+        slots = rng.sample(range(1, servers + 1), count)
         style = rng.choice(STYLES[:5] if wave else STYLES)
-        part = _with_proxies(rng, _losses(rng, seats, style, spare),
+        part = _with_proxies(rng, _losses(rng, slots, style, spare),
                              len(states))
         for step in part:
             steps.append(step)

@@ -96,9 +96,9 @@ class DeadTest(ReplaceCase):
         edited = self.listed((old, new))
         self.whole(edited)
         self.whole(self.servers)
-        shown = [(server["name"], server["seat"])
+        shown = [(server["name"], server["slot"])
                  for server in self.status(self.proxy)["servers"]
-                 if server["name"] != server["seat"]]
+                 if server["name"] != server["slot"]]
         self.assertEqual(shown, [(new, old)])
         # The other daemon, which knows the old address, goes by the new one.
         self.put("beside", 70_000, beside)
@@ -190,7 +190,7 @@ class KilledProxyTest(ReplaceCase):
 
 class TwiceTest(ReplaceCase):
 
-    def test_a_seat_is_replaced_again_and_a_list_of_between_is_good(self):
+    def test_a_slot_is_replaced_again_and_a_list_of_between_is_good(self):
         old, mid, new = self.members[1], self.spare(), self.spare()
         self.tool("kill", "2")
         self.replace(old, mid)

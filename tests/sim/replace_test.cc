@@ -161,8 +161,8 @@ struct Fixture {
 
 bool IsFilled(Client& client, const std::string& server) {
   const auto view = client.session().view();
-  const store::Member& seat = view->members[kOldServer];
-  return seat.server() == server && seat.state == MemberState::kBackfilling;
+  const store::Member& slot = view->members[kOldServer];
+  return slot.server() == server && slot.state == MemberState::kBackfilling;
 }
 
 TEST_CASE("a dead server is replaced under the load of two processes") {

@@ -83,7 +83,7 @@ struct ServerInfo {
   std::string name;  // its address
   // Its place on the ring: the address of the server that the cluster was set
   // up with, which it may have replaced.
-  std::string seat;
+  std::string slot;
   int weight = 1;
   MemberState state = MemberState::kInSync;
   std::uint64_t incarnation = 0;

@@ -61,7 +61,7 @@ class FaultPlan {
     std::function<void(Duration)> rest;  // its clients do nothing for a while
     // The view in force; null where the process knows none.
     std::function<std::shared_ptr<const store::View>()> view;
-    // Which has the seat, and all that have, or had, or are to have it.
+    // Which has the slot, and all that have, or had, or are to have it.
     std::function<SimServer&(int)> server_of;
     std::function<std::vector<SimServer*>(int)> servers_of;
   };

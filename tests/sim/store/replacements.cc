@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kTryAgainAfter = std::chrono::milliseconds(50);
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 
-// The same host, another port: sorted by name its seat stays where it is.
+// The same host, another port: sorted by name its slot stays where it is.
 std::string NextName(const World& world, const std::string& name) {
   const std::string host = name.substr(0, name.find(':'));
   constexpr std::size_t kFirstPort = 11211;
@@ -25,19 +25,19 @@ std::string NextName(const World& world, const std::string& name) {
 
 }  // namespace
 
-bool Replacements::Begin(int seat, const std::vector<Process>& by,
+bool Replacements::Begin(int slot, const std::vector<Process>& by,
                          std::function<void()> over) {
   const bool busy = std::any_of(
       all_.begin(), all_.end(),
-      [seat](const auto& one) { return one->seat == seat && !one->done; });
+      [slot](const auto& one) { return one->slot == slot && !one->done; });
   if (busy) return false;
   auto one = std::make_unique<Replacement>();
-  SimServer& before = watch_.ServerOf(seat);
+  SimServer& before = watch_.ServerOf(slot);
   one->before = &before;
   one->after = &world_.AddServer(NextName(world_, before.name()), options_);
-  one->seat = seat;
+  one->slot = slot;
   one->over = std::move(over);
-  watch_.Listen(*one->after, seat);
+  watch_.Listen(*one->after, slot);
   all_.push_back(std::move(one));
   for (const Process& process : by) Start(*all_.back(), process);
   return true;
@@ -63,7 +63,7 @@ net::Task<void> Replacements::Run(Process process, Replacement& one) {
     done = status.ok();
     one.told = status.message();
     const bool restart = status.code() == StatusCode::kInvalidArgument;
-    one.refused = restart && &watch_.ServerOf(one.seat) == one.after;
+    one.refused = restart && &watch_.ServerOf(one.slot) == one.after;
     if (done || one.refused) break;
     if (restart) RestartEmpty(one);
     const auto nap = store::Wakeup::New(process->runtime());
@@ -85,8 +85,8 @@ void Replacements::RestartEmpty(Replacement& one) {
 
 net::Task<void> Replacements::AwaitInSync(Process process, Replacement& one) {
   while (!ending_ && one.over && scenario_.fills) {
-    if (&watch_.ServerOf(one.seat) != one.after) co_return;
-    if (watch_.IsInSync(one.seat)) {
+    if (&watch_.ServerOf(one.slot) != one.after) co_return;
+    if (watch_.IsInSync(one.slot)) {
       std::exchange(one.over, nullptr)();
       co_return;
     }
@@ -109,7 +109,7 @@ bool Replacements::running() const {
 std::vector<Violation> Replacements::Check() const {
   std::vector<Violation> violations;
   if (scenario_.scope == FaultScope::kBeyond) return violations;
-  std::set<int> seats;
+  std::set<int> slots;
   for (auto it = all_.rbegin(); it != all_.rend(); ++it) {
     const Replacement& one = **it;
     const std::string what = fmt::format("{} in the place of {}",
@@ -121,12 +121,12 @@ std::vector<Violation> Replacements::Check() const {
           Breach(Invariant::kEverythingEnds, "",
                  fmt::format("{} was not taken: {}", what, one.told)));
     }
-    if (!one.done || !seats.insert(one.seat).second) continue;
-    if (&watch_.ServerOf(one.seat) == one.after) continue;
+    if (!one.done || !slots.insert(one.slot).second) continue;
+    if (&watch_.ServerOf(one.slot) == one.after) continue;
     violations.push_back(
         Breach(Invariant::kNothingLost, "",
                fmt::format("{}: that was done, and is no more: it is {}", what,
-                           watch_.ServerOf(one.seat).name())));
+                           watch_.ServerOf(one.slot).name())));
   }
   return violations;
 }

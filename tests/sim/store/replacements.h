@@ -27,9 +27,9 @@ class Replacements {
         watch_(watch),
         options_(std::move(options)) {}
 
-  // Tries until it is done, also after `by` was killed; false: that seat is
+  // Tries until it is done, also after `by` was killed; false: that slot is
   // being replaced already. `over`: the new server is in sync.
-  bool Begin(int seat, const std::vector<Process>& by,
+  bool Begin(int slot, const std::vector<Process>& by,
              std::function<void()> over);
   // It was killed; one that `other` gives calls again what it had begun.
   void PassOn(const ClientProcess* killed,
@@ -47,7 +47,7 @@ class Replacements {
   struct Replacement {
     SimServer* before = nullptr;
     SimServer* after = nullptr;
-    int seat = 0;
+    int slot = 0;
     std::function<void()> over;
     std::set<const ClientProcess*> by;
     bool done = false;

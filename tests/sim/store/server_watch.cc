@@ -68,11 +68,11 @@ ServerWatch::ServerWatch(World& world, const Scenario& scenario, bool trace)
   store::store_watch = this;
 }
 
-void ServerWatch::Listen(SimServer& server, int seat) {
-  seat_of_[&server] = seat;
-  server.on_applied = [this, &server, seat](const SimConnection&,
+void ServerWatch::Listen(SimServer& server, int slot) {
+  slot_of_[&server] = slot;
+  server.on_applied = [this, &server, slot](const SimConnection&,
                                             const AppliedCommand& command) {
-    OnApplied(server, seat, command);
+    OnApplied(server, slot, command);
   };
 }
 
@@ -244,13 +244,13 @@ std::shared_ptr<const store::View> ServerWatch::view() const {
 
 store::Replicas ServerWatch::ReplicasUnder(const store::View& view,
                                            const std::string& key) const {
-  return store::ReplicasOf(view, *seats_.Of(view), key);
+  return store::ReplicasOf(view, *slots_.Of(view), key);
 }
 
 SimServer& ServerWatch::ServerIn(const store::View& view, int member) const {
   const auto at = static_cast<std::size_t>(member);
-  const store::Member& seat = view.members[at];
-  return seat.WasReplaced() ? *world_.FindServer(seat.server())
+  const store::Member& slot = view.members[at];
+  return slot.WasReplaced() ? *world_.FindServer(slot.server())
                             : *world_.servers()[at];
 }
 

@@ -19,7 +19,7 @@
 #include "sim/store/client_process.h"
 #include "store/format/manifest.h"
 #include "store/format/planted_bug.h"
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 
 namespace ers::sim {
 
@@ -37,13 +37,13 @@ class ServerWatch : private store::StoreWatch {
   // may go by does. A process outlives its being followed.
   void Follow(const ClientProcess* process) { processes_.insert(process); }
   void Leave(const ClientProcess* process);
-  // Has, or is to have, that seat from now on. All of the world when this is
+  // Has, or is to have, that slot from now on. All of the world when this is
   // made are followed, in their order.
-  void Listen(SimServer& server, int seat);
-  [[nodiscard]] int SeatOf(const SimServer& server) const {
-    return seat_of_.at(&server);
+  void Listen(SimServer& server, int slot);
+  [[nodiscard]] int SlotOf(const SimServer& server) const {
+    return slot_of_.at(&server);
   }
-  // That has the seat in the newest view.
+  // That has the slot in the newest view.
   [[nodiscard]] SimServer& ServerOf(int member) const;
 
   // Null where nobody knows one.
@@ -99,8 +99,8 @@ class ServerWatch : private store::StoreWatch {
   // The newest that was in force in a process that has left, until another one
   // may go by a view: what judged then primaries still.
   mutable std::shared_ptr<const store::View> left_;
-  mutable store::SeatRing seats_;
-  std::map<const SimServer*, int> seat_of_;
+  mutable store::SlotRing slots_;
+  std::map<const SimServer*, int> slot_of_;
   std::map<std::string, std::string, std::less<>> key_of_item_;
   // Member and block key.
   std::map<std::pair<int, std::string>, Staged> staged_;

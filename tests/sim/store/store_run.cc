@@ -421,7 +421,7 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
     // Another one at the same time, as an operator who is not patient.
     const auto& other = AnyProcess().process;
     if (other != by.front()) by.push_back(other);
-    return replacements_->Begin(watch_->SeatOf(server), by, std::move(over));
+    return replacements_->Begin(watch_->SlotOf(server), by, std::move(over));
   };
   process_faults.replacing = [this] { return replacements_->pending(); };
   process_faults.server_of = [this](int member) -> SimServer& {
@@ -430,7 +430,7 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
   process_faults.servers_of = [this](int member) {
     std::vector<SimServer*> servers;
     for (const auto& server : world_.servers()) {
-      if (watch_->SeatOf(*server) == member) servers.push_back(server.get());
+      if (watch_->SlotOf(*server) == member) servers.push_back(server.get());
     }
     return servers;
   };

@@ -1,9 +1,9 @@
-#include "store/membership/seats.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "store/membership/slots.h"
 
 namespace ers::store {
 namespace {
@@ -12,7 +12,7 @@ std::vector<net::Endpoint> Servers(std::string_view list) {
   return net::ParseEndpoints(list).value();
 }
 
-// Of a:1, b:2 (weight 2) and c:3; b's seat has had x:1, and has y:1 now.
+// Of a:1, b:2 (weight 2) and c:3; b's slot has had x:1, and has y:1 now.
 View Replaced() {
   View view;
   for (const char* const name : {"a:1", "b:2", "c:3"}) {
@@ -24,7 +24,7 @@ View Replaced() {
   return view;
 }
 
-TEST_CASE("a seat may be given by any server that has or had it") {
+TEST_CASE("a slot may be given by any server that has or had it") {
   const View view = Replaced();
   CHECK(FitsServers(Servers("a:1,b:2:2,c:3"), view));
   CHECK(FitsServers(Servers("c:3,a:1,x:1:2"), view));
@@ -51,27 +51,27 @@ TEST_CASE("an old list is told who has taken whose place") {
 }
 
 // Invariant V6.
-TEST_CASE("the ring is that of the seats, whoever has them") {
-  SeatRing seats;
+TEST_CASE("the ring is that of the slots, whoever has them") {
+  SlotRing slots;
   View view = Replaced();
-  const auto ring = seats.Of(view);
+  const auto ring = slots.Of(view);
   view.members[1].address.clear();
-  CHECK(seats.Of(view) == ring);
+  CHECK(slots.Of(view) == ring);
   const net::Ring named(Servers("a:1,b:2:2,c:3"));
   for (const char* const key : {"k", "movie", "another", "x:1", "y:1"}) {
     CHECK(ring->Walk(key, 3) == named.Walk(key, 3));
   }
 }
 
-TEST_CASE("the same seats may have other servers") {
+TEST_CASE("the same slots may have other servers") {
   View other = Replaced();
   other.members[1].address = "z:1";
-  CHECK(SameSeats(Replaced(), other));
+  CHECK(SameSlots(Replaced(), other));
   other.members[1].weight = 1;
-  CHECK_FALSE(SameSeats(Replaced(), other));
+  CHECK_FALSE(SameSlots(Replaced(), other));
   other = Replaced();
   other.members.pop_back();
-  CHECK_FALSE(SameSeats(Replaced(), other));
+  CHECK_FALSE(SameSlots(Replaced(), other));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace ers::store {
 inline constexpr std::uint64_t kAtOnce = 0;
 
 struct Member {
-  // Its seat: the place on the ring. The server that the cluster was set up
+  // Its slot: the place on the ring. The server that the cluster was set up
   // with has that name, too.
   std::string name;
   int weight = 1;
@@ -31,7 +31,7 @@ struct Member {
   std::uint64_t joined = 0;  // epoch of its last return; 0: from the start
   std::string boot_mark;     // of the memory that holds its manifests
   std::int64_t since = 0;    // Unix seconds of the last change of state
-  // Of the server that has the seat now; empty: the one of its name.
+  // Of the server that has the slot now; empty: the one of its name.
   std::string address;
   // Of the one that had it before; empty: nobody, or the one of its name.
   std::string previous;

@@ -21,7 +21,7 @@ namespace {
 
 using net::Task;
 
-// Where nobody is left who knows the cluster: its seats, of which none is in
+// Where nobody is left who knows the cluster: its slots, of which none is in
 // sync, at an epoch above that of whatever was lost. Processes that run may
 // know it, and go on by what is made of this.
 Result<View> ViewOfNobody(Session& session) {

@@ -17,7 +17,7 @@
 #include "store/membership/memory_loss.h"
 #include "store/membership/memory_needs.h"
 #include "store/membership/orphaned_writes.h"
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 #include "store/membership/view_keeper.h"
 #include "store/support/cluster_clock.h"
 
@@ -26,14 +26,14 @@ namespace ers::store {
 class KeyLines;
 
 // Constant after construction, but for keeper, lease, clock, loss, orphans,
-// evictions, needs, lines, seats and what KeepOnDisk remembers, which see to
+// evictions, needs, lines, slots and what KeepOnDisk remembers, which see to
 // that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
   // cluster. The view may have others in their places.
   std::vector<net::Endpoint> endpoints;
-  SeatRing seats;
+  SlotRing slots;
   ViewKeeper keeper;
   Lease lease;
   ClusterClock clock;

@@ -12,7 +12,7 @@
 #include "store/format/record.h"
 #include "store/membership/batch.h"
 #include "store/membership/peers.h"
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 #include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_edit.h"
@@ -52,7 +52,7 @@ Task<void> LookAt(Session& session, int member, net::Endpoint server,
   latch.CountDown();
 }
 
-// At the servers that have the members' seats in `view`.
+// At the servers that have the members' slots in `view`.
 Task<void> LookAtAll(Session& session, std::shared_ptr<const View> view,
                      Look& look) {
   look.memories.assign(view->members.size(), {});
@@ -73,13 +73,13 @@ bool SameServers(const View& one, const View& other) {
                     });
 }
 
-// `view` with these servers in the seats, whose memories must follow.
+// `view` with these servers in the slots, whose memories must follow.
 Result<View> WithServers(View view, const Successions& successions) {
   for (const Succession& succession : successions) {
     const Result<Place> place = FindPlace(view, succession);
     if (!place) return Fail(place.error());
-    Member& seat = view.members[static_cast<std::size_t>(place->member)];
-    if (!place->done) GiveSeat(seat, succession.new_server.name());
+    Member& slot = view.members[static_cast<std::size_t>(place->member)];
+    if (!place->done) GiveSlot(slot, succession.new_server.name());
   }
   return view;
 }
@@ -220,7 +220,7 @@ Task<Result<Look>> LookRound(Session& session, const Successions& successions) {
       }
     }
     const bool elsewhere = look.newest && look.newest->epoch > newest->epoch &&
-                           SameSeats(*look.newest, *newest) &&
+                           SameSlots(*look.newest, *newest) &&
                            !SameServers(*look.newest, *newest);
     if (!elsewhere) co_return look;
     newest = std::make_shared<const View>(*look.newest);

@@ -24,7 +24,7 @@ bool MoreThanMaxOut(Session& session);
 // again. Says the same as the last time where that was just now.
 net::Task<Status> GoOnAfterLoss(Session& session);
 
-// Empty servers that are to have the seats of dead ones.
+// Empty servers that are to have the slots of dead ones.
 using Successions = std::vector<Succession>;
 
 // What all servers answer with, and the newest view that any of them knows.
@@ -35,7 +35,7 @@ struct Look {
 };
 
 // At the servers of the newest view that is known, or that any of them knows,
-// with these in their seats. A view must be in force.
+// with these in their slots. A view must be in force.
 net::Task<Result<Look>> LookRound(Session& session,
                                   const Successions& successions);
 

@@ -30,7 +30,7 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
     links_.push_back(MakeLink(static_cast<int>(links_.size()), endpoint,
                               cluster_->options.request_timeout, this));
   }
-  ring_ = cluster_->seats.Of(given);
+  ring_ = cluster_->slots.Of(given);
 }
 
 Session::~Session() {
@@ -56,7 +56,7 @@ std::shared_ptr<const View> Session::view() const {
   if (version != view_version_) {
     std::shared_ptr<const View> shared = cluster_->keeper.Current();
     const View* view = shared.get();
-    if (view != nullptr) Seat(*view);
+    if (view != nullptr) Slot(*view);
     if (view_ && view != nullptr) {
       RetryReturned(*view_, *view);
       LeaveMissed(*view_, *view);
@@ -68,8 +68,8 @@ std::shared_ptr<const View> Session::view() const {
   return view_;
 }
 
-bool Session::Seat(const View& view) const {
-  ring_ = cluster_->seats.Of(view);
+bool Session::Slot(const View& view) const {
+  ring_ = cluster_->slots.Of(view);
   bool moved = false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const Member& member = view.members[i];

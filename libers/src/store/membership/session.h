@@ -53,7 +53,7 @@ class Session final : private net::BootGuard {
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
   [[nodiscard]] std::shared_ptr<const View> view() const;
-  // Of the members' seats. Before a view is known: of the servers given.
+  // Of the members' slots. Before a view is known: of the servers given.
   [[nodiscard]] const net::Ring& ring() const { return *ring_; }
   // Of the server, for people.
   [[nodiscard]] const std::string& member_name(int member) const {
@@ -61,7 +61,7 @@ class Session final : private net::BootGuard {
   }
   // Has the links go where `view` has its members, as long as none is in force.
   // It has as many, and has passed CheckMembers. True: some went elsewhere.
-  bool Seat(const View& view) const;
+  bool Slot(const View& view) const;
   // Another connection to a member, held to the view as link() is. The session
   // outlives it.
   std::unique_ptr<net::ServerLink> NewLink(int member,
@@ -116,7 +116,7 @@ class Session final : private net::BootGuard {
   TouchTimes touch_times_;
   LinkSpeed link_speed_;
   SpareRoom spare_room_;
-  // As Seat has left them.
+  // As Slot has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;
   std::vector<std::unique_ptr<net::ServerLink>> links_;

@@ -8,15 +8,15 @@
 
 #include "store/format/keys.h"
 #include "store/membership/batch.h"
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 
 namespace ers::store {
 namespace {
 
 using net::Task;
 
-bool Had(const Member& seat, const std::string& server) {
-  return seat.name == server || seat.previous == server;
+bool Had(const Member& slot, const std::string& server) {
+  return slot.name == server || slot.previous == server;
 }
 
 // Counts the items that a server lists.
@@ -43,11 +43,11 @@ Result<Place> FindPlace(const View& view, const Succession& asked) {
   std::string servers;
   Place place{-1, false};
   for (std::size_t i = 0; i < view.members.size(); ++i) {
-    const Member& seat = view.members[i];
-    servers += (servers.empty() ? "" : ", ") + seat.server();
+    const Member& slot = view.members[i];
+    servers += (servers.empty() ? "" : ", ") + slot.server();
     const bool done =
-        before != after && seat.server() == after && Had(seat, before);
-    if (done || seat.server() == before) {
+        before != after && slot.server() == after && Had(slot, before);
+    if (done || slot.server() == before) {
       place = {static_cast<int>(i), done};
       if (done) return place;
     }
@@ -58,9 +58,9 @@ Result<Place> FindPlace(const View& view, const Succession& asked) {
                             "are {}",
                             before, servers));
   }
-  const Member& seat = view.members[static_cast<std::size_t>(place.member)];
+  const Member& slot = view.members[static_cast<std::size_t>(place.member)];
   for (const Member& other : view.members) {
-    if (other.server() != after && (&other == &seat || !Had(other, after))) {
+    if (other.server() != after && (&other == &slot || !Had(other, after))) {
       continue;
     }
     return Fail(StatusCode::kInvalidArgument,
@@ -68,11 +68,11 @@ Result<Place> FindPlace(const View& view, const Succession& asked) {
                             "name another",
                             after, other.name));
   }
-  if (asked.new_server.weight != 1 && asked.new_server.weight != seat.weight) {
+  if (asked.new_server.weight != 1 && asked.new_server.weight != slot.weight) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("{} takes over the weight of {}, which is {}: give "
                             "that, or none",
-                            after, before, seat.weight));
+                            after, before, slot.weight));
   }
   return place;
 }
@@ -103,7 +103,7 @@ Task<Result<std::string>> MarkOfEmpty(Session& session,
   if (read.outcome == net::Outcome::kOk) {
     const Result<View> there = DecodeView(read.value);
     const bool has_place =
-        there && SameSeats(*there, *view) &&
+        there && SameSlots(*there, *view) &&
         there->members[static_cast<std::size_t>(member)].server() == name;
     if (has_place) taken = there->epoch;
     co_return Fail(StatusCode::kInvalidArgument,
@@ -136,9 +136,9 @@ Task<Result<std::string>> MarkOfEmpty(Session& session,
   co_return mark;
 }
 
-void GiveSeat(Member& seat, const std::string& server) {
-  seat.previous = std::exchange(seat.address, server);
-  if (server == seat.name) seat.address.clear();
+void GiveSlot(Member& slot, const std::string& server) {
+  slot.previous = std::exchange(slot.address, server);
+  if (server == slot.name) slot.address.clear();
 }
 
 }  // namespace ers::store

@@ -30,11 +30,11 @@ struct Place {
 Result<Place> FindPlace(const View& view, const Succession& asked);
 
 // Nothing but the address: whose memory it is now must follow.
-void GiveSeat(Member& seat, const std::string& server);
+void GiveSlot(Member& slot, const std::string& server);
 
 // The mark of the new server's memory, in which nothing else may be: what it
 // had in another life could pass for what it has in this. `taken`: it has a
-// view of these seats in which it has the place; that one's epoch.
+// view of these slots in which it has the place; that one's epoch.
 net::Task<Result<std::string>> MarkOfEmpty(Session& session,
                                            std::shared_ptr<const View> view,
                                            int member, const Succession& asked,

@@ -15,7 +15,7 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
                     const View& view) {
   const std::shared_ptr<const View> now = session.view();
   const std::string differences = Differences(cluster.endpoints, view);
-  const bool same = now ? SameSeats(*now, view) : differences.empty();
+  const bool same = now ? SameSlots(*now, view) : differences.empty();
   if (!same) {
     // A weight of 1, which nobody writes, may be what is wanted.
     const bool weighed = differences.find(" has weight ") != std::string::npos;

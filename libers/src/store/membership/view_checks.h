@@ -9,7 +9,7 @@
 
 namespace ers::store {
 
-// The seats must be those of the view in force; where there is none yet, those
+// The slots must be those of the view in force; where there is none yet, those
 // of the servers that this process was given.
 Status CheckMembers(const Session& session, ClusterState& cluster,
                     const View& view);

@@ -1,6 +1,6 @@
 #include "store/membership/view_links.h"
 
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 
 namespace ers::store {
 

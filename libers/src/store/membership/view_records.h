@@ -22,7 +22,7 @@ struct ViewRecords {
 net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
 
 // The same, for who goes by no view yet: where the records, or the state file,
-// have members elsewhere than this session looks, it is seated by them, and
+// have members elsewhere than this session looks, it is in a slot by them, and
 // they are read there, too. `best` is the newest record that was met.
 net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
 

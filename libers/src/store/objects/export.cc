@@ -12,7 +12,7 @@
 #include "store/commit/change.h"
 #include "store/commit/current.h"
 #include "store/format/keys.h"
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 #include "store/objects/store.h"
 
 namespace ers::store {

@@ -34,7 +34,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     const net::ServerLink& link = session_.link(i);
     ServerInfo server;
     server.name = session_.member_name(i);
-    server.seat = server.name;
+    server.slot = server.name;
     server.weight = link.endpoint().weight;
     server.reachable =
         requests[static_cast<std::size_t>(i)].outcome == net::Outcome::kOk;
@@ -46,7 +46,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     }
     if (view) {
       const Member& member = view->members[i];
-      server.seat = member.name;
+      server.slot = member.name;
       server.state = member.shown_state();
       server.incarnation = member.incarnation;
       server.since = member.since;

@@ -57,7 +57,7 @@ bool Shows(const ReplicaCopy& replica, const Reconciliation& reconciliation) {
 Task<Status> ReplicaSet::ReplicaFailed(int member) {
   const net::ServerLink& link = session_.link(member);
   const net::ServerLink::State state = link.state();
-  // Idle: its seat has another server since.
+  // Idle: its slot has another server since.
   if (state == net::ServerLink::State::kConnecting ||
       state == net::ServerLink::State::kUp ||
       state == net::ServerLink::State::kIdle) {

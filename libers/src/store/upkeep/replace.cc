@@ -55,7 +55,7 @@ Task<std::vector<bool>> WhoAnswers(Session& session,
 Status CheckOthers(const View& view, int member,
                    const std::vector<bool>& answer) {
   const auto at = static_cast<std::size_t>(member);
-  const Member& seat = view.members[at];
+  const Member& slot = view.members[at];
   int good = 0;
   std::string out;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
@@ -70,12 +70,12 @@ Status CheckOthers(const View& view, int member,
                        in_sync ? "does not answer" : "is not in sync");
   }
   const bool lives =
-      answer[at] && seat.shown_state() != MemberState::kBackfilling;
+      answer[at] && slot.shown_state() != MemberState::kBackfilling;
   if (lives && !out.empty()) {
     return {StatusCode::kUnavailable,
             fmt::format("{} is needed: it answers, and {}; nothing is changed: "
                         "wait until all others are in sync",
-                        seat.server(), out)};
+                        slot.server(), out)};
   }
   if (good < view.Quorum()) {
     return {
@@ -134,10 +134,10 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
                         : place.error().message());
     }
     if (place->done) return Without(session, std::move(view), {});
-    Member& seat = view.members[static_cast<std::size_t>(member)];
+    Member& slot = view.members[static_cast<std::size_t>(member)];
     Status others = CheckOthers(view, member, answer);
     if (!others.ok()) return Fail(std::move(others));
-    GiveSeat(seat, asked->new_server.name());
+    GiveSlot(slot, asked->new_server.name());
     Result<View> next = WithBackfill(session, std::move(view), member, *mark);
     if (next && Planted(PlantedBug::kReplacedIsInSync)) {
       next->members[static_cast<std::size_t>(member)].state =

@@ -1,4 +1,4 @@
-// Giving a member's seat to another server.
+// Giving a member's slot to another server.
 #ifndef ERS_STORE_UPKEEP_REPLACE_H_
 #define ERS_STORE_UPKEEP_REPLACE_H_
 
@@ -9,8 +9,8 @@
 
 namespace ers::store {
 
-// OK once `new_server` has the seat that `old_server` had, and is backfilling;
-// also where that was so already. It keeps the seat's place on the ring, so
+// OK once `new_server` has the slot that `old_server` had, and is backfilling;
+// also where that was so already. It keeps the slot's place on the ring, so
 // that no other block moves; what it lacks is for Backfill. kInvalidArgument:
 // the one is no member, the other is one, or holds items. kNotFound: the
 // cluster was never used. kConflict: another process has replaced the server by

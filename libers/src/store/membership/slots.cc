@@ -1,4 +1,4 @@
-#include "store/membership/seats.h"
+#include "store/membership/slots.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@ Result<net::Endpoint> ParseServer(const std::string& name, int weight) {
   return net::ParseEndpoint(fmt::format("{}:{}", name, weight));
 }
 
-// Of `servers`, the one that stands for the seat; null: none.
-const net::Endpoint* FindSeat(const Servers& servers, const Member& seat) {
-  for (const std::string* name : {&seat.address, &seat.name, &seat.previous}) {
+// Of `servers`, the one that stands for the slot; null: none.
+const net::Endpoint* FindSlot(const Servers& servers, const Member& slot) {
+  for (const std::string* name : {&slot.address, &slot.name, &slot.previous}) {
     if (name->empty()) continue;
     const auto found = servers.find(*name);
     if (found != servers.end()) return found->second;
@@ -48,15 +48,15 @@ std::string Differences(std::span<const net::Endpoint> servers,
   const auto add = [&text](const std::string& difference) {
     text += (text.empty() ? "" : ", ") + difference;
   };
-  for (const Member& seat : view.members) {
-    const net::Endpoint* server = FindSeat(left, seat);
-    if (!ParseServer(seat.name, seat.weight)) {
-      add(fmt::format("'{}' is no address", seat.name));
+  for (const Member& slot : view.members) {
+    const net::Endpoint* server = FindSlot(left, slot);
+    if (!ParseServer(slot.name, slot.weight)) {
+      add(fmt::format("'{}' is no address", slot.name));
     } else if (server == nullptr) {
-      add(fmt::format("{} is missing", seat.server()));
+      add(fmt::format("{} is missing", slot.server()));
       continue;
-    } else if (server->weight != seat.weight) {
-      add(fmt::format("{} has weight {}, not {}", server->name(), seat.weight,
+    } else if (server->weight != slot.weight) {
+      add(fmt::format("{} has weight {}, not {}", server->name(), slot.weight,
                       server->weight));
     }
     if (server != nullptr) left.erase(server->name());
@@ -67,7 +67,7 @@ std::string Differences(std::span<const net::Endpoint> servers,
   return text;
 }
 
-bool SameSeats(const View& one, const View& other) {
+bool SameSlots(const View& one, const View& other) {
   return std::equal(one.members.begin(), one.members.end(),
                     other.members.begin(), other.members.end(),
                     [](const Member& a, const Member& b) {
@@ -79,28 +79,28 @@ std::vector<std::string> Outdated(std::span<const net::Endpoint> servers,
                                   const View& view) {
   const Servers names = ByName(servers);
   std::vector<std::string> outdated;
-  for (const Member& seat : view.members) {
-    const net::Endpoint* server = FindSeat(names, seat);
-    if (server == nullptr || server->name() == seat.server()) continue;
+  for (const Member& slot : view.members) {
+    const net::Endpoint* server = FindSlot(names, slot);
+    if (server == nullptr || server->name() == slot.server()) continue;
     outdated.push_back(fmt::format("{} has taken the place of {}",
-                                   seat.server(), server->name()));
+                                   slot.server(), server->name()));
   }
   return outdated;
 }
 
-std::shared_ptr<const net::Ring> SeatRing::Of(const View& view) {
+std::shared_ptr<const net::Ring> SlotRing::Of(const View& view) {
   const std::lock_guard lock(mutex_);
   const bool same = std::equal(
-      seats_.begin(), seats_.end(), view.members.begin(), view.members.end(),
+      slots_.begin(), slots_.end(), view.members.begin(), view.members.end(),
       [](const net::Endpoint& a, const Member& b) {
         return a.weight == b.weight && a.name() == b.name;
       });
   if (same && ring_) return ring_;
-  seats_.clear();
+  slots_.clear();
   for (const Member& member : view.members) {
-    seats_.push_back(ParseServer(member.name, member.weight).value());
+    slots_.push_back(ParseServer(member.name, member.weight).value());
   }
-  ring_ = std::make_shared<const net::Ring>(seats_);
+  ring_ = std::make_shared<const net::Ring>(slots_);
   return ring_;
 }
 

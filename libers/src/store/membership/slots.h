@@ -1,7 +1,7 @@
-// Seats: the places of a cluster's members on the ring. A seat keeps its name
+// Slots: the places of a cluster's members on the ring. A slot keeps its name
 // when another server takes it, and so every block its place.
-#ifndef ERS_STORE_MEMBERSHIP_SEATS_H_
-#define ERS_STORE_MEMBERSHIP_SEATS_H_
+#ifndef ERS_STORE_MEMBERSHIP_SLOTS_H_
+#define ERS_STORE_MEMBERSHIP_SLOTS_H_
 
 #include <memory>
 #include <mutex>
@@ -16,11 +16,11 @@
 
 namespace ers::store {
 
-// Where the server is that has the member's seat. The view has passed
+// Where the server is that has the member's slot. The view has passed
 // FitsServers, or was made of one that has.
 net::Endpoint EndpointOf(const Member& member);
 
-// Are these the servers of the view, with their weights, in any order? A seat
+// Are these the servers of the view, with their weights, in any order? A slot
 // may be named by the server that has it, by the one that had it before, or by
 // its own name.
 bool FitsServers(std::span<const net::Endpoint> servers, const View& view);
@@ -29,16 +29,16 @@ bool FitsServers(std::span<const net::Endpoint> servers, const View& view);
 std::string Differences(std::span<const net::Endpoint> servers,
                         const View& view);
 
-// The same seats, whoever has them?
-bool SameSeats(const View& one, const View& other);
+// The same slots, whoever has them?
+bool SameSlots(const View& one, const View& other);
 
-// "X has taken the place of Y" for each seat of which `servers` names another
+// "X has taken the place of Y" for each slot of which `servers` names another
 // server than has it; they fit.
 std::vector<std::string> Outdated(std::span<const net::Endpoint> servers,
                                   const View& view);
 
-// The ring of a view's seats, made once for all loops of a process. Any thread.
-class SeatRing {
+// The ring of a view's slots, made once for all loops of a process. Any thread.
+class SlotRing {
  public:
   // The view has passed FitsServers, or was made of one that has.
   std::shared_ptr<const net::Ring> Of(const View& view);
@@ -46,10 +46,10 @@ class SeatRing {
  private:
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::vector<net::Endpoint> seats_;
+  std::vector<net::Endpoint> slots_;
   std::shared_ptr<const net::Ring> ring_;
 };
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_SEATS_H_
+#endif  // ERS_STORE_MEMBERSHIP_SLOTS_H_
