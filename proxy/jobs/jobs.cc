@@ -10,7 +10,7 @@
 
 #include "base/micros.h"
 #include "shared/log.h"
-#include "store/membership/peers.h"
+#include "store/membership/participants.h"
 #include "store/upkeep/replace.h"
 
 namespace ers::proxy {

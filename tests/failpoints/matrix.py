@@ -25,8 +25,8 @@ COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary
            "write-view")
 # What a daemon sends by its clock, and who sends it surely.
 BACKGROUND = {"look-round": ("backfill", "complete"),
-              "read-peers": ("ersctl append", "export", "servers"),
-              "write-peers": ("ersctl append", "export", "servers")}
+              "read-participants": ("ersctl append", "export", "servers"),
+              "write-participants": ("ersctl append", "export", "servers")}
 MOST = 60  # messages of a step and an operation; those beyond are repeats
 TRIES = 24  # messages, where one of them is not sent each time
 

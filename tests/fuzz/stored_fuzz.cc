@@ -1,5 +1,5 @@
 // Any bytes as what servers keep: manifests, blocks, view records and records
-// of peers; and as a line in which they tell of an item. What is read is
+// of participants; and as a line in which they tell of an item. What is read is
 // written again as it was; what is not exactly a block is none.
 //
 // The first byte of an input says what the others are. A checksum stands
@@ -20,7 +20,7 @@
 #include "store/format/block_header.h"
 #include "store/format/item_line.h"
 #include "store/format/manifest.h"
-#include "store/format/peer.h"
+#include "store/format/participant.h"
 #include "store/format/view.h"
 
 namespace ers::store {
@@ -100,16 +100,16 @@ void CheckView(std::string_view text) {
           "a view is read again as it was");
 }
 
-void CheckPeers(std::string_view text) {
-  const Result<std::vector<Peer>> read = DecodePeers(text);
+void CheckParticipants(std::string_view text) {
+  const Result<std::vector<Participant>> read = DecodeParticipants(text);
   if (!read) return;
-  const std::string written = EncodePeers(*read);
-  const Result<std::vector<Peer>> again = DecodePeers(written);
-  Require(again.has_value(), "a record of peers is read again");
-  Require(EncodePeers(*again) == written,
-          "a record of peers is written again as it was read");
-  std::vector<Peer> merged = *read;
-  MergePeers(*again, merged);
+  const std::string written = EncodeParticipants(*read);
+  const Result<std::vector<Participant>> again = DecodeParticipants(written);
+  Require(again.has_value(), "a record of participants is read again");
+  Require(EncodeParticipants(*again) == written,
+          "a record of participants is written again as it was read");
+  std::vector<Participant> merged = *read;
+  MergeParticipants(*again, merged);
   Require(merged.size() == read->size(), "who is known already is not added");
 }
 
@@ -132,7 +132,9 @@ void CheckSealed(std::string_view text, void (*check)(std::string_view)) {
 
 void CheckSealedView(std::string_view text) { CheckSealed(text, CheckView); }
 
-void CheckSealedPeers(std::string_view text) { CheckSealed(text, CheckPeers); }
+void CheckSealedParticipants(std::string_view text) {
+  CheckSealed(text, CheckParticipants);
+}
 
 }  // namespace
 }  // namespace ers::store
@@ -140,11 +142,14 @@ void CheckSealedPeers(std::string_view text) { CheckSealed(text, CheckPeers); }
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using Check = void (*)(std::string_view);
-  constexpr std::array<Check, 8> kChecks = {
-      ers::store::CheckManifest,    ers::store::CheckSealedManifest,
-      ers::store::CheckBlock,       ers::store::CheckView,
-      ers::store::CheckSealedView,  ers::store::CheckPeers,
-      ers::store::CheckSealedPeers, ers::store::CheckItemLine};
+  constexpr std::array<Check, 8> kChecks = {ers::store::CheckManifest,
+                                            ers::store::CheckSealedManifest,
+                                            ers::store::CheckBlock,
+                                            ers::store::CheckView,
+                                            ers::store::CheckSealedView,
+                                            ers::store::CheckParticipants,
+                                            ers::store::CheckSealedParticipants,
+                                            ers::store::CheckItemLine};
   if (size == 0) return 0;
   kChecks[data[0] % kChecks.size()](
       {reinterpret_cast<const char*>(data + 1), size - 1});

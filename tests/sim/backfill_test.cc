@@ -116,7 +116,7 @@ TEST_CASE("what does not fit is told, and all else is backfilled") {
   server.model().out_of_memory = [&](std::string_view key) {
     const bool block = key.starts_with(store::kReservedPrefix) &&
                        key != store::kViewKey && key != store::kBootKey &&
-                       key != store::kPeersKey &&
+                       key != store::kParticipantsKey &&
                        !key.starts_with(store::kSparePrefix);
     if (block && objects.size() < 2) objects.insert(object_of(key));
     const bool no_room = block && objects.contains(object_of(key));

@@ -68,7 +68,7 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
     server->on_applied = [&](const SimConnection& connection,
                              const AppliedCommand& command) {
       const bool joins = &connection.process() == &newcomer.process &&
-                         command.key == store::kPeersKey;
+                         command.key == store::kParticipantsKey;
       if (joins && !cut) world.After({}, [&reach] { reach(false); });
       cut |= joins;
     };
@@ -79,7 +79,7 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
     done = true;
   };
   net::Spawn(begin(newcomer, ended));
-  // The other one's signs of life go on, and reach nobody who knows better.
+  // The other one's heartbeats go on, and reach nobody who knows better.
   bool both = false;
   for (int i = 0; i < 40 && !ended; ++i) {
     world.RunUntil([&] { return ended; }, std::chrono::milliseconds(250));
@@ -113,7 +113,7 @@ TEST_CASE("who comes while more than M are silent is told so, and soon") {
   world.servers()[0]->Crash();
   world.servers()[0]->Restart();
   world.servers()[1]->Crash();
-  // It misses one, as far as it can, and goes on giving signs of life.
+  // It misses one, as far as it can, and goes on giving heartbeats.
   REQUIRE_FALSE(old.MarkDown(0).ok());
   SimClient newcomer(world, servers, "newcomer");
   const TimePoint begun = newcomer.process.Now();

@@ -1,5 +1,5 @@
-// What a process that ends leaves behind in the record of peers: nothing that
-// others would have to wait for.
+// What a process that ends leaves behind in the record of participants: nothing
+// that others would have to wait for.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/format/keys.h"
-#include "store/format/peer.h"
+#include "store/format/participant.h"
 
 namespace ers::sim {
 namespace {
@@ -22,11 +22,12 @@ constexpr int kServers = 6;
 
 std::vector<std::string> Lines(SimServer& server) {
   std::vector<std::string> labels;
-  const ModelItem* item = server.items().Find(store::kPeersKey);
+  const ModelItem* item = server.items().Find(store::kParticipantsKey);
   if (item == nullptr) return labels;
-  const Result<std::vector<store::Peer>> peers =
-      store::DecodePeers(item->value);
-  for (const store::Peer& peer : *peers) labels.push_back(peer.label);
+  const Result<std::vector<store::Participant>> participants =
+      store::DecodeParticipants(item->value);
+  for (const store::Participant& participant : *participants)
+    labels.push_back(participant.label);
   return labels;
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("a process that comes, or comes back, stops at a newer view record") {
 
 TEST_CASE("so it does at a newer record of peers") {
   Fixture f;
-  f.Upgrade(store::kPeersKey);
+  f.Upgrade(store::kParticipantsKey);
   f.CheckStopped(f.one.MarkDown(0));
   f.Wait(seconds(10));
   f.CheckStopped(f.one.Put());
@@ -106,7 +106,7 @@ TEST_CASE("so it does at a newer record of peers") {
     f.CheckStopped(other.Put());
   }
   // Nor does one that ends take its line out.
-  CHECK(f.holder().items().Find(store::kPeersKey)->value == f.newer);
+  CHECK(f.holder().items().Find(store::kParticipantsKey)->value == f.newer);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ constexpr Named kBugs[] = {
     {"in-sync-at-once", PlantedBug::kInSyncAtOnce},
     {"backfill-manifests-only", PlantedBug::kBackfillManifestsOnly},
     {"same-incarnation", PlantedBug::kSameIncarnation},
-    {"no-peers", PlantedBug::kNoPeers},
+    {"no-participants", PlantedBug::kNoParticipants},
     {"endless-lease", PlantedBug::kEndlessLease},
     {"gc-drops-young", PlantedBug::kDropsYoung},
     {"gc-no-fence", PlantedBug::kNoFence},

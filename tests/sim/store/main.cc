@@ -114,7 +114,7 @@ const std::vector<Planted>& AllPlanted() {
       {"backfill-manifests-only",
        PlantedBug::kBackfillManifestsOnly,
        {I::kNothingLost, I::kFullRedundancy}},
-      {"no-peers", PlantedBug::kNoPeers, {I::kViewBarrier}},
+      {"no-participants", PlantedBug::kNoParticipants, {I::kViewBarrier}},
       {"endless-lease",
        PlantedBug::kEndlessLease,
        {I::kViewBarrier},

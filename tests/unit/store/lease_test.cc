@@ -90,74 +90,78 @@ TEST_CASE("a change of the view ends the lease until it is in force") {
 // Invariant V1.
 TEST_CASE("who has not followed is waited for, until it is gone") {
   Lease lease("process 1 on h");
-  const std::vector<Peer> peers = {{5, 3, 9, "a"}, {6, 4, 2, "b"}};
-  lease.Observe(peers, kStart);
-  const std::vector<Peer> behind = lease.Behind(peers, 4, kStart);
+  const std::vector<Participant> participants = {{5, 3, 9, "a"},
+                                                 {6, 4, 2, "b"}};
+  lease.Observe(participants, kStart);
+  const std::vector<Participant> behind = lease.Behind(participants, 4, kStart);
   REQUIRE(behind.size() == 1);
   CHECK(behind[0].id == 5);
-  // Seeing the same again is no sign of life.
-  lease.Observe(peers, kStart + seconds(4));
-  CHECK(lease.Behind(peers, 4, kStart + kGoneAfter - milliseconds(1)).size() ==
-        1);
-  CHECK(lease.Behind(peers, 4, kStart + kGoneAfter).empty());
-  const std::vector<Peer> moved = {{5, 3, 10, "a"}};
+  // Seeing the same again is no heartbeat.
+  lease.Observe(participants, kStart + seconds(4));
+  CHECK(lease.Behind(participants, 4, kStart + kGoneAfter - milliseconds(1))
+            .size() == 1);
+  CHECK(lease.Behind(participants, 4, kStart + kGoneAfter).empty());
+  const std::vector<Participant> moved = {{5, 3, 10, "a"}};
   CHECK(lease.Behind(moved, 4, kStart + kGoneAfter).size() == 1);
   lease.Observe(moved, kStart + kGoneAfter);
   CHECK(lease.Behind(moved, 4, kStart + kGoneAfter + seconds(4)).size() == 1);
-  const std::vector<Peer> followed = {{5, 4, 11, "a"}};
+  const std::vector<Participant> followed = {{5, 4, 11, "a"}};
   CHECK(lease.Behind(followed, 4, kStart).empty());
 }
 
 TEST_CASE("a lease outlives the longest silence by seconds") {
   CHECK(kGoneAfter - kLeaseFor >= seconds(3));
-  CHECK(kLeaseFor >= 4 * kBeatEvery);
+  CHECK(kLeaseFor >= 4 * kHeartbeatEvery);
 }
 
 TEST_CASE("the record keeps others' lines and drops those of the gone") {
   Lease lease("process 1 on h");
-  const std::vector<Peer> peers = {{5, 3, 9, "a"}, {6, 3, 2, "b"}};
-  lease.Observe(peers, kStart);
-  std::vector<Peer> record = lease.WithOwnLine(peers, 3, kStart, 77);
+  const std::vector<Participant> participants = {{5, 3, 9, "a"},
+                                                 {6, 3, 2, "b"}};
+  lease.Observe(participants, kStart);
+  std::vector<Participant> record =
+      lease.WithOwnLine(participants, 3, kStart, 77);
   REQUIRE(record.size() == 3);
   CHECK(record[2].id == 77);
   CHECK(record[2].epoch == 3);
   CHECK(record[2].label == "process 1 on h");
-  const std::uint64_t beat = record[2].beat;
+  const std::uint64_t heartbeat = record[2].heartbeat;
   lease.Observe({{6, 3, 3, "b"}}, kStart + seconds(3));
   record = lease.WithOwnLine(record, 3, kStart + kGoneAfter, 78);
   REQUIRE(record.size() == 2);
   CHECK(record[0].id == 6);
   CHECK(record[1].id == 77);
-  CHECK(record[1].beat > beat);
+  CHECK(record[1].heartbeat > heartbeat);
   CHECK(lease.WithoutOwnLine(record).size() == 1);
 }
 
-TEST_CASE("a record of peers survives its writing, and tells a broken one") {
-  const std::vector<Peer> peers = {{~std::uint64_t{0}, 3, 9, "process 1 on h"},
-                                   {6, 1, 2, ""}};
-  const std::string text = EncodePeers(peers);
-  const Result<std::vector<Peer>> back = DecodePeers(text);
+TEST_CASE(
+    "a record of participants survives its writing, and tells a broken one") {
+  const std::vector<Participant> participants = {
+      {~std::uint64_t{0}, 3, 9, "process 1 on h"}, {6, 1, 2, ""}};
+  const std::string text = EncodeParticipants(participants);
+  const Result<std::vector<Participant>> back = DecodeParticipants(text);
   REQUIRE(back);
   REQUIRE(back->size() == 2);
   CHECK((*back)[0].id == ~std::uint64_t{0});
-  CHECK((*back)[0].beat == 9);
+  CHECK((*back)[0].heartbeat == 9);
   CHECK((*back)[0].label == "process 1 on h");
   CHECK((*back)[1].epoch == 1);
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::string broken = text;
     broken[at] = static_cast<char>(broken[at] ^ 1);
-    CHECK_FALSE(DecodePeers(broken));
+    CHECK_FALSE(DecodeParticipants(broken));
   }
-  CHECK(DecodePeers("").error().code() == StatusCode::kNotManaged);
+  CHECK(DecodeParticipants("").error().code() == StatusCode::kNotManaged);
 }
 
 TEST_CASE("of two lines of a process the newer one counts") {
-  std::vector<Peer> peers = {{5, 3, 9, "a"}};
-  MergePeers({{5, 2, 8, "a"}, {6, 1, 1, "b"}}, peers);
-  REQUIRE(peers.size() == 2);
-  CHECK(peers[0].beat == 9);
-  MergePeers({{5, 4, 10, "a"}}, peers);
-  CHECK(peers[0].epoch == 4);
+  std::vector<Participant> participants = {{5, 3, 9, "a"}};
+  MergeParticipants({{5, 2, 8, "a"}, {6, 1, 1, "b"}}, participants);
+  REQUIRE(participants.size() == 2);
+  CHECK(participants[0].heartbeat == 9);
+  MergeParticipants({{5, 4, 10, "a"}}, participants);
+  CHECK(participants[0].epoch == 4);
 }
 
 }  // namespace

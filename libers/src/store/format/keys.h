@@ -17,7 +17,7 @@ namespace ers::store {
 inline constexpr std::string_view kReservedPrefix = "ers!";
 inline constexpr std::string_view kViewKey = "ers!view";
 inline constexpr std::string_view kBootKey = "ers!boot";
-inline constexpr std::string_view kPeersKey = "ers!peers";
+inline constexpr std::string_view kParticipantsKey = "ers!peers";
 inline constexpr std::string_view kSparePrefix = "ers!spare";
 
 // XXH3-128 of the object's key.

@@ -34,7 +34,7 @@ enum class PlantedBug {
   kReplacedIsInSync,       // so does a new server in the place of another
   kBackfillManifestsOnly,  // backfilling puts no block back
   kSameIncarnation,        // a member comes back with what it held before
-  kNoPeers,                // a view change waits for no other process
+  kNoParticipants,         // a view change waits for no other process
   kEndlessLease,           // a process goes on under its view after any pause
   kDropsYoung,             // collected are also blocks of changes under way
   kNoFence,                // garbage goes though a write may land that names it

@@ -26,28 +26,22 @@ std::string OwnProcessLabel() {
   return fmt::format("process {} on {}", getpid(), host.data());
 }
 
-bool Lease::Holds(net::TimePoint now) const {
-  const auto until = until_.load();
-  if (Planted(PlantedBug::kEndlessLease) && until != 0) return true;
-  return Ticks(now) < until;
-}
-
-bool Lease::BeginBeat(net::TimePoint now, std::function<void()> wake) {
+bool Lease::BeginHeartbeat(net::TimePoint now, std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
-  if (beating_) {
+  if (sending_heartbeat_) {
     if (wake) waiters_.push_back(std::move(wake));
     return false;
   }
-  beating_ = true;
-  next_beat_.store(Ticks(now + kBeatEvery));
+  sending_heartbeat_ = true;
+  next_heartbeat_.store(Ticks(now + kHeartbeatEvery));
   return true;
 }
 
-void Lease::EndBeat() {
+void Lease::EndHeartbeat() {
   std::vector<std::function<void()>> waiters;
   {
     const std::lock_guard lock(mutex_);
-    beating_ = false;
+    sending_heartbeat_ = false;
     waiters.swap(waiters_);
   }
   for (const auto& wake : waiters) wake();
@@ -59,25 +53,28 @@ void Lease::RaiseEpoch(std::uint64_t epoch) {
   until_.store(0);
 }
 
-std::vector<Peer> Lease::WithOwnLine(std::vector<Peer> peers,
-                                     std::uint64_t epoch, net::TimePoint now,
-                                     std::uint64_t random) {
+std::vector<Participant> Lease::WithOwnLine(
+    std::vector<Participant> participants, std::uint64_t epoch,
+    net::TimePoint now, std::uint64_t random) {
   const std::lock_guard lock(mutex_);
   if (own_.id == 0) own_.id = std::max<std::uint64_t>(1, random);
   own_.epoch = std::max(own_.epoch, epoch);
-  ++own_.beat;
-  std::erase_if(peers, [this, now](const Peer& peer) {
-    return peer.id == own_.id || IsGoneLocked(peer, now);
+  ++own_.heartbeat;
+  std::erase_if(participants, [this, now](const Participant& participant) {
+    return participant.id == own_.id || IsGoneLocked(participant, now);
   });
-  peers.push_back(own_);
-  return peers;
+  participants.push_back(own_);
+  return participants;
 }
 
-std::vector<Peer> Lease::WithoutOwnLine(std::vector<Peer> peers) {
+std::vector<Participant> Lease::WithoutOwnLine(
+    std::vector<Participant> participants) {
   const std::lock_guard lock(mutex_);
   until_.store(0);
-  std::erase_if(peers, [this](const Peer& peer) { return peer.id == own_.id; });
-  return peers;
+  std::erase_if(participants, [this](const Participant& participant) {
+    return participant.id == own_.id;
+  });
+  return participants;
 }
 
 bool Lease::HasLine() const {
@@ -85,21 +82,23 @@ bool Lease::HasLine() const {
   return own_.id != 0;
 }
 
-void Lease::Observe(const std::vector<Peer>& peers, net::TimePoint now) {
+void Lease::Observe(const std::vector<Participant>& participants,
+                    net::TimePoint now) {
   const std::lock_guard lock(mutex_);
-  for (const Peer& peer : peers) {
-    if (peer.id == own_.id) continue;
-    const auto [it, fresh] = seen_.try_emplace(peer.id);
+  for (const Participant& participant : participants) {
+    if (participant.id == own_.id) continue;
+    const auto [it, fresh] = seen_.try_emplace(participant.id);
     Seen& seen = it->second;
-    if (!fresh && peer.beat <= seen.beat) continue;
-    seen = {peer.beat, peer.epoch, now};
+    if (!fresh && participant.heartbeat <= seen.heartbeat) continue;
+    seen = {participant.heartbeat, participant.epoch, now};
   }
   // Whoever is gone from the record, too, need not be known any more.
   std::erase_if(seen_, [&](const auto& one) {
     return now - one.second.at > 2 * kGoneAfter &&
-           std::none_of(peers.begin(), peers.end(), [&one](const Peer& peer) {
-             return peer.id == one.first;
-           });
+           std::none_of(participants.begin(), participants.end(),
+                        [&one](const Participant& participant) {
+                          return participant.id == one.first;
+                        });
   });
 }
 
@@ -138,19 +137,22 @@ bool Lease::WasConfirmed(std::uint64_t epoch) const {
   return confirmed_ >= epoch;
 }
 
-bool Lease::IsGoneLocked(const Peer& peer, net::TimePoint now) const {
-  const auto seen = seen_.find(peer.id);
-  return seen != seen_.end() && peer.beat <= seen->second.beat &&
+bool Lease::IsGoneLocked(const Participant& participant,
+                         net::TimePoint now) const {
+  const auto seen = seen_.find(participant.id);
+  return seen != seen_.end() &&
+         participant.heartbeat <= seen->second.heartbeat &&
          now - seen->second.at >= kGoneAfter;
 }
 
-std::vector<Peer> Lease::Behind(const std::vector<Peer>& peers,
-                                std::uint64_t epoch, net::TimePoint now) const {
+std::vector<Participant> Lease::Behind(
+    const std::vector<Participant>& participants, std::uint64_t epoch,
+    net::TimePoint now) const {
   const std::lock_guard lock(mutex_);
-  std::vector<Peer> behind;
-  for (const Peer& peer : peers) {
-    if (peer.id == own_.id || peer.epoch >= epoch) continue;
-    if (!IsGoneLocked(peer, now)) behind.push_back(peer);
+  std::vector<Participant> behind;
+  for (const Participant& participant : participants) {
+    if (participant.id == own_.id || participant.epoch >= epoch) continue;
+    if (!IsGoneLocked(participant, now)) behind.push_back(participant);
   }
   return behind;
 }

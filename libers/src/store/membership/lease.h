@@ -1,8 +1,8 @@
 // Lease: this process's leave to read and write manifests under the view that
-// it knows. It is told by signs of life on the members, a line in the record of
-// peers, and runs out when those stop; so a change of the view need wait for no
-// process longer than that, and no process goes on under a view that others
-// have left (docs/internals/view.md, Several processes).
+// it knows. It is told by heartbeats on the members, a line in the record of
+// participants, and runs out when those stop; so a change of the view need wait
+// for no process longer than that, and no process goes on under a view that
+// others have left (docs/internals/view.md, Several processes).
 #ifndef ERS_STORE_MEMBERSHIP_LEASE_H_
 #define ERS_STORE_MEMBERSHIP_LEASE_H_
 
@@ -17,20 +17,20 @@
 #include <vector>
 
 #include "net/runtime.h"
-#include "store/format/peer.h"
+#include "store/format/participant.h"
 #include "store/format/planted_bug.h"
 #include "store/format/view.h"
 
 namespace ers::store {
 
-// How long a sign of life is good for, from its sending on.
+// How long a heartbeat is good for, from its sending on.
 inline constexpr net::Duration kLeaseFor = std::chrono::seconds(2);
 // A process whose line has not changed for so long is gone: its lease has run
 // out, and what it sent under it has landed or never will. The difference is
 // what a server that answers may take over a command that it has received.
 inline constexpr net::Duration kGoneAfter = std::chrono::seconds(5);
-// Signs of life come about so often while there is something to do.
-inline constexpr net::Duration kBeatEvery = std::chrono::milliseconds(500);
+// Heartbeats come about so often while there is something to do.
+inline constexpr net::Duration kHeartbeatEvery = std::chrono::milliseconds(500);
 
 // "process 17 on host".
 std::string OwnProcessLabel();
@@ -42,15 +42,19 @@ class Lease {
   explicit Lease(std::string label) { own_.label = std::move(label); }
 
   // True: this process may go by the view in force.
-  [[nodiscard]] bool Holds(net::TimePoint now) const;
-  [[nodiscard]] bool BeatIsDue(net::TimePoint now) const {
-    return now.time_since_epoch().count() >= next_beat_.load();
+  [[nodiscard]] bool Holds(net::TimePoint now) const {
+    const auto until = until_.load();
+    if (Planted(PlantedBug::kEndlessLease) && until != 0) return true;
+    return now.time_since_epoch().count() < until;
+  }
+  [[nodiscard]] bool HeartbeatIsDue(net::TimePoint now) const {
+    return now.time_since_epoch().count() >= next_heartbeat_.load();
   }
 
-  // Claims the right to give signs of life. False: somebody else is at it;
+  // Claims the right to give heartbeats. False: somebody else is at it;
   // `wake` (if any) is called, once, on any thread, when they are done.
-  bool BeginBeat(net::TimePoint now, std::function<void()> wake);
-  void EndBeat();
+  bool BeginHeartbeat(net::TimePoint now, std::function<void()> wake);
+  void EndHeartbeat();
 
   // From now on the line says that nothing is under way under earlier views;
   // the lease is over until Confirm. Within a change of the view.
@@ -58,15 +62,18 @@ class Lease {
 
   // The record with a line of this process in place of an earlier one, and
   // without those that are gone. `random` names the process the first time.
-  std::vector<Peer> WithOwnLine(std::vector<Peer> peers, std::uint64_t epoch,
-                                net::TimePoint now, std::uint64_t random);
+  std::vector<Participant> WithOwnLine(std::vector<Participant> participants,
+                                       std::uint64_t epoch, net::TimePoint now,
+                                       std::uint64_t random);
   // The record without this process's line; it has one no more.
-  std::vector<Peer> WithoutOwnLine(std::vector<Peer> peers);
+  std::vector<Participant> WithoutOwnLine(
+      std::vector<Participant> participants);
   // Whether a line of this process may be anywhere.
   [[nodiscard]] bool HasLine() const;
 
   // Notes what members showed.
-  void Observe(const std::vector<Peer>& peers, net::TimePoint now);
+  void Observe(const std::vector<Participant>& participants,
+               net::TimePoint now);
   // A member has taken the line that was sent at `sent`.
   void Renewed(int member, net::TimePoint sent);
   // Begins, or goes on, under `view`, as far as members have taken the line:
@@ -75,11 +82,11 @@ class Lease {
   void Confirm(const View& view);
   // Was it ever confirmed under that view, or a later one?
   [[nodiscard]] bool WasConfirmed(std::uint64_t epoch) const;
-  // Others of `peers` that are there, and may still write under a view before
-  // `epoch`.
-  [[nodiscard]] std::vector<Peer> Behind(const std::vector<Peer>& peers,
-                                         std::uint64_t epoch,
-                                         net::TimePoint now) const;
+  // Others of `participants` that are there, and may still write under a view
+  // before `epoch`.
+  [[nodiscard]] std::vector<Participant> Behind(
+      const std::vector<Participant>& participants, std::uint64_t epoch,
+      net::TimePoint now) const;
 
   // Sessions of this process.
   void AddSession();
@@ -88,21 +95,21 @@ class Lease {
 
  private:
   struct Seen {
-    std::uint64_t beat = 0;
+    std::uint64_t heartbeat = 0;
     std::uint64_t epoch = 0;
     net::TimePoint at;  // when it was seen to change
   };
-  bool IsGoneLocked(const Peer& peer, net::TimePoint now) const;
+  bool IsGoneLocked(const Participant& participant, net::TimePoint now) const;
 
   std::atomic<net::Duration::rep> until_{0};
-  std::atomic<net::Duration::rep> next_beat_{0};
+  std::atomic<net::Duration::rep> next_heartbeat_{0};
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  Peer own_;
+  Participant own_;
   std::map<std::uint64_t, Seen> seen_;  // others, by id
   std::map<int, net::TimePoint> renewed_;
   std::uint64_t confirmed_ = 0;  // the newest epoch
-  bool beating_ = false;
+  bool sending_heartbeat_ = false;
   std::vector<std::function<void()>> waiters_;
   int sessions_ = 0;
 };

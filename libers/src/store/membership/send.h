@@ -47,9 +47,10 @@ namespace ers::store {
   X(kReadView, "read-view", "the view that a server knows")                    \
   X(kPrepareView, "prepare-view", "that view and its token, to replace it")    \
   X(kWriteView, "write-view", "the new view")                                  \
-  X(kReadPeers, "read-peers", "what processes share the cluster")              \
-  X(kWritePeers, "write-peers", "a sign of life")                              \
-  X(kLeavePeers, "leave-peers", "the end of a process")                        \
+  X(kReadParticipants, "read-participants",                                    \
+    "what processes share the cluster")                                        \
+  X(kWriteParticipants, "write-participants", "a heartbeat")                   \
+  X(kLeaveParticipants, "leave-participants", "the end of a process")          \
   X(kAskMark, "ask-mark", "the memory that a server has now")                  \
   X(kAskBackfilling, "ask-backfilling",                                        \
     "does a server answer that is to be backfilled")                           \

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "store/format/keys.h"
-#include "store/membership/peers.h"
+#include "store/membership/participants.h"
 
 namespace ers::store {
 
@@ -39,7 +39,7 @@ Session::~Session() {
   // as gone.
   if (cluster_->lease.RemoveSession() && cluster_->lease.HasLine() &&
       cluster_->keeper.Stranded().empty()) {
-    Detach(LeavePeers(*this));
+    Detach(LeaveParticipants(*this));
   }
   for (const auto& link : links_) link->Flush();
   runtime_.RunUntil([this] { return detached_ == 0; });

@@ -65,7 +65,7 @@ struct Spare {
 Task<void> TakeRoom(Session& session, int member, std::string_view record,
                     std::size_t bytes) {
   const SendStep step =
-      record == kViewKey ? SendStep::kWriteView : SendStep::kWritePeers;
+      record == kViewKey ? SendStep::kWriteView : SendStep::kWriteParticipants;
   net::ServerLink& link = session.link(member);
   std::deque<Spare> spares;
   Batch batch(session.runtime());

@@ -3,7 +3,7 @@
 //
 // To replace an item memcached first takes memory for the new one, of the slab
 // class of its size; where values have filled that class it is refused, and
-// with it a change of the view, or a sign of life. So each server keeps items
+// with it a change of the view, or a heartbeat. So each server keeps items
 // that nobody needs beside a record, of its size and, as records grow, of the
 // next class. Where a record is refused, two are deleted, the record is written
 // and they are set again, in one go on one connection: what the old record

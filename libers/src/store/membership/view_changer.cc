@@ -14,7 +14,7 @@
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
 #include "store/membership/loss_round.h"
-#include "store/membership/peers.h"
+#include "store/membership/participants.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_edit.h"
 #include "store/membership/view_records.h"
@@ -86,7 +86,7 @@ Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
     session.cluster().keeper.NoteStored(*next);
     Status status = session.cluster().KeepOnDisk(*next);
     if (!status.ok()) co_return Fail(std::move(status));
-    const Result<bool> agreed = co_await AwaitPeers(session, *next);
+    const Result<bool> agreed = co_await AwaitParticipants(session, *next);
     if (!agreed) co_return Fail(agreed.error());
     if (*agreed) co_return next;
     if (session.runtime().Now() >= deadline) {

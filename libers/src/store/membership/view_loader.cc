@@ -13,7 +13,7 @@
 #include "store/format/keys.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/listing_check.h"
-#include "store/membership/peers.h"
+#include "store/membership/participants.h"
 #include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_records.h"

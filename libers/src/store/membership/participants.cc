@@ -1,4 +1,4 @@
-#include "store/membership/peers.h"
+#include "store/membership/participants.h"
 
 #include <fmt/format.h>
 
@@ -31,12 +31,13 @@ using net::Task;
 
 // Others that write the record at the same time: one of them gets through each
 // time.
-constexpr int kWriteTries = static_cast<int>(kMaxPeers);
+constexpr int kWriteTries = static_cast<int>(kMaxParticipants);
 constexpr net::Duration kAskAgainAfter = std::chrono::milliseconds(20);
 
-// What came of one sign of life.
-struct Beat {
-  std::vector<Peer> peers;  // all that members showed, this process too
+// What came of one heartbeat.
+struct Heartbeat {
+  std::vector<Participant>
+      participants;         // all that members showed, this process too
   int held = 0;             // members that took the line
   int in_sync = 0;          // of these, those that are in sync
   std::uint64_t epoch = 0;  // the newest view that anybody knows of
@@ -47,68 +48,70 @@ struct Beat {
   Status newer_format;      // of a record that a member has
 };
 
-// Claims the right to give signs of life; the claim ends with this.
-class BeatClaim {
+// Claims the right to give heartbeats; the claim ends with this.
+class HeartbeatClaim {
  public:
-  static Task<std::unique_ptr<BeatClaim>> Await(Session& session) {
+  static Task<std::unique_ptr<HeartbeatClaim>> Await(Session& session) {
     Lease& lease = session.cluster().lease;
     for (;;) {
       std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
-      if (lease.BeginBeat(session.runtime().Now(), wakeup->Callback())) break;
+      if (lease.BeginHeartbeat(session.runtime().Now(), wakeup->Callback()))
+        break;
       co_await wakeup->Wait(session.cluster().options.operation_timeout);
     }
-    co_return std::make_unique<BeatClaim>(lease);
+    co_return std::make_unique<HeartbeatClaim>(lease);
   }
-  static std::unique_ptr<BeatClaim> Try(Session& session) {
+  static std::unique_ptr<HeartbeatClaim> Try(Session& session) {
     Lease& lease = session.cluster().lease;
-    if (!lease.BeginBeat(session.runtime().Now(), {})) return nullptr;
-    return std::make_unique<BeatClaim>(lease);
+    if (!lease.BeginHeartbeat(session.runtime().Now(), {})) return nullptr;
+    return std::make_unique<HeartbeatClaim>(lease);
   }
-  explicit BeatClaim(Lease& lease) : lease_(lease) {}
-  ~BeatClaim() { lease_.EndBeat(); }
-  BeatClaim(const BeatClaim&) = delete;
-  BeatClaim& operator=(const BeatClaim&) = delete;
+  explicit HeartbeatClaim(Lease& lease) : lease_(lease) {}
+  ~HeartbeatClaim() { lease_.EndHeartbeat(); }
+  HeartbeatClaim(const HeartbeatClaim&) = delete;
+  HeartbeatClaim& operator=(const HeartbeatClaim&) = delete;
 
  private:
   Lease& lease_;
 };
 
 // What becomes of the record on a member: from what is there to what is to be.
-using Edit = std::function<std::vector<Peer>(std::vector<Peer>)>;
+using Edit = std::function<std::vector<Participant>(std::vector<Participant>)>;
 
 struct Written {
   bool done = false;
-  Status newer_format;       // of the record, which stays
-  net::TimePoint sent;       // when the record left
-  std::vector<Peer> before;  // what was there
+  Status newer_format;              // of the record, which stays
+  net::TimePoint sent;              // when the record left
+  std::vector<Participant> before;  // what was there
 };
 
 // Changes the record of one member. `behind` is sent behind the write, on the
 // same connection, if not null.
-Task<Written> WritePeers(Session& session, net::ServerLink& link, SendStep step,
-                         const Edit& edit, net::Request* behind) {
+Task<Written> WriteParticipants(Session& session, net::ServerLink& link,
+                                SendStep step, const Edit& edit,
+                                net::Request* behind) {
   Written written;
   for (int i = 0; i < kWriteTries; ++i) {
     net::Request read;
     read.verb = net::Verb::kVivify;
-    read.key = kPeersKey;
+    read.key = kParticipantsKey;
     Batch batch(session.runtime());
-    batch.Send(SendStep::kReadPeers, link, read);
+    batch.Send(SendStep::kReadParticipants, link, read);
     co_await batch;
     if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
       break;
     }
-    Result<std::vector<Peer>> there = DecodePeers(read.value);
+    Result<std::vector<Participant>> there = DecodeParticipants(read.value);
     if (IsNewerFormat(there)) {
       written.newer_format = NewerFormat(link, there.error());
       break;
     }
-    written.before = there ? std::move(*there) : std::vector<Peer>();
-    const std::string text = EncodePeers(edit(written.before));
+    written.before = there ? std::move(*there) : std::vector<Participant>();
+    const std::string text = EncodeParticipants(edit(written.before));
     const iovec body{const_cast<char*>(text.data()), text.size()};
     net::Request write;
     write.verb = net::Verb::kCas;
-    write.key = kPeersKey;
+    write.key = kParticipantsKey;
     write.token = read.item_token;
     write.only_connection = read.connection;
     write.body = {&body, 1};
@@ -121,7 +124,7 @@ Task<Written> WritePeers(Session& session, net::ServerLink& link, SendStep step,
   co_return written;
 }
 
-// What a sign of life is for.
+// What a heartbeat is for.
 enum class Purpose {
   kGoOn,    // the lease, which holds
   kJoin,    // a new one
@@ -132,52 +135,54 @@ enum class Purpose {
 // `text`: nearly always the same.
 void CompareViews(net::ServerLink& link, const View& view,
                   const std::string& text, const std::string& record,
-                  Beat& beat) {
+                  Heartbeat& heartbeat) {
   if (record == text) {
-    beat.epoch = std::max(beat.epoch, view.epoch);
+    heartbeat.epoch = std::max(heartbeat.epoch, view.epoch);
     return;
   }
   const Result<View> there = DecodeView(record);
   if (IsNewerFormat(there)) {
-    beat.newer_format = NewerFormat(link, there.error());
+    heartbeat.newer_format = NewerFormat(link, there.error());
   }
-  beat.outdated |= !there || there->epoch < view.epoch;
+  heartbeat.outdated |= !there || there->epoch < view.epoch;
   if (!there) return;
-  beat.epoch = std::max(beat.epoch, there->epoch);
-  beat.split |= there->epoch == view.epoch;
+  heartbeat.epoch = std::max(heartbeat.epoch, there->epoch);
+  heartbeat.split |= there->epoch == view.epoch;
 }
 
-// Gives one member of `view` a sign of life. Who joins looks at the member's
+// Gives one member of `view` a heartbeat. Who joins looks at the member's
 // view record behind it: whoever stores a view after that finds the line.
 // `text`: the view's own record, of use to who joins.
-Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
-                  const std::string& text, Purpose purpose, Beat& beat,
-                  net::Latch& latch) {
+Task<void> HeartbeatOn(Session& session, net::ServerLink& link,
+                       const View& view, const std::string& text,
+                       Purpose purpose, Heartbeat& heartbeat,
+                       net::Latch& latch) {
   const int member = link.member();
   const bool joins = purpose == Purpose::kJoin;
   Lease& lease = session.cluster().lease;
-  const Edit edit = [&](std::vector<Peer> peers) {
+  const Edit edit = [&](std::vector<Participant> participants) {
     const net::TimePoint now = session.runtime().Now();
-    lease.Observe(peers, now);
-    return lease.WithOwnLine(std::move(peers), view.epoch, now,
+    lease.Observe(participants, now);
+    return lease.WithOwnLine(std::move(participants), view.epoch, now,
                              session.runtime().Random());
   };
   net::Request look;
   look.verb = net::Verb::kGet;
   look.key = kViewKey;
   look.uncounted = true;
-  const Written written = co_await WritePeers(
-      session, link, SendStep::kWritePeers, edit, joins ? &look : nullptr);
-  MergePeers(written.before, beat.peers);
-  if (!written.newer_format.ok()) beat.newer_format = written.newer_format;
+  const Written written =
+      co_await WriteParticipants(session, link, SendStep::kWriteParticipants,
+                                 edit, joins ? &look : nullptr);
+  MergeParticipants(written.before, heartbeat.participants);
+  if (!written.newer_format.ok()) heartbeat.newer_format = written.newer_format;
   bool held = written.done;
   if (joins && held) {
     held = net::Answered(look.outcome);
-    CompareViews(link, view, text, look.value, beat);
+    CompareViews(link, view, text, look.value, heartbeat);
   }
   if (held) {
-    ++beat.held;
-    if (view.members[member].state == MemberState::kInSync) ++beat.in_sync;
+    ++heartbeat.held;
+    if (view.members[member].state == MemberState::kInSync) ++heartbeat.in_sync;
     lease.Renewed(member, written.sent);
     if (!session.spare_room().Has(link, kViewKey, 1)) {
       KeepRoom(session, link, kViewKey, EncodeView(view).size());
@@ -187,7 +192,7 @@ Task<void> BeatOn(Session& session, net::ServerLink& link, const View& view,
         purpose == Purpose::kGoOn && lease.Holds(session.runtime().Now());
     if (goes_on) lease.Confirm(view);
   } else {
-    beat.silent.push_back(member);
+    heartbeat.silent.push_back(member);
   }
   latch.CountDown();
 }
@@ -211,18 +216,18 @@ Task<void> AskClock(Session& session, net::ServerLink& link,
 
 Task<void> LeaveOn(Session& session, net::ServerLink& link, net::Latch& latch) {
   Lease& lease = session.cluster().lease;
-  const Edit edit = [&lease](std::vector<Peer> peers) {
-    return lease.WithoutOwnLine(std::move(peers));
+  const Edit edit = [&lease](std::vector<Participant> participants) {
+    return lease.WithoutOwnLine(std::move(participants));
   };
-  (void)co_await WritePeers(session, link, SendStep::kLeavePeers, edit,
-                            nullptr);
+  (void)co_await WriteParticipants(session, link, SendStep::kLeaveParticipants,
+                                   edit, nullptr);
   latch.CountDown();
 }
 
-// A sign of life to all members of `view`.
-Task<Beat> BeatAll(Session& session, ViewLinks& links, const View& view,
-                   Purpose purpose) {
-  Beat beat;
+// A heartbeat to all members of `view`.
+Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
+                             const View& view, Purpose purpose) {
+  Heartbeat heartbeat;
   std::string text;
   if (purpose == Purpose::kJoin) text = EncodeView(view);
   net::Latch latch(session.runtime());
@@ -234,13 +239,14 @@ Task<Beat> BeatAll(Session& session, ViewLinks& links, const View& view,
       net::Spawn(AskClock(session, links.At(i), latch));
     }
     latch.Add();
-    net::Spawn(BeatOn(session, links.At(i), view, text, purpose, beat, latch));
+    net::Spawn(HeartbeatOn(session, links.At(i), view, text, purpose, heartbeat,
+                           latch));
   }
   co_await latch;
-  for (const Peer& peer : beat.peers) {
-    beat.epoch = std::max(beat.epoch, peer.epoch);
+  for (const Participant& participant : heartbeat.participants) {
+    heartbeat.epoch = std::max(heartbeat.epoch, participant.epoch);
   }
-  co_return beat;
+  co_return heartbeat;
 }
 
 Task<void> Nap(Session& session) {
@@ -248,10 +254,10 @@ Task<void> Nap(Session& session) {
   (void)co_await nap->Wait(kAskAgainAfter);
 }
 
-std::string Labels(const std::vector<Peer>& peers) {
+std::string Labels(const std::vector<Participant>& participants) {
   std::string labels;
-  for (const Peer& peer : peers) {
-    labels += (labels.empty() ? "" : ", ") + peer.label;
+  for (const Participant& participant : participants) {
+    labels += (labels.empty() ? "" : ", ") + participant.label;
   }
   return labels;
 }
@@ -259,10 +265,10 @@ std::string Labels(const std::vector<Peer>& peers) {
 Status TooMany() {
   return {StatusCode::kUnavailable,
           fmt::format("{} processes share this cluster already: end some",
-                      kMaxPeers)};
+                      kMaxParticipants)};
 }
 
-Status Stalled(const std::vector<Peer>& behind) {
+Status Stalled(const std::vector<Participant>& behind) {
   return {StatusCode::kUnavailable,
           fmt::format("{} goes on under an old view of the servers: stop it",
                       Labels(behind))};
@@ -320,30 +326,33 @@ Task<Status> Join(Session& session) {
   const net::TimePoint deadline =
       session.runtime().Now() + session.cluster().options.operation_timeout;
   for (;;) {
-    std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
+    std::unique_ptr<HeartbeatClaim> claim =
+        co_await HeartbeatClaim::Await(session);
     if (lease.Holds(session.runtime().Now())) co_return Status();
     const std::shared_ptr<const View> view = session.view();
     ViewLinks links(session, *view);
-    const Beat beat = co_await BeatAll(session, links, *view, Purpose::kJoin);
+    const Heartbeat heartbeat =
+        co_await HeartbeatAll(session, links, *view, Purpose::kJoin);
     const net::TimePoint now = session.runtime().Now();
-    const std::vector<Peer> behind = lease.Behind(beat.peers, view->epoch, now);
-    const bool current = beat.epoch <= view->epoch && !beat.split;
-    if (!beat.newer_format.ok()) co_return beat.newer_format;
+    const std::vector<Participant> behind =
+        lease.Behind(heartbeat.participants, view->epoch, now);
+    const bool current = heartbeat.epoch <= view->epoch && !heartbeat.split;
+    if (!heartbeat.newer_format.ok()) co_return heartbeat.newer_format;
     // Who made the view may have died before all others had left the earlier
     // one: then this is the end of that change, and asks as many members.
     const bool asked =
-        lease.WasConfirmed(view->epoch) || beat.in_sync >= view->Quorum();
+        lease.WasConfirmed(view->epoch) || heartbeat.in_sync >= view->Quorum();
     if (current && asked && behind.empty()) lease.Confirm(*view);
     claim.reset();
-    if (beat.peers.size() > kMaxPeers) co_return TooMany();
-    if (current && beat.outdated) co_await StoreAgain(session, view);
+    if (heartbeat.participants.size() > kMaxParticipants) co_return TooMany();
+    if (current && heartbeat.outdated) co_await StoreAgain(session, view);
     if (lease.Holds(now)) co_return Status();
     const bool late = now >= deadline;
     // No more than those will take the line before somebody starts one of the
     // others; who is behind may be so for that very reason.
     const bool too_few = !asked || (current && behind.empty());
-    const bool in_vain =
-        too_few && !beat.silent.empty() && AllDead(session, beat.silent);
+    const bool in_vain = too_few && !heartbeat.silent.empty() &&
+                         AllDead(session, heartbeat.silent);
     if (!current) {
       Status followed = co_await FollowView(session);
       if (!followed.ok()) co_return followed;
@@ -351,29 +360,31 @@ Task<Status> Join(Session& session) {
       if (late) co_return Stalled(behind);
       co_await Nap(session);
       continue;
-    } else if (!beat.silent.empty()) {
-      const bool dropped = co_await DropSilent(session, beat.silent);
+    } else if (!heartbeat.silent.empty()) {
+      const bool dropped = co_await DropSilent(session, heartbeat.silent);
       if (dropped) continue;
     }
-    if (late || beat.held == 0 || in_vain) {
-      co_return TooFew(session, *view, beat.silent);
+    if (late || heartbeat.held == 0 || in_vain) {
+      co_return TooFew(session, *view, heartbeat.silent);
     }
     co_await Nap(session);
   }
 }
 
 // Nobody waits for it.
-Task<void> BeatOnce(Session& session, std::unique_ptr<BeatClaim> claim) {
+Task<void> HeartbeatOnce(Session& session,
+                         std::unique_ptr<HeartbeatClaim> claim) {
   const std::shared_ptr<const View> view = session.view();
   ViewLinks links(session, *view);
-  const Beat beat = co_await BeatAll(session, links, *view, Purpose::kGoOn);
+  const Heartbeat heartbeat =
+      co_await HeartbeatAll(session, links, *view, Purpose::kGoOn);
   claim.reset();
-  if (beat.epoch > view->epoch) {
+  if (heartbeat.epoch > view->epoch) {
     (void)co_await FollowView(session);
     co_return;
   }
-  const std::vector<Peer> behind = session.cluster().lease.Behind(
-      beat.peers, view->epoch, session.runtime().Now());
+  const std::vector<Participant> behind = session.cluster().lease.Behind(
+      heartbeat.participants, view->epoch, session.runtime().Now());
   if (!behind.empty()) co_await StoreAgain(session, view);
 }
 
@@ -383,52 +394,55 @@ Task<Status> EnsureLease(Session& session) {
   const net::TimePoint now = session.runtime().Now();
   Lease& lease = session.cluster().lease;
   if (!lease.Holds(now)) return Join(session);
-  if (lease.BeatIsDue(now)) {
+  if (lease.HeartbeatIsDue(now)) {
     AdoptOrphans(session);
-    std::unique_ptr<BeatClaim> claim = BeatClaim::Try(session);
-    if (claim) session.DetachHolding(BeatOnce(session, std::move(claim)));
+    std::unique_ptr<HeartbeatClaim> claim = HeartbeatClaim::Try(session);
+    if (claim) session.DetachHolding(HeartbeatOnce(session, std::move(claim)));
   }
   return Task<Status>::Ready(Status());
 }
 
-Task<Result<bool>> AwaitPeers(Session& session, const View& next) {
+Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
   Lease& lease = session.cluster().lease;
   lease.RaiseEpoch(next.epoch);
   ViewLinks links(session, next);
   const net::TimePoint deadline =
       session.runtime().Now() + session.cluster().options.operation_timeout;
   for (;;) {
-    std::unique_ptr<BeatClaim> claim = co_await BeatClaim::Await(session);
-    const Beat beat = co_await BeatAll(session, links, next, Purpose::kChange);
+    std::unique_ptr<HeartbeatClaim> claim =
+        co_await HeartbeatClaim::Await(session);
+    const Heartbeat heartbeat =
+        co_await HeartbeatAll(session, links, next, Purpose::kChange);
     claim.reset();
-    if (!beat.newer_format.ok()) co_return Fail(beat.newer_format);
+    if (!heartbeat.newer_format.ok()) co_return Fail(heartbeat.newer_format);
     // One that is backfilled has not seen what others told before.
-    if (beat.in_sync < next.Quorum()) {
+    if (heartbeat.in_sync < next.Quorum()) {
       std::string silent;
-      for (const int member : beat.silent) {
+      for (const int member : heartbeat.silent) {
         silent += (silent.empty() ? "" : "; ") + session.Describe(member);
       }
       co_return Fail(
           StatusCode::kUnavailable,
           fmt::format("only {} of the {} servers needed took the new view "
                       "({}): start what does not answer",
-                      beat.in_sync, next.Quorum(), silent));
+                      heartbeat.in_sync, next.Quorum(), silent));
     }
-    if (beat.epoch > next.epoch) {
+    if (heartbeat.epoch > next.epoch) {
       co_await Nap(session);
       co_return false;
     }
     const net::TimePoint now = session.runtime().Now();
-    const std::vector<Peer> behind = lease.Behind(beat.peers, next.epoch, now);
-    if (behind.empty() || Planted(PlantedBug::kNoPeers)) co_return true;
+    const std::vector<Participant> behind =
+        lease.Behind(heartbeat.participants, next.epoch, now);
+    if (behind.empty() || Planted(PlantedBug::kNoParticipants)) co_return true;
     if (now >= deadline) co_return Fail(Stalled(behind));
     co_await Nap(session);
   }
 }
 
-Task<void> LeavePeers(Session& session) {
+Task<void> LeaveParticipants(Session& session) {
   net::Latch latch(session.runtime());
-  // A sign of life that is under way goes ahead of this on each connection. A
+  // A heartbeat that is under way goes ahead of this on each connection. A
   // server that is refused has another memory, which never took the line.
   for (int i = 0; i < session.members(); ++i) {
     net::ServerLink& link = session.link(i);
