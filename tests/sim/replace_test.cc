@@ -441,17 +441,17 @@ TEST_CASE("who did not hear of a replacement leaves the new server in") {
 }
 
 // Invariant V1.
-TEST_CASE("a write that is stranded on the old server leaves with it") {
+TEST_CASE("a write that is in_doubt on the old server leaves with it") {
   Fixture f;
   f.old->Crash();
   (void)f.one.Read("k3");
   store::ViewKeeper& keeper = f.one.session().cluster().keeper;
   const std::uint64_t epoch = f.one.session().view()->epoch;
   REQUIRE(keeper.BeginWrite(epoch, kOldServer));
-  REQUIRE(keeper.StrandWrite(epoch, kOldServer));
+  REQUIRE(keeper.PutInDoubt(epoch, kOldServer));
   REQUIRE(f.one.Replace(f.old->name(), f.fresh->name()).ok());
   CHECK(IsFilled(f.one, f.fresh->name()));
-  CHECK(keeper.Stranded().empty());
+  CHECK(keeper.MembersInDoubt().empty());
 }
 
 }  // namespace

@@ -86,53 +86,53 @@ TEST_CASE_METHOD(Kept, "who may not write is told when the change is over",
   CHECK(woken == 1);
 }
 
-TEST_CASE_METHOD(Kept, "a stranded write holds no change up, but its member",
+TEST_CASE_METHOD(Kept, "a write in doubt holds no change up, but its member",
                  "") {
   REQUIRE(keeper.BeginWrite(1, 0));
   REQUIRE(keeper.BeginWrite(1, 1));
-  CHECK(keeper.Stranded().empty());
+  CHECK(keeper.MembersInDoubt().empty());
   REQUIRE(keeper.BeginChange([] {}));
   int woken = 0;
   CHECK_FALSE(keeper.Drained({}, [&woken] { ++woken; }));
   keeper.EndWrite(0);
-  CHECK(keeper.StrandWrite(1, 1));
+  CHECK(keeper.PutInDoubt(1, 1));
   CHECK(woken == 1);
-  CHECK(keeper.Stranded() == std::vector<int>{1});
+  CHECK(keeper.MembersInDoubt() == std::vector<int>{1});
   // The change gave up: the write is still out there.
   keeper.EndChange(nullptr);
-  CHECK(keeper.Stranded() == std::vector<int>{1});
+  CHECK(keeper.MembersInDoubt() == std::vector<int>{1});
   // A change that leaves the member in keeps it on the list, too.
   REQUIRE(keeper.BeginChange([] {}));
   CHECK(keeper.Drained({}, [] {}));
   keeper.EndChange(MakeView(2, 0));
-  CHECK(keeper.Stranded() == std::vector<int>{1});
+  CHECK(keeper.MembersInDoubt() == std::vector<int>{1});
   REQUIRE(keeper.BeginChange([] {}));
   keeper.EndChange(MakeView(3, 1));
-  CHECK(keeper.Stranded().empty());
+  CHECK(keeper.MembersInDoubt().empty());
   REQUIRE(keeper.BeginChange([] {}));
   CHECK(keeper.Drained({}, [] {}));
   keeper.EndChange(nullptr);
 }
 
-TEST_CASE_METHOD(Kept, "a stranded write that is rescued lets its member stay",
+TEST_CASE_METHOD(Kept, "a write in doubt that is resolved lets its member stay",
                  "") {
   REQUIRE(keeper.BeginWrite(1, 1));
   REQUIRE(keeper.BeginWrite(1, 1));
-  const ViewKeeper::Strand first = *keeper.StrandWrite(1, 1);
-  const ViewKeeper::Strand second = *keeper.StrandWrite(1, 1);
-  keeper.RescueWrite(first);
-  CHECK(keeper.IsStranded(second));
-  CHECK(keeper.Stranded() == std::vector<int>{1});
+  const ViewKeeper::DoubtId first = *keeper.PutInDoubt(1, 1);
+  const ViewKeeper::DoubtId second = *keeper.PutInDoubt(1, 1);
+  keeper.Resolve(first);
+  CHECK(keeper.IsInDoubt(second));
+  CHECK(keeper.MembersInDoubt() == std::vector<int>{1});
   // The member leaves, and takes the other along: it is nobody's any more.
   REQUIRE(keeper.BeginChange([] {}));
   keeper.EndChange(MakeView(2, 1));
-  CHECK_FALSE(keeper.IsStranded(second));
+  CHECK_FALSE(keeper.IsInDoubt(second));
   REQUIRE(keeper.BeginWrite(2, 1));
-  const ViewKeeper::Strand third = *keeper.StrandWrite(2, 1);
-  keeper.RescueWrite(second);
-  CHECK(keeper.Stranded() == std::vector<int>{1});
-  keeper.RescueWrite(third);
-  CHECK(keeper.Stranded().empty());
+  const ViewKeeper::DoubtId third = *keeper.PutInDoubt(2, 1);
+  keeper.Resolve(second);
+  CHECK(keeper.MembersInDoubt() == std::vector<int>{1});
+  keeper.Resolve(third);
+  CHECK(keeper.MembersInDoubt().empty());
   REQUIRE(keeper.BeginChange([] {}));
   CHECK(keeper.Drained({}, [] {}));
   keeper.EndChange(nullptr);
@@ -144,8 +144,8 @@ TEST_CASE_METHOD(Kept, "a write that outlives its view is no more than ended",
   REQUIRE(keeper.BeginChange([] {}));
   REQUIRE(keeper.Drained({1}, [] {}));
   keeper.EndChange(MakeView(2, 1));
-  CHECK_FALSE(keeper.StrandWrite(1, 1));
-  CHECK(keeper.Stranded().empty());
+  CHECK_FALSE(keeper.PutInDoubt(1, 1));
+  CHECK(keeper.MembersInDoubt().empty());
   // Nor is it waited for.
   REQUIRE(keeper.BeginChange([] {}));
   CHECK(keeper.Drained({}, [] {}));

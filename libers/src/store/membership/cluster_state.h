@@ -13,10 +13,10 @@
 #include "net/endpoint.h"
 #include "net/ring.h"
 #include "store/membership/eviction_watch.h"
+#include "store/membership/in_doubt_writes.h"
 #include "store/membership/lease.h"
 #include "store/membership/memory_loss.h"
 #include "store/membership/memory_needs.h"
-#include "store/membership/orphaned_writes.h"
 #include "store/membership/slots.h"
 #include "store/membership/view_keeper.h"
 #include "store/support/cluster_clock.h"
@@ -25,9 +25,9 @@ namespace ers::store {
 
 class KeyLines;
 
-// Constant after construction, but for keeper, lease, clock, loss, orphans,
-// evictions, needs, lines, slots and what KeepOnDisk remembers, which see to
-// that themselves. Any thread.
+// Constant after construction, but for keeper, lease, clock, loss,
+// in_doubt_writes, evictions, needs, lines, slots and what KeepOnDisk
+// remembers, which see to that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -38,7 +38,7 @@ struct ClusterState {
   Lease lease;
   ClusterClock clock;
   LossWatch loss;
-  OrphanedWrites orphans;
+  InDoubtWrites in_doubt_writes;
   EvictionWatch evictions;
   MemoryNeeds needs;
   const std::unique_ptr<KeyLines> lines;

@@ -35,10 +35,10 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
 
 Session::~Session() {
   closing_ = true;
-  // While a write is stranded, others have to wait until this process counts
+  // While a write is in_doubt, others have to wait until this process counts
   // as gone.
   if (cluster_->lease.RemoveSession() && cluster_->lease.HasLine() &&
-      cluster_->keeper.Stranded().empty()) {
+      cluster_->keeper.MembersInDoubt().empty()) {
     Detach(LeaveParticipants(*this));
   }
   for (const auto& link : links_) link->Flush();

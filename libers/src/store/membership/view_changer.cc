@@ -26,7 +26,7 @@ namespace {
 using net::Task;
 
 // The barrier: OK when no admitted manifest write but those of leaving or
-// stranded members is under way. Else the change is over.
+// members with writes in doubt is under way. Else the change is over.
 Task<Status> Drain(Session& session, std::vector<int> leaving) {
   ViewKeeper& keeper = session.cluster().keeper;
   std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
@@ -140,8 +140,8 @@ bool IsWhoItWas(Session& session, const View& next, int member) {
 
 Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   ++next.epoch;
-  const std::vector<int> stranded = session.cluster().keeper.Stranded();
-  leaving.insert(leaving.end(), stranded.begin(), stranded.end());
+  const std::vector<int> in_doubt = session.cluster().keeper.MembersInDoubt();
+  leaving.insert(leaving.end(), in_doubt.begin(), in_doubt.end());
   for (const int i : leaving) {
     if (!IsWhoItWas(session, next, i)) continue;
     next.members[i].state = MemberState::kDown;
@@ -409,7 +409,7 @@ Task<Status> FollowView(Session& session) {
     status = co_await Drain(session, leaving);
     if (!status.ok()) co_return status;
   }
-  // As it is, unless a write of this process is stranded on a member of it.
+  // As it is, unless a write of this process is in_doubt on a member of it.
   const Edit leave = [&session, leaving](View view) {
     return Without(session, std::move(view), leaving);
   };

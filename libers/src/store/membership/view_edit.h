@@ -15,7 +15,7 @@ namespace ers::store {
 // leaves the view as it is.
 using Edit = std::function<Result<View>(View)>;
 
-// The view after `next`, without those of `leaving`, and with stranded writes,
+// The view after `next`, without those of `leaving`, and with writes in doubt,
 // that are who they were in the view in force. kUnavailable: over M are out.
 Result<View> Without(Session& session, View next, std::vector<int> leaving);
 

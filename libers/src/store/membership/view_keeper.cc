@@ -74,16 +74,16 @@ void ViewKeeper::EndWrite(int member) {
   if (wake) wake();
 }
 
-std::optional<ViewKeeper::Strand> ViewKeeper::StrandWrite(std::uint64_t epoch,
+std::optional<ViewKeeper::DoubtId> ViewKeeper::PutInDoubt(std::uint64_t epoch,
                                                           int member) {
   std::function<void()> wake;
-  std::optional<Strand> strand;
+  std::optional<DoubtId> doubt;
   {
     const std::lock_guard lock(mutex_);
     const auto at = static_cast<std::size_t>(member);
     if (view_->epoch == epoch) {
-      ++stranded_[at];
-      strand = Strand{member, departures_[at]};
+      ++in_doubt_[at];
+      doubt = DoubtId{member, departures_[at]};
     } else {
       --writes_[at];
     }
@@ -92,30 +92,30 @@ std::optional<ViewKeeper::Strand> ViewKeeper::StrandWrite(std::uint64_t epoch,
     }
   }
   if (wake) wake();
-  return strand;
+  return doubt;
 }
 
-bool ViewKeeper::IsStranded(const Strand& strand) const {
+bool ViewKeeper::IsInDoubt(const DoubtId& doubt) const {
   const std::lock_guard lock(mutex_);
-  return departures_[static_cast<std::size_t>(strand.member)] ==
-         strand.departures;
+  return departures_[static_cast<std::size_t>(doubt.member)] ==
+         doubt.departures;
 }
 
-void ViewKeeper::RescueWrite(const Strand& strand) {
+void ViewKeeper::Resolve(const DoubtId& doubt) {
   const std::lock_guard lock(mutex_);
-  const auto at = static_cast<std::size_t>(strand.member);
-  // Who left took its strands along.
-  if (departures_[at] != strand.departures) return;
-  assert(stranded_[at] > 0);
-  --stranded_[at];
+  const auto at = static_cast<std::size_t>(doubt.member);
+  // Who left took its doubts along.
+  if (departures_[at] != doubt.departures) return;
+  assert(in_doubt_[at] > 0);
+  --in_doubt_[at];
   --writes_[at];
 }
 
-std::vector<int> ViewKeeper::Stranded() const {
+std::vector<int> ViewKeeper::MembersInDoubt() const {
   const std::lock_guard lock(mutex_);
   std::vector<int> members;
-  for (std::size_t member = 0; member < stranded_.size(); ++member) {
-    if (stranded_[member] > 0) members.push_back(static_cast<int>(member));
+  for (std::size_t member = 0; member < in_doubt_.size(); ++member) {
+    if (in_doubt_[member] > 0) members.push_back(static_cast<int>(member));
   }
   return members;
 }
@@ -149,7 +149,7 @@ bool ViewKeeper::DrainedLocked() const {
   for (std::size_t member = 0; member < writes_.size(); ++member) {
     const bool leaves = std::find(leaving_.begin(), leaving_.end(),
                                   static_cast<int>(member)) != leaving_.end();
-    if (writes_[member] > stranded_[member] && !leaves) return false;
+    if (writes_[member] > in_doubt_[member] && !leaves) return false;
   }
   return true;
 }
@@ -178,11 +178,11 @@ void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
           std::exchange(view_, std::move(view));
       version_.fetch_add(1);
       writes_.resize(view_->members.size());
-      stranded_.resize(view_->members.size());
+      in_doubt_.resize(view_->members.size());
       departures_.resize(view_->members.size());
       for (std::size_t i = 0; i < writes_.size(); ++i) {
         if (!HasLeft(before.get(), *view_, i)) continue;
-        writes_[i] -= std::exchange(stranded_[i], 0);
+        writes_[i] -= std::exchange(in_doubt_[i], 0);
         ++departures_[i];
       }
     }

@@ -41,17 +41,17 @@ class ViewKeeper {
   void EndWrite(int member);
   // In place of EndWrite, for a write that was admitted under `epoch`: what
   // came of it is not known. It may land at any time, so the member must leave
-  // with the next change, unless the write is rescued before. Empty where the
+  // with the next change, unless the write is resolved before. Empty where the
   // view has changed since: the member has left with that.
-  struct Strand {
+  struct DoubtId {
     int member = -1;
     int departures = 0;  // views that were without it by then
   };
-  std::optional<Strand> StrandWrite(std::uint64_t epoch, int member);
+  std::optional<DoubtId> PutInDoubt(std::uint64_t epoch, int member);
   // False: its member has left meanwhile.
-  [[nodiscard]] bool IsStranded(const Strand& strand) const;
-  // The write can land no more, or has landed. Once for each strand.
-  void RescueWrite(const Strand& strand);
+  [[nodiscard]] bool IsInDoubt(const DoubtId& doubt) const;
+  // The write can land no more, or has landed. Once for each doubt.
+  void Resolve(const DoubtId& doubt);
 
   // True: nobody is changing the view. Else `wake` is called, once, on any
   // thread, when they are done.
@@ -60,11 +60,11 @@ class ViewKeeper {
   // Claims the right to change the view. False: somebody else is at it; `wake`
   // is called (once, on any thread) when they are done.
   bool BeginChange(std::function<void()> wake);
-  // Within a change: true when all admitted writes but stranded ones and those
+  // Within a change: true when all admitted writes but in_doubt ones and those
   // to `leaving` have ended; else `wake` is called once when they have.
   bool Drained(std::vector<int> leaving, std::function<void()> wake);
-  // Members with stranded writes: they must leave too.
-  [[nodiscard]] std::vector<int> Stranded() const;
+  // Members with writes in doubt: they must leave too.
+  [[nodiscard]] std::vector<int> MembersInDoubt() const;
   // Notes a view that enough members have taken, before other processes are
   // told: they may go by it while this one does not yet.
   void NoteStored(const View& view);
@@ -91,7 +91,7 @@ class ViewKeeper {
   bool changing_ = false;
   std::vector<int> leaving_;
   std::vector<int> writes_;      // admitted and not ended, by member
-  std::vector<int> stranded_;    // of these, those whose fate is unknown
+  std::vector<int> in_doubt_;    // of these, those whose fate is unknown
   std::vector<int> departures_;  // views that were without it
   std::vector<std::function<void()>> change_waiters_;
   std::function<void()> drain_waiter_;

@@ -10,9 +10,9 @@
 #include "store/format/keys.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
+#include "store/membership/in_doubt_write.h"
 #include "store/membership/lineage.h"
 #include "store/membership/participants.h"
-#include "store/membership/stranded_write.h"
 #include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
 #include "store/replicas/replica_copy.h"
@@ -425,10 +425,10 @@ Task<ReplicaSet::CasResult> ReplicaSet::CasItem(SendStep step, const View& view,
   }
   if (lost) {
     request.outcome = Outcome::kLost;
-    const std::optional<ViewKeeper::Strand> strand =
-        keeper.StrandWrite(view.epoch, replica.member);
-    if (strand) {
-      RescueLater(session_, view.epoch, *strand, request, replica.boot_mark);
+    const std::optional<ViewKeeper::DoubtId> doubt =
+        keeper.PutInDoubt(view.epoch, replica.member);
+    if (doubt) {
+      ResolveLater(session_, view.epoch, *doubt, request, replica.boot_mark);
     }
   } else {
     keeper.EndWrite(replica.member);

@@ -1,7 +1,7 @@
-// OrphanedWrites: stranded writes whose session has ended before their fate was
+// InDoubtWrites: writes in doubt whose session has ended before their fate was
 // known. Any other session of the process takes them over.
-#ifndef ERS_STORE_MEMBERSHIP_ORPHANED_WRITES_H_
-#define ERS_STORE_MEMBERSHIP_ORPHANED_WRITES_H_
+#ifndef ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITES_H_
+#define ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITES_H_
 
 #include <atomic>
 #include <cstdint>
@@ -16,9 +16,9 @@
 namespace ers::store {
 
 // A kCas, kDelete or kRenew that was sent, and whose reply was lost.
-struct StrandedWrite {
+struct InDoubtWrite {
   std::uint64_t epoch;
-  ViewKeeper::Strand strand;
+  ViewKeeper::DoubtId doubt;
   net::Verb verb;
   std::string key;
   std::uint64_t token;
@@ -29,16 +29,16 @@ struct StrandedWrite {
 };
 
 // Any thread.
-class OrphanedWrites {
+class InDoubtWrites {
  public:
-  void Add(StrandedWrite write) {
+  void Add(InDoubtWrite write) {
     const std::lock_guard lock(mutex_);
     writes_.push_back(std::move(write));
     any_.store(true);
   }
   [[nodiscard]] bool any() const { return any_.load(); }
   // All of them, which are the caller's from now on.
-  std::vector<StrandedWrite> Take() {
+  std::vector<InDoubtWrite> Take() {
     const std::lock_guard lock(mutex_);
     any_.store(false);
     return std::exchange(writes_, {});
@@ -47,9 +47,9 @@ class OrphanedWrites {
  private:
   std::atomic<bool> any_{false};
   std::mutex mutex_;
-  std::vector<StrandedWrite> writes_;  // guarded by mutex_
+  std::vector<InDoubtWrite> writes_;  // guarded by mutex_
 };
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_ORPHANED_WRITES_H_
+#endif  // ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITES_H_

@@ -1,4 +1,4 @@
-#include "store/membership/stranded_write.h"
+#include "store/membership/in_doubt_write.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,9 +21,9 @@ constexpr net::Duration kLongestNap = std::chrono::milliseconds(1600);
 
 // Sends it once, as a write that is admitted like any other: it may not land
 // under a later view either. True: its fate is known.
-net::Task<bool> SendAgain(Session& session, StrandedWrite& write) {
+net::Task<bool> SendAgain(Session& session, InDoubtWrite& write) {
   ViewKeeper& keeper = session.cluster().keeper;
-  const int member = write.strand.member;
+  const int member = write.doubt.member;
   if (!keeper.BeginWrite(write.epoch, member)) co_return false;
   bool known = false;
   if (session.cluster().lease.Holds(session.runtime().Now())) {
@@ -45,21 +45,21 @@ net::Task<bool> SendAgain(Session& session, StrandedWrite& write) {
   co_return known;
 }
 
-net::Task<void> Rescue(Session& session, StrandedWrite write) {
+net::Task<void> ResolveInDoubt(Session& session, InDoubtWrite write) {
   ViewKeeper& keeper = session.cluster().keeper;
   net::Duration nap = kFirstNap;
   for (;;) {
     const std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
     (void)co_await wakeup->Wait(nap);
     nap = std::min(2 * nap, kLongestNap);
-    if (!keeper.IsStranded(write.strand)) co_return;
+    if (!keeper.IsInDoubt(write.doubt)) co_return;
     if (session.closing()) {
-      session.cluster().orphans.Add(std::move(write));
+      session.cluster().in_doubt_writes.Add(std::move(write));
       co_return;
     }
     const bool known = co_await SendAgain(session, write);
     if (!known) continue;
-    keeper.RescueWrite(write.strand);
+    keeper.Resolve(write.doubt);
     co_return;
   }
 }
@@ -67,29 +67,29 @@ net::Task<void> Rescue(Session& session, StrandedWrite write) {
 }  // namespace
 
 void AdoptOrphans(Session& session) {
-  if (session.closing() || !session.cluster().orphans.any()) return;
-  for (StrandedWrite& write : session.cluster().orphans.Take()) {
-    session.Detach(Rescue(session, std::move(write)));
+  if (session.closing() || !session.cluster().in_doubt_writes.any()) return;
+  for (InDoubtWrite& write : session.cluster().in_doubt_writes.Take()) {
+    session.Detach(ResolveInDoubt(session, std::move(write)));
   }
 }
 
-void RescueLater(Session& session, std::uint64_t epoch,
-                 const ViewKeeper::Strand& strand, const net::Request& lost,
-                 std::string_view boot_mark) {
+void ResolveLater(Session& session, std::uint64_t epoch,
+                  const ViewKeeper::DoubtId& doubt, const net::Request& lost,
+                  std::string_view boot_mark) {
   if (lost.verb == net::Verb::kSet) return;  // a planted bug's
-  StrandedWrite write{epoch,
-                      strand,
-                      lost.verb,
-                      std::string(lost.key),
-                      lost.token,
-                      lost.client_flags,
-                      lost.exptime,
-                      {},
-                      std::string(boot_mark)};
+  InDoubtWrite write{epoch,
+                     doubt,
+                     lost.verb,
+                     std::string(lost.key),
+                     lost.token,
+                     lost.client_flags,
+                     lost.exptime,
+                     {},
+                     std::string(boot_mark)};
   for (const iovec& piece : lost.body) {
     write.body.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
   }
-  session.Detach(Rescue(session, std::move(write)));
+  session.Detach(ResolveInDoubt(session, std::move(write)));
 }
 
 }  // namespace ers::store

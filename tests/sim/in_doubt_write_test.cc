@@ -61,24 +61,24 @@ struct Fixture {
     --running;
   }
   // Puts at once, and no server can be reached from `after` on. Returns, once
-  // all puts have ended, how many servers have a stranded write.
-  std::size_t Strand(Duration after) {
+  // all puts have ended, how many servers have a write in doubt.
+  std::size_t DoubtId(Duration after) {
     REQUIRE(Put("first"));
     running = kKeys;
     for (int i = 0; i < kKeys; ++i) net::Spawn(PutOne(fmt::format("{}", i)));
     world.After(after, [this] { SetReachable(false); });
     REQUIRE(world.RunUntil([this] { return running == 0; }, minutes(5)));
-    return cluster->keeper.Stranded().size();
+    return cluster->keeper.MembersInDoubt().size();
   }
   void SetReachable(bool reachable) {
     for (const auto& server : world.servers()) server->SetReachable(reachable);
   }
   // Calls go on, as links are tried again in their own time, and nobody else
   // renews the lease that a write needs.
-  bool Rescued() {
+  bool Resolved() {
     for (int i = 0; i < 60; ++i) {
       const bool put = Put("first");
-      if (put && cluster->keeper.Stranded().empty()) return true;
+      if (put && cluster->keeper.MembersInDoubt().empty()) return true;
       world.RunUntil([] { return false; }, seconds(1));
     }
     return false;
@@ -100,9 +100,9 @@ TEST_CASE("writes without a reply end once their servers answer again") {
   for (int i = 0; i < 60; ++i) {
     CAPTURE(i);
     Fixture f;
-    most = std::max(most, f.Strand(microseconds(10) * i));
+    most = std::max(most, f.DoubtId(microseconds(10) * i));
     f.SetReachable(true);
-    REQUIRE(f.Rescued());
+    REQUIRE(f.Resolved());
     // Nothing stands in the way of the next change of the view.
     f.world.servers()[0]->Crash();
     for (int key = 0; key < kKeys; ++key)
@@ -121,11 +121,11 @@ TEST_CASE("writes of a session that has ended are another one's to end") {
       store::Session session(f.process, f.cluster, 16);
       store::Store other(session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}});
       f.user = &other;
-      most = std::max(most, f.Strand(microseconds(10) * i));
+      most = std::max(most, f.DoubtId(microseconds(10) * i));
       f.user = &f.store;
     }
     f.SetReachable(true);
-    REQUIRE(f.Rescued());
+    REQUIRE(f.Resolved());
   }
   CHECK(most > kMaxFailures);
 }
@@ -159,7 +159,7 @@ TEST_CASE("a session does not wait for servers that never answer again") {
   std::size_t most = 0;
   for (int i = 0; i < 60; i += 5) {
     Fixture f;
-    most = std::max(most, f.Strand(microseconds(10) * i));
+    most = std::max(most, f.DoubtId(microseconds(10) * i));
   }
   CHECK(most > kMaxFailures);
 }

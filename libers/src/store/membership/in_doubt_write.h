@@ -1,8 +1,8 @@
-// Stranded writes: manifest writes that were sent, and whose reply was lost for
+// Writes in doubt: manifest writes that were sent, and whose reply was lost for
 // good. Until it is known what came of one, its server has to leave with the
 // next change of the view; where too many servers have one, nobody may leave.
-#ifndef ERS_STORE_MEMBERSHIP_STRANDED_WRITE_H_
-#define ERS_STORE_MEMBERSHIP_STRANDED_WRITE_H_
+#ifndef ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITE_H_
+#define ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITE_H_
 
 #include <cstdint>
 #include <string_view>
@@ -22,13 +22,13 @@ inline bool EndsBoth(net::Outcome outcome) {
 }
 
 // Sends `lost`, a manifest write that was sent under `epoch` to the memory with
-// `boot_mark`, again in the background, and rescues it once the server has
+// `boot_mark`, again in the background, and resolves it once the server has
 // answered; gives up when its member leaves the view. Where the session is
 // destroyed first, it is left to others of the process. `lost` is copied. Loop
 // thread only.
-void RescueLater(Session& session, std::uint64_t epoch,
-                 const ViewKeeper::Strand& strand, const net::Request& lost,
-                 std::string_view boot_mark);
+void ResolveLater(Session& session, std::uint64_t epoch,
+                  const ViewKeeper::DoubtId& doubt, const net::Request& lost,
+                  std::string_view boot_mark);
 
 // Takes over what sessions of this process that are no more have left. To be
 // called now and then. Loop thread only.
@@ -36,4 +36,4 @@ void AdoptOrphans(Session& session);
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_STRANDED_WRITE_H_
+#endif  // ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITE_H_
