@@ -111,7 +111,7 @@ Task<Result<ObjectInfo>> Engine::SetExpiry(const Request& request) {
     return update;
   };
   co_return co_await store_.UpdateMetadata(request.key, touch,
-                                           /*uncounted=*/false);
+                                           /*no_bump=*/false);
 }
 
 ItemInfo Engine::ItemOf(const ObjectInfo& info) const {
@@ -215,7 +215,7 @@ Task<Result<std::uint64_t>> Engine::LengthOf(const Request& request) {
   if (known) co_return known->length;
   Value none;
   store::ReadTerms terms;
-  terms.uncounted = true;
+  terms.no_bump = true;
   const Result<GetInfo> info =
       co_await store_.GetUpTo(request.key, 0, none, terms);
   if (!info) co_return Fail(info.error());
@@ -227,7 +227,7 @@ Task<Result<GetInfo>> Engine::Read(const Request& request,
                                    store::Memory& memory, Value& value,
                                    store::Access* before) {
   store::ReadTerms terms;
-  terms.uncounted = request.no_bump;
+  terms.no_bump = request.no_bump;
   terms.before = before;
   if (!request.want_value) {
     co_return co_await store_.GetUpTo(request.key, 0, value, terms);
@@ -250,7 +250,7 @@ Task<Result<GetInfo>> Engine::Read(const Request& request,
     if (!longer || value.size() > 0) co_return info;
     most = limits_.whole_below;
     // The same access still.
-    terms.uncounted = true;
+    terms.no_bump = true;
     terms.before = nullptr;
   }
 }
@@ -330,7 +330,7 @@ Task<Status> Engine::Stream(const Request& request, bool counted,
                             store::Memory& memory) {
   store::StreamWindow window = limits_.window;
   window.memory = &memory;
-  window.uncounted = counted;
+  window.no_bump = counted;
   const store::StreamBegin first = [&](const GetInfo& info) {
     CountHit(request, info);
     begin(ItemOf(info));
@@ -495,7 +495,7 @@ Task<Done> Engine::Debug(const Request& request) {
   Value none;
   store::Access access;
   store::ReadTerms terms;
-  terms.uncounted = true;
+  terms.no_bump = true;
   terms.before = &access;
   const Result<GetInfo> info =
       co_await store_.GetUpTo(request.key, 0, none, terms);

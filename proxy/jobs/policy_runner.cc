@@ -195,7 +195,7 @@ Task<void> PolicyRunner::NarrowLane() {
 Task<void> PolicyRunner::NarrowOne(const std::string& key) {
   Value none;
   store::ReadTerms terms;
-  terms.uncounted = true;
+  terms.no_bump = true;
   const Result<GetInfo> info =
       co_await jobs_.store.GetUpTo(key, 0, none, terms);
   const auto now = jobs_.session.manifests().Find(key);

@@ -92,7 +92,7 @@ struct Request {
   const void* quiet_run = nullptr;
   Duration timeout{};  // from Submit to reply; 0: the link's
   // kGet, kHead, kVivify: the server does not take it for an access.
-  bool uncounted = false;
+  bool no_bump = false;
   // kGet, kHead: what is known of accesses before this one, too (h l).
   bool tell_access = false;
   // kMetadump, kWatch, not null: takes the lines, each without its end, in

@@ -55,7 +55,7 @@ bool RequestEncoder::Append(const Request& request) {
         SignedNumber(request.exptime);
       }
       if (request.tell_access) Text(" h l");
-      if (request.uncounted) Text(" u");
+      if (request.no_bump) Text(" u");
       break;
     case Verb::kTouch:
       Text("mg ");

@@ -177,7 +177,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   }
   // Drawn aside: the rest of the run is the same with it.
   SeededRandom aside = random;
-  scenario.keeps_warm = aside.Below(2) == 0;
+  scenario.bumps_lru = aside.Below(2) == 0;
   scenario.all_kinds = kinds;
   // A plain item is flushed by nobody.
   scenario.flushes =
@@ -223,7 +223,7 @@ std::string Describe(const Scenario& scenario) {
       scenario.sessions, scenario.keys.size(), scenario.max_cells,
       scenario.cell_bytes, scenario.inline_below, scenario.item_size_max,
       scenario.exports ? ", exports" : "",
-      scenario.keeps_warm ? ", kept warm" : "",
+      scenario.bumps_lru ? ", kept warm" : "",
       scenario.lifetimes ? ", lifetimes" : "",
       scenario.clocks    ? ", flushes, wrong clocks"
       : scenario.flushes ? ", flushes"

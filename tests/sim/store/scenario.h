@@ -56,7 +56,7 @@ struct Scenario {
   // Processes' clocks, and some servers', are wrong by up to an hour, and step.
   bool clocks = false;
   // Reads touch what they do not read, and end what cannot be read any more.
-  bool keeps_warm = false;
+  bool bumps_lru = false;
   FaultScope scope = FaultScope::kWithin;
   std::vector<int> victims;  // kWithin: where anything may happen
   // Members that are out are backfilled as soon as they answer again.

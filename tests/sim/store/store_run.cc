@@ -77,7 +77,7 @@ class Driver {
     world_.StartWallAt(WallStart(seed, scenario_));
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;
-    options.evicted_after_s = scenario_.keeps_warm ? 1 : 0;
+    options.evicted_after_s = scenario_.bumps_lru ? 1 : 0;
     // As many servers as may be out are wrong, if the others are more.
     const int wrong = scenario_.clocks ? std::min(scenario_.max_failures,
                                                   (scenario_.servers - 1) / 2)

@@ -76,7 +76,7 @@ Task<Result<std::vector<BlockId>>> FindLost(Session& session,
     probe.key = map.KeyOf(group, block);
     probe.request.verb = net::Verb::kHead;
     probe.request.key = probe.key;
-    probe.request.uncounted = true;
+    probe.request.no_bump = true;
   }
   co_await Ask(session, probes);
   const std::int64_t now = session.WallMicros();

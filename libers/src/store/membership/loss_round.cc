@@ -32,7 +32,7 @@ Task<void> LookAt(Session& session, int member, net::Endpoint server,
   net::Request ask;
   ask.verb = net::Verb::kGet;
   ask.key = kViewKey;
-  ask.uncounted = true;
+  ask.no_bump = true;
   Batch batch(session.runtime());
   batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;

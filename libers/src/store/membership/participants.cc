@@ -169,7 +169,7 @@ Task<void> HeartbeatOn(Session& session, net::ServerLink& link,
   net::Request look;
   look.verb = net::Verb::kGet;
   look.key = kViewKey;
-  look.uncounted = true;
+  look.no_bump = true;
   const Written written =
       co_await WriteParticipants(session, link, SendStep::kWriteParticipants,
                                  edit, joins ? &look : nullptr);

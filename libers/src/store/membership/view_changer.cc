@@ -243,7 +243,7 @@ Task<Result<std::string>> BootMarkOf(Session& session, int member) {
   net::Request ask;
   ask.verb = net::Verb::kHead;
   ask.key = kViewKey;
-  ask.uncounted = true;
+  ask.no_bump = true;
   Batch batch(session.runtime());
   batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;

@@ -120,7 +120,7 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadUncounted();
+  current.chain().ReadNoBump();
   Result<Base> base = co_await ReadBase(session_, current);
   if (!base) co_return Fail(base.error());
   Manifest next = *base->manifest;

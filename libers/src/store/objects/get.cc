@@ -10,7 +10,7 @@
 #include "store/membership/view_changer.h"
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
-#include "store/repair/warmth.h"
+#include "store/repair/lru_bump.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -131,9 +131,9 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
   ReplicaSet chain(session, key, steps);
-  if (terms.uncounted) chain.ReadUncounted();
-  const bool keep_warm = !terms.uncounted && MayKeepWarm(session);
-  if (keep_warm || terms.before != nullptr) chain.TellAccess();
+  if (terms.no_bump) chain.ReadNoBump();
+  const bool bump_lru = !terms.no_bump && MayBumpLru(session);
+  if (bump_lru || terms.before != nullptr) chain.TellAccess();
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
   ChangeId seen;  // the change that an earlier attempt found
@@ -142,7 +142,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
     Result<Attempt> attempt =
         co_await TryRead(session, chain, believed, asked, most, value, before);
     // However often one read asks, it is one access.
-    chain.ReadUncounted();
+    chain.ReadNoBump();
     const ManifestPtr shown = attempt ? attempt->current : nullptr;
     if (terms.before != nullptr && (!shown || shown->id != seen)) {
       *terms.before = before;
@@ -154,8 +154,8 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       co_return Fail(GetMiss(key));
     }
     session.manifests().Insert(current);
-    if (keep_warm && current->id != seen) {
-      KeepWarm(session, current, before.fetched);
+    if (bump_lru && current->id != seen) {
+      BumpLru(session, current, before.fetched);
     }
     seen = current->id;
     if (current->is_inline) {

@@ -31,7 +31,7 @@ Task<void> Look(Session& session, const ListTerms& terms, Listed& listed,
     co_return;
   }
   ReplicaSet chain(session, listed.key);
-  chain.ReadUncounted();
+  chain.ReadNoBump();
   Result<std::shared_ptr<const Manifest>> manifest =
       co_await chain.ReadPrimary();
   if (manifest) {

@@ -21,7 +21,7 @@ net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
     net::Request read;
     read.verb = net::Verb::kGet;
     read.key = name;
-    read.uncounted = true;  // the read that found no object was the access
+    read.no_bump = true;  // the read that found no object was the access
     Batch batch(session_.runtime());
     batch.Send(SendStep::kReadPlain, session_.link(member), read);
     co_await batch;

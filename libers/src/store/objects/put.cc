@@ -185,7 +185,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
     return CheckPrecondition(key, cas, terms, living);
   };
   if (terms.check_first) {
-    chain.ReadUncounted();
+    chain.ReadNoBump();
     const Result<std::shared_ptr<const Manifest>> living =
         co_await chain.ReadPrimary();
     if (!living) co_return Fail(living.error());

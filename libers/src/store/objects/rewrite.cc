@@ -17,7 +17,7 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadUncounted();
+  current.chain().ReadNoBump();
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());

@@ -52,7 +52,7 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
     if (!probe.asked || !session.Readable(probe.member)) continue;
     probe.request.verb = net::Verb::kHead;
     probe.request.key = probe.key;
-    probe.request.uncounted = true;
+    probe.request.no_bump = true;
     batch.Send(SendStep::kProbe, session.link(probe.member), probe.request);
   }
   co_await batch;
@@ -71,7 +71,7 @@ Task<Result<std::shared_ptr<const Manifest>>> ReadManifest(Session& session,
   CurrentManifest current(session, key, steps);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadUncounted();
+  current.chain().ReadNoBump();
   Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();
   if (manifest && current.remembered()) manifest = co_await current.Next();
   co_return manifest;

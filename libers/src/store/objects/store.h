@@ -85,7 +85,7 @@ struct Access {
 
 // How a read shows at the servers.
 struct ReadTerms {
-  bool uncounted = false;    // as no access
+  bool no_bump = false;      // as no access
   Access* before = nullptr;  // takes what is known of accesses before this one
 };
 
@@ -97,7 +97,7 @@ struct StreamWindow {
   // Asked for each piece, and waited for where no other is under way. What a
   // piece takes is the sink's to give back once it was handed that piece.
   Memory* memory = nullptr;
-  bool uncounted = false;  // servers take it for no access
+  bool no_bump = false;  // servers take it for no access
 };
 
 // The operations of ers::Client (same outcomes), as tasks of one loop. Any
@@ -160,10 +160,10 @@ class Store {
   // Changes what `updater` says, and nothing where it says nothing. Asked again
   // whenever a rival was first.
   using MetadataUpdater = std::function<MetadataUpdate(const ObjectInfo& info)>;
-  // `uncounted`: servers do not take the look at the object for an access.
+  // `no_bump`: servers do not take the look at the object for an access.
   net::Task<Result<ObjectInfo>> UpdateMetadata(std::string_view key,
                                                const MetadataUpdater& updater,
-                                               bool uncounted = true);
+                                               bool no_bump = true);
   // A new expiry (Unix seconds, 0 never); bytes, flags and CAS stay.
   net::Task<Result<ObjectInfo>> Touch(std::string_view key,
                                       std::int64_t expiry);

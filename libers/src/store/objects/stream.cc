@@ -11,7 +11,7 @@
 #include "store/membership/view_changer.h"
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
-#include "store/repair/warmth.h"
+#include "store/repair/lru_bump.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -210,8 +210,8 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   ReplicaSet chain(session_, key, steps_);
-  const bool keep_warm = !window.uncounted && MayKeepWarm(session_);
-  if (window.uncounted) chain.ReadUncounted();
+  const bool bump_lru = !window.no_bump && MayBumpLru(session_);
+  if (window.no_bump) chain.ReadNoBump();
   ManifestPtr believed = session_.manifests().Find(key);
   ChangeId failed_before;
   for (int i = 0; i < kGetRestarts; ++i) {
@@ -232,8 +232,8 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       co_return Fail(GetMiss(key));
     }
     session_.manifests().Insert(*current);
-    if (i == 0 && keep_warm) KeepWarm(session_, *current, true);
-    chain.ReadUncounted();  // one access, however often it asks
+    if (i == 0 && bump_lru) BumpLru(session_, *current, true);
+    chain.ReadNoBump();  // one access, however often it asks
     const Manifest& manifest = **current;
     if (manifest.is_inline) {
       status = co_await HandOutInline(manifest, begin, sink);

@@ -169,7 +169,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadUncounted();
+  current.chain().ReadNoBump();
   for (;;) {
     Result<ManifestPtr> base = co_await current.Next();
     if (!base) co_return Fail(base.error());

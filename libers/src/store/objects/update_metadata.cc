@@ -12,11 +12,11 @@ using net::Task;
 
 Task<Result<ObjectInfo>> Store::UpdateMetadata(std::string_view key,
                                                const MetadataUpdater& updater,
-                                               bool uncounted) {
+                                               bool no_bump) {
   CurrentManifest current(session_, key, steps_);
   Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
-  if (uncounted) current.chain().ReadUncounted();
+  if (no_bump) current.chain().ReadNoBump();
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());
@@ -70,7 +70,7 @@ Task<Result<ObjectInfo>> Store::Touch(std::string_view key,
     update.expiry = expiry;
     return update;
   };
-  co_return co_await UpdateMetadata(key, touch, /*uncounted=*/false);
+  co_return co_await UpdateMetadata(key, touch, /*no_bump=*/false);
 }
 
 }  // namespace ers::store

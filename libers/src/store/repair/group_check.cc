@@ -84,7 +84,7 @@ class GroupChecker {
       read.request.verb = net::Verb::kGet;
       read.request.key = read.key;
       read.request.into = read.into;
-      read.request.uncounted = true;
+      read.request.no_bump = true;
     }
     for (int i = 0; i < 2; ++i) {
       Batch batch(session_.runtime());

@@ -152,7 +152,7 @@ Task<std::string> KeyBehind(Session& session, int member,
   net::Request read;
   read.verb = net::Verb::kGet;
   read.key = hashed_name;
-  read.uncounted = true;
+  read.no_bump = true;
   Batch batch(session.runtime());
   batch.Send(SendStep::kListName, session.link(member), read);
   co_await batch;

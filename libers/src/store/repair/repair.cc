@@ -10,7 +10,7 @@
 #include "store/commit/change.h"
 #include "store/format/object_map.h"
 #include "store/format/planted_bug.h"
-#include "store/repair/warmth.h"
+#include "store/repair/lru_bump.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -58,7 +58,7 @@ Task<Result<RepairedObject>> RepairObject(Session& session,
                                           std::string_view key,
                                           const RepairTerms& terms) {
   ReplicaSet chain(session, key, terms.steps);
-  chain.ReadUncounted();
+  chain.ReadNoBump();
   chain.GoOutOfTurn();
   ChangeId short_before;
   RepairedObject repaired;

@@ -23,7 +23,7 @@ Status ReplicaSet::BeginReadPrimary(PrimaryRequest& primary) {
   primary.request = net::Request();
   primary.request.verb = net::Verb::kGet;
   primary.request.key = item_key_;
-  primary.request.uncounted = uncounted_;
+  primary.request.no_bump = no_bump_;
   primary.request.tell_access = tell_access_;
   return {};
 }

@@ -25,7 +25,7 @@ net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].verb = net::Verb::kGet;
     requests[i].key = item;
-    requests[i].uncounted = true;
+    requests[i].no_bump = true;
     batch.Send(SendStep::kReadReplicas, session.link(replicas.members[i]),
                requests[i]);
   }

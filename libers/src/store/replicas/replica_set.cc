@@ -180,7 +180,7 @@ Task<Result<ReplicasRead>> ReplicaSet::Collect(SendStep step) {
       requests[i].key = item_key_;
       requests[i].exptime = kStubSeconds;
       // A read has asked the primary before, and a change is none.
-      requests[i].uncounted = true;
+      requests[i].no_bump = true;
       batch.Send(step, session_.link(replicas->members[i]), requests[i]);
     }
     co_await batch;

@@ -151,7 +151,7 @@ class ReplicaSet {
   // has its manifest, a change that began before may give it a longer life.
   void TakeEnded() { takes_ended_ = true; }
   // From now on servers do not take what is read for an access.
-  void ReadUncounted() { uncounted_ = true; }
+  void ReadNoBump() { no_bump_ = true; }
   // From now on the primary's request tells what the server knows of accesses
   // before it.
   void TellAccess() { tell_access_ = true; }
@@ -257,7 +257,7 @@ class ReplicaSet {
   // For want of memory: what the first replicas show of a change is taken back.
   bool goes_back_ = false;
   bool takes_ended_ = false;
-  bool uncounted_ = false;
+  bool no_bump_ = false;
   bool tell_access_ = false;
   bool out_of_turn_ = false;
   int gave_way_ = 0;  // times

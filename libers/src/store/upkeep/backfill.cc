@@ -177,7 +177,7 @@ Task<Status> AwaitLink(Session& session, int member) {
   net::Request ask;
   ask.verb = net::Verb::kHead;
   ask.key = kViewKey;
-  ask.uncounted = true;
+  ask.no_bump = true;
   Batch batch(session.runtime());
   batch.Send(SendStep::kAskBackfilling, session.link(member), ask);
   co_await batch;

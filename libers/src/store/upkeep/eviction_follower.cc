@@ -8,8 +8,8 @@
 #include "store/format/item_line.h"
 #include "store/format/keys.h"
 #include "store/membership/batch.h"
+#include "store/repair/lru_bump.h"
 #include "store/repair/repair.h"
-#include "store/repair/warmth.h"
 #include "store/replicas/replica_copy.h"
 #include "store/support/wakeup.h"
 
@@ -112,7 +112,7 @@ bool EvictionFollower::MayEvict(int member) const {
 
 void EvictionFollower::Look() {
   if (stopped_ || !session_.view()) return;
-  const bool evict = MayKeepWarm(session_);
+  const bool evict = MayBumpLru(session_);
   for (int member = 0; member < session_.members(); ++member) {
     std::unique_ptr<Watch>& watch = watches_[static_cast<std::size_t>(member)];
     if (!evict || !IsInSync(member)) {
@@ -204,7 +204,7 @@ void EvictionFollower::Ask(const View& view, const Gone& gone,
     copy.member = members[i];
     copy.read.verb = net::Verb::kGet;
     copy.read.key = gone.key;
-    copy.read.uncounted = true;
+    copy.read.no_bump = true;
     copy.read.tell_access = true;
     reads.Send(SendStep::kReadReplicas, session_.link(copy.member), copy.read);
   }

@@ -286,7 +286,7 @@ class Collection {
     Blocks left = blocks;
     for (const std::string& key : keys) {
       ReplicaSet chain(session_, key);
-      chain.ReadUncounted();
+      chain.ReadNoBump();
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadPrimary();
       if (!shown) NoteUntold(shown.error());
@@ -470,7 +470,7 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
     while (next < keys.size()) {
       const std::string& key = keys[next++];
       ReplicaSet chain(session, key);
-      chain.ReadUncounted();
+      chain.ReadNoBump();
       chain.TakeEnded();
       const Result<ManifestPtr> shown = co_await chain.ReadPrimary();
       if (!shown || !*shown) continue;

@@ -37,7 +37,7 @@ Task<std::vector<bool>> WhoAnswers(Session& session,
     net::Request& ask = requests.emplace_back();
     ask.verb = net::Verb::kHead;
     ask.key = kViewKey;
-    ask.uncounted = true;
+    ask.no_bump = true;
     batch.Send(SendStep::kAskMark, *links.back(), ask);
   }
   co_await batch;

@@ -1,8 +1,8 @@
-// Warmth: servers that evict let go first what nobody reads. A GET reads data
-// and the primary's manifest alone, so parity and the other manifests would go
-// long before them (docs/internals/return-and-garbage.md, Eviction).
-#ifndef ERS_STORE_REPAIR_WARMTH_H_
-#define ERS_STORE_REPAIR_WARMTH_H_
+// LRU bumps: servers that evict let go first what nobody reads. A GET reads
+// data and the primary's manifest alone, so parity and the other manifests
+// would go long before them (docs/internals/return-and-garbage.md, Eviction).
+#ifndef ERS_STORE_REPAIR_LRU_BUMP_H_
+#define ERS_STORE_REPAIR_LRU_BUMP_H_
 
 #include <memory>
 
@@ -15,13 +15,13 @@ namespace ers::store {
 
 // Is what this session reads to be kept warm: do servers evict? Asks them now
 // and then, in the background.
-bool MayKeepWarm(Session& session);
+bool MayBumpLru(Session& session);
 
 // `current` was read. In the background, where it is time: an access to its
 // parity and to the replicas that are not its primary. What they lack is stored
 // again. `again`: it was read before, too.
-void KeepWarm(Session& session, std::shared_ptr<const Manifest> current,
-              bool again);
+void BumpLru(Session& session, std::shared_ptr<const Manifest> current,
+             bool again);
 
 // A read failed with `why`, by `current` alone. In the background, where
 // servers evict and too many blocks are gone: the object ends, so that what is
@@ -36,4 +36,4 @@ net::Task<void> EndUnreadable(Session& session,
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_REPAIR_WARMTH_H_
+#endif  // ERS_STORE_REPAIR_LRU_BUMP_H_

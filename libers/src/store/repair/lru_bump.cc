@@ -1,4 +1,4 @@
-#include "store/repair/warmth.h"
+#include "store/repair/lru_bump.h"
 
 #include <algorithm>
 #include <chrono>
@@ -138,7 +138,7 @@ Task<void> TouchAll(Session& session, ManifestPtr manifest, int times) {
 
 }  // namespace
 
-bool MayKeepWarm(Session& session) {
+bool MayBumpLru(Session& session) {
   EvictionWatch& evictions = session.cluster().evictions;
   if (evictions.TakeTurn(session.runtime().Now())) {
     session.Detach(AskForAge(session));
@@ -146,7 +146,7 @@ bool MayKeepWarm(Session& session) {
   return evictions.touch_period().has_value();
 }
 
-void KeepWarm(Session& session, ManifestPtr current, bool again) {
+void BumpLru(Session& session, ManifestPtr current, bool again) {
   const std::optional<net::Duration> period =
       session.cluster().evictions.touch_period();
   if (!period || session.closing()) return;

@@ -1,9 +1,9 @@
+#include "store/membership/slots.h"
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "store/membership/slots.h"
 
 namespace ers::store {
 namespace {
