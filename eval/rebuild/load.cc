@@ -21,7 +21,7 @@
 #include "net/event_loop.h"
 #include "net/task.h"
 #include "plan/planners.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 #include "store/format/object_map.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
@@ -185,8 +185,8 @@ class Load {
       if (IsLost(map.MemberOf(group, block))) lost.push_back(block);
     }
     if (lost.empty()) co_return Status();
-    store::GroupRun run(session_, map, group, /*writing=*/false, nullptr);
-    const store::GroupRun::Planner planner = [&](const plan::Missing&) {
+    store::PlanExecutor run(session_, map, group, /*writing=*/false, nullptr);
+    const store::PlanExecutor::Planner planner = [&](const plan::Missing&) {
       std::optional<plan::Plan> plan =
           plan::PlanRebuild(map.geometry(), map.width(), lost, {});
       plan->steps.clear();

@@ -16,7 +16,7 @@ namespace ers::store {
 // manifest is looked at once more afterwards, and what it no longer names goes
 // again. A change that flips it after that look drops them itself.
 net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
-                             GroupRun& run,
+                             PlanExecutor& run,
                              std::span<const layout::BlockId> blocks) {
   co_await run.WriteBack(SendStep::kRepair, blocks);
   if (run.staged().empty()) co_return;

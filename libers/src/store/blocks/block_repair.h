@@ -5,14 +5,14 @@
 #include <span>
 
 #include "net/task.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 
 namespace ers::store {
 
 // Stores `blocks` of `group` again, under the generation that they have, as far
 // as `run` has read or recovered them; run.staged() tells which.
 net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
-                             GroupRun& run,
+                             PlanExecutor& run,
                              std::span<const layout::BlockId> blocks);
 
 }  // namespace ers::store

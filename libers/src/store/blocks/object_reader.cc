@@ -26,7 +26,7 @@ struct GroupPart {
 };
 
 // Blocks that lie whole in the part are read straight to their place.
-std::vector<BlockId> PlaceBlocks(const GroupPart& part, GroupRun& run) {
+std::vector<BlockId> PlaceBlocks(const GroupPart& part, PlanExecutor& run) {
   std::vector<BlockId> wanted;
   const std::uint64_t block = run.block_bytes();
   for (std::uint64_t j = part.begin / block; j * block < part.end; ++j) {
@@ -41,7 +41,7 @@ std::vector<BlockId> PlaceBlocks(const GroupPart& part, GroupRun& run) {
 
 // The others are copied from the run's own memory.
 void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
-               const GroupRun& run) {
+               const PlanExecutor& run) {
   const std::uint64_t block = run.block_bytes();
   for (const BlockId id : wanted) {
     const std::uint64_t start = id * block;
@@ -56,9 +56,9 @@ void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
 Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
                            const GroupPart& part, StepTimer* steps) {
   ReadOutcome outcome;
-  GroupRun run(session, map, part.group, /*writing=*/false, steps);
+  PlanExecutor run(session, map, part.group, /*writing=*/false, steps);
   const std::vector<BlockId> wanted = PlaceBlocks(part, run);
-  const GroupRun::Planner planner = [&](const plan::Missing& missing) {
+  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
     return plan::PlanGet(map.geometry(), map.width(), wanted, missing);
   };
   outcome.status = co_await run.Run(planner, nullptr);

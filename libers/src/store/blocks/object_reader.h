@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "net/task.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 #include "store/format/object_map.h"
 #include "store/membership/session.h"
 
@@ -25,7 +25,7 @@ struct ReadOutcome {
 // for so many, several groups at a time. Missing blocks are decoded and, where
 // their server answers, written back. `map`, `into` and
 // `steps` (null: nobody wants to know) outlive the task.
-// kNotFound, kCorruption and kUnavailable as GroupRun::Run.
+// kNotFound, kCorruption and kUnavailable as PlanExecutor::Run.
 net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,
                                  std::byte* into, StepTimer* steps);

@@ -133,9 +133,9 @@ Task<Status> ObjectRepair::Run() {
 }
 
 Task<Status> ObjectRepair::RepairGroup(int group, const Lacking& lacking) {
-  GroupRun run(session_, map_, group, /*writing=*/false, terms_.steps);
+  PlanExecutor run(session_, map_, group, /*writing=*/false, terms_.steps);
   const std::vector<BlockId> wanted = lacking.All();
-  const GroupRun::Planner planner = [&](const plan::Missing& missing) {
+  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
     return plan::PlanRebuild(map_.geometry(), map_.width(), wanted, missing);
   };
   Status status = co_await run.Run(planner, nullptr);
@@ -148,7 +148,7 @@ Task<Status> ObjectRepair::RepairGroup(int group, const Lacking& lacking) {
 }
 
 Task<Status> ObjectRepair::StoreBlocks(int group, const Lacking& lacking,
-                                       GroupRun& run) {
+                                       PlanExecutor& run) {
   std::vector<BlockId> again = lacking.lost;
   again.insert(again.end(), lacking.wrong.begin(), lacking.wrong.end());
   co_await RepairBlocks(session_, map_, group, run, again);

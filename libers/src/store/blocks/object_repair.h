@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "net/task.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 #include "store/format/object_map.h"
 #include "store/support/bounded_memory.h"
 #include "store/support/pace.h"
@@ -61,8 +61,8 @@ class ObjectRepair {
   ObjectRepair(Session& session, std::shared_ptr<const Manifest> base,
                const ChangeId& generation, const RepairTerms& terms);
 
-  // kNotFound, kCorruption, kUnavailable: as GroupRun::Run, or it was stopped;
-  // some may have been stored.
+  // kNotFound, kCorruption, kUnavailable: as PlanExecutor::Run, or it was
+  // stopped; some may have been stored.
   net::Task<Status> Run();
   // OK, but groups are left: next() has to be committed before it is too old.
   [[nodiscard]] bool unfinished() const { return unfinished_; }
@@ -78,7 +78,7 @@ class ObjectRepair {
  private:
   net::Task<Status> RepairGroup(int group, const Lacking& lacking);
   net::Task<Status> StoreBlocks(int group, const Lacking& lacking,
-                                GroupRun& run);
+                                PlanExecutor& run);
 
   Session& session_;
   const ObjectMap map_;

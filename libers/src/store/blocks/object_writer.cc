@@ -54,7 +54,7 @@ std::string DescribeSilent(Session& session, const Members& members) {
 struct GroupWrite {
   int group = 0;
   std::shared_ptr<const ObjectMap> map;
-  std::unique_ptr<GroupRun> run;
+  std::unique_ptr<PlanExecutor> run;
   std::span<const std::byte> bytes;
   std::size_t given = 0;        // blocks
   std::vector<std::byte> tail;  // the padded end of the value
@@ -89,7 +89,7 @@ Task<void> RunWrite(GroupWrite& write, const Staging& staging) {
   const Scheme scheme = write.map->manifest().scheme;
   const Width width = write.map->width();
   const layout::Geometry& geometry = write.map->geometry();
-  const GroupRun::Planner planner =
+  const PlanExecutor::Planner planner =
       [&](const plan::Missing& missing) -> std::optional<plan::Plan> {
     if (missing.dead_nodes.empty()) return *plan::CachedPutPlan(scheme, width);
     return plan::PlanPut(geometry, width, missing);
@@ -140,8 +140,8 @@ class GroupWrites {
     // The map of this group alone looks at the manifest as it is now.
     write.map = std::make_shared<const ObjectMap>(
         std::make_shared<const Manifest>(manifest_));
-    write.run = std::make_unique<GroupRun>(session_, *write.map, group,
-                                           /*writing=*/true, steps_);
+    write.run = std::make_unique<PlanExecutor>(session_, *write.map, group,
+                                               /*writing=*/true, steps_);
     write.bytes = bytes;
     if (filled < bytes.size()) write.run->AwaitGiven();
     Fill(write, filled);

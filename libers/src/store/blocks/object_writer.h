@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "net/task.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 #include "store/format/manifest.h"
 #include "store/membership/session.h"
 #include "store/support/content.h"

@@ -20,7 +20,7 @@ constexpr std::size_t kPlansAtOnce = 2;
 
 // One group's new parity from what is stored.
 struct PlannedGroup {
-  std::unique_ptr<GroupRun> run;
+  std::unique_ptr<PlanExecutor> run;
   int group = 0;
   Status status;
   net::Latch done;
@@ -30,7 +30,7 @@ struct PlannedGroup {
 class PlannedGroups {
  public:
   PlannedGroups(Session& session, const ObjectMap& map,
-                const GroupRun::Planner& planner, Manifest& next,
+                const PlanExecutor::Planner& planner, Manifest& next,
                 StepTimer* steps)
       : session_(session),
         steps_(steps),
@@ -45,8 +45,8 @@ class PlannedGroups {
       auto& one = under_way_.emplace_back(
           std::make_unique<PlannedGroup>(session_.runtime()));
       one->group = group;
-      one->run = std::make_unique<GroupRun>(session_, map_, group,
-                                            /*writing=*/true, steps_);
+      one->run = std::make_unique<PlanExecutor>(session_, map_, group,
+                                                /*writing=*/true, steps_);
       net::Spawn(RunGroup(*one));
       if (under_way_.size() == kPlansAtOnce) co_await FinishOldest();
     }
@@ -83,7 +83,7 @@ class PlannedGroups {
   const std::uint64_t epoch_ = session_.view()->epoch;
   StepTimer* const steps_;
   const ObjectMap& map_;
-  const GroupRun::Planner& planner_;
+  const PlanExecutor::Planner& planner_;
   Manifest& next_;
   const Staging staging_;
   std::vector<std::unique_ptr<PlannedGroup>> under_way_;
@@ -94,8 +94,8 @@ class PlannedGroups {
 }  // namespace
 
 Task<PlannedOutcome> RunPlans(Session& session, const ObjectMap& map,
-                              const GroupRun::Planner& planner, Manifest& next,
-                              StepTimer* steps) {
+                              const PlanExecutor::Planner& planner,
+                              Manifest& next, StepTimer* steps) {
   PlannedGroups groups(session, map, planner, next, steps);
   co_await groups.Run();
   co_return std::move(groups.outcome());

@@ -4,7 +4,7 @@
 #define ERS_STORE_COMMIT_PLANNED_GROUPS_H_
 
 #include "net/task.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 #include "store/format/manifest.h"
 #include "store/membership/session.h"
 
@@ -21,7 +21,7 @@ struct PlannedOutcome {
 // view. kUnavailable where too little redundancy is left in `next`. All
 // arguments outlive the task; `steps` may be null.
 net::Task<PlannedOutcome> RunPlans(Session& session, const ObjectMap& map,
-                                   const GroupRun::Planner& planner,
+                                   const PlanExecutor::Planner& planner,
                                    Manifest& next, StepTimer* steps);
 
 }  // namespace ers::store

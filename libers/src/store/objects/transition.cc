@@ -107,7 +107,7 @@ Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
       static_cast<std::uint32_t>(map.groups() *
                                  map.geometry().parity_blocks(next.width)),
       next.id);
-  const GroupRun::Planner planner = [&](const plan::Missing& missing) {
+  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
     if (missing.blocks.empty() && missing.dead_nodes.empty()) {
       return std::optional(
           forward ? *plan::CachedForwardPlan(next.scheme, variant)

@@ -39,7 +39,7 @@ class GroupUpdate {
   }
 
   Task<Status> Run(const Staging& staging) {
-    const GroupRun::Planner planner = [this](const plan::Missing& missing) {
+    const PlanExecutor::Planner planner = [this](const plan::Missing& missing) {
       return plan::PlanUpdate(map_.geometry(), map_.width(), touched_, keep_,
                               missing);
     };
@@ -103,7 +103,7 @@ class GroupUpdate {
 
   const ObjectMap& map_;
   const int group_;
-  GroupRun run_;
+  PlanExecutor run_;
   std::uint64_t begin_;  // of the bytes, within the group
   Bytes bytes_;
   std::vector<BlockId> touched_;

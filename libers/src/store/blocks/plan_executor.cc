@@ -1,4 +1,4 @@
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "code/kernel.h"
-#include "store/blocks/group_run_transfer.h"
+#include "store/blocks/plan_transfer.h"
 #include "store/format/expiry.h"
 
 namespace ers::store {
@@ -18,7 +18,7 @@ using net::Task;
 
 }  // namespace
 
-struct GroupRun::StepState {
+struct PlanExecutor::StepState {
   std::uint32_t waiting = 0;  // inputs that are still to be read
   bool needs_given = false;
   bool skip = false;  // all its outputs are there already
@@ -34,8 +34,8 @@ BlockTraffic& BlockTraffic::operator+=(const BlockTraffic& other) {
   return *this;
 }
 
-GroupRun::GroupRun(Session& session, const ObjectMap& map, int group,
-                   bool writing, StepTimer* timer)
+PlanExecutor::PlanExecutor(Session& session, const ObjectMap& map, int group,
+                           bool writing, StepTimer* timer)
     : session_(session),
       timer_(timer),
       map_(map),
@@ -54,13 +54,13 @@ GroupRun::GroupRun(Session& session, const ObjectMap& map, int group,
   FindMissing(writing);
 }
 
-GroupRun::~GroupRun() {
+PlanExecutor::~PlanExecutor() {
   for (BufferPool::Buffer& buffer : owned_) {
     session_.buffers().Return(std::move(buffer));
   }
 }
 
-void GroupRun::FindMissing(bool writing) {
+void PlanExecutor::FindMissing(bool writing) {
   const layout::Geometry& geometry = map_.geometry();
   for (int node = 0; node < geometry.node_count(); ++node) {
     const int member = map_.MemberAt(group_, node);
@@ -83,47 +83,47 @@ void GroupRun::FindMissing(bool writing) {
   missing_.blocks = never_staged_;
 }
 
-void GroupRun::Place(BlockId block, std::byte* at) { buffers_[block] = at; }
+void PlanExecutor::Place(BlockId block, std::byte* at) { buffers_[block] = at; }
 
-void GroupRun::Give(BlockId block, const std::byte* content) {
+void PlanExecutor::Give(BlockId block, const std::byte* content) {
   given_[block] = content;
   if (awaits_given_ && coming_.count() > 0) OnGiven(block);
 }
 
-void GroupRun::AwaitGiven() { awaits_given_ = true; }
+void PlanExecutor::AwaitGiven() { awaits_given_ = true; }
 
-void GroupRun::Abandon() {
+void PlanExecutor::Abandon() {
   abandoned_ = true;
   while (coming_.count() > 0) coming_.CountDown();
 }
 
-const std::byte* GroupRun::Have(BlockId block) const {
+const std::byte* PlanExecutor::Have(BlockId block) const {
   return have_[block] ? buffers_[block] : nullptr;
 }
 
-std::byte* GroupRun::NewBuffer() {
+std::byte* PlanExecutor::NewBuffer() {
   owned_.push_back(session_.buffers().Take(block_bytes_));
   return owned_.back().bytes.get();
 }
 
-std::byte* GroupRun::BufferOf(BlockId block) {
+std::byte* PlanExecutor::BufferOf(BlockId block) {
   if (buffers_[block] == nullptr) buffers_[block] = NewBuffer();
   return buffers_[block];
 }
 
-std::byte* GroupRun::FreshBufferOf(BlockId block) {
+std::byte* PlanExecutor::FreshBufferOf(BlockId block) {
   if (fresh_[block] == nullptr) fresh_[block] = NewBuffer();
   return fresh_[block];
 }
 
-const std::byte* GroupRun::InputOf(const plan::Plan& plan,
-                                   std::uint32_t input) const {
+const std::byte* PlanExecutor::InputOf(const plan::Plan& plan,
+                                       std::uint32_t input) const {
   if (input < plan.reads.size()) return buffers_[plan.reads[input]];
   return given_[plan.given[input - plan.reads.size()]];
 }
 
 // One more input of steps is there.
-void GroupRun::OnInput(BlockId block) {
+void PlanExecutor::OnInput(BlockId block) {
   for (const std::uint32_t index : readers_[block]) {
     StepState& state = steps_[index];
     if (--state.waiting == 0 && !state.needs_given && !state.skip) {
@@ -133,7 +133,7 @@ void GroupRun::OnInput(BlockId block) {
   }
 }
 
-void GroupRun::PrepareSteps(const plan::Plan& plan) {
+void PlanExecutor::PrepareSteps(const plan::Plan& plan) {
   for (auto& readers : readers_) readers.clear();
   steps_.assign(plan.steps.size(), {});
   for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {
@@ -159,7 +159,7 @@ void GroupRun::PrepareSteps(const plan::Plan& plan) {
 
 // Computes a step's outputs and stages those that the plan writes. Recovered
 // data is stored content; parity is new content.
-void GroupRun::RunStep(const plan::Plan& plan, const plan::Step& step) {
+void PlanExecutor::RunStep(const plan::Plan& plan, const plan::Step& step) {
   std::vector<const std::uint8_t*> inputs;
   inputs.reserve(step.inputs.size());
   for (const std::uint32_t input : step.inputs) {
@@ -193,14 +193,14 @@ void GroupRun::RunStep(const plan::Plan& plan, const plan::Step& step) {
   }
 }
 
-void GroupRun::StageGiven(BlockId block) {
+void PlanExecutor::StageGiven(BlockId block) {
   StartStage(SendStep::kStage, block, given_[block], staging_->generation,
              staging_->exptime);
 }
 
 // Node by node, so that the first servers work while the checksums of the next
 // ones' blocks are computed.
-Task<void> GroupRun::StageAllGiven(const plan::Plan& plan) {
+Task<void> PlanExecutor::StageAllGiven(const plan::Plan& plan) {
   std::vector<std::pair<int, BlockId>> blocks;
   for (const BlockId block : plan.writes) {
     if (!map_.geometry().IsData(block) || staged_.contains(block) ||
@@ -220,7 +220,7 @@ Task<void> GroupRun::StageAllGiven(const plan::Plan& plan) {
   }
 }
 
-void GroupRun::OnGiven(BlockId block) {
+void PlanExecutor::OnGiven(BlockId block) {
   if (refusal_.ok()) {
     const std::vector<BlockId>& out = plan_->unwritten;
     if (std::find(out.begin(), out.end(), block) == out.end()) {
@@ -232,7 +232,7 @@ void GroupRun::OnGiven(BlockId block) {
 }
 
 // Until all are given, or no more will be.
-Task<void> GroupRun::StageAsGiven(const plan::Plan& plan) {
+Task<void> PlanExecutor::StageAsGiven(const plan::Plan& plan) {
   coming_.Add(static_cast<int>(plan.given.size()));
   for (const BlockId block : plan.given) {
     if (given_[block] != nullptr) OnGiven(block);
@@ -241,8 +241,8 @@ Task<void> GroupRun::StageAsGiven(const plan::Plan& plan) {
 }
 
 // False when reads were lost and another plan is needed.
-Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
-                             const std::function<void()>& supply) {
+Task<bool> PlanExecutor::RunOnce(const plan::Plan& plan,
+                                 const std::function<void()>& supply) {
   plan_ = &plan;
   lost_reads_ = false;
   PrepareSteps(plan);
@@ -276,7 +276,7 @@ Task<bool> GroupRun::RunOnce(const plan::Plan& plan,
   co_return true;
 }
 
-Status GroupRun::Shortage(const Planner& planner) const {
+Status PlanExecutor::Shortage(const Planner& planner) const {
   plan::Missing lost;
   lost.blocks = never_staged_;
   for (const BlockId block : gone_) {
@@ -308,8 +308,8 @@ Status GroupRun::Shortage(const Planner& planner) const {
                       map_.manifest().key, silent)};
 }
 
-Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
-                           const std::function<void()>& supply) {
+Task<Status> PlanExecutor::Run(const Planner& planner, const Staging* staging,
+                               const std::function<void()>& supply) {
   staging_ = staging;
   for (;;) {
     const std::optional<plan::Plan> plan = planner(missing_);
@@ -326,8 +326,9 @@ Task<Status> GroupRun::Run(const Planner& planner, const Staging* staging,
   }
 }
 
-Task<void> GroupRun::WriteBack(SendStep step, std::span<const BlockId> blocks,
-                               const ChangeId& generation) {
+Task<void> PlanExecutor::WriteBack(SendStep step,
+                                   std::span<const BlockId> blocks,
+                                   const ChangeId& generation) {
   const std::int64_t exptime =
       BlockExptime(map_.manifest().expiry, session_.WallMicros());
   for (const BlockId block : blocks) {

@@ -1,6 +1,6 @@
-// GroupRun's blocks on their way: in which order they are asked for, what came
-// of each, and what a server's refusal means.
-#include "store/blocks/group_run_transfer.h"
+// PlanExecutor's blocks on their way: in which order they are asked for, what
+// came of each, and what a server's refusal means.
+#include "store/blocks/plan_transfer.h"
 
 #include <fmt/format.h>
 
@@ -42,15 +42,16 @@ Status Refusal(Outcome outcome, const std::string& server,
 
 // A connection that only broke is made again, and the request repeated once;
 // reads and the immutable blocks' writes may be.
-bool GroupRun::MayRetry(int member) const {
+bool PlanExecutor::MayRetry(int member) const {
   const net::ServerLink::State state = session_.link(member).state();
   return state == net::ServerLink::State::kUp ||
          state == net::ServerLink::State::kConnecting;
 }
 
-GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
-                                          BlockId block, std::string key,
-                                          const std::byte* payload) {
+PlanExecutor::Transfer& PlanExecutor::NewTransfer(SendStep step, net::Verb verb,
+                                                  BlockId block,
+                                                  std::string key,
+                                                  const std::byte* payload) {
   Transfer& transfer = transfers_.emplace_back();
   transfer.run = this;
   transfer.step = step;
@@ -69,7 +70,7 @@ GroupRun::Transfer& GroupRun::NewTransfer(SendStep step, net::Verb verb,
   return transfer;
 }
 
-void GroupRun::SendOut(Transfer& transfer) {
+void PlanExecutor::SendOut(Transfer& transfer) {
   transfer.request.outcome = Outcome::kPending;
   if (window_) {
     transfer.asked_at = session_.runtime().Now();
@@ -79,7 +80,7 @@ void GroupRun::SendOut(Transfer& transfer) {
               transfer.request);
 }
 
-void GroupRun::OnDone(Transfer& transfer) {
+void PlanExecutor::OnDone(Transfer& transfer) {
   if (!Answered(transfer.request.outcome) && !transfer.retried &&
       MayRetry(transfer.member)) {
     transfer.retried = true;
@@ -98,14 +99,14 @@ void GroupRun::OnDone(Transfer& transfer) {
 }
 
 // Does the same step wait for the plan's next read and the one before?
-bool GroupRun::SharesStep() const {
+bool PlanExecutor::SharesStep() const {
   if (next_read_ == 0) return false;
   const auto& before = readers_[plan_->reads[next_read_ - 1]];
   const auto& next = readers_[plan_->reads[next_read_]];
   return !before.empty() && !next.empty() && before.front() == next.front();
 }
 
-void GroupRun::StartFetches() {
+void PlanExecutor::StartFetches() {
   const std::vector<BlockId>& reads = plan_->reads;
   while (next_read_ < reads.size() && !lost_reads_) {
     if (window_ && !window_->IsOpen() && !SharesStep()) return;
@@ -114,7 +115,7 @@ void GroupRun::StartFetches() {
   }
 }
 
-void GroupRun::OnPlaced(Transfer& fetch) {
+void PlanExecutor::OnPlaced(Transfer& fetch) {
   const net::TimePoint now = session_.runtime().Now();
   if (fetch.told == 0) window_->Travelled(now - fetch.asked_at);
   const std::size_t came = std::min(fetch.request.placed, block_bytes_);
@@ -123,12 +124,12 @@ void GroupRun::OnPlaced(Transfer& fetch) {
 }
 
 // Of a fetch that has ended. After one that failed no more is asked for.
-void GroupRun::CountRest(const Transfer& fetch) {
+void PlanExecutor::CountRest(const Transfer& fetch) {
   if (!window_ || fetch.request.outcome != Outcome::kOk) return;
   window_->Came(block_bytes_ - fetch.told, session_.runtime().Now());
 }
 
-void GroupRun::StartFetch(BlockId block) {
+void PlanExecutor::StartFetch(BlockId block) {
   Transfer& fetch = NewTransfer(SendStep::kReadBlock, net::Verb::kGet, block,
                                 map_.KeyOf(group_, block), BufferOf(block));
   fetch.request.into = fetch.item;
@@ -144,7 +145,7 @@ void GroupRun::StartFetch(BlockId block) {
   SendOut(fetch);
 }
 
-void GroupRun::OnFetched(const Transfer& fetch) {
+void PlanExecutor::OnFetched(const Transfer& fetch) {
   const Outcome outcome = fetch.request.outcome;
   const BlockId block = fetch.block;
   const BlockHeader expected{map_.GenerationOf(group_, block),
@@ -170,9 +171,10 @@ void GroupRun::OnFetched(const Transfer& fetch) {
   }
 }
 
-void GroupRun::StartStage(SendStep step, BlockId block,
-                          const std::byte* content, const ChangeId& generation,
-                          std::int64_t exptime) {
+void PlanExecutor::StartStage(SendStep step, BlockId block,
+                              const std::byte* content,
+                              const ChangeId& generation,
+                              std::int64_t exptime) {
   const std::uint64_t number = map_.Number(group_, block);
   Transfer& stage =
       NewTransfer(step, net::Verb::kSet, block,
@@ -188,7 +190,7 @@ void GroupRun::StartStage(SendStep step, BlockId block,
   SendOut(stage);
 }
 
-void GroupRun::OnStaged(const Transfer& stage) {
+void PlanExecutor::OnStaged(const Transfer& stage) {
   const Outcome outcome = stage.request.outcome;
   if (outcome == Outcome::kOk) {
     staged_.insert(stage.block);

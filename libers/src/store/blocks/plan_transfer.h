@@ -1,21 +1,21 @@
-// Transfer: one block on its way, for the two files of GroupRun.
-#ifndef ERS_STORE_BLOCKS_GROUP_RUN_TRANSFER_H_
-#define ERS_STORE_BLOCKS_GROUP_RUN_TRANSFER_H_
+// Transfer: one block on its way, for the two files of PlanExecutor.
+#ifndef ERS_STORE_BLOCKS_PLAN_TRANSFER_H_
+#define ERS_STORE_BLOCKS_PLAN_TRANSFER_H_
 
 #include <array>
 #include <cstddef>
 #include <string>
 
 #include "net/request.h"
-#include "store/blocks/group_run.h"
+#include "store/blocks/plan_executor.h"
 #include "store/format/block_header.h"
 #include "store/membership/send.h"
 
 namespace ers::store {
 
 // One block on its way from or to its member.
-struct GroupRun::Transfer {
-  GroupRun* run = nullptr;
+struct PlanExecutor::Transfer {
+  PlanExecutor* run = nullptr;
   SendStep step = SendStep::kReadBlock;
   layout::BlockId block = 0;
   int member = 0;
@@ -30,4 +30,4 @@ struct GroupRun::Transfer {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_BLOCKS_GROUP_RUN_TRANSFER_H_
+#endif  // ERS_STORE_BLOCKS_PLAN_TRANSFER_H_

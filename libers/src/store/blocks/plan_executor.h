@@ -1,8 +1,8 @@
-// GroupRun: the one executor. It runs plans for one group of one object:
+// PlanExecutor: the one executor. It runs plans for one group of one object:
 // fetches the blocks they read, computes their steps as soon as the inputs are
 // there, and stages what they write while other reads are still under way.
-#ifndef ERS_STORE_BLOCKS_GROUP_RUN_H_
-#define ERS_STORE_BLOCKS_GROUP_RUN_H_
+#ifndef ERS_STORE_BLOCKS_PLAN_EXECUTOR_H_
+#define ERS_STORE_BLOCKS_PLAN_EXECUTOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct Staging {
 
 // Loop thread only; lives until its Run has returned. Buffers placed in it
 // outlive it.
-class GroupRun {
+class PlanExecutor {
  public:
   using Planner =
       std::function<std::optional<plan::Plan>(const plan::Missing&)>;
@@ -54,11 +54,11 @@ class GroupRun {
   // that cannot be used now, are missing from the start; `writing` asks for
   // members that new blocks may be put on.
   // `timer` outlives the run; null: nobody wants to know.
-  GroupRun(Session& session, const ObjectMap& map, int group, bool writing,
-           StepTimer* timer);
-  ~GroupRun();
-  GroupRun(const GroupRun&) = delete;
-  GroupRun& operator=(const GroupRun&) = delete;
+  PlanExecutor(Session& session, const ObjectMap& map, int group, bool writing,
+               StepTimer* timer);
+  ~PlanExecutor();
+  PlanExecutor(const PlanExecutor&) = delete;
+  PlanExecutor& operator=(const PlanExecutor&) = delete;
 
   [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
 
@@ -201,4 +201,4 @@ class GroupRun {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_BLOCKS_GROUP_RUN_H_
+#endif  // ERS_STORE_BLOCKS_PLAN_EXECUTOR_H_
