@@ -41,14 +41,14 @@ AdviceModel ModelFrom(const Json& json) {
   }
   model.inline_below = json.at("inline_below").get<std::uint64_t>();
   const Json& measured = json.at("measured");
-  model.least_mbit = measured.at("mbit").at(0).get<double>();
-  model.most_mbit = measured.at("mbit").at(1).get<double>();
-  model.least_bytes = measured.at("object_bytes").at(0).get<std::uint64_t>();
-  model.most_bytes = measured.at("object_bytes").at(1).get<std::uint64_t>();
+  model.min_mbit = measured.at("mbit").at(0).get<double>();
+  model.max_mbit = measured.at("mbit").at(1).get<double>();
+  model.min_bytes = measured.at("object_bytes").at(0).get<std::uint64_t>();
+  model.max_bytes = measured.at("object_bytes").at(1).get<std::uint64_t>();
   model.source = measured.at("source").get<std::string>();
   const Json& shares = json.at("storage_share_of_cost");
-  model.least_storage_share = shares.at(0).get<double>();
-  model.most_storage_share = shares.at(1).get<double>();
+  model.min_storage_share = shares.at(0).get<double>();
+  model.max_storage_share = shares.at(1).get<double>();
   return model;
 }
 
@@ -195,10 +195,10 @@ Result<Advice> Advise(const AdviceModel& model, const Question& question) {
   }
   advice.is_inline = question.object_bytes < model.inline_below;
   if (advice.is_inline) advice.chosen = 0;
-  advice.beyond = question.mbit < model.least_mbit ||
-                  question.mbit > model.most_mbit ||
-                  question.object_bytes < model.least_bytes ||
-                  question.object_bytes > model.most_bytes;
+  advice.beyond = question.mbit < model.min_mbit ||
+                  question.mbit > model.max_mbit ||
+                  question.object_bytes < model.min_bytes ||
+                  question.object_bytes > model.max_bytes;
   return advice;
 }
 

@@ -38,12 +38,12 @@ struct AdviceModel {
   std::map<std::pair<bool, bool>, Times> times;  // {coded, of a read}
   std::vector<std::pair<int, int>> widths;       // k and k' that are tried
   std::uint64_t inline_below = 0;  // shorter values are kept whole anyway
-  double least_mbit = 0;           // measured, as the next three
-  double most_mbit = 0;
-  std::uint64_t least_bytes = 0;
-  std::uint64_t most_bytes = 0;
-  double least_storage_share = 0;  // of a system's cost, by the cost model
-  double most_storage_share = 0;
+  double min_mbit = 0;             // measured, as the next three
+  double max_mbit = 0;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;
+  double min_storage_share = 0;  // of a system's cost, by the cost model
+  double max_storage_share = 0;
   std::string source;  // where the figures come from
 };
 

@@ -12,8 +12,8 @@
 namespace ers::ctl {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
-constexpr int kMostFailures = 100;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
+constexpr int kMaxFailures = 100;
 constexpr double kMs = 1e3;
 
 struct AdviseOptions {
@@ -80,9 +80,9 @@ std::vector<std::string> Reasons(const AdviceModel& model,
       "{:.1f} to {:.1f} % of a system's cost where storage is {:.0f} to {:.0f} "
       "% of that",
       chosen.stored, copies.stored, Percent(1 - chosen.stored / copies.stored),
-      Percent(SavedOfCost(copies, chosen, model.least_storage_share)),
-      Percent(SavedOfCost(copies, chosen, model.most_storage_share)),
-      Percent(model.least_storage_share), Percent(model.most_storage_share)));
+      Percent(SavedOfCost(copies, chosen, model.min_storage_share)),
+      Percent(SavedOfCost(copies, chosen, model.max_storage_share)),
+      Percent(model.min_storage_share), Percent(model.max_storage_share)));
   reasons.push_back(fmt::format(
       "{:.2f} bytes cross the network for each byte written and what is read "
       "of it, with copies {:.2f}: {:.0f} % less",
@@ -94,7 +94,7 @@ std::string Beyond(const AdviceModel& model) {
   return fmt::format(
       "beyond what was measured ({:g} to {:g} Mbit/s, {} to {} bytes): taken "
       "on from there",
-      model.least_mbit, model.most_mbit, model.least_bytes, model.most_bytes);
+      model.min_mbit, model.max_mbit, model.min_bytes, model.max_bytes);
 }
 
 std::string Text(const AdviceModel& model, const Question& question,
@@ -193,7 +193,7 @@ void AddAdvise(CLI::App& app, Command& chosen) {
   Question& question = options->question;
   advise->add_option("--object-size", question.object_bytes, "Of an object")
       ->required()
-      ->check(IsWhole() & CLI::Range(std::uint64_t{1}, kMostBytes))
+      ->check(IsWhole() & CLI::Range(std::uint64_t{1}, kMaxBytes))
       ->type_name("BYTES");
   advise->add_option("--mbit", question.mbit, "What the client's link carries")
       ->required()
@@ -207,7 +207,7 @@ void AddAdvise(CLI::App& app, Command& chosen) {
   advise
       ->add_option("--failures", question.failures,
                    "Servers that may die (default: 1)")
-      ->check(CLI::Range(1, kMostFailures))
+      ->check(CLI::Range(1, kMaxFailures))
       ->type_name("M");
   advise
       ->add_option("--model", options->model,

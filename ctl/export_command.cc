@@ -19,7 +19,7 @@ namespace {
 
 // Of the objects that could not be exported so many are named, the rest is
 // counted: where servers are out they may be millions.
-constexpr std::size_t kMostNamed = 100;
+constexpr std::size_t kMaxNamed = 100;
 
 struct ExportArguments {
   std::vector<std::string> keys;
@@ -72,7 +72,7 @@ struct Counts {
     } else {
       ++failed;
     }
-    if (named.size() < kMostNamed) named.push_back({key, result.error()});
+    if (named.size() < kMaxNamed) named.push_back({key, result.error()});
     if (ExitCodeOf(code) > ExitCodeOf(worst.code())) worst = result.error();
   }
 };

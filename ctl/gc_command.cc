@@ -17,7 +17,7 @@
 namespace ers::ctl {
 namespace {
 
-constexpr double kMostSeconds = 86400.0 * 365;
+constexpr double kMaxSeconds = 86400.0 * 365;
 
 struct GarbageArguments {
   std::optional<double> grace_seconds;
@@ -90,7 +90,7 @@ void AddGarbage(CLI::App& app, Command& chosen) {
                    "Keep what was stored less than twice this long ago: "
                    "changes under way may need it (default: 3600, or as the "
                    "proxy has it). 0 is right only while nobody makes changes")
-      ->check(CLI::Range(0.0, kMostSeconds) & IsNumber())
+      ->check(CLI::Range(0.0, kMaxSeconds) & IsNumber())
       ->type_name("SECONDS");
   command
       ->add_option("--objects-per-second", arguments->objects_per_second,

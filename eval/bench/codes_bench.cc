@@ -16,8 +16,8 @@ namespace {
 
 // A sample encodes this much data, so that the clock's steps do not show.
 constexpr std::size_t kSampleBytes = std::size_t{8} << 20;
-constexpr std::size_t kMostRounds = 2048;  // for tiny objects, that suffices
-constexpr int kMostBlocks = 255;           // of one stripe, in GF(2^8)
+constexpr std::size_t kMaxRounds = 2048;  // for tiny objects, that suffices
+constexpr int kMaxBlocks = 255;           // of one stripe, in GF(2^8)
 
 // One code with blocks of its own, as each pads them in its own way.
 class Way {
@@ -62,7 +62,7 @@ class Way {
   void Repeat(bool counted) {
     Encode();
     const std::size_t rounds =
-        std::clamp<std::size_t>(kSampleBytes / object_bytes_, 1, kMostRounds);
+        std::clamp<std::size_t>(kSampleBytes / object_bytes_, 1, kMaxRounds);
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t round = 0; round < rounds; ++round) Encode();
     const std::chrono::duration<double, std::micro> taken =
@@ -113,11 +113,11 @@ Status RunSize(const CodesOptions& options, std::size_t object_bytes,
 }  // namespace
 
 Result<std::vector<CodesRow>> RunCodes(const CodesOptions& options) {
-  if (options.k < 2 || options.m < 1 || options.k + options.m > kMostBlocks) {
+  if (options.k < 2 || options.m < 1 || options.k + options.m > kMaxBlocks) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("no code has k={} and m={}: k is at least 2, m at "
                             "least 1, both together at most {}",
-                            options.k, options.m, kMostBlocks));
+                            options.k, options.m, kMaxBlocks));
   }
   std::mt19937_64 random(options.seed);
   std::vector<CodesRow> rows;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kTableBytes = 32;  // ISA-L's, per coefficient
 // Jerasure's manual finds packets of a few KiB fastest, and asks for whole long
 // words; 16 suits SIMD, too.
-constexpr std::size_t kMostPacketBytes = 2048;
+constexpr std::size_t kMaxPacketBytes = 2048;
 constexpr std::size_t kPacketStep = 16;
 
 struct Free {
@@ -131,14 +131,13 @@ class IsalRs : public JerasureRs {
 class XorCode : public ForeignCode {
  public:
   XorCode(std::string name, int k, int m, int w, Matrix bits,
-          std::size_t least_bytes)
+          std::size_t min_bytes)
       : name_(std::move(name)), k_(k), m_(m), w_(w), bits_(std::move(bits)) {
     const auto words = static_cast<std::size_t>(w);
-    const std::size_t rounds = (least_bytes + words * kMostPacketBytes - 1) /
-                               (words * kMostPacketBytes);
+    const std::size_t rounds =
+        (min_bytes + words * kMaxPacketBytes - 1) / (words * kMaxPacketBytes);
     const std::size_t packets = rounds * words;
-    packet_bytes_ =
-        RoundedUp((least_bytes + packets - 1) / packets, kPacketStep);
+    packet_bytes_ = RoundedUp((min_bytes + packets - 1) / packets, kPacketStep);
     bytes_ = packets * packet_bytes_;
     schedule_ = jerasure_smart_bitmatrix_to_schedule(k, m, w, bits_.get());
   }
@@ -202,15 +201,15 @@ std::unique_ptr<ForeignCode> Liberation(int k, std::size_t bytes) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<ForeignCode>> ForeignCodes(
-    int k, int m, std::size_t least_bytes) {
+std::vector<std::unique_ptr<ForeignCode>> ForeignCodes(int k, int m,
+                                                       std::size_t min_bytes) {
   std::vector<std::unique_ptr<ForeignCode>> codes;
-  codes.push_back(std::make_unique<NoCode>(least_bytes));
-  codes.push_back(std::make_unique<IsalRs>(k, m, least_bytes));
-  codes.push_back(std::make_unique<JerasureRs>(k, m, 8, least_bytes));
-  codes.push_back(std::make_unique<JerasureRs>(k, m, 16, least_bytes));
-  codes.push_back(Cauchy(k, m, least_bytes));
-  if (m == 2) codes.push_back(Liberation(k, least_bytes));
+  codes.push_back(std::make_unique<NoCode>(min_bytes));
+  codes.push_back(std::make_unique<IsalRs>(k, m, min_bytes));
+  codes.push_back(std::make_unique<JerasureRs>(k, m, 8, min_bytes));
+  codes.push_back(std::make_unique<JerasureRs>(k, m, 16, min_bytes));
+  codes.push_back(Cauchy(k, m, min_bytes));
+  if (m == 2) codes.push_back(Liberation(k, min_bytes));
   return codes;
 }
 

@@ -34,10 +34,10 @@ class ForeignCode {
 };
 
 // Those that can have this k and m (k + m <= 255): "none", "isal", "rs",
-// "rs-16", "cauchy-rs", and "liberation" if m = 2. `least_bytes` is of a data
+// "rs-16", "cauchy-rs", and "liberation" if m = 2. `min_bytes` is of a data
 // block.
 std::vector<std::unique_ptr<ForeignCode>> ForeignCodes(int k, int m,
-                                                       std::size_t least_bytes);
+                                                       std::size_t min_bytes);
 
 }  // namespace ers::bench
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMaxTimeoutMs = 3'600'000;
 constexpr std::uint64_t kMaxCountObjectsS = 30 * 86400;
 constexpr std::uint64_t kMaxIdleTimeoutS = 30 * 86400;
-constexpr std::uint64_t kLeastGraceS = 3600;
+constexpr std::uint64_t kMinGraceS = 3600;
 constexpr std::uint64_t kMaxGarbageS = 365 * 86400;
 constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kMaxExpiryS = std::uint64_t{100} * 365 * 86400;
@@ -237,7 +237,7 @@ constexpr Key<ServerOptions> kLimitKeys[] = {
 constexpr Key<ServerOptions> kGarbageKeys[] = {
     {"grace_s",
      [](const YamlValue& value, ServerOptions& options) {
-       return ReadSeconds(value, kLeastGraceS, kMaxGarbageS,
+       return ReadSeconds(value, kMinGraceS, kMaxGarbageS,
                           options.garbage.grace);
      }},
     {"every_s",

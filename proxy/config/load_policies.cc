@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t kMaxPolicyS = 365 * 86400;
 constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
 constexpr std::uint64_t kMaxPolicyParallel = 64;
-constexpr std::uint64_t kLeastSliceKeys = 1000;
+constexpr std::uint64_t kMinSliceKeys = 1000;
 constexpr std::uint64_t kMaxSliceKeys = 100'000'000;
 constexpr std::uint64_t kMaxBytesPerSecond = std::uint64_t{1} << 50;
 
@@ -105,7 +105,7 @@ constexpr Key<ServerOptions> kFillKeys[] = {
      }},
     {"slice_keys",
      [](const YamlValue& value, ServerOptions& options) {
-       return ReadNumber(value, kLeastSliceKeys, kMaxSliceKeys,
+       return ReadNumber(value, kMinSliceKeys, kMaxSliceKeys,
                          options.backfill.slice_keys);
      }},
     {"bytes_per_second",

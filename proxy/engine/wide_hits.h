@@ -26,12 +26,12 @@ class WideHits {
   void Note(const std::string& key) {
     if (batch_.empty()) timer_->Start(kDelay);
     ++batch_[key];
-    if (batch_.size() == kMostKeys) Flush();
+    if (batch_.size() == kMaxKeys) Flush();
   }
 
  private:
   static constexpr net::Duration kDelay = std::chrono::milliseconds(100);
-  static constexpr std::size_t kMostKeys = 1024;
+  static constexpr std::size_t kMaxKeys = 1024;
 
   void Flush() {
     timer_->Stop();

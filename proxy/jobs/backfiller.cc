@@ -15,8 +15,8 @@ using net::Task;
 namespace {
 
 // What cannot be backfilled as others are silent is not listed again and again.
-constexpr net::Duration kLeastPause = std::chrono::seconds(1);
-constexpr net::Duration kMostPause = std::chrono::seconds(10);
+constexpr net::Duration kMinPause = std::chrono::seconds(1);
+constexpr net::Duration kMaxPause = std::chrono::seconds(10);
 // Between two lines that tell how far a backfilling is, or what is in its way.
 constexpr net::Duration kTellEvery = std::chrono::seconds(30);
 
@@ -104,10 +104,9 @@ Task<void> Backfiller::Work() {
   if (host_.session.view()) co_await FillAll();
   const net::TimePoint now = host_.session.runtime().Now();
   // What does not fit is walked for again half of the time, at most.
-  pause_ = unfinished_
-               ? std::max(std::clamp(2 * pause_, kLeastPause, kMostPause),
-                          now - begun)
-               : net::Duration();
+  pause_ = unfinished_ ? std::max(std::clamp(2 * pause_, kMinPause, kMaxPause),
+                                  now - begun)
+                       : net::Duration();
   not_before_ = now + pause_;
   at_work_ = false;
 }

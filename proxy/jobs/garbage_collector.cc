@@ -25,7 +25,7 @@ constexpr int kManyAtOnce = 64;
 constexpr std::chrono::seconds kLongestNap(60);
 constexpr int kNapsPerTime = 4;
 constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
-constexpr double kMostGraceSeconds = 86400.0 * 365;
+constexpr double kMaxGraceSeconds = 86400.0 * 365;
 
 void Log(const Result<GarbageReport>& report) {
   if (!report) {
@@ -48,7 +48,7 @@ Result<GarbageRequest> ParseGarbageRequest(std::string_view text) {
   if (fields.Has("grace_s")) {
     double seconds = 0;
     fields.Real("grace_s", seconds);
-    if (seconds < 0 || seconds > kMostGraceSeconds) {
+    if (seconds < 0 || seconds > kMaxGraceSeconds) {
       fields.Refuse("grace_s", "it must be from 0 to a year");
     } else {
       request.grace = milliseconds(std::llround(seconds * 1000));

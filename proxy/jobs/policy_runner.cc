@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kHitKeys = 65536;
-constexpr std::size_t kMostWaiting = 4096;
+constexpr std::size_t kMaxWaiting = 4096;
 // Moved for a byte of a value that is made narrow, before it is known.
 constexpr std::uint64_t kGuess = 2;
 // Who waits for the rate looks so often whether to go on.
@@ -168,7 +168,7 @@ void PolicyRunner::TakeHits(const HitBatch& hits) {
 
 void PolicyRunner::Narrow(const std::string& key) {
   if (hot_keys_.contains(key)) return;
-  if (hot_.size() >= kMostWaiting) {
+  if (hot_.size() >= kMaxWaiting) {
     Count(PolicyKind::kNarrow, PolicyOutcome::kSkipped);
     return;
   }

@@ -23,7 +23,7 @@ tl::unexpected<Status> RefuseErrno(int error) {
   return Refuse(std::error_code(error, std::generic_category()).message());
 }
 
-Result<std::string> ReadOpened(int file, std::size_t most_bytes) {
+Result<std::string> ReadOpened(int file, std::size_t max_bytes) {
   struct stat about{};
   if (fstat(file, &about) != 0) return RefuseErrno(errno);
   if (S_ISDIR(about.st_mode)) return RefuseErrno(EISDIR);
@@ -36,8 +36,8 @@ Result<std::string> ReadOpened(int file, std::size_t most_bytes) {
     if (got < 0) return RefuseErrno(errno);
     if (got == 0) return text;
     text.append(part.data(), static_cast<std::size_t>(got));
-    if (text.size() > most_bytes) {
-      return Refuse(fmt::format("it is longer than {} bytes", most_bytes));
+    if (text.size() > max_bytes) {
+      return Refuse(fmt::format("it is longer than {} bytes", max_bytes));
     }
   }
 }
@@ -45,10 +45,10 @@ Result<std::string> ReadOpened(int file, std::size_t most_bytes) {
 }  // namespace
 
 Result<std::string> ReadRegularFile(const std::string& path,
-                                    std::size_t most_bytes) {
+                                    std::size_t max_bytes) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return RefuseErrno(errno);
-  Result<std::string> text = ReadOpened(file, most_bytes);
+  Result<std::string> text = ReadOpened(file, max_bytes);
   close(file);
   return text;
 }

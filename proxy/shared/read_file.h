@@ -12,7 +12,7 @@ namespace ers::proxy {
 // Does not wait for who writes to a pipe. kInvalidArgument tells why it cannot
 // be read, without its name.
 Result<std::string> ReadRegularFile(const std::string& path,
-                                    std::size_t most_bytes);
+                                    std::size_t max_bytes);
 
 }  // namespace ers::proxy
 

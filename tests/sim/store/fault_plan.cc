@@ -123,9 +123,9 @@ void FaultPlan::Draw(Duration span) {
     auto kind = static_cast<FaultKind>(random.Below(kDrawn));
     if (scenario_.stress) {
       // Who leaves the view, and what is still under way then, is the matter.
-      constexpr std::array kMost = {FaultKind::kHiccup, FaultKind::kHiccup,
-                                    FaultKind::kCrash, FaultKind::kStall};
-      if (random.Below(4) != 0) kind = kMost[random.Below(kMost.size())];
+      constexpr std::array kMax = {FaultKind::kHiccup, FaultKind::kHiccup,
+                                   FaultKind::kCrash, FaultKind::kStall};
+      if (random.Below(4) != 0) kind = kMax[random.Below(kMax.size())];
     }
     if (scenario_.hides && random.Below(2) == 0) kind = FaultKind::kPartition;
     if (scenario_.rolls) kind = Rolling(kind);

@@ -19,7 +19,7 @@ using net::Task;
 
 // For an object, then for a plain item.
 constexpr int kLooks = 4;
-constexpr std::uint64_t kMostAppended = 4;  // cells
+constexpr std::uint64_t kMaxAppended = 4;  // cells
 // Of each key, what reads showed: a CAS among them is a stale one, most often.
 constexpr std::size_t kSeenKept = 4;
 
@@ -240,7 +240,7 @@ Task<void> Workload::Update(store::Store& store, int client,
 
 Task<void> Workload::Append(store::Store& store, int client,
                             const std::string& key) {
-  const std::size_t cells = 1 + world_.random().Below(kMostAppended);
+  const std::size_t cells = 1 + world_.random().Below(kMaxAppended);
   const std::uint32_t id =
       history_.BeginAppend(client, key, cells, world_.now());
   const std::vector<std::byte> bytes = Bytes(id, cells);

@@ -49,8 +49,8 @@ TEST_CASE("round after round all hashes come up, each once") {
   std::multiset<std::string> seen;
   int rounds = 0;
   for (std::uint64_t first = 0;;) {
-    constexpr std::size_t kMost = 40'000;
-    GarbageNames names(first, kMost);
+    constexpr std::size_t kMax = 40'000;
+    GarbageNames names(first, kMax);
     for (int i = 0; i < kKeys; ++i) {
       const std::string key = fmt::format("key{}", i);
       const KeyHash hash = HashKey(key);
@@ -64,7 +64,7 @@ TEST_CASE("round after round all hashes come up, each once") {
       seen.insert(group.manifests[0].item_key);
       bytes += sizeof(FoundBlock) + sizeof(FoundManifest);
     }
-    CHECK(bytes <= kMost);
+    CHECK(bytes <= kMax);
     if (names.last() == kEnd) break;
     REQUIRE(names.last() >= first);
     first = names.last() + 1;

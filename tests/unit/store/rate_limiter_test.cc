@@ -55,7 +55,7 @@ TEST_CASE("an estimate is corrected both ways") {
 
 TEST_CASE("whatever is estimated, the rate holds") {
   constexpr std::uint64_t kRate = 1'000'000;
-  constexpr std::uint64_t kMost = 300'000;  // of one piece of work
+  constexpr std::uint64_t kMax = 300'000;  // of one piece of work
   const auto seed = GENERATE(1u, 2u, 3u, 4u, 5u);
   std::mt19937_64 random(seed);
   const net::TimePoint begin;
@@ -63,13 +63,13 @@ TEST_CASE("whatever is estimated, the rate holds") {
   RateLimiter limiter(kRate, now);
   std::uint64_t moved = 0;
   for (int i = 0; i < 2000; ++i) {
-    const std::uint64_t estimate = random() % kMost;
+    const std::uint64_t estimate = random() % kMax;
     const net::Duration wait = limiter.Take(estimate, now);
     if (wait.count() > 0) {
       now += wait;
       continue;
     }
-    const std::uint64_t actual = random() % kMost;
+    const std::uint64_t actual = random() % kMax;
     moved += actual;
     limiter.Correct(estimate, actual);
     if (random() % 50 == 0) now += seconds(1);
@@ -77,7 +77,7 @@ TEST_CASE("whatever is estimated, the rate holds") {
         static_cast<double>(kRate) *
         std::chrono::duration<double>(now - begin + RateLimiter::kBurst)
             .count();
-    REQUIRE(static_cast<double>(moved) <= allowed + kMost);
+    REQUIRE(static_cast<double>(moved) <= allowed + kMax);
   }
   // And it is used.
   CHECK(moved > kRate * 100);

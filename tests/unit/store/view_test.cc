@@ -136,11 +136,11 @@ TEST_CASE(
   CHECK(later.flush_mark == 2);
   CHECK(EncodeView(view).find(R"("format":5)") != std::string::npos);
   // None is the mark of no flush.
-  view.flush_mark = kMostFlushMark;
+  view.flush_mark = kMaxFlushMark;
   CHECK(EncodeView(*DecodeView(EncodeView(view))) == EncodeView(view));
   view.FlushAll(3, 1000);
   CHECK(view.flush_mark == 1);
-  CHECK(view.IsFlushed(Under(kMostFlushMark), 0));
+  CHECK(view.IsFlushed(Under(kMaxFlushMark), 0));
 }
 
 TEST_CASE("a flush of all leaves those alone that are to come") {
@@ -165,8 +165,8 @@ TEST_CASE("blocks of a change under a later view are not behind a flush") {
   CHECK(view.IsBehind(Under(0), 2000));
   CHECK_FALSE(view.IsBehind(Under(1), 2000));
   CHECK_FALSE(view.IsBehind(Under(2), 2000));
-  view.flush_mark = kMostFlushMark;
-  CHECK(view.IsBehind(Under(kMostFlushMark - 1), 2000));
+  view.flush_mark = kMaxFlushMark;
+  CHECK(view.IsBehind(Under(kMaxFlushMark - 1), 2000));
   CHECK_FALSE(view.IsBehind(Under(1), 2000));
 }
 

@@ -15,7 +15,7 @@ namespace ers::store {
 // Which of the cluster's flushes it was that changes are behind; 0: none was.
 using FlushMark = std::uint32_t;
 inline constexpr int kMakerBits = 40;
-inline constexpr FlushMark kMostFlushMark = (1U << (64 - kMakerBits)) - 1;
+inline constexpr FlushMark kMaxFlushMark = (1U << (64 - kMakerBits)) - 1;
 
 // Unique, and ordered by time among one process's changes. Zero means none.
 struct ChangeId {

@@ -130,7 +130,7 @@ Result<View> FromJson(const json& root) {
   const std::uint64_t flush_mark =
       root.contains("flush_mark") ? UnsignedOf(root, "flush_mark") : 0;
   bool sane = view.epoch > 0 && max_failures > 0 &&
-              max_failures < kMaxMembers && flush_mark <= kMostFlushMark;
+              max_failures < kMaxMembers && flush_mark <= kMaxFlushMark;
   view.flush_mark = sane ? static_cast<FlushMark>(flush_mark) : 0;
   view.max_failures = sane ? static_cast<int>(max_failures) : 0;
   for (const json& entry : root.at("members")) {
@@ -191,20 +191,20 @@ bool View::IsFlushed(const ChangeId& change, std::int64_t now_us) const {
 bool View::IsBehind(const ChangeId& generation, std::int64_t now_us) const {
   // Marks go round.
   const FlushMark ahead =
-      (generation.flush_mark() - flush_mark) & kMostFlushMark;
-  const bool later = ahead != 0 && ahead <= kMostFlushMark / 2;
+      (generation.flush_mark() - flush_mark) & kMaxFlushMark;
+  const bool later = ahead != 0 && ahead <= kMaxFlushMark / 2;
   return !later && IsFlushed(generation, now_us);
 }
 
 void View::FlushAll(std::uint64_t number, std::int64_t now_us) {
   // As many overlap seldom.
-  constexpr std::size_t kMostKept = 4;
+  constexpr std::size_t kMaxKept = 4;
   if (std::find(flushes.begin(), flushes.end(), number) != flushes.end()) {
     return;
   }
   flushes.insert(flushes.begin(), number);
-  if (flushes.size() > kMostKept) flushes.pop_back();
-  flush_mark = flush_mark % kMostFlushMark + 1;
+  if (flushes.size() > kMaxKept) flushes.pop_back();
+  flush_mark = flush_mark % kMaxFlushMark + 1;
   // What that would have been is flushed now; so nothing later can be.
   std::erase_if(flush_at, [now_us](std::uint64_t flush) {
     return flush <= static_cast<std::uint64_t>(now_us);
@@ -215,7 +215,7 @@ void View::FlushAll(std::uint64_t number, std::int64_t now_us) {
 }
 
 Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
-  constexpr std::size_t kMostToCome = 16;
+  constexpr std::size_t kMaxToCome = 16;
   const auto now = static_cast<std::uint64_t>(now_us);
   std::set<std::uint64_t> to_come(flush_at.begin(), flush_at.end());
   to_come.insert({flushed_before, time_us});
@@ -224,7 +224,7 @@ Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
     in_effect = *to_come.begin();
     to_come.erase(to_come.begin());
   }
-  if (to_come.size() > kMostToCome) {
+  if (to_come.size() > kMaxToCome) {
     return {StatusCode::kUnavailable,
             "too many flushes are to come: try again behind the next"};
   }

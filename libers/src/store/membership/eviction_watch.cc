@@ -10,7 +10,7 @@ namespace {
 constexpr net::Duration kTurn = std::chrono::seconds(5);
 // So small a part of the age makes no difference to what goes first.
 constexpr int kPartOfAge = 32;
-constexpr net::Duration kMostPeriod = std::chrono::seconds(60);
+constexpr net::Duration kMaxPeriod = std::chrono::seconds(60);
 
 // Behind `field` in the text; empty: it is not there.
 std::optional<std::int64_t> NumberBehind(std::string_view text,
@@ -61,7 +61,7 @@ std::optional<net::Duration> EvictionWatch::touch_period() const {
   const std::int64_t age = age_s_.load(std::memory_order_relaxed);
   if (age == kForEver) return std::nullopt;
   return std::min<net::Duration>(
-      net::Duration(std::chrono::seconds(age)) / kPartOfAge, kMostPeriod);
+      net::Duration(std::chrono::seconds(age)) / kPartOfAge, kMaxPeriod);
 }
 
 }  // namespace ers::store

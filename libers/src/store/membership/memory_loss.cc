@@ -26,13 +26,13 @@ std::string_view LifeOf(std::string_view boot_mark) {
 
 // "a, b, c and 4 more".
 std::string Names(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   std::string text;
-  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+  for (std::size_t i = 0; i < names.size() && i < kMax; ++i) {
     text += (i == 0 ? "" : ", ") + names[i];
   }
-  if (names.size() <= kMost) return text;
-  return fmt::format("{} and {} more", text, names.size() - kMost);
+  if (names.size() <= kMax) return text;
+  return fmt::format("{} and {} more", text, names.size() - kMax);
 }
 
 // Who stands in the way, and what to do.

@@ -10,7 +10,7 @@ void MemoryNeeds::NoteEnding(std::string_view key, std::int64_t expiry) {
     if (there->second == expiry) return;
     by_time_.erase({there->second, there->first});
     there->second = expiry;
-  } else if (ending_.size() < kMostEndings) {
+  } else if (ending_.size() < kMaxEndings) {
     ending_.emplace(key, expiry);
   } else {
     return;
@@ -22,7 +22,7 @@ std::vector<std::string> MemoryNeeds::TakeEnded(std::int64_t now) {
   std::vector<std::string> keys;
   const std::lock_guard lock(mutex_);
   while (!by_time_.empty() && by_time_.begin()->first <= now &&
-         keys.size() < kMostTaken) {
+         keys.size() < kMaxTaken) {
     auto node = by_time_.extract(by_time_.begin());
     ending_.erase(node.value().second);
     keys.push_back(std::move(node.value().second));

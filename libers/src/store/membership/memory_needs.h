@@ -51,8 +51,8 @@ class MemoryNeeds {
   std::vector<std::string> TakeEnded(std::int64_t now);
 
  private:
-  static constexpr std::size_t kMostEndings = std::size_t{1} << 16;
-  static constexpr std::size_t kMostTaken = 1024;
+  static constexpr std::size_t kMaxEndings = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxTaken = 1024;
 
   std::atomic<std::uint64_t> shortages_{0};
   std::atomic<bool> served_{false};

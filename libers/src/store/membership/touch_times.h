@@ -25,7 +25,7 @@ class TouchTimes {
   // May one more object be stored again that lacked what was touched? A few at
   // a time: clients go first. If so, EndRestore follows.
   bool BeginRestore() {
-    if (restoring_ == kMostRestored) return false;
+    if (restoring_ == kMaxRestored) return false;
     ++restoring_;
     return true;
   }
@@ -39,7 +39,7 @@ class TouchTimes {
   };
   // Two keys of one slot are touched more often than needed, no more.
   static constexpr std::size_t kSlots = std::size_t{1} << 15;
-  static constexpr int kMostRestored = 16;
+  static constexpr int kMaxRestored = 16;
 
   std::vector<Slot> slots_;  // none before the first call
   int restoring_ = 0;

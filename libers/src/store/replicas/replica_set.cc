@@ -26,7 +26,7 @@ using net::Task;
 
 // About a commit's time on a fast network, and so many times twice that.
 constexpr net::Duration kFirstNap = std::chrono::milliseconds(1);
-constexpr int kMostNaps = 5;
+constexpr int kMaxNaps = 5;
 constexpr std::uint64_t kNapParts = 1024;
 
 // The copy for one replica.
@@ -121,7 +121,7 @@ void ReplicaSet::Remember(const Found& manifest) {
 // only so far keeps one that has lost for a while from losing for good.
 Task<void> ReplicaSet::GiveWay() {
   if (Impatient()) co_return;
-  const net::Duration most = kFirstNap * (1 << std::min(gave_way_, kMostNaps));
+  const net::Duration most = kFirstNap * (1 << std::min(gave_way_, kMaxNaps));
   ++gave_way_;
   const auto part =
       static_cast<net::Duration::rep>(session_.runtime().Random() % kNapParts);

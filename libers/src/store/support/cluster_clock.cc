@@ -15,7 +15,7 @@ constexpr net::Duration kTurn = std::chrono::milliseconds(3300);
 // memcached shows whole seconds, of a clock that it began at a whole second.
 constexpr std::int64_t kShownLate = 2 * kMicrosPerSecond;
 // What is later is no time.
-constexpr std::uint64_t kMostSeconds = 1ULL << 40;
+constexpr std::uint64_t kMaxSeconds = 1ULL << 40;
 
 std::int64_t MicrosOf(net::TimePoint time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -55,7 +55,7 @@ bool ClusterClock::TakeTurn(net::TimePoint now) {
 
 void ClusterClock::Note(net::Runtime& runtime, int member,
                         std::uint64_t seconds, net::TimePoint asked) {
-  if (seconds > kMostSeconds) return;
+  if (seconds > kMaxSeconds) return;
   const std::lock_guard lock(mutex_);
   const std::int64_t shown =
       static_cast<std::int64_t>(seconds) * kMicrosPerSecond;

@@ -15,11 +15,11 @@ constexpr std::size_t kTimed = std::size_t{256} << 10;
 // Compared is what would bring so much, and takes so long: servers that send
 // by turns make pauses.
 constexpr std::size_t kCompared = std::size_t{64} << 10;
-constexpr net::Duration kLeastCompared = std::chrono::milliseconds(2);
+constexpr net::Duration kMinCompared = std::chrono::milliseconds(2);
 // Of the rate known: what a link brings varies by less.
 constexpr double kLag = 0.7;
 // A server on a busy machine takes so long to wake up.
-constexpr net::Duration kLeastTravel = std::chrono::microseconds(500);
+constexpr net::Duration kMinTravel = std::chrono::microseconds(500);
 
 double Seconds(net::Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -31,7 +31,7 @@ ReadWindow::ReadWindow(LinkSpeed& speed, net::TimePoint now)
     : speed_(&speed), known_(speed.Known(now)) {
   if (!known_) return;
   // Twice, as what was asked for first has to travel, and then to come.
-  const net::Duration travel = 2 * std::max(known_->travel, kLeastTravel);
+  const net::Duration travel = 2 * std::max(known_->travel, kMinTravel);
   size_ = std::max(kLeast,
                    static_cast<std::size_t>(known_->rate * Seconds(travel)));
 }
@@ -70,7 +70,7 @@ void ReadWindow::Time(net::TimePoint now) {
 void ReadWindow::Compare(net::TimePoint now) {
   const net::Duration spent = now - compared_.begun;
   const double due = known_->rate * Seconds(spent);
-  if (spent < kLeastCompared || due < static_cast<double>(kCompared)) return;
+  if (spent < kMinCompared || due < static_cast<double>(kCompared)) return;
   lags_ = static_cast<double>(compared_.came) < kLag * due;
   compared_ = {0, now};
 }

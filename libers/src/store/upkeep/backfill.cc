@@ -30,7 +30,7 @@ namespace {
 using net::Task;
 
 // Whoever evicts as fast as it is backfilled is never in sync.
-constexpr int kMostPasses = 10;
+constexpr int kMaxPasses = 10;
 
 // A walk that restored blocks of more than one object in so many is not the
 // last. Not of any: in a busy cluster some object is always overtaken by a
@@ -314,7 +314,7 @@ Task<Result<BackfillReport>> Backfill(Session& session,
   BackfillReport all;
   std::uint64_t ended = 0;
   Backfilling backfilling;
-  for (int i = 1; i <= kMostPasses; ++i) {
+  for (int i = 1; i <= kMaxPasses; ++i) {
     // Also those that have come back in the midst of the walk before.
     status = co_await TakeUp(session, members, backfilling);
     if (!status.ok()) co_return Fail(std::move(status));

@@ -22,7 +22,7 @@ using net::Task;
 constexpr net::Duration kForEver = std::chrono::hours(24 * 365);
 // Between two connections to a server that breaks them: it may have as many
 // watchers as it allows.
-constexpr net::Duration kLeastBetween = std::chrono::seconds(5);
+constexpr net::Duration kMinBetween = std::chrono::seconds(5);
 // So that those of one burst are asked for together.
 constexpr net::Duration kGather = std::chrono::milliseconds(10);
 // Values at a time that are stored again: clients go first.
@@ -30,7 +30,7 @@ constexpr int kLanes = 16;
 
 // Idle times are whole seconds, by the server's clock, and servers tell of what
 // they evicted up to a second later.
-constexpr std::int64_t kLeastIdle = 2;
+constexpr std::int64_t kMinIdle = 2;
 
 bool IsAbsent(const net::Request& read) {
   return read.outcome == net::Outcome::kMiss ||
@@ -66,7 +66,7 @@ struct EvictionFollower::Question {
     const auto waited =
         std::chrono::ceil<std::chrono::seconds>(now - gone->heard).count();
     return static_cast<std::int64_t>(copy.read.item_idle) >=
-           waited + std::max(kLeastIdle, gone->idle_s / 2);
+           waited + std::max(kMinIdle, gone->idle_s / 2);
   }
   [[nodiscard]] Fate Decide(const View& view, net::TimePoint now) const {
     bool cold = true;
@@ -122,7 +122,7 @@ void EvictionFollower::Look() {
     const net::TimePoint now = session_.runtime().Now();
     const bool stands =
         watch && watch->request.outcome == net::Outcome::kPending;
-    if (stands || (watch && now - watch->begun < kLeastBetween)) continue;
+    if (stands || (watch && now - watch->begun < kMinBetween)) continue;
     if (!MayEvict(member)) continue;
     watch = std::make_unique<Watch>();
     watch->follower = this;
@@ -155,7 +155,7 @@ void EvictionFollower::TakeLine(int member, std::string_view line) {
   // Blocks, and what the cluster knows of itself; the few values whose key is
   // hashed stay as they are.
   if (key.empty() || ManifestKey(key) != key) return;
-  if (gone_.size() >= kMostWaiting) return;
+  if (gone_.size() >= kMaxWaiting) return;
   gone_.push_back({member, std::move(key), FieldOfLine(line, "la").value_or(0),
                    session_.runtime().Now()});
   if (at_work_) return;
@@ -168,7 +168,7 @@ Task<void> EvictionFollower::Work() {
     const std::shared_ptr<Wakeup> nap = Wakeup::New(session_.runtime());
     co_await nap->Wait(kGather);
     while (!gone_.empty()) {
-      const std::size_t count = std::min(gone_.size(), kMostAsked);
+      const std::size_t count = std::min(gone_.size(), kMaxAsked);
       const auto end = gone_.begin() + static_cast<std::ptrdiff_t>(count);
       std::vector<Gone> some(std::make_move_iterator(gone_.begin()),
                              std::make_move_iterator(end));

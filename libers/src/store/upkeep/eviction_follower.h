@@ -53,8 +53,8 @@ class EvictionFollower {
   };
   struct Question;
   // Where more come in faster than the others are asked, they stay as they are.
-  static constexpr std::size_t kMostWaiting = 16384;
-  static constexpr std::size_t kMostAsked = 256;
+  static constexpr std::size_t kMaxWaiting = 16384;
+  static constexpr std::size_t kMaxAsked = 256;
 
   [[nodiscard]] bool IsInSync(int member) const;
   [[nodiscard]] bool MayEvict(int member) const;

@@ -28,13 +28,13 @@ struct FoundManifest {
   bool may_have_ended = false;
 };
 
-// Takes memory for up to twice `most_bytes` of names: where more would be
+// Takes memory for up to twice `max_bytes` of names: where more would be
 // needed, the range becomes shorter, and what is outside is left to the next.
 class GarbageNames {
  public:
   // Of hashes whose first half is `first` or more.
-  GarbageNames(std::uint64_t first, std::size_t most_bytes)
-      : first_(first), most_bytes_(most_bytes) {}
+  GarbageNames(std::uint64_t first, std::size_t max_bytes)
+      : first_(first), most_bytes_(max_bytes) {}
 
   [[nodiscard]] bool Covers(const KeyHash& hash) const {
     return hash.high >= first_ && hash.high <= last_;

@@ -17,9 +17,9 @@ namespace {
 using net::Task;
 
 // An object that is another one each time is not looked at for ever.
-constexpr int kMostTries = 8;
+constexpr int kMaxTries = 8;
 // Objects that wait for their second look.
-constexpr std::size_t kMostSuspects = 4096;
+constexpr std::size_t kMaxSuspects = 4096;
 
 bool SameItem(const ReplicaCopy& a, const ReplicaCopy& b) {
   return a.member == b.member && a.token == b.token && a.shown() == b.shown() &&
@@ -81,7 +81,7 @@ Task<void> Verifier::Work(KeyWalk& walk, net::Latch& latch) {
   while (Going() && (!walk.empty() || !suspects_.empty())) {
     const net::TimePoint now = session_.runtime().Now();
     const bool due = !suspects_.empty() &&
-                     (walk.empty() || suspects_.size() >= kMostSuspects ||
+                     (walk.empty() || suspects_.size() >= kMaxSuspects ||
                       now - suspects_.front().since >= patience);
     if (due) {
       Suspect suspect = std::move(suspects_.front());
@@ -136,7 +136,7 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
   std::optional<Look> look = co_await Reconciled(suspect.key);
   if (!look) co_return;
   if (look->differ && !SameItems(look->replicas, suspect.replicas)) {
-    if (++suspect.tries == kMostTries) {
+    if (++suspect.tries == kMaxTries) {
       ++report_.unchecked;
       co_return;
     }
@@ -168,7 +168,7 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
 // only at those.
 Task<std::optional<Verifier::Look>> Verifier::Reconciled(
     const std::string& key) {
-  for (int i = 0; i < kMostTries && Going(); ++i) {
+  for (int i = 0; i < kMaxTries && Going(); ++i) {
     Look look;
     Status status = co_await LookAtReplicas(key, look);
     if (status.ok() && (!look.living || look.differ)) co_return look;
@@ -190,7 +190,7 @@ Task<std::optional<Verifier::Look>> Verifier::Reconciled(
 }
 
 Task<Result<ReplicasRead>> Verifier::ReadReplicas(const std::string& key) {
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     Result<std::optional<ReplicasRead>> read =
         co_await PeekAtReplicas(session_, view_, key);
     if (!read) co_return Fail(read.error());
