@@ -44,7 +44,7 @@ Task<Status> IncomingValue::Cover(std::uint64_t left) {
   co_return Status();
 }
 
-Result<Bytes> IncomingValue::Open(std::size_t most) {
+Result<Bytes> IncomingValue::Open(std::size_t max_bytes) {
   Part part;
   if (!part.bytes.Resize(std::min<std::uint64_t>(most, unopened_))) {
     return Fail(StatusCode::kNoMemory, "no memory for a group's buffer");

@@ -33,7 +33,7 @@ class IncomingValue final : public store::Content {
   // adds. Without this call the caller has taken it.
   void TakeMemory(const Scheme& scheme);
 
-  Result<std::span<const std::byte>> Open(std::size_t most) override;
+  Result<std::span<const std::byte>> Open(std::size_t max_bytes) override;
   // The last bytes count only once the value is known to be whole.
   net::Task<Result<std::size_t>> Fill() override;
   void Release() override;

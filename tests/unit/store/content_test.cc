@@ -17,15 +17,15 @@ std::string Text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string Take(Content& content, std::size_t most) {
+std::string Take(Content& content, std::size_t max_bytes) {
   test::FakeRuntime runtime;
-  const auto bytes = net::SyncWait(runtime, content.Next(most));
+  const auto bytes = net::SyncWait(runtime, content.Next(max_bytes));
   return bytes ? Text(*bytes) : "error: " + bytes.error().message();
 }
 
-std::string Look(Content& content, std::size_t most) {
+std::string Look(Content& content, std::size_t max_bytes) {
   test::FakeRuntime runtime;
-  const auto bytes = net::SyncWait(runtime, content.Peek(most));
+  const auto bytes = net::SyncWait(runtime, content.Peek(max_bytes));
   return bytes ? Text(*bytes) : "error: " + bytes.error().message();
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("any mix of looks and takes gives the prefix and the source") {
     SourceContent content(source, Prefix(all.substr(0, cut)));
     std::size_t at = 0;
     while (at < all.size()) {
-      const std::size_t most = 1 + random() % 10;
+      const std::size_t max_bytes = 1 + random() % 10;
       if (random() % 2 == 0) {
         REQUIRE(Look(content, most) == all.substr(at, most));
       } else {

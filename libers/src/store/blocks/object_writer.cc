@@ -104,16 +104,16 @@ struct NextPart {
 };
 
 // Whole where nobody knows how long it is: that decides what its blocks are.
-Task<Result<NextPart>> TakePart(Content& content, std::size_t most) {
+Task<Result<NextPart>> TakePart(Content& content, std::size_t max_bytes) {
   const std::optional<std::uint64_t> left = content.Left();
   if (!left) {
     const Result<std::span<const std::byte>> bytes =
-        co_await content.Next(most);
+        co_await content.Next(max_bytes);
     if (!bytes) co_return Fail(bytes.error());
     co_return NextPart{*bytes, bytes->size()};
   }
   if (*left == 0) co_return NextPart();
-  const Result<std::span<const std::byte>> bytes = content.Open(most);
+  const Result<std::span<const std::byte>> bytes = content.Open(max_bytes);
   if (!bytes) co_return Fail(bytes.error());
   const Result<std::size_t> filled = co_await content.Fill();
   if (!filled) co_return Fail(filled.error());

@@ -50,7 +50,7 @@ class ObjectContent final : public Content {
   ObjectContent(Session& session, const ObjectMap& map, StepTimer* steps)
       : session_(session), steps_(steps), map_(map) {}
 
-  Result<std::span<const std::byte>> Open(std::size_t most) override {
+  Result<std::span<const std::byte>> Open(std::size_t max_bytes) override {
     return parts_.Open(std::min(most, *Left()));
   }
   Task<Result<std::size_t>> Fill() override {

@@ -8,8 +8,8 @@ namespace ers::store {
 
 using Bytes = std::span<const std::byte>;
 
-net::Task<Result<Bytes>> Content::Next(std::size_t most) {
-  const Result<Bytes> part = Open(most);
+net::Task<Result<Bytes>> Content::Next(std::size_t max_bytes) {
+  const Result<Bytes> part = Open(max_bytes);
   if (!part) co_return Fail(part.error());
   std::size_t filled = 0;
   for (;;) {  // an empty part, too, is asked for: its value may end wrongly
@@ -21,7 +21,7 @@ net::Task<Result<Bytes>> Content::Next(std::size_t most) {
   }
 }
 
-Result<Bytes> MemoryContent::Open(std::size_t most) {
+Result<Bytes> MemoryContent::Open(std::size_t max_bytes) {
   const Bytes taken = bytes_.first(std::min(most, bytes_.size()));
   bytes_ = bytes_.subspan(taken.size());
   opened_ = taken.size();
@@ -46,13 +46,13 @@ void PartBuffers::Release() {
   in_use_.erase(in_use_.begin());
 }
 
-net::Task<Result<Bytes>> SourceContent::Peek(std::size_t most) {
+net::Task<Result<Bytes>> SourceContent::Peek(std::size_t max_bytes) {
   prefix_.erase(prefix_.begin(),
                 prefix_.begin() + static_cast<std::ptrdiff_t>(
                                       std::exchange(prefix_used_, 0)));
-  while (!ended_ && prefix_.size() < most) {
+  while (!ended_ && prefix_.size() < max_bytes) {
     const std::size_t before = prefix_.size();
-    prefix_.resize(most);
+    prefix_.resize(max_bytes);
     Result<std::size_t> taken =
         source_({prefix_.data() + before, most - before});
     prefix_.resize(before + (taken ? std::min(*taken, most - before) : 0));
@@ -79,9 +79,9 @@ Result<std::size_t> SourceContent::Read(std::span<std::byte> into) {
   return taken;
 }
 
-Result<Bytes> SourceContent::Open(std::size_t most) {
+Result<Bytes> SourceContent::Open(std::size_t max_bytes) {
   filled_ = 0;
-  return parts_.Open(most);
+  return parts_.Open(max_bytes);
 }
 
 net::Task<Result<std::size_t>> SourceContent::Fill() {

@@ -22,10 +22,10 @@ namespace ers::store {
 class Content {
  public:
   virtual ~Content() = default;
-  // The memory of the next part: of `most` bytes, or of all that are left where
-  // that is known and less. To be filled before another is opened, and valid
-  // until its Release, also where it could not be filled.
-  virtual Result<std::span<const std::byte>> Open(std::size_t most) = 0;
+  // The memory of the next part: of `max_bytes` bytes, or of all that are left
+  // where that is known and less. To be filled before another is opened, and
+  // valid until its Release, also where it could not be filled.
+  virtual Result<std::span<const std::byte>> Open(std::size_t max_bytes) = 0;
   // Waits for more of the part opened last; how many of its bytes are there by
   // now. Those stay as they are. No more than before: the value has ended.
   virtual net::Task<Result<std::size_t>> Fill() = 0;
@@ -35,21 +35,22 @@ class Content {
   [[nodiscard]] virtual std::optional<std::uint64_t> Left() const {
     return std::nullopt;
   }
-  // Where it is not: the first bytes to come, at most `most`, without taking
-  // them; fewer only where the value ends. Valid until the next call.
+  // Where it is not: the first bytes to come, at most `max_bytes`, without
+  // taking them; fewer only where the value ends. Valid until the next call.
   virtual net::Task<Result<std::span<const std::byte>>> Peek(std::size_t) {
     co_return std::span<const std::byte>();
   }
 
-  // A whole part, opened and filled: `most` bytes, or fewer at the value's end.
-  net::Task<Result<std::span<const std::byte>>> Next(std::size_t most);
+  // A whole part, opened and filled: `max_bytes` bytes, or fewer at the value's
+  // end.
+  net::Task<Result<std::span<const std::byte>>> Next(std::size_t max_bytes);
 };
 
 // Bytes in the caller's memory; nothing is copied.
 class MemoryContent final : public Content {
  public:
   explicit MemoryContent(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  Result<std::span<const std::byte>> Open(std::size_t most) override;
+  Result<std::span<const std::byte>> Open(std::size_t max_bytes) override;
   net::Task<Result<std::size_t>> Fill() override { co_return opened_; }
   void Release() override {}
   [[nodiscard]] std::optional<std::uint64_t> Left() const override {
@@ -80,9 +81,10 @@ class SourceContent final : public Content {
   explicit SourceContent(const Source& source,
                          std::vector<std::byte> prefix = {})
       : source_(source), prefix_(std::move(prefix)) {}
-  Result<std::span<const std::byte>> Open(std::size_t most) override;
+  Result<std::span<const std::byte>> Open(std::size_t max_bytes) override;
   net::Task<Result<std::size_t>> Fill() override;
-  net::Task<Result<std::span<const std::byte>>> Peek(std::size_t most) override;
+  net::Task<Result<std::span<const std::byte>>> Peek(
+      std::size_t max_bytes) override;
   void Release() override;
 
  private:
