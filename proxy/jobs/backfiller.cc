@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "store/membership/serving.h"
-#include "store/membership/view_look.h"
+#include "store/membership/view_probe.h"
 
 namespace ers::proxy {
 

@@ -101,7 +101,7 @@ namespace ers::proxy {
     "Bytes of blocks that policies read and wrote")                            \
   X(kPolicyWaiting, "ersproxy_policy_waiting_objects", "gauge", "policy",      \
     "Objects that wait to be changed by a policy")                             \
-  X(kPolicyLook, "ersproxy_policy_look_timestamp_seconds", "gauge", "",        \
+  X(kPolicyScan, "ersproxy_policy_scan_timestamp_seconds", "gauge", "",        \
     "Unix time of the last whole look for cold objects; 0: never")             \
   X(kGarbageCollections, "ersproxy_garbage_collections_total", "counter", "",  \
     "Times that all blocks on the servers were looked at for garbage")         \

@@ -24,7 +24,7 @@ SUBMITS = re.compile(r"(\.|->)Submit\(")
 COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary",
            "write-view")
 # What a daemon sends by its clock, and who sends it surely.
-BACKGROUND = {"look-round": ("backfill", "complete"),
+BACKGROUND = {"probe-round": ("backfill", "complete"),
               "read-participants": ("ersctl append", "export", "servers"),
               "write-participants": ("ersctl append", "export", "servers")}
 MOST = 60  # messages of a step and an operation; those beyond are repeats

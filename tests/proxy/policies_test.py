@@ -55,7 +55,7 @@ class PoliciesTest(JobsCase):
                    api.metrics())
         self.assertEqual(self.objects(api, "narrow", "changed"), 0)
         self.until(lambda: api.metrics()[
-            "ersproxy_policy_look_timestamp_seconds"] > 0, "no look has ended")
+            "ersproxy_policy_scan_timestamp_seconds"] > 0, "no look has ended")
         status = api.ask("GET", "/status")[1]["policies"]
         self.assertEqual(status["widen"]["changed"], 2, status)
         self.assertGreater(status["widen"]["moved_bytes"], 0)
@@ -152,7 +152,7 @@ class PoliciesTest(JobsCase):
         # look that finds it idle.
         idle = time.time() + 3
         self.until(lambda: api.metrics()[
-            "ersproxy_policy_look_timestamp_seconds"] > idle, "no look ends")
+            "ersproxy_policy_scan_timestamp_seconds"] > idle, "no look ends")
         self.assertFalse(self.is_wide("turn:1"))
         reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}, "
                "leave_alone_s: 1}")

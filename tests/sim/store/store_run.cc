@@ -34,7 +34,7 @@ constexpr Duration kPatience = minutes(20);
 constexpr Duration kLateReaders = seconds(130);
 constexpr Duration kBackfillEvery = milliseconds(20);
 // As often as a daemon does.
-constexpr Duration kLookEvery = milliseconds(500);
+constexpr Duration kProbeEvery = milliseconds(500);
 // Whatever was lost, no later than this all goes on: 20 s after all can reach
 // all. A process that starts in the midst of it may have to wait for leases
 // twice, 5 s each time.
@@ -120,7 +120,7 @@ class Driver {
   void StepClocks();
   void StartProcess();
   net::Task<void> Backfill(std::shared_ptr<ClientProcess> process);
-  net::Task<void> LookRound(std::shared_ptr<ClientProcess> process);
+  net::Task<void> ProbeServers(std::shared_ptr<ClientProcess> process);
   void KillProcess(Running& running);
   Running& AnyProcess();
   [[nodiscard]] bool Rests(const ClientProcess& process) const {
@@ -144,7 +144,7 @@ class Driver {
   int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
   int collecting_ = 0;   // garbage: the same
-  int looking_ = 0;      // who has come back: the same
+  int probing_ = 0;      // who has come back: the same
   bool ended_ = false;   // nobody looks any more
   bool ending_ = false;  // no more is backfilled, nor collected
   bool collected_ = false;
@@ -197,8 +197,8 @@ void Driver::StartProcess() {
     net::Spawn(Backfill(running.process));
   }
   if (scenario_.loses) {
-    ++looking_;
-    net::Spawn(LookRound(running.process));
+    ++probing_;
+    net::Spawn(ProbeServers(running.process));
   }
   if (scenario_.grace.count() > 0) {
     ++collecting_;
@@ -241,21 +241,21 @@ net::Task<void> Driver::Backfill(std::shared_ptr<ClientProcess> process) {
   --filling_;
 }
 
-net::Task<void> Driver::LookRound(std::shared_ptr<ClientProcess> process) {
+net::Task<void> Driver::ProbeServers(std::shared_ptr<ClientProcess> process) {
   while (!ended_) {
     const auto nap = store::Wakeup::New(process->runtime());
-    co_await nap->Wait(kLookEvery);
+    co_await nap->Wait(kProbeEvery);
     if (Rests(*process)) continue;
     const Status known = co_await store::EnsureView(process->session(), 0);
     if (!process->view() || !known.ok()) continue;
     co_await store::MissRestarted(process->session());
   }
-  --looking_;
+  --probing_;
 }
 
 void Driver::KillProcess(Running& running) {
   running.process->runtime().Kill();
-  if (scenario_.loses) --looking_;
+  if (scenario_.loses) --probing_;
   if (scenario_.fills) --filling_;
   if (scenario_.grace.count() > 0) --collecting_;
   workload_->Forget(running.process.get());
@@ -459,7 +459,7 @@ StoreRun Driver::Run() {
     ReadAllAtTheEnd();
     ended_ = true;
     if (!stuck_) {
-      stuck_ = !world_.RunUntil([this] { return looking_ == 0; }, kPatience);
+      stuck_ = !world_.RunUntil([this] { return probing_ == 0; }, kPatience);
     }
   }
   if (!stuck_) {

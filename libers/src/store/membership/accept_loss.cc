@@ -135,7 +135,7 @@ Task<Status> AcceptLoss(Session& session, std::vector<Successor> successors,
   Status status = co_await TakeAnyView(session);
   if (!status.ok()) co_return status;
   const Successions none;
-  Result<Look> look = co_await LookRound(session, none);
+  Result<Look> look = co_await ProbeServers(session, none);
   if (!look) co_return look.error();
   if (!look->newer_format.ok()) co_return look->newer_format;
   auto view = session.cluster().keeper.Newest();
@@ -155,7 +155,7 @@ Task<Status> AcceptLoss(Session& session, std::vector<Successor> successors,
       session.runtime().Now() + kGoneAfter +
       net::Duration(session.cluster().options.operation_timeout);
   for (;;) {
-    look = co_await LookRound(session, successions);
+    look = co_await ProbeServers(session, successions);
     if (!look) co_return look.error();
     co_await ClaimChange(session);
     net::Duration wait{};

@@ -206,7 +206,8 @@ bool MoreThanMaxOut(Session& session) {
   return out > view->max_failures;
 }
 
-Task<Result<Look>> LookRound(Session& session, const Successions& successions) {
+Task<Result<Look>> ProbeServers(Session& session,
+                                const Successions& successions) {
   Look look;
   std::shared_ptr<const View> newest = session.cluster().keeper.Newest();
   for (;;) {
@@ -266,7 +267,7 @@ Task<Status> GoOnAfterLoss(Session& session) {
                      "servers are out: they are being looked at, try again");
   }
   const Successions none;
-  const Result<Look> look = co_await LookRound(session, none);
+  const Result<Look> look = co_await ProbeServers(session, none);
   if (!look) co_return look.error();
   if (!look->newer_format.ok()) co_return look->newer_format;
   co_await ClaimChange(session);

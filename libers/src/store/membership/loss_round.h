@@ -36,8 +36,8 @@ struct Look {
 
 // At the servers of the newest view that is known, or that any of them knows,
 // with these in their slots. A view must be in force.
-net::Task<Result<Look>> LookRound(Session& session,
-                                  const Successions& successions);
+net::Task<Result<Look>> ProbeServers(Session& session,
+                                     const Successions& successions);
 
 // Ends the change that ClaimChange has begun: OK once a view is in force under
 // which at most M are out. `wait`: not yet, and how long until it is worth

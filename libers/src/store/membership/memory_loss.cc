@@ -16,7 +16,7 @@ namespace ers::store {
 namespace {
 
 // All servers are asked, over new connections: not at each request.
-constexpr net::Duration kLookEvery = std::chrono::milliseconds(200);
+constexpr net::Duration kProbeEvery = std::chrono::milliseconds(200);
 
 // Of the server's process: of a boot mark all but what marks its memory, which
 // somebody may have emptied.
@@ -153,7 +153,7 @@ net::TimePoint LossWatch::Saw(const std::vector<ServerMemory>& memories,
 bool LossWatch::IsDue(net::TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (now < next_look_) return false;
-  next_look_ = now + kLookEvery;
+  next_look_ = now + kProbeEvery;
   return true;
 }
 

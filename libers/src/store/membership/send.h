@@ -54,7 +54,7 @@ namespace ers::store {
   X(kAskMark, "ask-mark", "the memory that a server has now")                  \
   X(kAskBackfilling, "ask-backfilling",                                        \
     "does a server answer that is to be backfilled")                           \
-  X(kLookRound, "look-round", "has a server come back")                        \
+  X(kProbeRound, "probe-round", "has a server come back")                      \
   X(kServerStats, "server-stats", "what a server tells of itself")
 
 enum class SendStep : std::uint8_t {

@@ -6,7 +6,7 @@
 
 #include "store/membership/loss_round.h"
 #include "store/membership/view_changer.h"
-#include "store/membership/view_look.h"
+#include "store/membership/view_probe.h"
 #include "store/membership/view_records.h"
 
 namespace ers::store {

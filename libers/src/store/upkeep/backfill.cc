@@ -253,7 +253,7 @@ Task<bool> CallAll(Session& session) {
       net::Request& request = requests.emplace_back();
       request.verb = key == kViewKey ? net::Verb::kGet : net::Verb::kHead;
       request.key = key;
-      batch.Send(SendStep::kLookRound, session.link(i), request);
+      batch.Send(SendStep::kProbeRound, session.link(i), request);
     }
   }
   co_await batch;

@@ -23,7 +23,7 @@
 #include "store/membership/batch.h"
 #include "store/membership/participants.h"
 #include "store/membership/view_changer.h"
-#include "store/membership/view_look.h"
+#include "store/membership/view_probe.h"
 #include "store/repair/key_dump.h"
 #include "store/replicas/replica_copy.h"
 #include "store/replicas/replica_look.h"
@@ -123,7 +123,7 @@ class Collection {
     view_ = session_.view();
     if (!dry_run()) co_return Status();
     const Result<std::shared_ptr<const View>> newest =
-        co_await LookAtView(session_);
+        co_await ReadNewestView(session_);
     if (!newest) co_return newest.error();
     Result<std::shared_ptr<const View>> view = WithoutSilent(session_, *newest);
     if (!view) co_return view.error();

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "store/membership/view_changer.h"
-#include "store/membership/view_look.h"
+#include "store/membership/view_probe.h"
 #include "store/repair/group_check.h"
 #include "store/replicas/replica_copy.h"
 #include "store/replicas/replica_look.h"
@@ -283,7 +283,7 @@ Task<Result<bool>> Verifier::Unchanged(const std::string& key,
 // shows only when it is asked, and another process may have changed the view.
 Task<Status> Verifier::ReadView() {
   const net::TimePoint asked = session_.runtime().Now();
-  const Result<ViewPtr> view = co_await LookAtView(session_);
+  const Result<ViewPtr> view = co_await ReadNewestView(session_);
   if (!view) co_return view.error();
   Result<ViewPtr> now = WithoutSilent(session_, *view);
   if (!now) co_return now.error();

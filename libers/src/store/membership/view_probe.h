@@ -1,7 +1,7 @@
 // The view as it is, for who changes nothing: not the record, not the state
 // file, not what this process goes by.
-#ifndef ERS_STORE_MEMBERSHIP_VIEW_LOOK_H_
-#define ERS_STORE_MEMBERSHIP_VIEW_LOOK_H_
+#ifndef ERS_STORE_MEMBERSHIP_VIEW_PROBE_H_
+#define ERS_STORE_MEMBERSHIP_VIEW_PROBE_H_
 
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace ers::store {
 // The newest of the view in force in this process, the members' and the state
 // file's. kNotFound: the cluster was never used.
 // kUnavailable: fewer than n - M members answer.
-net::Task<Result<std::shared_ptr<const View>>> LookAtView(Session& session);
+net::Task<Result<std::shared_ptr<const View>>> ReadNewestView(Session& session);
 
 // The same view, without the members that do not answer this process now, or
 // that answer with another memory: what it would be once somebody misses them.
@@ -23,4 +23,4 @@ Result<std::shared_ptr<const View>> WithoutSilent(
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_VIEW_LOOK_H_
+#endif  // ERS_STORE_MEMBERSHIP_VIEW_PROBE_H_

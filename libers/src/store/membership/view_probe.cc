@@ -1,4 +1,4 @@
-#include "store/membership/view_look.h"
+#include "store/membership/view_probe.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ bool IsOut(const net::ServerLink& link, const Member& member) {
 
 }  // namespace
 
-Task<Result<ViewPtr>> LookAtView(Session& session) {
+Task<Result<ViewPtr>> ReadNewestView(Session& session) {
   Result<ViewRecords> records = co_await FindViewRecords(session);
   if (!records) co_return Fail(records.error());
   ViewPtr here = session.view();
