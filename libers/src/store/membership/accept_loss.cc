@@ -135,16 +135,16 @@ Task<Status> AcceptLoss(Session& session, std::vector<Successor> successors,
   Status status = co_await TakeAnyView(session);
   if (!status.ok()) co_return status;
   const Successions none;
-  Result<Look> look = co_await ProbeServers(session, none);
-  if (!look) co_return look.error();
-  if (!look->newer_format.ok()) co_return look->newer_format;
+  Result<ServerProbes> probes = co_await ProbeServers(session, none);
+  if (!probes) co_return probes.error();
+  if (!probes->newer_format.ok()) co_return probes->newer_format;
   auto view = session.cluster().keeper.Newest();
-  if (look->newest && look->newest->epoch > view->epoch) {
-    status = CheckMembers(session, session.cluster(), *look->newest);
+  if (probes->newest && probes->newest->epoch > view->epoch) {
+    status = CheckMembers(session, session.cluster(), *probes->newest);
     if (!status.ok()) co_return status;
-    view = std::make_shared<const View>(*look->newest);
+    view = std::make_shared<const View>(*probes->newest);
   }
-  const Loss loss = LossOf(*view, look->memories);
+  const Loss loss = LossOf(*view, probes->memories);
   status = CheckAsked(*view, loss, successions);
   if (status.ok()) status = co_await CheckEmpty(session, view, successions);
   if (!status.ok()) co_return status;
@@ -155,11 +155,11 @@ Task<Status> AcceptLoss(Session& session, std::vector<Successor> successors,
       session.runtime().Now() + kGoneAfter +
       net::Duration(session.cluster().options.operation_timeout);
   for (;;) {
-    look = co_await ProbeServers(session, successions);
-    if (!look) co_return look.error();
+    probes = co_await ProbeServers(session, successions);
+    if (!probes) co_return probes.error();
     co_await ClaimChange(session);
     net::Duration wait{};
-    status = co_await ActOn(session, *look, successions, wait);
+    status = co_await ActOn(session, *probes, successions, wait);
     const bool again =
         wait > net::Duration{} && session.runtime().Now() < deadline;
     if (!again) break;

@@ -25,8 +25,8 @@ using net::Task;
 // memcached begins to count its uptime at 2, and shows whole seconds.
 constexpr net::Duration kUpShownMore = std::chrono::seconds(3);
 
-Task<void> LookAt(Session& session, int member, net::Endpoint server,
-                  Look& look, net::Latch& latch) {
+Task<void> ProbeServer(Session& session, int member, net::Endpoint server,
+                       ServerProbes& probes, net::Latch& latch) {
   const std::unique_ptr<net::ServerLink> link =
       session.NewStrangerLink(member, server);
   net::Request ask;
@@ -36,7 +36,7 @@ Task<void> LookAt(Session& session, int member, net::Endpoint server,
   Batch batch(session.runtime());
   batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;
-  ServerMemory& memory = look.memories[static_cast<std::size_t>(member)];
+  ServerMemory& memory = probes.memories[static_cast<std::size_t>(member)];
   if (net::Answered(ask.outcome)) {
     memory.boot_mark = link->facts().boot_mark;
     const std::chrono::seconds up(link->facts().up_seconds);
@@ -44,23 +44,23 @@ Task<void> LookAt(Session& session, int member, net::Endpoint server,
   }
   memory.error = link->last_error().empty() ? "no answer" : link->last_error();
   Result<View> there = DecodeView(ask.value);
-  if (there && (!look.newest || look.newest->epoch < there->epoch)) {
-    look.newest = std::move(*there);
+  if (there && (!probes.newest || probes.newest->epoch < there->epoch)) {
+    probes.newest = std::move(*there);
   } else if (IsNewerFormat(there)) {
-    look.newer_format = NewerFormat(*link, there.error());
+    probes.newer_format = NewerFormat(*link, there.error());
   }
   latch.CountDown();
 }
 
 // At the servers that have the members' slots in `view`.
 Task<void> LookAtAll(Session& session, std::shared_ptr<const View> view,
-                     Look& look) {
-  look.memories.assign(view->members.size(), {});
+                     ServerProbes& probes) {
+  probes.memories.assign(view->members.size(), {});
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
     latch.Add();
     const Member& member = view->members[static_cast<std::size_t>(i)];
-    net::Spawn(LookAt(session, i, EndpointOf(member), look, latch));
+    net::Spawn(ProbeServer(session, i, EndpointOf(member), probes, latch));
   }
   co_await latch;
 }
@@ -84,12 +84,13 @@ Result<View> WithServers(View view, const Successions& successions) {
   return view;
 }
 
-// The view after `newest` for what the look has shown.
-Result<View> AfterLook(Session& session, const View& newest, const Look& look,
-                       const Successions& successions) {
+// The view after `newest` for what the probes has shown.
+Result<View> AfterProbe(Session& session, const View& newest,
+                        const ServerProbes& probes,
+                        const Successions& successions) {
   Result<View> base = WithServers(newest, successions);
   if (!base) return base;
-  Result<View> after = AfterLoss(*base, look.memories, session.WallMicros());
+  Result<View> after = AfterLoss(*base, probes.memories, session.WallMicros());
   if (after && !SameServers(*base, newest) &&
       EncodeView(*after) == EncodeView(*base)) {
     return Fail(StatusCode::kConflict,
@@ -108,9 +109,9 @@ bool AnyKept(const View& view, const std::vector<ServerMemory>& memories) {
 
 // The lease of a process that this one does not know of was renewed on those
 // that have lost their memory since; it may still read what others hold.
-net::Duration LeasesLeft(const View& view, const Look& look,
+net::Duration LeasesLeft(const View& view, const ServerProbes& probes,
                          net::TimePoint since, net::TimePoint now) {
-  if (!AnyKept(view, look.memories)) return {};
+  if (!AnyKept(view, probes.memories)) return {};
   if (Planted(PlantedBug::kNoWaitAfterLoss)) return {};
   return std::max(since + kGoneAfter - now, net::Duration{});
 }
@@ -149,39 +150,41 @@ struct Plan {
   net::Duration wait{};  // before that
 };
 
-Result<Plan> MakePlan(Session& session, const Look& look,
+Result<Plan> MakePlan(Session& session, const ServerProbes& probes,
                       const Successions& successions) {
   Plan plan{*session.cluster().keeper.Newest()};
-  if (look.newest && look.newest->epoch > plan.newest.epoch) {
-    Status fits = CheckMembers(session, session.cluster(), *look.newest);
+  if (probes.newest && probes.newest->epoch > plan.newest.epoch) {
+    Status fits = CheckMembers(session, session.cluster(), *probes.newest);
     if (!fits.ok()) return Fail(std::move(fits));
-    plan.newest = *look.newest;
+    plan.newest = *probes.newest;
   }
   const net::TimePoint now = session.runtime().Now();
   const net::TimePoint since =
-      LostBy(plan.newest, look.memories,
-             session.cluster().loss.Saw(look.memories, now));
-  const Result<View> next = AfterLook(session, plan.newest, look, successions);
+      LostBy(plan.newest, probes.memories,
+             session.cluster().loss.Saw(probes.memories, now));
+  const Result<View> next =
+      AfterProbe(session, plan.newest, probes, successions);
   if (!next) return Fail(next.error());
   plan.loses = EncodeView(*next) != EncodeView(plan.newest);
-  if (plan.loses) plan.wait = LeasesLeft(plan.newest, look, since, now);
+  if (plan.loses) plan.wait = LeasesLeft(plan.newest, probes, since, now);
   return plan;
 }
 
-// The connections are still to find out what the look has shown.
-void RetryKept(Session& session, const View& view, const Look& look) {
+// The connections are still to find out what the probes has shown.
+void RetryKept(Session& session, const View& view, const ServerProbes& probes) {
   for (int i = 0; i < session.members(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (!IsOut(view.members[at], look.memories[at])) session.link(i).Retry();
+    if (!IsOut(view.members[at], probes.memories[at])) session.link(i).Retry();
   }
 }
 
 // The next view, made of one that may be newer than the plan's. Where another
 // process has done it: its view as it is, unless somebody must leave.
-Result<View> NextView(Session& session, const Look& look, const Plan& plan,
-                      const Successions& successions, const View& base) {
+Result<View> NextView(Session& session, const ServerProbes& probes,
+                      const Plan& plan, const Successions& successions,
+                      const View& base) {
   const View& newest = base.epoch < plan.newest.epoch ? plan.newest : base;
-  Result<View> after = AfterLook(session, newest, look, successions);
+  Result<View> after = AfterProbe(session, newest, probes, successions);
   if (!after) return after;
   const bool same = EncodeView(*after) == EncodeView(newest);
   Result<View> next = Without(session, std::move(*after), {});
@@ -206,48 +209,49 @@ bool MoreThanMaxOut(Session& session) {
   return out > view->max_failures;
 }
 
-Task<Result<Look>> ProbeServers(Session& session,
-                                const Successions& successions) {
-  Look look;
+Task<Result<ServerProbes>> ProbeServers(Session& session,
+                                        const Successions& successions) {
+  ServerProbes probes;
   std::shared_ptr<const View> newest = session.cluster().keeper.Newest();
   for (;;) {
     Result<View> view = WithServers(*newest, successions);
     if (!view) co_return Fail(view.error());
-    co_await LookAtAll(session, std::make_shared<const View>(*view), look);
+    co_await LookAtAll(session, std::make_shared<const View>(*view), probes);
     // Who died just now had its last renewals just now.
     for (std::size_t i = 0; i < view->members.size(); ++i) {
       if (view->members[i].server() != newest->members[i].server()) {
-        look.memories[i].began = session.runtime().Now();
+        probes.memories[i].began = session.runtime().Now();
       }
     }
-    const bool elsewhere = look.newest && look.newest->epoch > newest->epoch &&
-                           SameSlots(*look.newest, *newest) &&
-                           !SameServers(*look.newest, *newest);
-    if (!elsewhere) co_return look;
-    newest = std::make_shared<const View>(*look.newest);
+    const bool elsewhere = probes.newest &&
+                           probes.newest->epoch > newest->epoch &&
+                           SameSlots(*probes.newest, *newest) &&
+                           !SameServers(*probes.newest, *newest);
+    if (!elsewhere) co_return probes;
+    newest = std::make_shared<const View>(*probes.newest);
   }
 }
 
-Task<Status> ActOn(Session& session, const Look& look,
+Task<Status> ActOn(Session& session, const ServerProbes& probes,
                    const Successions& successions, net::Duration& wait) {
   const std::shared_ptr<const View> before = session.view();
-  const Result<Plan> plan = MakePlan(session, look, successions);
+  const Result<Plan> plan = MakePlan(session, probes, successions);
   const bool nothing =
       plan && !plan->loses && plan->newest.epoch == before->epoch;
   if (plan) wait = plan->wait;
   if (!plan || nothing || wait > net::Duration{}) {
-    if (nothing) RetryKept(session, *before, look);
+    if (nothing) RetryKept(session, *before, probes);
     session.cluster().keeper.EndChange(nullptr);
     if (wait > net::Duration{}) co_return WaitsForLeases(plan->newest, wait);
     co_return plan ? Status() : plan.error();
   }
   const Edit edit = [&](const View& base) {
-    return NextView(session, look, *plan, successions, base);
+    return NextView(session, probes, *plan, successions, base);
   };
   std::vector<int> leaving;
   for (int i = 0; i < session.members(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (!IsOut(before->members[at], look.memories[at])) continue;
+    if (!IsOut(before->members[at], probes.memories[at])) continue;
     session.link(i).Abort("more than M are out");
     leaving.push_back(i);
   }
@@ -267,12 +271,12 @@ Task<Status> GoOnAfterLoss(Session& session) {
                      "servers are out: they are being looked at, try again");
   }
   const Successions none;
-  const Result<Look> look = co_await ProbeServers(session, none);
-  if (!look) co_return look.error();
-  if (!look->newer_format.ok()) co_return look->newer_format;
+  const Result<ServerProbes> probes = co_await ProbeServers(session, none);
+  if (!probes) co_return probes.error();
+  if (!probes->newer_format.ok()) co_return probes->newer_format;
   co_await ClaimChange(session);
   net::Duration wait{};
-  Status status = co_await ActOn(session, *look, none, wait);
+  Status status = co_await ActOn(session, *probes, none, wait);
   loss.SetLast(status);
   co_return status;
 }

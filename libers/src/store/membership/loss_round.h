@@ -28,7 +28,7 @@ net::Task<Status> GoOnAfterLoss(Session& session);
 using Successions = std::vector<Succession>;
 
 // What all servers answer with, and the newest view that any of them knows.
-struct Look {
+struct ServerProbes {
   std::vector<ServerMemory> memories;
   std::optional<View> newest;
   Status newer_format;  // of a record that a server has
@@ -36,13 +36,13 @@ struct Look {
 
 // At the servers of the newest view that is known, or that any of them knows,
 // with these in their slots. A view must be in force.
-net::Task<Result<Look>> ProbeServers(Session& session,
-                                     const Successions& successions);
+net::Task<Result<ServerProbes>> ProbeServers(Session& session,
+                                             const Successions& successions);
 
 // Ends the change that ClaimChange has begun: OK once a view is in force under
 // which at most M are out. `wait`: not yet, and how long until it is worth
 // another try.
-net::Task<Status> ActOn(Session& session, const Look& look,
+net::Task<Status> ActOn(Session& session, const ServerProbes& probes,
                         const Successions& successions, net::Duration& wait);
 
 }  // namespace ers::store
