@@ -18,7 +18,7 @@ using net::Task;
 
 // An object that is another one each time is not looked at for ever.
 constexpr int kMaxTries = 8;
-// Objects that wait for their second look.
+// Objects that wait for their second snapshot.
 constexpr std::size_t kMaxSuspects = 4096;
 
 bool SameItem(const ReplicaCopy& a, const ReplicaCopy& b) {
@@ -114,17 +114,18 @@ Task<void> Verifier::CheckNew(const WalkedItem& item) {
   ++looked_at_;
   if (key.empty()) co_return;
   if (options_.wanted && !options_.wanted(key)) co_return;
-  const std::optional<Look> look = co_await Reconciled(key);
-  if (!look) co_return;
-  if (look->differ) {
-    suspects_.push_back({key, look->replicas, session_.runtime().Now(), 0});
+  const std::optional<Snapshot> snapshot = co_await Reconciled(key);
+  if (!snapshot) co_return;
+  if (snapshot->differ) {
+    suspects_.push_back({key, snapshot->replicas, session_.runtime().Now(), 0});
     co_return;
   }
-  co_await Conclude(key, *look);
+  co_await Conclude(key, *snapshot);
 }
 
-// The view was read after the first look, and the change that made the replicas
-// differ then would have ended since: what differs still does so for good.
+// The view was read after the first snapshot, and the change that made the
+// replicas differ then would have ended since: what differs still does so for
+// good.
 Task<void> Verifier::CheckSuspect(Suspect suspect) {
   if (view_since_ <= suspect.since) {
     Status status = co_await ReadView();
@@ -133,25 +134,27 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
       co_return;
     }
   }
-  std::optional<Look> look = co_await Reconciled(suspect.key);
-  if (!look) co_return;
-  if (look->differ && !SameItems(look->replicas, suspect.replicas)) {
+  std::optional<Snapshot> snapshot = co_await Reconciled(suspect.key);
+  if (!snapshot) co_return;
+  if (snapshot->differ && !SameItems(snapshot->replicas, suspect.replicas)) {
     if (++suspect.tries == kMaxTries) {
       ++report_.unchecked;
       co_return;
     }
-    suspect.replicas = std::move(look->replicas);
+    suspect.replicas = std::move(snapshot->replicas);
     suspect.since = session_.runtime().Now();
     suspects_.push_back(std::move(suspect));
     co_return;
   }
-  if (look->differ) {
-    for (const ReplicaCopy& copy : look->replicas.copies) {
-      if (look->manifest && copy.shown() == look->manifest->id) continue;
-      look->found.push_back({Fault::kReplicasDiffer, -1, -1, copy.member, {}});
+  if (snapshot->differ) {
+    for (const ReplicaCopy& copy : snapshot->replicas.copies) {
+      if (snapshot->manifest && copy.shown() == snapshot->manifest->id)
+        continue;
+      snapshot->found.push_back(
+          {Fault::kReplicasDiffer, -1, -1, copy.member, {}});
     }
-    if (look->living) co_await LookAtBlocks(*look);
-    const Result<bool> same = co_await Unchanged(suspect.key, *look);
+    if (snapshot->living) co_await SnapBlocks(*snapshot);
+    const Result<bool> same = co_await Unchanged(suspect.key, *snapshot);
     if (!same) {
       status_ = same.error();
       co_return;
@@ -161,29 +164,30 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
       co_return;
     }
   }
-  co_await Conclude(suspect.key, *look);
+  co_await Conclude(suspect.key, *snapshot);
 }
 
 // A look at an object that nobody changed under it; where the replicas differ,
 // only at those.
-Task<std::optional<Verifier::Look>> Verifier::Reconciled(
+Task<std::optional<Verifier::Snapshot>> Verifier::Reconciled(
     const std::string& key) {
   for (int i = 0; i < kMaxTries && Going(); ++i) {
-    Look look;
-    Status status = co_await LookAtReplicas(key, look);
-    if (status.ok() && (!look.living || look.differ)) co_return look;
+    Snapshot snapshot;
+    Status status = co_await SnapReplicas(key, snapshot);
+    if (status.ok() && (!snapshot.living || snapshot.differ))
+      co_return snapshot;
     if (!status.ok()) {
       status_ = std::move(status);
       co_return std::nullopt;
     }
-    co_await LookAtBlocks(look);
-    if (look.found.empty()) co_return look;
-    const Result<bool> same = co_await Unchanged(key, look);
+    co_await SnapBlocks(snapshot);
+    if (snapshot.found.empty()) co_return snapshot;
+    const Result<bool> same = co_await Unchanged(key, snapshot);
     if (!same) {
       status_ = same.error();
       co_return std::nullopt;
     }
-    if (*same) co_return look;
+    if (*same) co_return snapshot;
   }
   if (Going()) ++report_.unchecked;
   co_return std::nullopt;
@@ -207,57 +211,59 @@ Task<Result<ReplicasRead>> Verifier::ReadReplicas(const std::string& key) {
 
 // What the object is, and whether all its replicas show it. A failure ends the
 // check of all.
-Task<Status> Verifier::LookAtReplicas(const std::string& key, Look& look) {
+Task<Status> Verifier::SnapReplicas(const std::string& key,
+                                    Snapshot& snapshot) {
   Result<ReplicasRead> read = co_await ReadReplicas(key);
   if (!read && !Going()) co_return status_;
   if (!read) {
-    look.living = true;
-    look.found.push_back(
+    snapshot.living = true;
+    snapshot.found.push_back(
         {Fault::kUnreadable, -1, -1, -1, std::string(read.error().message())});
     co_return Status();
   }
-  look.replicas = std::move(*read);
-  const std::vector<ReplicaCopy>& copies = look.replicas.copies;
+  snapshot.replicas = std::move(*read);
+  const std::vector<ReplicaCopy>& copies = snapshot.replicas.copies;
   const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
-  look.differ = !look.replicas.Agreed() ||
-                (plain && look.replicas.primary().manifest != nullptr);
+  snapshot.differ = !snapshot.replicas.Agreed() ||
+                    (plain && snapshot.replicas.primary().manifest != nullptr);
   Result<Reconciliation> reconciliation =
-      ChooseReconciliation(look.replicas, key);
+      ChooseReconciliation(snapshot.replicas, key);
   if (!reconciliation) {
-    look.living = true;
-    look.found.push_back({Fault::kUnreadable, -1, -1, -1,
-                          std::string(reconciliation.error().message())});
+    snapshot.living = true;
+    snapshot.found.push_back({Fault::kUnreadable, -1, -1, -1,
+                              std::string(reconciliation.error().message())});
     co_return Status();
   }
-  look.manifest = std::move(reconciliation->manifest);
-  look.living =
-      look.manifest && IsAlive(*look.manifest, *view_, look.replicas.asked_us);
-  look.plain = plain && !look.living;
+  snapshot.manifest = std::move(reconciliation->manifest);
+  snapshot.living = snapshot.manifest && IsAlive(*snapshot.manifest, *view_,
+                                                 snapshot.replicas.asked_us);
+  snapshot.plain = plain && !snapshot.living;
   // Of what no reader sees nothing needs to be the same.
-  if (!look.living && !ShowsObject(look.replicas, *view_)) look.differ = false;
+  if (!snapshot.living && !ShowsObject(snapshot.replicas, *view_))
+    snapshot.differ = false;
   co_return Status();
 }
 
-Task<void> Verifier::LookAtBlocks(Look& look) {
-  if (!look.manifest || look.manifest->is_inline) co_return;
-  const ObjectMap map(look.manifest);
+Task<void> Verifier::SnapBlocks(Snapshot& snapshot) {
+  if (!snapshot.manifest || snapshot.manifest->is_inline) co_return;
+  const ObjectMap map(snapshot.manifest);
   const ViewPtr view = view_;
   for (int group = 0; group < map.groups(); ++group) {
     (void)co_await pace_.Await(nullptr);
     GroupCheck check = co_await CheckGroup(session_, map, group, *view);
     pace_.Spend(check.bytes);
     report_.bytes += check.bytes;
-    look.blocks += check.blocks;
+    snapshot.blocks += check.blocks;
     for (const auto& [block, fault] : check.faults) {
-      look.found.push_back({fault,
-                            group,
-                            static_cast<int>(block),
-                            map.MemberOf(group, block),
-                            {}});
+      snapshot.found.push_back({fault,
+                                group,
+                                static_cast<int>(block),
+                                map.MemberOf(group, block),
+                                {}});
     }
     if (!check.readable.ok()) {
-      look.found.push_back({Fault::kUnreadable, group, -1, -1,
-                            std::string(check.readable.message())});
+      snapshot.found.push_back({Fault::kUnreadable, group, -1, -1,
+                                std::string(check.readable.message())});
     }
   }
 }
@@ -265,18 +271,19 @@ Task<void> Verifier::LookAtBlocks(Look& look) {
 // Whether what was found holds: in a view that was read afterwards the replicas
 // show the very items that they showed before.
 Task<Result<bool>> Verifier::Unchanged(const std::string& key,
-                                       const Look& look) {
+                                       const Snapshot& snapshot) {
   const std::uint64_t epoch = view_->epoch;
   Status status = co_await ReadView();
   if (!status.ok()) co_return Fail(std::move(status));
   const Result<ReplicasRead> read = co_await ReadReplicas(key);
   if (!read && !Going()) co_return Fail(status_);
   // It could not be read before, and can still not.
-  if (!read) co_return look.replicas.copies.empty();
-  if (view_->epoch != epoch || look.replicas.copies.empty()) co_return false;
-  const bool same = SameItems(look.replicas, *read);
-  co_return same && (!look.living || !look.manifest ||
-                     IsAlive(*look.manifest, *view_, read->asked_us));
+  if (!read) co_return snapshot.replicas.copies.empty();
+  if (view_->epoch != epoch || snapshot.replicas.copies.empty())
+    co_return false;
+  const bool same = SameItems(snapshot.replicas, *read);
+  co_return same && (!snapshot.living || !snapshot.manifest ||
+                     IsAlive(*snapshot.manifest, *view_, read->asked_us));
 }
 
 // As it is now, without those that are silent: a server that was just lost
@@ -300,22 +307,23 @@ Task<Result<Lacking>> Verifier::FindLacking(const ObjectMap& map, int group) {
   co_return std::move(check.lacking);
 }
 
-Task<void> Verifier::Conclude(const std::string& key, const Look& look) {
-  report_.plain_items += look.plain ? 1 : 0;
-  if (!look.living && !look.differ) co_return;
+Task<void> Verifier::Conclude(const std::string& key,
+                              const Snapshot& snapshot) {
+  report_.plain_items += snapshot.plain ? 1 : 0;
+  if (!snapshot.living && !snapshot.differ) co_return;
   ++report_.objects;
-  report_.blocks += look.blocks;
-  if (look.found.empty()) co_return;
+  report_.blocks += snapshot.blocks;
+  if (snapshot.found.empty()) co_return;
   ++report_.damaged;
-  Tell(key, look);
+  Tell(key, snapshot);
   if (!options_.repair) co_return;
   const bool repaired = co_await Repair(key);
   report_.repaired += repaired ? 1 : 0;
 }
 
-void Verifier::Tell(const std::string& key, const Look& look) {
+void Verifier::Tell(const std::string& key, const Snapshot& snapshot) {
   bool unreadable = false;
-  for (const Found& found : look.found) {
+  for (const Found& found : snapshot.found) {
     ++report_.faults[static_cast<std::size_t>(found.fault)];
     unreadable = unreadable || found.fault == Fault::kUnreadable;
     if (!options_.found) continue;
@@ -338,8 +346,8 @@ Task<bool> Verifier::Repair(const std::string& key) {
   if (repaired) {
     report_.repaired_blocks += static_cast<std::uint64_t>(repaired->blocks);
   }
-  const std::optional<Look> look = co_await Reconciled(key);
-  co_return look && !look->differ && look->found.empty();
+  const std::optional<Snapshot> snapshot = co_await Reconciled(key);
+  co_return snapshot && !snapshot->differ && snapshot->found.empty();
 }
 
 }  // namespace ers::store

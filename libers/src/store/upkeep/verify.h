@@ -48,7 +48,7 @@ class Verifier {
     std::string detail;
   };
   // What one look at an object gave.
-  struct Look {
+  struct Snapshot {
     bool living = false;  // there is an object, once it is reconciled
     bool plain = false;
     bool differ = false;  // its replicas
@@ -69,16 +69,17 @@ class Verifier {
   net::Task<void> CheckNew(const WalkedItem& item);
   net::Task<void> CheckSuspect(Suspect suspect);
   // Empty where it was changed again and again.
-  net::Task<std::optional<Look>> Reconciled(const std::string& key);
-  net::Task<Status> LookAtReplicas(const std::string& key, Look& look);
-  net::Task<void> LookAtBlocks(Look& look);
-  net::Task<Result<bool>> Unchanged(const std::string& key, const Look& look);
+  net::Task<std::optional<Snapshot>> Reconciled(const std::string& key);
+  net::Task<Status> SnapReplicas(const std::string& key, Snapshot& snapshot);
+  net::Task<void> SnapBlocks(Snapshot& snapshot);
+  net::Task<Result<bool>> Unchanged(const std::string& key,
+                                    const Snapshot& snapshot);
   net::Task<Result<ReplicasRead>> ReadReplicas(const std::string& key);
   net::Task<Status> ReadView();
   net::Task<Result<Lacking>> FindLacking(const ObjectMap& map, int group);
-  net::Task<void> Conclude(const std::string& key, const Look& look);
+  net::Task<void> Conclude(const std::string& key, const Snapshot& snapshot);
   net::Task<bool> Repair(const std::string& key);
-  void Tell(const std::string& key, const Look& look);
+  void Tell(const std::string& key, const Snapshot& snapshot);
   void TellProgress(const KeyWalk& walk);
   [[nodiscard]] bool Going() const { return status_.ok(); }
 
