@@ -22,8 +22,8 @@ struct Listed {
   Status status;
 };
 
-Task<void> Look(Session& session, const ListTerms& terms, Listed& listed,
-                net::Latch& latch) {
+Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,
+                 net::Latch& latch) {
   listed.key = co_await KeyOfItem(session, listed.item);
   if (terms.wanted && !terms.wanted(listed.key)) listed.key.clear();
   if (listed.key.empty()) {
@@ -54,7 +54,7 @@ Task<void> LookAtSome(Session& session, const ListTerms& terms, KeyWalk& walk,
     Listed& listed = batch.emplace_back();
     listed.item = walk.Take();
     latch.Add();
-    net::Spawn(Look(session, terms, listed, latch));
+    net::Spawn(Visit(session, terms, listed, latch));
   }
   co_await latch;
 }
