@@ -70,7 +70,7 @@ void Backfiller::OnProgress(const store::BackfillProgress& progress) {
   state_.seconds_left = left;
 }
 
-void Backfiller::Look() {
+void Backfiller::Scan() {
   const net::TimePoint now = host_.session.runtime().Now();
   if (host_.stopping) return;
   {
@@ -78,9 +78,9 @@ void Backfiller::Look() {
     const std::lock_guard lock(mutex_);
     state_.seconds_left = progress_.SecondsLeft(now);
   }
-  if (filling_ && !looking_beside_) {
-    looking_beside_ = true;
-    net::Spawn(LookBeside());
+  if (filling_ && !scanning_beside_) {
+    scanning_beside_ = true;
+    net::Spawn(ScanBeside());
   }
   if (at_work_ || now < not_before_) return;
   at_work_ = true;
@@ -113,10 +113,10 @@ Task<void> Backfiller::Work() {
 
 // A backfilling may take hours, and nobody else asks servers for what they must
 // not evict.
-Task<void> Backfiller::LookBeside() {
+Task<void> Backfiller::ScanBeside() {
   co_await store::MissRestarted(host_.session);
   co_await CheckServing();
-  looking_beside_ = false;
+  scanning_beside_ = false;
 }
 
 Task<void> Backfiller::FillAll() {

@@ -42,20 +42,20 @@ class Backfiller {
 
   // To be called from time to time: looks who is out, and backfills those that
   // answer again.
-  void Look();
+  void Scan();
   // From now on, also for what is under way; all but the rate from the next
   // walk on.
   void SetLimits(const BackfillLimits& limits);
   // The host is stopping: ends soon. The next process goes on.
   void Stop();
-  [[nodiscard]] bool at_work() const { return at_work_ || looking_beside_; }
+  [[nodiscard]] bool at_work() const { return at_work_ || scanning_beside_; }
   // Any thread.
   [[nodiscard]] BackfillState state() const;
 
  private:
   net::Task<void> Work();
   net::Task<void> CheckServing();
-  net::Task<void> LookBeside();
+  net::Task<void> ScanBeside();
   net::Task<void> FillAll();
   net::Task<Status> Fill();
   void OnProgress(const store::BackfillProgress& progress);
@@ -66,9 +66,9 @@ class Backfiller {
   store::Pace pace_;
   bool at_work_ = false;
   bool filling_ = false;
-  bool looking_beside_ = false;  // while it is backfilling
-  bool unfinished_ = false;      // a member is in the view, and not in sync
-  net::Duration pause_{};        // before the next look
+  bool scanning_beside_ = false;  // while it is backfilling
+  bool unfinished_ = false;       // a member is in the view, and not in sync
+  net::Duration pause_{};         // before the next look
   net::TimePoint not_before_{};
   net::TimePoint told_{};        // in the log, how far it is
   net::TimePoint complained_{};  // there, of what is in its way

@@ -304,9 +304,9 @@ void Jobs::OnTimer() {
     }
     if (one.dirty && one.saves == 0) Save(id, [](const Status&) {});
   }
-  backfiller_->Look();
-  garbage_->Look();
-  follower_->Look();
+  backfiller_->Scan();
+  garbage_->Scan();
+  follower_->Scan();
   if (session_->view()) session_->Detach(KeepLease(*session_));
   timer_->Start(kPeriod);
 }

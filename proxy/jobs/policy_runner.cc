@@ -30,7 +30,7 @@ PolicyRunner::PolicyRunner(JobHost& jobs)
     : jobs_(jobs),
       runtime_(jobs.session.runtime()),
       widen_host_(jobs),
-      timer_(runtime_.NewTimer([this] { Look(); })) {
+      timer_(runtime_.NewTimer([this] { Scan(); })) {
   widen_host_.changed = [this](const Job& job, bool) { CountLook(job); };
   widen_host_.save = [](const Job&, const std::function<void()>& then) {
     then();
@@ -106,7 +106,7 @@ bool PolicyRunner::at_work() const {
 
 // A look at all objects, and at work on those that are cold until the next one
 // is due: what was cold then may be read by now.
-void PolicyRunner::Look() {
+void PolicyRunner::Scan() {
   const WidenPolicy& widen = policies_.widen;
   timer_->Start(seconds(widen.every_seconds));
   if (look_ && look_->at_work()) {

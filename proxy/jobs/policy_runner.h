@@ -66,7 +66,7 @@ class PolicyRunner {
  private:
   void SetWiden();
   void SetNarrow();
-  void Look();
+  void Scan();
   void EndLook();
   void CountLook(const Job& job);
   void Narrow(const std::string& key);

@@ -75,16 +75,16 @@ struct Fixture {
     world.RunUntil([] { return false; }, time);
   }
   // As who owns it does.
-  void Look() {
+  void Scan() {
     for (int i = 0; i < 20; ++i) {
-      follower.Look();
+      follower.Scan();
       Reconcile();
     }
   }
   // A small value that nobody has accessed for long; its replicas.
   std::vector<SimServer*> PutLongAgo() {
     Put(10);
-    Look();
+    Scan();
     Reconcile(kLong);
     std::vector<SimServer*> replicas = Replicas();
     const auto copies =
@@ -189,7 +189,7 @@ TEST_CASE("what was accessed lately is stored again") {
 TEST_CASE("what was stored a second ago stays, however soon servers evict") {
   Fixture f;
   f.Put(10);
-  f.Look();
+  f.Scan();
   f.Put(10);
   REQUIRE(f.Replicas().size() == 2);
   REQUIRE(f.OtherReplica()->Evict(kKey));
@@ -232,7 +232,7 @@ TEST_CASE("a server that never evicts keeps its copy") {
   REQUIRE(replicas.size() == 2);
   replicas[1]->model().options().evictions = false;
   replicas[1]->CutConnections();
-  f.Look();
+  f.Scan();
   f.Reconcile(kLong);
   REQUIRE(replicas[0]->Evict(kKey));
   f.Reconcile();
@@ -255,7 +255,7 @@ TEST_CASE("nothing is dropped while another replica does not answer") {
 TEST_CASE("long values keep their manifests") {
   Fixture f;
   f.Put(3000);
-  f.Look();
+  f.Scan();
   f.Reconcile(kLong);
   const std::vector<SimServer*> replicas = f.Replicas();
   REQUIRE(replicas.size() == 2);
@@ -276,9 +276,9 @@ TEST_CASE("who evicts nothing is not watched") {
 TEST_CASE("a connection that broke is made anew") {
   Fixture f;
   f.Put(10);
-  f.Look();
+  f.Scan();
   for (const auto& server : f.world.servers()) server->CutConnections();
-  f.Look();
+  f.Scan();
   f.Reconcile(kLong);
   REQUIRE(f.Replicas()[0]->Evict(kKey));
   f.Reconcile();
@@ -288,7 +288,7 @@ TEST_CASE("a connection that broke is made anew") {
 TEST_CASE("plain items are left alone") {
   Fixture f;
   f.Put(10);
-  f.Look();
+  f.Scan();
   const std::vector<SimServer*> replicas = f.Replicas();
   REQUIRE(replicas.size() == 2);
   ModelItem plain;
@@ -306,7 +306,7 @@ TEST_CASE("nothing is done once it has stopped") {
   Fixture f;
   f.PutLongAgo();
   f.follower.Stop();
-  f.Look();
+  f.Scan();
   REQUIRE(f.Replicas()[0]->Evict(kKey));
   f.Reconcile();
   CHECK(f.Replicas().size() == 1);

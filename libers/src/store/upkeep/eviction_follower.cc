@@ -110,7 +110,7 @@ bool EvictionFollower::MayEvict(int member) const {
          link.facts().evictions;
 }
 
-void EvictionFollower::Look() {
+void EvictionFollower::Scan() {
   if (stopped_ || !session_.view()) return;
   const bool evict = MayBumpLru(session_);
   for (int member = 0; member < session_.members(); ++member) {

@@ -37,7 +37,7 @@ class EvictionFollower {
 
   // To be called from time to time: asks whether servers evict, and watches the
   // members in sync then, over connections of its own.
-  void Look();
+  void Scan();
   // Ends soon, and does not look any more.
   void Stop();
   [[nodiscard]] bool at_work() const { return at_work_; }

@@ -225,7 +225,7 @@ class Collection {
       if (group.manifests.empty()) {
         co_await DropOfNobody(std::move(blocks));
       } else {
-        co_await LookAt(group.manifests, std::move(blocks));
+        co_await Examine(group.manifests, std::move(blocks));
       }
     }
     latch.CountDown();
@@ -258,7 +258,7 @@ class Collection {
   }
 
   // Most often all are named by what the primary shows, and nothing is written.
-  Task<void> LookAt(std::span<const FoundManifest> manifests, Blocks blocks) {
+  Task<void> Examine(std::span<const FoundManifest> manifests, Blocks blocks) {
     const std::set<std::string> keys = co_await KeysOf(manifests);
     if (keys.empty()) {
       Skip(blocks, Status(StatusCode::kUnavailable,
