@@ -12,12 +12,18 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ers::cli {
 namespace {
 
 using Words = std::span<const std::string>;
+
+// The old name of an option, and its new one.
+constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+    {"--max-parity", "--max-failures"},
+    {"--least-redundancy", "--min-redundancy"}};
 
 bool LooksLikeOption(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word != "--";
@@ -82,6 +88,9 @@ class Walk {
     const CLI::Option* option = FindOption(*command_, name);
     if (option == nullptr) {
       fault_ = fmt::format("there is no option {}", name);
+      for (const auto& [old_name, new_name] : kRenamed) {
+        if (name == old_name) fault_ += fmt::format(": it is {} now", new_name);
+      }
       return words;
     }
     const bool long_name = name.starts_with("--");

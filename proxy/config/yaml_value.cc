@@ -7,6 +7,8 @@
 #include <charconv>
 #include <map>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "shared/read_file.h"
 
@@ -152,6 +154,12 @@ Result<std::vector<YamlValue>> YamlValue::List() const {
   return values;
 }
 
+// The old name of a key, and its new one.
+constexpr std::pair<std::string_view, std::string_view> kRenamedKeys[] = {
+    {"max_parity", "max_failures"},
+    {"least_redundancy", "min_redundancy"},
+    {"fill", "backfill"}};
+
 Result<YamlValue::Entries> YamlValue::Mapping(
     std::span<const std::string_view> allowed) const {
   if (!node_.IsMap()) {
@@ -165,6 +173,11 @@ Result<YamlValue::Entries> YamlValue::Mapping(
     // Complaints about a key stand where the key does, not its value.
     const YamlValue key(file_, path_, item.first.Mark(), item.first);
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
+      for (const auto& [old_name, new_name] : kRenamedKeys) {
+        if (name != old_name) continue;
+        return Fail(key.Refuse(
+            fmt::format("\"{}\" is called \"{}\" now", old_name, new_name)));
+      }
       return Fail(key.Refuse(fmt::format("unknown key \"{}\": allowed are {}",
                                          name, fmt::join(allowed, ", "))));
     }

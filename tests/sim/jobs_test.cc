@@ -122,7 +122,7 @@ TEST_CASE("an error that was overcome is told no more") {
 int LookFor(Fixture& f, proxy::Backfiller& backfiller, int times) {
   int looks = 0;
   for (int i = 0; i < times; ++i) {
-    backfiller.Look();
+    backfiller.Scan();
     looks += backfiller.at_work() ? 1 : 0;
     f.world.RunUntil([] { return false; }, milliseconds(500));
     REQUIRE(f.Until([&] { return !backfiller.at_work(); }));

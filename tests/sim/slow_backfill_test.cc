@@ -192,7 +192,7 @@ const proxy::BackfillLimits kSlow = [] {
 // A server is back, and its first blocks are stored.
 void BeginSlowly(Fixture& f, proxy::Backfiller& backfiller) {
   f.Restart({0});
-  backfiller.Look();
+  backfiller.Scan();
   REQUIRE(f.Until([&backfiller] { return backfiller.state().blocks > 0; }));
   f.Pass(seconds(1));
 }
@@ -205,7 +205,7 @@ TEST_CASE("servers keep the view while others are backfilled") {
   for (int i = 0; i < 4; ++i) {
     // What the daemon does all the time: it may not go by its view else.
     REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session, 0)).ok());
-    backfiller.Look();
+    backfiller.Scan();
     f.Pass(milliseconds(500));
   }
   REQUIRE(backfiller.at_work());

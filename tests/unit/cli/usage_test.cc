@@ -60,6 +60,9 @@ TEST_CASE("an option that there is not is blamed before its neighbours") {
         "there is no option -q (tool get --help tells more)");
   CHECK(Said({"job", "start", "--ot", "wide"}) ==
         "there is no option --ot (tool job start --help tells more)");
+  CHECK(Said({"get", "key", "--max-parity", "2"}) ==
+        "there is no option --max-parity: it is --max-failures now (tool get "
+        "--help tells more)");
 }
 
 TEST_CASE("a value that is missing does not make the next word one") {

@@ -179,6 +179,11 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, threads, timeouts, limits, log"},
+      {"max_parity: 1\n",
+       "FILE:1: \"max_parity\" is called \"max_failures\" now"},
+      {"least_redundancy: 1\n",
+       "FILE:1: \"least_redundancy\" is called \"min_redundancy\" now"},
+      {"fill:\n  parallel: 3\n", "FILE:1: \"fill\" is called \"backfill\" now"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, "
        "max_failures, min_redundancy, state_file, scheme, inline_below, "
