@@ -1,3 +1,5 @@
+#include "store/blocks/object_repair.h"
+
 #include <cstdint>
 #include <deque>
 #include <string>

@@ -1,5 +1,5 @@
-// What the repair of objects is made of (mend.h): blocks that are lacking are
-// computed from others and stored.
+// What the repair of objects is made of (repair/repair.h): blocks that are
+// lacking are computed from others and stored.
 #ifndef ERS_STORE_BLOCKS_OBJECT_REPAIR_H_
 #define ERS_STORE_BLOCKS_OBJECT_REPAIR_H_
 

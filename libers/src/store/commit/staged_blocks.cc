@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/blocks/block_repair.h"
+#include "store/blocks/object_repair.h"
 
 namespace ers::store {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "net/task.h"
-#include "store/blocks/block_repair.h"
+#include "store/blocks/object_repair.h"
 
 namespace ers::store {
 

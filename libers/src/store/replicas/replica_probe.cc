@@ -1,3 +1,5 @@
+#include "store/replicas/replica_probe.h"
+
 #include <deque>
 #include <utility>
 
@@ -5,7 +7,6 @@
 #include "store/membership/batch.h"
 #include "store/membership/view_checks.h"
 #include "store/replicas/replica_copy.h"
-#include "store/replicas/replica_look.h"
 
 namespace ers::store {
 

@@ -26,7 +26,7 @@
 #include "store/membership/view_probe.h"
 #include "store/repair/key_dump.h"
 #include "store/replicas/replica_copy.h"
-#include "store/replicas/replica_look.h"
+#include "store/replicas/replica_probe.h"
 #include "store/replicas/replica_set.h"
 #include "store/support/pace.h"
 #include "store/upkeep/garbage_names.h"

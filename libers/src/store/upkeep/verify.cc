@@ -8,7 +8,7 @@
 #include "store/membership/view_probe.h"
 #include "store/repair/group_check.h"
 #include "store/replicas/replica_copy.h"
-#include "store/replicas/replica_look.h"
+#include "store/replicas/replica_probe.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
