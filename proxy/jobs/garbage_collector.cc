@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::chrono::seconds kFirstLook(60);
+constexpr std::chrono::seconds kFirstScan(60);
 // How long an object has ended before what is left of it is dropped.
 constexpr std::int64_t kEndingSeconds = 3;
 // For memory: objects at a time, and the most between two collections, which
@@ -69,11 +69,11 @@ GarbageCollector::GarbageCollector(JobHost& host,
     : host_(host),
       settings_(settings),
       next_(host.session.runtime().Now() +
-            std::min(settings.every, kFirstLook)) {
+            std::min(settings.every, kFirstScan)) {
   host_.session.cluster().needs.Serve(settings.every.count() > 0);
 }
 
-void GarbageCollector::Look() {
+void GarbageCollector::Scan() {
   LookForEnded();
   // A cluster that nobody has used yet has none, and stays so.
   if (at_work_ || host_.stopping || !host_.session.view()) return;

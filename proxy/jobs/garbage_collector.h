@@ -51,7 +51,7 @@ class GarbageCollector {
   GarbageCollector(JobHost& host, const GarbageSettings& settings);
 
   // To be called from time to time: collects, if it is time for that.
-  void Look();
+  void Scan();
   // kConflict: it is at work already.
   using Told = std::function<void(const Result<GarbageReport>&)>;
   void Collect(const GarbageRequest& request, Told told);

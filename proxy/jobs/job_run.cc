@@ -21,7 +21,7 @@ constexpr int kObjectTries = 3;
 constexpr milliseconds kListNap(500);
 constexpr milliseconds kObjectNap(100);
 // A job that waits looks so often whether it is still to go on.
-constexpr milliseconds kLook(50);
+constexpr milliseconds kCheckEvery(50);
 // Moved for a byte of a value, until the job's own objects tell.
 constexpr double kFirstGuess = 2;
 
@@ -243,7 +243,7 @@ Task<Status> JobRun::ListWithRetries() {
   Status status;
   milliseconds nap = kListNap;
   for (int tries = 0; Going();) {
-    while (host_.listing && Going()) co_await Nap(runtime_, kLook);
+    while (host_.listing && Going()) co_await Nap(runtime_, kCheckEvery);
     if (!Going()) break;
     host_.listing = true;
     status = co_await ListOnce();
@@ -255,7 +255,8 @@ Task<Status> JobRun::ListWithRetries() {
     Tell(/*state_changed=*/false);
     if (++tries == kListTries) break;
     const net::TimePoint again = runtime_.Now() + nap;
-    while (Going() && runtime_.Now() < again) co_await Nap(runtime_, kLook);
+    while (Going() && runtime_.Now() < again)
+      co_await Nap(runtime_, kCheckEvery);
     nap *= 2;
   }
   co_return status;
@@ -326,7 +327,7 @@ Task<bool> JobRun::Admit(std::uint64_t estimate) {
   while (Going()) {
     const net::Duration wait = limiter_.Take(estimate, runtime_.Now());
     if (wait.count() == 0) co_return true;
-    co_await Nap(runtime_, std::min<net::Duration>(wait, kLook));
+    co_await Nap(runtime_, std::min<net::Duration>(wait, kCheckEvery));
   }
   co_return false;
 }

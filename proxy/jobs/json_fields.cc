@@ -34,7 +34,7 @@ struct Repeats {
   std::vector<Object> open;
   std::string found;  // the first one, with its path
 
-  void Look(json::parse_event_t event, const json& parsed) {
+  void Feed(json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::object_start) {
       open.emplace_back();
     } else if (event == json::parse_event_t::object_end) {
@@ -165,7 +165,7 @@ Status JsonFields::Finish() {
 Result<json> ParseJson(std::string_view text) {
   Repeats repeats;
   const auto look = [&repeats](int, json::parse_event_t event, json& parsed) {
-    repeats.Look(event, parsed);
+    repeats.Feed(event, parsed);
     return true;
   };
   json value = json::parse(text, look, /*allow_exceptions=*/false);

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxWaiting = 4096;
 // Moved for a byte of a value that is made narrow, before it is known.
 constexpr std::uint64_t kGuess = 2;
 // Who waits for the rate looks so often whether to go on.
-constexpr milliseconds kLook(50);
+constexpr milliseconds kCheckEvery(50);
 
 std::size_t Index(PolicyKind kind) { return static_cast<std::size_t>(kind); }
 
@@ -31,7 +31,7 @@ PolicyRunner::PolicyRunner(JobHost& jobs)
       runtime_(jobs.session.runtime()),
       widen_host_(jobs),
       timer_(runtime_.NewTimer([this] { Scan(); })) {
-  widen_host_.changed = [this](const Job& job, bool) { CountLook(job); };
+  widen_host_.changed = [this](const Job& job, bool) { CountScanned(job); };
   widen_host_.save = [](const Job&, const std::function<void()>& then) {
     then();
   };
@@ -74,7 +74,7 @@ void PolicyRunner::Set(const Policies& policies) {
 }
 
 void PolicyRunner::SetWiden() {
-  EndLook();
+  EndScan();
   timer_->Stop();
   if (policies_.widen.idle_seconds > 0) timer_->Start(net::Duration(0));
 }
@@ -111,9 +111,9 @@ void PolicyRunner::Scan() {
   timer_->Start(seconds(widen.every_seconds));
   if (look_ && look_->at_work()) {
     if (look_->job().state == JobState::kListing) return;
-    EndLook();
+    EndScan();
     // It ends what it has begun first.
-    timer_->Start(kLook);
+    timer_->Start(kCheckEvery);
     return;
   }
   if (look_ && look_->job().state == JobState::kCancelled) {
@@ -135,12 +135,12 @@ void PolicyRunner::Scan() {
   look_->Begin();
 }
 
-void PolicyRunner::EndLook() {
+void PolicyRunner::EndScan() {
   // Fails where it has ended.
   if (look_) (void)look_->Cancel();
 }
 
-void PolicyRunner::CountLook(const Job& job) {
+void PolicyRunner::CountScanned(const Job& job) {
   Count(PolicyKind::kWiden, PolicyOutcome::kChanged,
         job.counts.changed - counted_.changed);
   Count(PolicyKind::kWiden, PolicyOutcome::kFailed,
@@ -229,7 +229,7 @@ Task<bool> PolicyRunner::Admit(std::uint64_t bytes) {
   while (!jobs_.stopping && policies_.narrow.hits > 0) {
     const net::Duration wait = limiter_->Take(bytes, runtime_.Now());
     if (wait.count() == 0) co_return true;
-    co_await Nap(runtime_, std::min<net::Duration>(wait, kLook));
+    co_await Nap(runtime_, std::min<net::Duration>(wait, kCheckEvery));
   }
   co_return false;
 }

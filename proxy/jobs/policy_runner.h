@@ -67,8 +67,8 @@ class PolicyRunner {
   void SetWiden();
   void SetNarrow();
   void Scan();
-  void EndLook();
-  void CountLook(const Job& job);
+  void EndScan();
+  void CountScanned(const Job& job);
   void Narrow(const std::string& key);
   net::Task<void> NarrowLane();
   net::Task<void> NarrowOne(const std::string& key);

@@ -46,7 +46,7 @@ Task<Status> IncomingValue::Cover(std::uint64_t left) {
 
 Result<Bytes> IncomingValue::Open(std::size_t max_bytes) {
   Part part;
-  if (!part.bytes.Resize(std::min<std::uint64_t>(most, unopened_))) {
+  if (!part.bytes.Resize(std::min<std::uint64_t>(max_bytes, unopened_))) {
     return Fail(StatusCode::kNoMemory, "no memory for a group's buffer");
   }
   unopened_ -= part.bytes.size();

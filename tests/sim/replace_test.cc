@@ -441,7 +441,7 @@ TEST_CASE("who did not hear of a replacement leaves the new server in") {
 }
 
 // Invariant V1.
-TEST_CASE("a write that is in_doubt on the old server leaves with it") {
+TEST_CASE("a write that is in doubt on the old server leaves with it") {
   Fixture f;
   f.old->Crash();
   (void)f.one.Read("k3");

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "store/manifest.h"
-#include "store/view.h"
+#include "store/format/manifest.h"
+#include "store/format/view.h"
 
 namespace ers::test {
 

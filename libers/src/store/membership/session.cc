@@ -68,7 +68,7 @@ std::shared_ptr<const View> Session::view() const {
   return view_;
 }
 
-bool Session::Slot(const View& view) const {
+bool Session::PlaceMembers(const View& view) const {
   ring_ = cluster_->slots.Of(view);
   bool moved = false;
   for (std::size_t i = 0; i < links_.size(); ++i) {

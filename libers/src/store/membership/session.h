@@ -61,7 +61,7 @@ class Session final : private net::BootGuard {
   }
   // Has the links go where `view` has its members, as long as none is in force.
   // It has as many, and has passed CheckMembers. True: some went elsewhere.
-  bool Slot(const View& view) const;
+  bool PlaceMembers(const View& view) const;
   // Another connection to a member, held to the view as link() is. The session
   // outlives it.
   std::unique_ptr<net::ServerLink> NewLink(int member,
@@ -116,7 +116,7 @@ class Session final : private net::BootGuard {
   TouchTimes touch_times_;
   LinkSpeed link_speed_;
   SpareRoom spare_room_;
-  // As Slot has left them.
+  // As PlaceMembers has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;
   std::vector<std::unique_ptr<net::ServerLink>> links_;

@@ -409,7 +409,7 @@ Task<Status> FollowView(Session& session) {
     status = co_await Drain(session, leaving);
     if (!status.ok()) co_return status;
   }
-  // As it is, unless a write of this process is in_doubt on a member of it.
+  // As it is, unless a write of this process is in doubt on a member of it.
   const Edit leave = [&session, leaving](View view) {
     return Without(session, std::move(view), leaving);
   };

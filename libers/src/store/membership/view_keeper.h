@@ -60,7 +60,7 @@ class ViewKeeper {
   // Claims the right to change the view. False: somebody else is at it; `wake`
   // is called (once, on any thread) when they are done.
   bool BeginChange(std::function<void()> wake);
-  // Within a change: true when all admitted writes but in_doubt ones and those
+  // Within a change: true when all admitted writes but those in doubt and those
   // to `leaving` have ended; else `wake` is called once when they have.
   bool Drained(std::vector<int> leaving, std::function<void()> wake);
   // Members with writes in doubt: they must leave too.

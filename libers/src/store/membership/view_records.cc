@@ -177,7 +177,7 @@ Task<Result<ViewRecords>> ReadViewRecords(Session& session) {
 Task<Result<ViewRecords>> FindViewRecords(Session& session) {
   std::optional<View> newest;
   const Result<View> filed = session.cluster().keeper.ReadStateFile();
-  std::uint64_t in a slot = 0;  // by the view of this epoch
+  std::uint64_t placed = 0;  // by the view of this epoch
   for (;;) {
     Result<ViewRecords> records = co_await ReadViewRecords(session);
     if (!records) co_return records;
@@ -189,12 +189,12 @@ Task<Result<ViewRecords>> FindViewRecords(Session& session) {
     const View* by = newest ? &*newest : nullptr;
     if (filed && (by == nullptr || by->epoch < filed->epoch)) by = &*filed;
     const bool reconciled =
-        by == nullptr || by->epoch <= in a slot || session.view();
+        by == nullptr || by->epoch <= placed || session.view();
     if (reconciled || !CheckMembers(session, session.cluster(), *by).ok()) {
       co_return records;
     }
-    if (!session.Slot(*by)) co_return records;
-    in a slot = by->epoch;
+    if (!session.PlaceMembers(*by)) co_return records;
+    placed = by->epoch;
   }
 }
 
@@ -222,7 +222,7 @@ Status TooFewAnswer(const ViewRecords& records, int members, int needed) {
 
 Task<Status> StoreViewRecord(Session& session, const View& view,
                              std::optional<View>& newer, bool first) {
-  if (!session.view()) session.Slot(view);
+  if (!session.view()) session.PlaceMembers(view);
   ViewLinks links(session, view);
   const std::string text = EncodeView(view);
   const std::uint64_t as_new = first ? 1 : view.epoch;

@@ -22,8 +22,8 @@ struct ViewRecords {
 net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
 
 // The same, for who goes by no view yet: where the records, or the state file,
-// have members elsewhere than this session looks, it is in a slot by them, and
-// they are read there, too. `best` is the newest record that was met.
+// have members elsewhere than this session looks, its links are placed by them,
+// and they are read there, too. `best` is the newest record that was met.
 net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
 
 // For who finds no view: fewer than all `members` told what they have.

@@ -56,7 +56,7 @@ constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 // round trip. `before`: what the primary knows, whatever it has under the key.
 Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
                               ManifestPtr believed, Range asked,
-                              std::uint64_t most, Value& value,
+                              std::uint64_t max_bytes, Value& value,
                               Access& before) {
   Attempt attempt;
   ReplicaSet::PrimaryRequest primary;
@@ -67,7 +67,7 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
              primary.request);
   net::Latch latch(session.runtime());
   const bool blocks =
-      believed && !believed->is_inline && believed->length <= most;
+      believed && !believed->is_inline && believed->length <= max_bytes;
   std::optional<ObjectMap> map;
   if (blocks) {
     Result<Range> range = asked.Within(believed->length);
@@ -125,8 +125,9 @@ class EmptyUnlessKept {
 };
 
 Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
-                               Range asked, std::uint64_t most, Value& value,
-                               ReadTerms terms, StepTimer* steps) {
+                               Range asked, std::uint64_t max_bytes,
+                               Value& value, ReadTerms terms,
+                               StepTimer* steps) {
   EmptyUnlessKept read(value);
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
@@ -139,8 +140,8 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   ChangeId seen;  // the change that an earlier attempt found
   Access before;
   for (int i = 0; i < kGetRestarts; ++i) {
-    Result<Attempt> attempt =
-        co_await TryRead(session, chain, believed, asked, most, value, before);
+    Result<Attempt> attempt = co_await TryRead(session, chain, believed, asked,
+                                               max_bytes, value, before);
     // However often one read asks, it is one access.
     chain.ReadNoBump();
     const ManifestPtr shown = attempt ? attempt->current : nullptr;
@@ -163,7 +164,8 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       if (info) read.Keep();
       co_return info;
     }
-    if (current->length > most) co_return GetInfoOf(*current, ReadOutcome());
+    if (current->length > max_bytes)
+      co_return GetInfoOf(*current, ReadOutcome());
     const Result<Range> range = asked.Within(current->length);
     if (!range) co_return Fail(range.error());
     if (attempt->trusted && attempt->read.status.ok()) {
@@ -190,9 +192,10 @@ Task<Result<GetInfo>> Store::Get(std::string_view key, Value& value) {
   return GetBytes(session_, key, Range(), kAnyLength, value, {}, steps_);
 }
 
-Task<Result<GetInfo>> Store::GetUpTo(std::string_view key, std::uint64_t most,
-                                     Value& value, ReadTerms terms) {
-  return GetBytes(session_, key, Range(), most, value, terms, steps_);
+Task<Result<GetInfo>> Store::GetUpTo(std::string_view key,
+                                     std::uint64_t max_bytes, Value& value,
+                                     ReadTerms terms) {
+  return GetBytes(session_, key, Range(), max_bytes, value, terms, steps_);
 }
 
 Task<Result<GetInfo>> Store::GetRange(std::string_view key,

@@ -127,10 +127,11 @@ class Store {
   net::Task<Result<GetInfo>> GetRange(std::string_view key,
                                       std::uint64_t offset,
                                       std::uint64_t length, Value& value);
-  // The value if it has at most `most` bytes; else only what it is, with
+  // The value if it has at most `max_bytes`; else only what it is, with
   // `value` empty.
-  net::Task<Result<GetInfo>> GetUpTo(std::string_view key, std::uint64_t most,
-                                     Value& value, ReadTerms terms = {});
+  net::Task<Result<GetInfo>> GetUpTo(std::string_view key,
+                                     std::uint64_t max_bytes, Value& value,
+                                     ReadTerms terms = {});
   // For a key of which other calls say kNotManaged: the item as it is, on the
   // server where a plain client with the same ring would look. kNotFound: it
   // is gone.

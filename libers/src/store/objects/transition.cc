@@ -51,7 +51,7 @@ class ObjectContent final : public Content {
       : session_(session), steps_(steps), map_(map) {}
 
   Result<std::span<const std::byte>> Open(std::size_t max_bytes) override {
-    return parts_.Open(std::min(most, *Left()));
+    return parts_.Open(std::min(max_bytes, *Left()));
   }
   Task<Result<std::size_t>> Fill() override {
     Value& part = parts_.newest();

@@ -22,7 +22,7 @@ net::Task<Result<Bytes>> Content::Next(std::size_t max_bytes) {
 }
 
 Result<Bytes> MemoryContent::Open(std::size_t max_bytes) {
-  const Bytes taken = bytes_.first(std::min(most, bytes_.size()));
+  const Bytes taken = bytes_.first(std::min(max_bytes, bytes_.size()));
   bytes_ = bytes_.subspan(taken.size());
   opened_ = taken.size();
   return taken;
@@ -54,12 +54,12 @@ net::Task<Result<Bytes>> SourceContent::Peek(std::size_t max_bytes) {
     const std::size_t before = prefix_.size();
     prefix_.resize(max_bytes);
     Result<std::size_t> taken =
-        source_({prefix_.data() + before, most - before});
-    prefix_.resize(before + (taken ? std::min(*taken, most - before) : 0));
+        source_({prefix_.data() + before, max_bytes - before});
+    prefix_.resize(before + (taken ? std::min(*taken, max_bytes - before) : 0));
     if (!taken) co_return Fail(taken.error());
     ended_ = *taken == 0;
   }
-  co_return Bytes(prefix_).first(std::min(most, prefix_.size()));
+  co_return Bytes(prefix_).first(std::min(max_bytes, prefix_.size()));
 }
 
 Result<std::size_t> SourceContent::Read(std::span<std::byte> into) {
