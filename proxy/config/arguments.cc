@@ -99,7 +99,7 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "nowhere)")
       ->type_name("FILE");
   app.add_option("--inline-below", arguments.inline_below,
-                 "Keep shorter values whole on M+1 servers (default: 4096)")
+                 "Keep shorter values whole on f+1 servers (default: 4096)")
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   app.add_option("--threads", arguments.threads, "Default: 2")

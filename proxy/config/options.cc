@@ -162,7 +162,7 @@ std::string_view AdviceOn(std::string_view setting) {
            "`ersctl replace OLD NEW`)";
   }
   if (setting == "max_failures") {
-    return ": a cluster keeps the M that it was set up with, over a restart, "
+    return ": a cluster keeps the f that it was set up with, over a restart, "
            "too; put the old one back";
   }
   return ", which needs a restart";

@@ -21,7 +21,7 @@ var rivals = directions{histories: 6, seconds: 4, faults: 2, clients: 12,
 	freezes: 30, shape: -1}
 
 // What shows only once the next servers die: many deaths, one soon after the
-// other, of few servers with M=1, so that they meet the replicas and blocks of the
+// other, of few servers with f=1, so that they meet the replicas and blocks of the
 // same keys.
 var deaths = directions{histories: 6, seconds: 4, faults: 6, clients: 12,
 	shape: 1}
@@ -32,7 +32,7 @@ var damages = directions{histories: 12, seconds: 4, faults: 6, clients: 12,
 	shape: -1}
 
 // The planted bugs that clients of one ersproxy must see, as they break what
-// those are told while no more than M servers are out. docs/internals/testing.md says
+// those are told while no more than f servers are out. docs/internals/testing.md says
 // why the others cannot show here.
 var visible = []struct {
 	bug string

@@ -86,7 +86,7 @@ var errTooBusy = errors.New("this machine is too busy: servers that nobody " +
 	"hurt are taken for dead")
 
 // Records and primaries the next history; the seeds are counted up. One that
-// was beyond M is replaced by the next.
+// was beyond f is replaced by the next.
 func (runs *runs) next() (wrong bool, err error) {
 	for judged := runs.total.judged(); judged == runs.total.judged(); {
 		if runs.total.beyond > 3+2*runs.histories {
@@ -122,7 +122,7 @@ func (runs *runs) all() int {
 			return 1
 		}
 	}
-	fmt.Printf("%d histories linearizable, %d not, %d undecided; %d beyond M "+
+	fmt.Printf("%d histories linearizable, %d not, %d undecided; %d beyond f "+
 		"were replaced\n", runs.total.linear, runs.total.wrong,
 		runs.total.undecided, runs.total.beyond)
 	if runs.total.linear < runs.histories {
@@ -185,7 +185,7 @@ func primary(history *History, kept string, total *sum) bool {
 	default:
 		total.linear++
 	}
-	fmt.Printf("seed %d: %s, %d servers, M=%d, %s of %d threads, %d keys: %d "+
+	fmt.Printf("seed %d: %s, %d servers, f=%d, %s of %d threads, %d keys: %d "+
 		"answers, %d of them unknown; %s; checked in %.1f s: %s\n",
 		history.Options.Seed, setup.Scheme, setup.Servers, setup.M,
 		number(history.Options.Proxies, "proxy", "proxies"), history.Threads, len(history.Keys), events, unknown, history.Faults,

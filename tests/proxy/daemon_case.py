@@ -116,7 +116,7 @@ class DaemonCase(Polls, CtlCase):
     def config(self, text, servers=None, max_failures=True):
         """A file with the class's servers, any port, and this.
 
-        The tests of a class share a cluster, and so its M."""
+        The tests of a class share a cluster, and so its f."""
         listed = ", ".join(f'"{s}"'
                            for s in (servers or self.servers).split(","))
         return self.write(f"servers: [{listed}]\nlisten: [\"127.0.0.1:0\"]\n"

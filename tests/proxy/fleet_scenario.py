@@ -23,7 +23,7 @@ class Scenario:
         steps = "; ".join(" ".join(str(word) for word in step
                                    if word is not None)
                           for step in self.steps)
-        return (f"ERS_SEED={self.seed}: {self.servers} servers, M="
+        return (f"ERS_SEED={self.seed}: {self.servers} servers, f="
                 f"{self.max_failures}, proxies {proxies}: {steps}")
 
 

@@ -1,4 +1,4 @@
-"""More than M servers lose their memory, and return: all goes on by itself."""
+"""More than f servers lose their memory, and return: all goes on by itself."""
 
 import os
 import unittest

@@ -22,7 +22,7 @@ constexpr std::string_view kNames[] = {
     "a failed or unknown change leaves old or new whole; no other shows",
     "garbage collection removes only garbage",
     "after faults stop, everything ends",
-    "never more than M members not in sync",
+    "never more than f members not in sync",
     "members that are in sync have all blocks of all objects"};
 
 bool Before(const Operation& a, const Operation& b) {

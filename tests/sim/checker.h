@@ -43,7 +43,7 @@ struct Violation {
 };
 
 struct CheckOptions {
-  // Objects may vanish (evictions on, or more than M members not in sync): a
+  // Objects may vanish (evictions on, or more than f members not in sync): a
   // miss is then always allowed, but what is gone stays gone.
   bool values_may_vanish = false;
   // Something ends objects without a trace (an export): the CAS of the next

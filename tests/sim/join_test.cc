@@ -105,7 +105,7 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
 // The other process cannot go on to the next view, and nobody has to wait for
 // that.
 // Invariant R4.
-TEST_CASE("who comes while more than M are silent is told so, and soon") {
+TEST_CASE("who comes while more than f are silent is told so, and soon") {
   World world(6);
   const std::string servers = world.AddServers(kServers);
   SimClient old(world, servers, "old");

@@ -1,4 +1,4 @@
-// More than M servers that lose their memory, and return.
+// More than f servers that lose their memory, and return.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_CASE("where all have lost their memory all goes on, empty, at once") {
 }
 
 // Invariant R6.
-TEST_CASE("what more than M others have kept is there, once leases are over") {
+TEST_CASE("what more than f others have kept is there, once leases are over") {
   World world(12);
   SimClient client(world, world.AddServers(kServers), "one");
   REQUIRE(client.Put().ok());

@@ -379,7 +379,7 @@ TEST_CASE("a server that lives is replaced only while all others are in sync") {
   const Status needed = f.one.Replace(f.old->name(), f.fresh->name());
   CHECK(needed.code() == StatusCode::kUnavailable);
   CHECK(needed.message().find("is needed") != std::string_view::npos);
-  // A dead one at once: M is 2.
+  // A dead one at once: f is 2.
   f.old->Crash();
   CHECK(f.one.Replace(f.old->name(), f.fresh->name()).ok());
   f.AllRight(f.one);

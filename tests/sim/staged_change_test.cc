@@ -199,8 +199,8 @@ TEST_CASE("a change that a flush overtakes takes place behind it") {
   CHECK(f.Lacking() == "");
 }
 
-// Beyond M it cannot leave, and nobody will fill it.
 // Invariant C8.
+// Beyond f it cannot leave, and nobody will fill it.
 TEST_CASE("no change leaves out a server that stays in the view") {
   Fixture f;
   // On four of the servers: many are on the one, and not on the other.

@@ -112,7 +112,7 @@ typedef void (*ers_log_sink)(void* context, ers_log_level level,
 typedef struct ers_cluster_options {
   const char* servers;    /* "host:port[:weight],[IPv6]:port,/unix/socket" */
   const char* state_file; /* NULL: the view is kept on the servers alone */
-  int max_failures;       /* M; 0: the cluster's */
+  int max_failures;       /* f; 0: the cluster's */
   int min_redundancy;     /* of new values: servers that may still be lost */
   int connect_timeout_ms;
   int request_timeout_ms;   /* silence after which a server counts as dead */
@@ -373,7 +373,7 @@ typedef struct ers_server_info {
 
 typedef struct ers_cluster_info {
   uint64_t epoch;   /* of the view; 0: the cluster was never used */
-  int max_failures; /* M */
+  int max_failures; /* f */
   const ers_server_info* servers;
   size_t server_count;
   int64_t time; /* Unix seconds by the servers' clocks: expiry goes by it */

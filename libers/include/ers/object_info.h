@@ -97,7 +97,7 @@ struct ServerInfo {
 
 struct ClusterInfo {
   std::uint64_t epoch = 0;  // of the view; 0: the cluster was never used
-  int max_failures = 0;     // M
+  int max_failures = 0;     // f
   // Unix seconds by the servers' clocks: what expires goes by it.
   std::int64_t time = 0;
   std::vector<ServerInfo> servers;

@@ -63,7 +63,7 @@ struct ClusterOptions {
 struct ClientOptions {
   // For objects that name no scheme of their own.
   Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
-  // Values shorter than this ride in the manifest, whole, on M+1 servers. At
+  // Values shorter than this ride in the manifest, whole, on f+1 servers. At
   // most kMaxInlineBelow.
   std::size_t inline_below = 4096;
   // Manifests of values in blocks that are remembered, so that a GET needs one

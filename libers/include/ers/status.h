@@ -41,7 +41,7 @@ enum class StatusCode {
   kConflict = 10,
   // The object already has the width or scheme asked for; nothing was done.
   kAlreadyThere = 11,
-  // The cluster was set up otherwise (other servers, weights or M than ours),
+  // The cluster was set up otherwise (other servers, weights or f than ours),
   // or the state file cannot be used.
   kIncompatible = 12,
 };

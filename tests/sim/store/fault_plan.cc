@@ -113,7 +113,7 @@ FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
 void FaultPlan::Draw(Duration span) {
   SeededRandom& random = world_.random();
   // A server that is silent while the cluster is set up is not in it: only
-  // beyond M may that be any.
+  // beyond f may that be any.
   const Duration earliest = scenario_.scope == FaultScope::kWithin
                                 ? milliseconds(3) + 20 * scenario_.latency
                                 : Duration{};
@@ -166,7 +166,7 @@ void FaultPlan::DrawRest(Duration span) {
   });
 }
 
-// More than M servers die, one soon after the other, and come back empty, in
+// More than f servers die, one soon after the other, and come back empty, in
 // any order. At times one of the others is cut off from a process meanwhile, or
 // all die but for one that was cut off from everybody before, and knows nothing
 // of what was changed without it.

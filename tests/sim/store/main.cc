@@ -5,7 +5,7 @@
 //   store_sim --seeds 1-10000 --kinds --complete --jobs 2
 //                                     operations of all kinds, and all that may
 //                                     come of them must have come
-//   store_sim --seeds 1-500 --losses  more than M servers come back empty
+//   store_sim --seeds 1-500 --losses  more than f servers come back empty
 //   store_sim --seeds 17 --trace      what happened in one run
 //   store_sim --seeds 1-500 --bug B   planted bug B must be caught, by the
 //                                     invariant that it breaks ("all": each)
@@ -330,7 +330,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--garbage", garbage,
                "only runs that collect garbage all the time");
   app.add_flag("--losses", losses,
-               "only runs in which more than M servers come back empty");
+               "only runs in which more than f servers come back empty");
   app.add_flag("--kinds", kinds,
                "only runs of at least 200 operations of all kinds by two "
                "processes with three clients and more")

@@ -128,7 +128,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     if (kinds) {
       scenario.operations = Scenario().operations;
       scenario.even = true;
-      // For transitions. The values are in manifests, of which there are M+1.
+      // For transitions. The values are in manifests, of which there are f+1.
       scenario.schemes.push_back(ParseScheme("rep:2").value());
     }
   }
@@ -142,8 +142,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.hides = profile == Profile::kGarbage;
   scenario.exports =
       random.Below(kinds ? 2 : 4) == 0 && profile != Profile::kRivals;
-  // Where n - M members are no majority, processes that reach different ones
-  // part ways beyond M (docs/internals/view.md).
+  // Where n - f members are no majority, processes that reach different ones
+  // part ways beyond f (docs/internals/view.md).
   const bool may_split = scenario.scope == FaultScope::kBeyond &&
                          scenario.servers <= 2 * scenario.max_failures;
   if (kinds && may_split) scenario.servers = 2 * scenario.max_failures + 1;
@@ -213,7 +213,7 @@ std::string Describe(const Scenario& scenario) {
                       : scenario.scope == FaultScope::kWithin ? "within m"
                                                               : "beyond m";
   return fmt::format(
-      "{}{} servers, M={},{}; {} processes of {} clients on {} sessions, {} "
+      "{}{} servers, f={},{}; {} processes of {} clients on {} sessions, {} "
       "keys, up to {} "
       "cells "
       "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, "
@@ -233,7 +233,7 @@ std::string Describe(const Scenario& scenario) {
           : std::string(),
       scope, victims, scenario.rests ? ", a process rests" : "",
       scenario.replaces ? ", servers are replaced"
-      : scenario.loses  ? ", more than M are lost"
+      : scenario.loses  ? ", more than f are lost"
                         : "",
       scenario.rolls   ? ", then others"
       : scenario.fills ? ", filled again"

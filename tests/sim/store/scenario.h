@@ -26,8 +26,8 @@ enum class FaultScope {
 };
 
 struct Scenario {
-  int max_failures = 1;         // M
-  std::vector<Scheme> schemes;  // with m up to M
+  int max_failures = 1;         // f
+  std::vector<Scheme> schemes;  // with m up to f
   int servers = 0;
   int processes = 1;
   int sessions = 1;  // loops of a process, each with its own connections
@@ -73,7 +73,7 @@ struct Scenario {
   bool replaces = false;
   // A process has nothing to do for longer than the others wait for it.
   bool rests = false;
-  // kBeyond: more than M servers restart, empty, at about the same time, again
+  // kBeyond: more than f servers restart, empty, at about the same time, again
   // and again. All are up in the end, and then everything must go on.
   bool loses = false;
   // The longest that a client waits from one operation to the next.
@@ -82,9 +82,9 @@ struct Scenario {
 
 enum class Profile {
   kAny,
-  kRivals,   // every run a stress of the commit, within M
-  kGarbage,  // every run collects garbage all the time, within M
-  kLosses,   // in every run more than M servers lose their memory, and return
+  kRivals,   // every run a stress of the commit, within f
+  kGarbage,  // every run collects garbage all the time, within f
+  kLosses,   // in every run more than f servers lose their memory, and return
   // Operations of all kinds, by two processes with three clients and more, at
   // least 200; every other run a stress of the commit, with as many of each.
   kKinds,

@@ -293,7 +293,7 @@ bool Driver::RunUntilIdle() {
   return false;
 }
 
-// Within M faults, what was healed must serve again.
+// Within f faults, what was healed must serve again.
 void Driver::ReadAllAtTheEnd() {
   const std::size_t before = workload_->history().operations().size();
   const int sessions = std::min(scenario_.sessions, scenario_.clients);
@@ -367,7 +367,7 @@ void Driver::Collect(StoreRun& run) {
     if (collected_) {
       add(CheckNothingLeftOver(scenario_, *watch_));
     }
-    // Beyond M some are lost for good, and every member has missed who died.
+    // Beyond f some are lost for good, and every member has missed who died.
     if (collected_ && scenario_.scope != FaultScope::kBeyond) {
       const bool may_lose = std::any_of(
           run.faults.begin(), run.faults.end(), [](const FaultWindow& fault) {
@@ -450,7 +450,7 @@ StoreRun Driver::Run() {
     world_.RunUntil([] { return false; },
                     scenario_.loses ? kGoesOnWithin : soon);
     ending_ = true;
-    // What is begun can be ended, within M faults.
+    // What is begun can be ended, within f faults.
     if (scenario_.scope == FaultScope::kWithin) {
       world_.RunUntil([this] { return !replacements_->pending(); },
                       seconds(30));

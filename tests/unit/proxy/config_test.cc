@@ -594,7 +594,7 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
        ":2: listen: changed from 127.0.0.1:11211 to a:1, which needs a "
        "restart"},
       {"max_failures: 2\n",
-       ":2: max_failures: changed from 1 to 2: a cluster keeps the M that it "
+       ":2: max_failures: changed from 1 to 2: a cluster keeps the f that it "
        "was "
        "set up with, over a restart, too; put the old one back"},
       {"state_file: x\n",

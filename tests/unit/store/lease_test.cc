@@ -54,7 +54,7 @@ TEST_CASE("the members that took the line last do not make up for the others") {
   CHECK(lease.Holds(kStart + kLeaseFor));
 }
 
-// Those may be taken in again, empty, with M others.
+// Those may be taken in again, empty, with f others.
 TEST_CASE("with members down as many of the others must take the line") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2, /*down=*/1);
@@ -64,7 +64,7 @@ TEST_CASE("with members down as many of the others must take the line") {
   CHECK(lease.Holds(kStart));
 }
 
-TEST_CASE("where no more than M are left all of them must take the line") {
+TEST_CASE("where no more than f are left all of them must take the line") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 2, 1, /*down=*/1);
   Renew(lease, view, 0, 0, kStart);

@@ -295,7 +295,7 @@ View FiveInSync(int max_failures) {
 }
 
 TEST_CASE(
-    "the replicas are the first M+1 of the walk, the last one the primary") {
+    "the replicas are the first f+1 of the walk, the last one the primary") {
   const net::Ring ring = FiveServers();
   const View view = FiveInSync(2);
   const Replicas replicas = ReplicasOf(view, ring, "movie");

@@ -16,17 +16,17 @@
 
 namespace ers::store {
 
-// OK, or kInvalidArgument: the scheme's m is over the cluster's M. For inline
-// objects too: their copies survive M deaths and no more.
+// OK, or kInvalidArgument: the scheme's m is over the cluster's f. For inline
+// objects too: their copies survive f deaths and no more.
 Status CheckParity(Session& session, const Scheme& scheme);
 
 // OK, or kInvalidArgument: the cluster has fewer than k'+m servers, or the
-// scheme's m is over its M.
+// scheme's m is over its f.
 Status CheckServers(Session& session, const Scheme& scheme);
 
 // Chooses the group size and the nodes of a new object: live members round the
 // ring from the key's place; members that are out only where too few are live.
-// kInvalidArgument: the cluster has fewer than k'+m servers, or smaller M.
+// kInvalidArgument: the cluster has fewer than k'+m servers, or smaller m.
 // kUnavailable: more than m of them would be out. Fills manifest.group_bytes
 // and manifest.nodes; key and scheme must be set.
 Status PlaceObject(Session& session, Manifest& manifest);

@@ -262,7 +262,7 @@ Replicas ReplicasOf(const View& view, const net::Ring& ring,
     return view.members[member].state == MemberState::kDown;
   });
   // Latest returned first, then by walk: an insertion keeps the walk's order,
-  // and there are only M+1 of them.
+  // and there are only f+1 of them.
   for (std::size_t i = 1; i < replicas.members.size(); ++i) {
     for (std::size_t j = i;
          j > 0 && view.members[replicas.members[j]].joined >

@@ -35,7 +35,7 @@ struct Member {
   std::string address;
   // Of the one that had it before; empty: nobody, or the one of its name.
   std::string previous;
-  // Taken in as in sync, with an empty memory, as more than M had lost theirs
+  // Taken in as in sync, with an empty memory, as more than f had lost theirs
   // (store/memory_loss.h): it decides, and lacks what others have until it has
   // been backfilled. Of members in sync only.
   bool lacking = false;
@@ -59,7 +59,7 @@ struct Member {
 // A value type. Members are sorted by name: a member's number is its place.
 struct View {
   std::uint64_t epoch = 0;
-  int max_failures = 1;  // M
+  int max_failures = 1;  // f
   // What changes were made under another one than this counts as absent; 0:
   // nothing was flushed yet.
   FlushMark flush_mark = 0;
@@ -88,7 +88,7 @@ struct View {
   // ever taken back, also not one to come: another process may go by it already
   // by the time that this view is in force. kUnavailable: too many are to come.
   Status Flush(std::uint64_t time_us, std::int64_t now_us);
-  // How many members must hold a view for it to count: n - M.
+  // How many members must hold a view for it to count: n - f.
   [[nodiscard]] int Quorum() const {
     return static_cast<int>(members.size()) - max_failures;
   }

@@ -76,7 +76,7 @@ std::string Listed(const std::vector<std::string>& servers) {
 }
 
 // Those that are silent, and no others, are to be replaced; and not by this, if
-// there are no more than M.
+// there are no more than f.
 Status CheckAsked(const View& view, const Loss& loss,
                   const Successions& successions) {
   if (loss.out <= view.max_failures) {

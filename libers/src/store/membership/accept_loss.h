@@ -13,7 +13,7 @@
 namespace ers::store {
 
 // As ers::Client::Recover (docs/internals/return-and-garbage.md, When more than
-// M are lost): the new servers get the slots, and count as servers that have
+// f are lost): the new servers get the slots, and count as servers that have
 // lost their memory.
 net::Task<Status> AcceptLoss(Session& session,
                              std::vector<Successor> successors,

@@ -252,7 +252,7 @@ Task<Status> ActOn(Session& session, const ServerProbes& probes,
   for (int i = 0; i < session.members(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (!IsOut(before->members[at], probes.memories[at])) continue;
-    session.link(i).Abort("more than M are out");
+    session.link(i).Abort("more than f are out");
     leaving.push_back(i);
   }
   Status status = co_await ChangeAll(session, edit, std::move(leaving));

@@ -1,4 +1,4 @@
-// Going on where more than M are out: looking at all servers, and making the
+// Going on where more than f are out: looking at all servers, and making the
 // view that is to follow. The rules are in memory_loss.h.
 #ifndef ERS_STORE_MEMBERSHIP_LOSS_ROUND_H_
 #define ERS_STORE_MEMBERSHIP_LOSS_ROUND_H_
@@ -13,12 +13,12 @@
 
 namespace ers::store {
 
-// Are more than M members out, as far as this loop's connections tell? Costs
+// Are more than f members out, as far as this loop's connections tell? Costs
 // nothing.
 bool MoreThanMaxOut(Session& session);
 
 // Looks at all servers, and goes on with those that lost their memory. OK where
-// a view is in force now under which at most M are out, also where another
+// a view is in force now under which at most f are out, also where another
 // process has made it. kUnavailable: some do not answer, or others of whom this
 // process does not know may still act under the earlier view; to be called
 // again. Says the same as the last time where that was just now.
@@ -40,7 +40,7 @@ net::Task<Result<ServerProbes>> ProbeServers(Session& session,
                                              const Successions& successions);
 
 // Ends the change that ClaimChange has begun: OK once a view is in force under
-// which at most M are out. `wait`: not yet, and how long until it is worth
+// which at most f are out. `wait`: not yet, and how long until it is worth
 // another try.
 net::Task<Status> ActOn(Session& session, const ServerProbes& probes,
                         const Successions& successions, net::Duration& wait);

@@ -1,14 +1,14 @@
-// MemoryLoss: going on where more than M servers have lost what they held.
+// MemoryLoss: going on where more than f servers have lost what they held.
 //
 // What is gone is gone: a server that answers with another memory than the view
 // knows holds nothing of before, and to refuse everything would not bring it
-// back. So where more than M members are out, and all of these answer, they are
+// back. So where more than f members are out, and all of these answer, they are
 // taken in as they are: full, as far as decisions go, under a new incarnation,
 // and lacking, until they have been backfilled. What the others hold counts on
-// only if no later view can have been lost with the memories: if more than M
+// only if no later view can have been lost with the memories: if more than f
 // members are what the newest view that was found calls them, one of them would
 // hold it. Else all that manifests say is void, and every key is a miss
-// (docs/internals/return-and-garbage.md, When more than M are lost).
+// (docs/internals/return-and-garbage.md, When more than f are lost).
 #ifndef ERS_STORE_MEMBERSHIP_MEMORY_LOSS_H_
 #define ERS_STORE_MEMBERSHIP_MEMORY_LOSS_H_
 
@@ -30,8 +30,8 @@ struct ServerMemory {
 };
 
 // The view after `base` for members with these memories; `base` itself, at the
-// same epoch, where at most M are out. `now_us`: Unix us. kUnavailable where
-// somebody is silent of more than M that are out, and says who and why;
+// same epoch, where at most f are out. `now_us`: Unix us. kUnavailable where
+// somebody is silent of more than f that are out, and says who and why;
 // kInvalidArgument where two members have the same memory.
 Result<View> AfterLoss(const View& base,
                        const std::vector<ServerMemory>& memories,

@@ -265,7 +265,7 @@ Task<void> MarkFailed(Session& session, std::uint64_t epoch,
   for (const int member : members) {
     const auto at = static_cast<std::size_t>(member);
     if (session.view()->members[at].joined > epoch) continue;
-    // Beyond M the view stays as it is; what needs the member will say so.
+    // Beyond f the view stays as it is; what needs the member will say so.
     (void)co_await MarkDown(session, member, session.link(member).last_error());
   }
 }

@@ -14,8 +14,8 @@
 namespace ers::store {
 
 // OK once a view is in force, and this process may go by it. Reads the record
-// of n - M members and takes the highest epoch, also against the state file's.
-// Where the cluster was never used: creates the first view with M = the cluster
+// of n - f members and takes the highest epoch, also against the state file's.
+// Where the cluster was never used: creates the first view with f = the cluster
 // option or `max_failures`; when both are 0, kNotFound. Members that were
 // restarted meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat
 // otherwise.
@@ -26,7 +26,7 @@ net::Task<Status> EnsureView(Session& session, int max_failures);
 net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
 
 // OK once `member` is out of the view, or is another incarnation. kUnavailable
-// where over M members would be not in sync, or fewer than n - M could be told.
+// where over f members would be not in sync, or fewer than n - f could be told.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 
 // Takes members that failed to store blocks out of the view, as far as it

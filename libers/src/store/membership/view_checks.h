@@ -17,7 +17,7 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
 // Two addresses of one server would be taken for two servers.
 Status CheckDistinct(const View& view);
 
-// Fails where more than M are not in sync, and says who and why.
+// Fails where more than f are not in sync, and says who and why.
 Status CheckTolerated(const Session& session, const View& view);
 
 // What to tell where no server is in sync that has the manifest of this key.

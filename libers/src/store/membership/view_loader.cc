@@ -62,7 +62,7 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
         StatusCode::kInvalidArgument,
         fmt::format("{} of the cluster's servers are listed, and what survives "
                     "the loss of {} needs at least {}: list every server, or "
-                    "choose a scheme, or max_failures, of a smaller M",
+                    "choose a scheme, or max_failures, of a smaller m",
                     members, max_failures, max_failures + 1));
   }
   if (members - records.answered > max_failures) {
@@ -86,12 +86,12 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
   session.cluster().Log(LogLevel::kInfo,
-                        fmt::format("new view {} over {} servers, M={}",
+                        fmt::format("new view {} over {} servers, f={}",
                                     view.epoch, members, max_failures));
   co_return view;
 }
 
-// M of a first view; 0: none is to be made.
+// f of a first view; 0: none is to be made.
 int ChosenM(Session& session, int max_failures) {
   const int option = session.cluster().options.max_failures;
   return option != 0 ? option : max_failures;

@@ -12,12 +12,12 @@ namespace ers::store {
 
 // The newest of the view in force in this process, the members' and the state
 // file's. kNotFound: the cluster was never used.
-// kUnavailable: fewer than n - M members answer.
+// kUnavailable: fewer than n - f members answer.
 net::Task<Result<std::shared_ptr<const View>>> ReadNewestView(Session& session);
 
 // The same view, without the members that do not answer this process now, or
 // that answer with another memory: what it would be once somebody misses them.
-// kUnavailable: more than M are out.
+// kUnavailable: more than f are out.
 Result<std::shared_ptr<const View>> WithoutSilent(
     Session& session, const std::shared_ptr<const View>& view);
 

@@ -17,7 +17,7 @@ struct ViewRecords {
   std::string silent;        // why the others did not, for an error message
 };
 
-// Reads every member's record; does not wait for silent members once n - M
+// Reads every member's record; does not wait for silent members once n - f
 // have answered. kUnsupportedFormat where a newer library wrote one.
 net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
 
@@ -33,7 +33,7 @@ Status NoneKnows(const ViewRecords& records, int members);
 Status TooFewAnswer(const ViewRecords& records, int members, int needed);
 
 // Puts `view` on every member that it does not call down, by compare and swap
-// against the record that is there. OK when n - M members that are in sync
+// against the record that is there. OK when n - f members that are in sync
 // under it hold it; `newer` is set, and nothing promised, when one held another
 // view of the same epoch, or a later one. kUnsupportedFormat as above: that
 // record stays. A `first` view takes the place of none: whatever is there is

@@ -14,7 +14,7 @@ namespace ers::store {
 // own. Gives it the nodes and generations of that m, and stages the blocks that
 // are new, if any. On failure they are left for the caller to drop: `next`
 // names them. As RunPlans fails; kInvalidArgument: too few servers, or a
-// smaller M. `steps` may be null.
+// smaller m. `steps` may be null.
 net::Task<PlannedOutcome> StageParity(Session& session,
                                       std::shared_ptr<const Manifest> base,
                                       Manifest& next, StepTimer* steps);

@@ -47,7 +47,7 @@ void KeyWalk::Halve() {
 // The same item may come from a server whose dump then fails: no harm, it is
 // read like the others.
 Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
-  // Every manifest is on M+1 members, so M may be silent.
+  // Every manifest is on f+1 members, so f may be silent.
   const int bears = view->max_failures;
   const std::function<void(const DumpedItem&)> collect =
       [this](const DumpedItem& dumped) { Collect(dumped); };

@@ -69,7 +69,7 @@ class Pass {
     repair_.memory = &memory_;
     repair_.stop = terms.stop;
     repair_.steps = terms.steps;
-    // More than M have lost their memory: with what is gone for good nobody is
+    // More than f have lost their memory: with what is gone for good nobody is
     // to be told of an error, some day when others are silent.
     const std::shared_ptr<const View> view = session.view();
     repair_.ends_lost =

@@ -102,7 +102,7 @@ class Collection {
       NoteSilent(dump);
       for (const int member : dump.refused) {
         if (dry_run()) break;
-        // Beyond M it stays, and says so each time.
+        // Beyond f it stays, and says so each time.
         (void)co_await MarkDown(session_, member, "it was restarted");
       }
       if (!Stopped()) co_await LookAtAll(names);
