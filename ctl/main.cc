@@ -58,7 +58,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "(default: as the cluster has it)")
       ->check(CLI::Range(1, 254))
       ->excludes(proxy)  // whose own counts
-      ->type_name("M");
+      ->type_name("F");
   app.add_option("--min-redundancy", global.min_redundancy,
                  "Refuse to store a value while so many servers are out that "
                  "fewer further ones than this may die (default: 0)")

@@ -93,7 +93,7 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "Servers that may die: fixed when a cluster is first used "
                  "(default: the largest m of the schemes)")
       ->check(CLI::Range(1, kMaxFailures))
-      ->type_name("M");
+      ->type_name("F");
   app.add_option("--state", arguments.state_file,
                  "Where to keep the newest view of the cluster (default: "
                  "nowhere)")

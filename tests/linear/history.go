@@ -16,12 +16,12 @@ import (
 
 // Setup is one shape of a cluster.
 type Setup struct {
-	Servers   int
-	M         int
-	Scheme    string   // of most keys
-	Long      string   // of keys whose values have several groups
-	Targets   []string // of transitions
-	LongBytes int      // at most, of those values
+	Servers     int
+	MaxFailures int
+	Scheme      string   // of most keys
+	Long        string   // of keys whose values have several groups
+	Targets     []string // of transitions
+	LongBytes   int      // at most, of those values
 }
 
 // Values of 2 MiB and more in rs:2, and of 1 MiB in rep, have several groups,
@@ -72,7 +72,7 @@ type History struct {
 	Counts  map[string]int // of answers, by verb and kind
 	Refused map[string]int // errors of servers that say that nothing changed
 	Faults  string
-	BeyondM []string
+	BeyondF []string
 	// Silent are keys that could not be read in the end, when all was well.
 	Silent []string
 	// Remains of it on the servers, and what is wrong with them.
@@ -95,7 +95,7 @@ state_file: %s
 state_dir: %s
 threads: %d
 timeouts: {connect_ms: 250, request_ms: %d, operation_ms: 5000}
-`, strings.Join(quoted, ", "), setup.M, setup.Scheme, setup.Long,
+`, strings.Join(quoted, ", "), setup.MaxFailures, setup.Scheme, setup.Long,
 		filepath.Join(folder, "view"), filepath.Join(folder, "state"), threads,
 		requestTimeout.Milliseconds())
 }
@@ -141,7 +141,7 @@ func Record(options Options) (*History, error) {
 		return nil, err
 	}
 	faults := &cluster.Faults{Servers: servers, Log: log, Proxies: proxies,
-		M: setup.M, RequestTimeout: requestTimeout, Random: random,
+		MaxFailures: setup.MaxFailures, RequestTimeout: requestTimeout, Random: random,
 		Stop: options.Stop, Damages: true, Freezes: options.Freezes}
 	var clients sync.WaitGroup
 	for i := 0; i < options.Clients; i++ {
@@ -167,9 +167,9 @@ func Record(options Options) (*History, error) {
 	clients.Wait()
 	if struck != nil {
 		if errors.Is(struck, cluster.ErrNotInSync) {
-			history.BeyondM, _ = log.BeyondM(setup.M)
+			history.BeyondF, _ = log.BeyondF(setup.MaxFailures)
 		}
-		if history.BeyondM == nil {
+		if history.BeyondF == nil {
 			return nil, struck
 		}
 		history.Faults = faults.Summary()
@@ -186,19 +186,19 @@ func Record(options Options) (*History, error) {
 	history.Faults = fmt.Sprintf("%s, %d collections", faults.Summary(),
 		load.collections.Load())
 	history.take(load)
-	history.BeyondM, err = log.BeyondM(setup.M)
+	history.BeyondF, err = log.BeyondF(setup.MaxFailures)
 	if err != nil {
 		return nil, err
 	}
-	if options.Bug != "" || history.BeyondM != nil {
+	if options.Bug != "" || history.BeyondF != nil {
 		return history, nil
 	}
 	ending := &cluster.Ending{Faults: faults, Ctl: options.Ctl,
 		Reconcile: func() error { return history.reconcile(load) },
-		Delete: load.deleteAll}
+		Delete:    load.deleteAll}
 	history.Remains, history.Left = ending.Check()
 	// Also where a server was taken for dead meanwhile.
-	history.BeyondM, err = log.BeyondM(setup.M)
+	history.BeyondF, err = log.BeyondF(setup.MaxFailures)
 	return history, err
 }
 

@@ -173,8 +173,8 @@ func primary(history *History, kept string, total *sum) bool {
 	setup := history.Setup
 	result := linearizable
 	switch {
-	case history.BeyondM != nil:
-		result = fmt.Sprintf("not judged: out together were %v", history.BeyondM)
+	case history.BeyondF != nil:
+		result = fmt.Sprintf("not judged: out together were %v", history.BeyondF)
 		total.beyond++
 	case len(bad) > 0:
 		result = "WRONG: " + strings.Join(bad, "; ")
@@ -187,7 +187,7 @@ func primary(history *History, kept string, total *sum) bool {
 	}
 	fmt.Printf("seed %d: %s, %d servers, f=%d, %s of %d threads, %d keys: %d "+
 		"answers, %d of them unknown; %s; checked in %.1f s: %s\n",
-		history.Options.Seed, setup.Scheme, setup.Servers, setup.M,
+		history.Options.Seed, setup.Scheme, setup.Servers, setup.MaxFailures,
 		number(history.Options.Proxies, "proxy", "proxies"), history.Threads, len(history.Keys), events, unknown, history.Faults,
 		time.Since(began).Seconds(), result)
 	if result == linearizable && history.Options.Bug == "" {
@@ -196,7 +196,7 @@ func primary(history *History, kept string, total *sum) bool {
 	if len(history.Refused) > 0 {
 		fmt.Printf("  refused: %s\n", mostOf(history.Refused))
 	}
-	wrong := len(bad) > 0 && history.BeyondM == nil
+	wrong := len(bad) > 0 && history.BeyondF == nil
 	if wrong && history.Options.Bug == "" {
 		keep(history.Options, kept)
 	}

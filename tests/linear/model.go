@@ -50,10 +50,10 @@ type Answer struct {
 
 // Event is a request with its answer, and when it was sent and answered.
 type Event struct {
-	Client  int
-	Call    Call
-	Answer  Answer
-	Sent    time.Duration
+	Client     int
+	Call       Call
+	Answer     Answer
+	Sent       time.Duration
 	Reconciled time.Duration
 }
 

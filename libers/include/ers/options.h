@@ -34,7 +34,7 @@ struct ClusterOptions {
   // Where this process keeps the newest view it has seen, so that it never goes
   // back behind it after a restart. Empty: kept on the servers alone.
   std::string state_file;
-  // M, the largest m that any object of the cluster may have: the number of
+  // f, the largest m that any object of the cluster may have: the number of
   // servers that may die. Fixed when the cluster is first used; 0 takes it
   // from the cluster, or from the first scheme used on a new one.
   int max_failures = 0;

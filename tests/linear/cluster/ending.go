@@ -11,10 +11,10 @@ import (
 
 // Ending looks at what the servers hold once nobody writes any more.
 type Ending struct {
-	Faults *Faults
-	Ctl    string       // ersctl
+	Faults    *Faults
+	Ctl       string       // ersctl
 	Reconcile func() error // what was cut off half way
-	Delete func() error // every object
+	Delete    func() error // every object
 }
 
 // Remains are what was found.

@@ -15,7 +15,7 @@ import (
 const (
 	// recoveryDeadline is how long all servers may take to be in sync again.
 	recoveryDeadline = 120 * time.Second
-	// beyondDeadline is how long those are waited for of which more than M are
+	// beyondDeadline is how long those are waited for of which more than f are
 	// out, and may be for ever.
 	beyondDeadline = 20 * time.Second
 )
@@ -30,8 +30,8 @@ type Faults struct {
 	Log     *Log
 	// Proxies on the same servers, each hurt by itself.
 	Proxies []*Proxy
-	// M is how many servers may be out at once.
-	M int
+	// MaxFailures is how many servers may be out at once.
+	MaxFailures int
 	// RequestTimeout is the proxies': who is frozen for longer leaves the view.
 	RequestTimeout time.Duration
 	Random         *rand.Rand
@@ -100,7 +100,7 @@ func (faults *Faults) incident() error {
 	}
 	victims := faults.Random.Perm(len(faults.Servers.Names))
 	hurt := []func() error{} // what heals them
-	for i := 0; i < faults.M && (i == 0 || faults.chance(60)); i++ {
+	for i := 0; i < faults.MaxFailures && (i == 0 || faults.chance(60)); i++ {
 		number := victims[i] + 1
 		name := faults.Servers.Names[victims[i]]
 		if !faults.chance(faults.Freezes) {
@@ -214,7 +214,7 @@ func (faults *Faults) waitUntilFull() error {
 		}
 		beyond := []string{}
 		if noted {
-			beyond, _ = faults.Log.BeyondM(faults.M)
+			beyond, _ = faults.Log.BeyondF(faults.MaxFailures)
 		}
 		if !full && (waited >= recoveryDeadline || len(beyond) > 0) {
 			return fmt.Errorf("%w after %v: %v", ErrNotInSync, waited, seen)

@@ -35,10 +35,10 @@ func (log *Log) Note(format string, values ...any) {
 // Close ends it for this process.
 func (log *Log) Close() { log.file.Close() }
 
-// BeyondM is what the log tells of servers that were out together.
-func (log *Log) BeyondM(m int) ([]string, error) {
+// BeyondF is what the log tells of servers that were out together.
+func (log *Log) BeyondF(m int) ([]string, error) {
 	text, err := os.ReadFile(log.Path())
-	return BeyondM(string(text), m), err
+	return BeyondF(string(text), m), err
 }
 
 var (
@@ -47,11 +47,11 @@ var (
 	full  = regexp.MustCompile(`view (\d+): (\S+) is in sync again`)
 )
 
-// BeyondM tells the servers that were out together at some time though there
+// BeyondF tells the servers that were out together at some time though there
 // were more than m, by what the proxies and the faults have logged: on a busy
 // machine one may be taken for dead just when another is killed. Nothing is
 // promised then. nil if it never was so.
-func BeyondM(log string, m int) []string {
+func BeyondF(log string, m int) []string {
 	out := map[string]bool{}
 	last := map[string]int{} // view that told of it
 	// What one proxy says may come after what another says of a later view.

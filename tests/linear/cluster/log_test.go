@@ -27,8 +27,8 @@ func TestMoreThanMOut(t *testing.T) {
 		{"view 3: b is in sync again\nfault: b loses its memory\n" +
 			"view 3: b is in sync again\nfault: a loses its memory", 1, "a b"},
 	} {
-		if got := strings.Join(BeyondM(story.log, story.m), " "); got != story.beyond {
-			t.Errorf("%q with M=%d: %q in place of %q", story.log, story.m, got,
+		if got := strings.Join(BeyondF(story.log, story.m), " "); got != story.beyond {
+			t.Errorf("%q with f=%d: %q in place of %q", story.log, story.m, got,
 				story.beyond)
 		}
 	}

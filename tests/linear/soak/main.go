@@ -22,7 +22,7 @@ import (
 
 const requestTimeout = time.Second
 
-// A shape of a cluster: what depends on M. Every scheme has as much parity.
+// A shape of a cluster: what depends on f. Every scheme has as much parity.
 type shape struct {
 	m       int
 	servers int
@@ -124,13 +124,13 @@ func run() int {
 	steer := &steer{proxy: proxy, random: random, servers: servers.Names,
 		shape: shape, folder: folder, threads: 2}
 	faults := &cluster.Faults{Servers: servers, Log: log,
-		Proxies: []*cluster.Proxy{proxy}, M: shape.m,
+		Proxies: []*cluster.Proxy{proxy}, MaxFailures: shape.m,
 		RequestTimeout: requestTimeout, Random: random, Terminate: true,
 		Freezes: 30, Damages: true, Between: steer.between,
 		Stop: cluster.StopOnSignal()}
 	err = s.all(steer, faults, *ctl, *clients,
 		goal{*minutes, *changes, !*short})
-	if beyond, _ := log.BeyondM(shape.m); beyond != nil {
+	if beyond, _ := log.BeyondF(shape.m); beyond != nil {
 		fmt.Printf("nothing is promised: out together were %v\n", beyond)
 		fmt.Printf("kept in %s\n", folder)
 		return 4
@@ -195,7 +195,7 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, ctl string,
 		clients*len(workers[0].all()))
 	ending := &cluster.Ending{Faults: faults, Ctl: ctl,
 		Reconcile: func() error { return insist(workers, "touch", reconcile) },
-		Delete: func() error { return insist(workers, "delete", clear) }}
+		Delete:    func() error { return insist(workers, "delete", clear) }}
 	remains, err := ending.Check()
 	if err == nil {
 		fmt.Printf("in the end: %v\n", remains)

@@ -35,7 +35,7 @@ void Shuffle(SeededRandom& random, std::vector<int>& numbers) {
   }
 }
 
-// The same schemes with another m, or fewer parity blocks than M: transitions
+// The same schemes with another m, or fewer parity blocks than f: transitions
 // between them add and drop parity.
 void AddTwins(SeededRandom& random, Scenario& scenario) {
   if (scenario.max_failures == 1 || random.Below(2) == 0) return;

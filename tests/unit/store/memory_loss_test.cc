@@ -85,7 +85,7 @@ void CheckFleet(const std::vector<Case>& cases, int max_failures) {
     return;
   }
   REQUIRE(next.has_value());
-  // A later view would be on all but M: one of more than f shows it.
+  // A later view would be on all but f: one of more than f shows it.
   const int kept = static_cast<int>(cases.size()) - out;
   const bool proven = kept > max_failures;
   for (std::size_t i = 0; i < cases.size(); ++i) {

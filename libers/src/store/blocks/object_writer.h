@@ -26,7 +26,7 @@ Status CheckServers(Session& session, const Scheme& scheme);
 
 // Chooses the group size and the nodes of a new object: live members round the
 // ring from the key's place; members that are out only where too few are live.
-// kInvalidArgument: the cluster has fewer than k'+m servers, or smaller m.
+// kInvalidArgument: the cluster has fewer than k'+m servers, or a smaller f.
 // kUnavailable: more than m of them would be out. Fills manifest.group_bytes
 // and manifest.nodes; key and scheme must be set.
 Status PlaceObject(Session& session, Manifest& manifest);

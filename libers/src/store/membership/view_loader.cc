@@ -188,7 +188,7 @@ Task<void> DropRestarted(Session& session) {
     link.Abort("it was restarted");
     restarted.push_back(i);
   }
-  // Of more than M, operations that need them say what is in the way.
+  // Of more than f, operations that need them say what is in the way.
   for (const int member : restarted) {
     (void)co_await MarkDown(session, member, "it was restarted");
   }
