@@ -56,7 +56,7 @@ std::shared_ptr<const View> Session::view() const {
   if (version != view_version_) {
     std::shared_ptr<const View> shared = cluster_->keeper.Current();
     const View* view = shared.get();
-    if (view != nullptr) Slot(*view);
+    if (view != nullptr) PlaceMembers(*view);
     if (view_ && view != nullptr) {
       RetryReturned(*view_, *view);
       LeaveMissed(*view_, *view);
