@@ -25,7 +25,7 @@
 #include "store/format/object_map.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 #include "store/replicas/replica_set.h"
 #include "store/support/step_timer.h"

@@ -19,7 +19,6 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
-#include "store/format/block_name.h"
 #include "store/format/keys.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"

@@ -15,6 +15,7 @@
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 
 namespace ers::sim {

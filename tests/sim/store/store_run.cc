@@ -16,7 +16,7 @@
 #include "sim/store/stored_state.h"
 #include "sim/store/workload.h"
 #include "store/format/planted_bug.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/support/wakeup.h"
 #include "store/upkeep/backfill.h"
 #include "store/upkeep/garbage.h"

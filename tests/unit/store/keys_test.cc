@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "store/format/block_name.h"
 #include "unit/store/golden.h"
 
 namespace ers::store {

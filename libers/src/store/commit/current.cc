@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "store/format/planted_bug.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 
 namespace ers::store {
 namespace {

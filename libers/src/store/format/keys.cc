@@ -7,7 +7,6 @@
 #include <charconv>
 
 #include "ers/options.h"
-#include "store/format/block_name.h"
 
 namespace ers::store {
 namespace {

@@ -4,6 +4,7 @@
 #define ERS_STORE_FORMAT_KEYS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,18 @@ std::string ManifestKey(std::string_view key);
 // base64url(generation) + "." + hex(number).
 std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
                      std::uint64_t number);
+
+// What a block's key says.
+struct BlockName {
+  KeyHash hash;
+  ChangeId generation;
+  std::uint64_t number = 0;
+};
+// Empty where BlockKey writes no such key.
+std::optional<BlockName> ParseBlockKey(std::string_view item_key);
+
+// The hash in the hashed name of a manifest; empty where it is none.
+std::optional<KeyHash> HashOfHashedName(std::string_view item_key);
 
 }  // namespace ers::store
 

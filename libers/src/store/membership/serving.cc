@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "store/membership/loss_round.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"
 #include "store/membership/view_records.h"
 

@@ -13,18 +13,6 @@
 
 namespace ers::store {
 
-// OK once a view is in force, and this process may go by it. Reads the record
-// of n - f members and takes the highest epoch, also against the state file's.
-// Where the cluster was never used: creates the first view with f = the cluster
-// option or `max_failures`; when both are 0, kNotFound. Members that were
-// restarted meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat
-// otherwise.
-net::Task<Status> EnsureView(Session& session, int max_failures);
-
-// The same for an operation on what `key` holds: checks the key first, and
-// kNotFound names it.
-net::Task<Status> EnsureViewFor(Session& session, std::string_view key);
-
 // OK once `member` is out of the view, or is another incarnation. kUnavailable
 // where over f members would be not in sync, or fewer than n - f could be told.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);

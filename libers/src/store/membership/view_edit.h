@@ -25,8 +25,20 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving);
 Result<View> WithBackfill(Session& session, View next, int member,
                           const std::string& boot_mark);
 
-// Ends a change of the view that ClaimChange has begun: OK once what `edit`
-// makes is in force. What is under way to those of `leaving` is not waited for.
+// What `edit` makes of `base`, or that itself if it is all there already.
+Result<View> Edited(const Edit& edit, const View& base);
+
+// The barrier of a change: OK when no admitted manifest write is under way but
+// those to `leaving` and to members with writes in doubt. Else the change is
+// over.
+net::Task<Status> Drain(Session& session, std::vector<int> leaving);
+
+// Ends the change that was begun: with the view that `edit` makes, or none.
+net::Task<Status> Install(Session& session, const Edit& edit);
+
+// Drains, then installs: ends a change of the view that ClaimChange has begun:
+// OK once what `edit` makes is in force. What is under way to those of
+// `leaving` is not waited for.
 net::Task<Status> ChangeAll(Session& session, const Edit& edit,
                             std::vector<int> leaving = {});
 

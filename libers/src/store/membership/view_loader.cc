@@ -1,4 +1,5 @@
-// Loading the view, or creating the first one.
+#include "store/membership/view_loader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

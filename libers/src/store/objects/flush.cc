@@ -1,4 +1,5 @@
 #include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 
 namespace ers::store {

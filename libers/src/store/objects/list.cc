@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 #include "store/repair/key_walk.h"
 #include "store/replicas/replica_set.h"

@@ -3,7 +3,7 @@
 
 #include "store/format/keys.h"
 #include "store/membership/batch.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
 #include "store/replicas/replica_set.h"

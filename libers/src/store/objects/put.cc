@@ -9,7 +9,7 @@
 #include "store/commit/change.h"
 #include "store/format/expiry.h"
 #include "store/format/keys.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 #include "store/objects/whole_write.h"
 #include "store/support/content.h"
@@ -48,50 +48,6 @@ Task<Result<std::uint64_t>> TakeAll(Content& content) {
   }
 }
 
-// The value is small: it goes into the manifest.
-Task<Status> TakeInline(PutJob& job, std::size_t length) {
-  Status redundancy = CheckParity(job.session, job.manifest.scheme);
-  if (redundancy.ok()) {
-    redundancy =
-        CheckCopies(job.session, job.manifest.key, job.manifest.scheme);
-  }
-  if (!redundancy.ok()) co_return redundancy;
-  job.manifest.is_inline = true;
-  job.manifest.length = length;
-  Result<std::span<const std::byte>> bytes = co_await job.content.Next(length);
-  if (!bytes) co_return bytes.error();
-  job.manifest.value.assign(reinterpret_cast<const char*>(bytes->data()),
-                            bytes->size());
-  co_return Status();
-}
-
-Task<Status> WriteAll(PutJob& job) {
-  WriteOutcome outcome = co_await WriteGroups(job.session, job.content, 0,
-                                              job.manifest, job.steps);
-  co_await MarkFailed(job.session, outcome.epoch,
-                      std::move(outcome.failed_members));
-  co_return outcome.status;
-}
-
-// Stages the blocks. The replicas are read meanwhile where the value is one
-// group: a longer one takes so long that rivals would come in between.
-Task<Status> StageBlocks(PutJob& job, ReplicaSet& chain,
-                         std::optional<ReplicasRead>& prepared) {
-  Status status = PlaceObject(job.session, job.manifest);
-  if (!status.ok()) co_return status;
-  prepared.reset();  // it takes too long for that
-  const std::optional<std::uint64_t> left = job.content.Left();
-  if (left && *left <= job.manifest.group_bytes) {
-    Staged staged = co_await StageAndPrepare(job.session, chain, WriteAll(job));
-    status = std::move(staged.status);
-    prepared = std::move(staged.prepared);
-  } else {
-    status = co_await WriteAll(job);
-  }
-  if (!status.ok()) DropStaged(job.session, job.manifest);
-  co_return status;
-}
-
 // What a put asks of the living object that it replaces.
 Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
                                   const PutTerms& terms,
@@ -116,35 +72,6 @@ Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
 }
 
 }  // namespace
-
-Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& chain, Check check,
-                               ClientCas cas,
-                               std::optional<ReplicasRead> prepared) {
-  // How long the value is, if it is shorter than that.
-  const std::size_t threshold =
-      std::max<std::size_t>(1, job.client.inline_below);
-  std::uint64_t length = 0;
-  if (const std::optional<std::uint64_t> left = job.content.Left()) {
-    length = *left;
-  } else {
-    Result<std::span<const std::byte>> head =
-        co_await job.content.Peek(threshold);
-    if (!head) co_return ChangeOutcome{head.error(), false, nullptr, {}};
-    length = head->size();
-  }
-  Status status;
-  if (length < threshold &&
-      FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
-    status = co_await TakeInline(job, length);
-  } else {
-    status = co_await StageBlocks(job, chain, prepared);
-  }
-  if (!status.ok()) {
-    co_return ChangeOutcome{std::move(status), false, nullptr, {}};
-  }
-  co_return co_await CommitChange(job.session, chain, std::move(job.manifest),
-                                  cas, std::move(prepared), std::move(check));
-}
 
 Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
                                            Content& content,

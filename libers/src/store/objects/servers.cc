@@ -4,7 +4,7 @@
 
 #include "base/micros.h"
 #include "store/membership/batch.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 
 namespace ers::store {

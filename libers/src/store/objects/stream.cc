@@ -8,7 +8,7 @@
 
 #include "store/blocks/object_reader.h"
 #include "store/membership/batch.h"
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
 #include "store/repair/lru_bump.h"

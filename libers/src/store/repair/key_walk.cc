@@ -7,7 +7,6 @@
 #include <functional>
 #include <utility>
 
-#include "store/format/block_name.h"
 #include "store/format/keys.h"
 
 namespace ers::store {

@@ -19,6 +19,7 @@
 #include "store/membership/batch.h"
 #include "store/membership/loss_round.h"
 #include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/membership/view_records.h"
 #include "store/repair/key_walk.h"
 #include "store/repair/repair.h"

@@ -23,6 +23,7 @@
 #include "store/membership/batch.h"
 #include "store/membership/participants.h"
 #include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"
 #include "store/repair/key_dump.h"
 #include "store/replicas/replica_copy.h"

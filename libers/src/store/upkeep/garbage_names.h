@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "store/format/block_name.h"
+#include "store/format/keys.h"
 
 namespace ers::store {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/support/pace.h"
 #include "store/upkeep/backfill.h"
 

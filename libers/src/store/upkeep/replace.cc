@@ -18,6 +18,7 @@
 #include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_edit.h"
+#include "store/membership/view_loader.h"
 
 namespace ers::store {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "store/membership/view_changer.h"
+#include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"
 #include "store/repair/group_check.h"
 #include "store/replicas/replica_copy.h"
