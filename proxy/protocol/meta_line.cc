@@ -192,7 +192,7 @@ bool ReadStoreMode(char letter, StoreMode& mode) {
 
 // A known flag without a meaning for the command is read, checked and
 // forgotten, as memcached does. What C and I mean depends on the mode.
-void ReconcileCompare(bool invalidate, Request& request) {
+void SetCompare(bool invalidate, Request& request) {
   switch (request.mode) {
     case StoreMode::kSet:
     case StoreMode::kReplace:
@@ -231,7 +231,7 @@ Parsed ParseMetaStore(const Words& words, const Limits& limits,
   if (request.value_bytes > limits.max_value_bytes) {
     return Error(kTooLargeError, swallow);
   }
-  ReconcileCompare(flags.invalidate(), request);
+  SetCompare(flags.invalidate(), request);
   request.want_value = false;
   request.vivify.reset();
   request.recache.reset();

@@ -151,7 +151,7 @@ func (load *load) send(conn *memcache.Conn, name int, key string, call Call,
 	case transition:
 		reply = conn.Transition(key, to)
 	}
-	event.Reconciled = time.Since(load.began)
+	event.Ended = time.Since(load.began)
 	event.Answer = Answer{Kind: reply.Kind, Text: reply.Text}
 	if call.Verb == get && reply.Kind == memcache.Done {
 		event.Answer.Token = reply.Cas

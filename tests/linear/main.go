@@ -85,7 +85,7 @@ func (total sum) judged() int { return total.linear + total.wrong + total.undeci
 var errTooBusy = errors.New("this machine is too busy: servers that nobody " +
 	"hurt are taken for dead")
 
-// Records and primaries the next history; the seeds are counted up. One that
+// Records and checks the next history; the seeds are counted up. One that
 // was beyond f is replaced by the next.
 func (runs *runs) next() (wrong bool, err error) {
 	for judged := runs.total.judged(); judged == runs.total.judged(); {
@@ -106,7 +106,7 @@ func (runs *runs) next() (wrong bool, err error) {
 			}
 			return false, fmt.Errorf("seed %d: %w", options.Seed, err)
 		}
-		wrong = primary(history, runs.kept, &runs.total)
+		wrong = check(history, runs.kept, &runs.total)
 		os.RemoveAll(options.Folder)
 	}
 	return wrong, nil
@@ -141,7 +141,7 @@ const linearizable = "linearizable"
 
 // Prints what is to be known of a history; true if it is not linearizable, or
 // left the servers as they should not be.
-func primary(history *History, kept string, total *sum) bool {
+func check(history *History, kept string, total *sum) bool {
 	began := time.Now()
 	events, unknown, bad, late := 0, 0, []string{}, []string{}
 	for key, of := range history.Keys {
@@ -255,7 +255,7 @@ func explain(history *History, key, kept string) {
 	for _, event := range shortest {
 		fmt.Fprintf(out, "%10.3f %10.3f ms client %d: %v %+v: %v %s %d %s\n",
 			float64(event.Sent.Microseconds())/1000,
-			float64(event.Reconciled.Microseconds())/1000, event.Client,
+			float64(event.Ended.Microseconds())/1000, event.Client,
 			event.Call.Verb, event.Call, event.Answer.Kind, event.Answer.Value,
 			event.Answer.Token, event.Answer.Text)
 	}

@@ -50,11 +50,11 @@ type Answer struct {
 
 // Event is a request with its answer, and when it was sent and answered.
 type Event struct {
-	Client     int
-	Call       Call
-	Answer     Answer
-	Sent       time.Duration
-	Reconciled time.Duration
+	Client int
+	Call   Call
+	Answer Answer
+	Sent   time.Duration
+	Ended  time.Duration
 }
 
 // What the register holds at a moment of a linearization. The order of CAS
@@ -204,18 +204,18 @@ func Check(events []Event, timeout time.Duration) Verdict {
 func (tokens *Tokens) operations(events []Event, unseenToo bool) (
 	operations []porcupine.Operation, left int) {
 	seen := firstSeen(events)
-	end := lastReconciled(events)
+	end := lastEnded(events)
 	for _, event := range events {
-		reconciled := event.Reconciled
+		ended := event.Ended
 		if event.Answer.Kind == memcache.Unknown {
 			when, was := seen[event.Call.Tag]
 			switch {
 			case event.Call.Verb == get || event.Call.Verb == transition:
 				continue // tells nothing, changes nothing
 			case was && when > event.Sent:
-				reconciled = when
+				ended = when
 			case unseenToo:
-				reconciled = end + 1
+				ended = end + 1
 			default:
 				left++
 				continue
@@ -223,16 +223,16 @@ func (tokens *Tokens) operations(events []Event, unseenToo bool) (
 		}
 		operations = append(operations, porcupine.Operation{
 			ClientId: event.Client, Input: event.Call, Call: int64(event.Sent),
-			Output: event.Answer, Return: int64(reconciled)})
+			Output: event.Answer, Return: int64(ended)})
 	}
 	return operations, left
 }
 
-func lastReconciled(events []Event) time.Duration {
+func lastEnded(events []Event) time.Duration {
 	end := time.Duration(0)
 	for _, event := range events {
-		if event.Reconciled > end {
-			end = event.Reconciled
+		if event.Ended > end {
+			end = event.Ended
 		}
 	}
 	return end
@@ -243,7 +243,7 @@ func lastReconciled(events []Event) time.Duration {
 func Shortest(events []Event, timeout time.Duration) []Event {
 	ends := []time.Duration{}
 	for _, event := range events {
-		ends = append(ends, event.Reconciled)
+		ends = append(ends, event.Ended)
 	}
 	sort.Slice(ends, func(i, j int) bool { return ends[i] < ends[j] })
 	cut := func(end time.Duration) []Event {
@@ -252,8 +252,8 @@ func Shortest(events []Event, timeout time.Duration) []Event {
 			if event.Sent > end {
 				continue
 			}
-			if event.Reconciled > end {
-				event.Reconciled = end
+			if event.Ended > end {
+				event.Ended = end
 				event.Answer = Answer{Kind: memcache.Unknown, Text: "cut"}
 			}
 			left = append(left, event)
@@ -274,8 +274,8 @@ func firstSeen(events []Event) map[uint64]time.Duration {
 			continue
 		}
 		for _, tag := range parse(event.Answer.Value).Tags() {
-			if when, was := seen[tag]; !was || event.Reconciled < when {
-				seen[tag] = event.Reconciled
+			if when, was := seen[tag]; !was || event.Ended < when {
+				seen[tag] = event.Ended
 			}
 		}
 	}

@@ -21,7 +21,7 @@ type story struct{ events []Event }
 func (s *story) add(from, to int, call Call, answer Answer) *story {
 	s.events = append(s.events, Event{Client: len(s.events), Call: call,
 		Answer: answer, Sent: time.Duration(from) * time.Millisecond,
-		Reconciled: time.Duration(to) * time.Millisecond})
+		Ended: time.Duration(to) * time.Millisecond})
 	return s
 }
 

@@ -135,7 +135,7 @@ struct Resolver::State : std::enable_shared_from_this<State> {
   std::map<std::string, Name> names;
   std::deque<Name*> queue;
   int threads = 0;
-  std::condition_variable reconciled;
+  std::condition_variable concluded;
 
   Name& NameOf(const Endpoint& endpoint) {
     Name& name = names[endpoint.name()];
@@ -144,7 +144,7 @@ struct Resolver::State : std::enable_shared_from_this<State> {
   }
   void Start(Name& name);
   void Work();
-  void Reconcile(Name& name, Found found);
+  void Conclude(Name& name, Found found);
 };
 
 namespace {
@@ -174,7 +174,7 @@ void Resolver::State::Start(Name& name) {
     Found none;
     none.error = "no thread can be started for it";
     none.answered = false;
-    Reconcile(name, std::move(none));
+    Conclude(name, std::move(none));
   }
 }
 
@@ -187,12 +187,12 @@ void Resolver::State::Work() {
     lock.unlock();
     Found found = look_up(endpoint);
     lock.lock();
-    Reconcile(name, std::move(found));
+    Conclude(name, std::move(found));
   }
   --threads;
 }
 
-void Resolver::State::Reconcile(Name& name, Found found) {
+void Resolver::State::Conclude(Name& name, Found found) {
   name.looking_since.reset();
   name.known = true;
   const bool silent = !found.answered && !name.found.addresses.empty();
@@ -206,7 +206,7 @@ void Resolver::State::Reconcile(Name& name, Found found) {
     const std::shared_ptr<Wait> still = wait.lock();
     if (still) Post(wait, still->runtime, name.found);
   }
-  reconciled.notify_all();
+  concluded.notify_all();
 }
 
 Resolver::Resolver(LookUp look_up) : state_(std::make_shared<State>()) {
@@ -291,7 +291,7 @@ void Resolver::Prepare(const std::vector<Endpoint>& endpoints, Duration limit) {
     if (!name.known) state_->Start(name);
     names.push_back(&name);
   }
-  state_->reconciled.wait_for(lock, limit, [&names] {
+  state_->concluded.wait_for(lock, limit, [&names] {
     return std::all_of(names.begin(), names.end(),
                        [](const State::Name* name) { return name->known; });
   });

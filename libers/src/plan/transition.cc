@@ -31,7 +31,7 @@ class Transition {
   }
 
   // False if the old stripe's share cannot be had.
-  bool Reconcile(int old_stripe, const Rule& rule) {
+  bool PlanStripe(int old_stripe, const Rule& rule) {
     if (parities_.empty()) return true;  // nobody to write new parity to
     const Stripe stripe(geometry_, from_, old_stripe, availability_);
     const auto choice = Choose(stripe, rule);
@@ -147,13 +147,13 @@ class Transition {
       if (!geometry_.IsData(id)) continue;
       std::vector<std::uint8_t> leaving = ColumnOfData(id, from_);
       std::vector<std::uint8_t> entering = ColumnOfData(id, to_);
-      const int replica = geometry_.StripeOf(id, to_);
-      if (replica == target) {
+      const int new_stripe = geometry_.StripeOf(id, to_);
+      if (new_stripe == target) {
         for (std::size_t i = 0; i < leaving.size(); ++i) {
           leaving[i] ^= entering[i];
         }
       } else {
-        shares_[replica].push_back({id, std::move(entering)});
+        shares_[new_stripe].push_back({id, std::move(entering)});
       }
       shares_[target].push_back({id, std::move(leaving)});
     }
@@ -229,7 +229,7 @@ std::optional<Plan> PlanTransition(const Geometry& geometry, Width from,
                                    const Missing& missing, const Rule& rule) {
   Transition transition(geometry, from, missing);
   for (int s = 0; s < geometry.stripe_count(from); ++s) {
-    if (!transition.Reconcile(s, rule)) return std::nullopt;
+    if (!transition.PlanStripe(s, rule)) return std::nullopt;
   }
   return std::move(transition).Finish();
 }

@@ -1,6 +1,6 @@
 // What forward and backward transitions have in common. Old and new stripes
 // cut the same data in two ways, and an old stripe's blocks tell of its own
-// data alone; so each old stripe is reconciled by itself: how its share in the
+// data alone; so each old stripe is planned by itself: how its share in the
 // new parity is had for the fewest reads.
 #ifndef ERS_PLAN_TRANSITION_H_
 #define ERS_PLAN_TRANSITION_H_

@@ -75,7 +75,7 @@ class FakeRuntime final : public net::Runtime {
     }
   }
   // All that happens without time going on.
-  void Reconcile() {
+  void RunAll() {
     RunDeferred();
     while (StepStreams()) {
     }
@@ -83,8 +83,8 @@ class FakeRuntime final : public net::Runtime {
   // All that happens in the next `duration`.
   void Pass(net::Duration duration) {
     const net::TimePoint end = now_ + duration;
-    Reconcile();
-    while (StepTimer(end)) Reconcile();
+    RunAll();
+    while (StepTimer(end)) RunAll();
     now_ = end;
   }
 

@@ -52,10 +52,10 @@ struct Fixture {
   Wire& Up() {
     Call version(Verb::kVersion);
     link->Submit(version);
-    runtime.Reconcile();
+    runtime.RunAll();
     Wire& wire = runtime.last();
     wire.outgoing += "VERSION 1.6.18\r\n";
-    runtime.Reconcile();
+    runtime.RunAll();
     REQUIRE(version.outcome == Outcome::kOk);
     REQUIRE(link->state() == State::kUp);
     wire.received.clear();
@@ -76,7 +76,7 @@ TEST_CASE("the first request connects, waits for the handshake and is sent") {
   Call get(Verb::kGet, "key");
   f.link->Submit(get);
   CHECK(f.link->state() == State::kConnecting);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(f.link->state() == State::kUp);
   CHECK(f.link->facts().boot_mark == "7/1000/abcd");
   CHECK(f.link->facts().version == "1.6.18");
@@ -87,7 +87,7 @@ TEST_CASE("the first request connects, waits for the handshake and is sent") {
   CHECK(f.runtime.last().received == "mg key v c f t s\r\n");
   CHECK(get.ends == 0);
   f.runtime.last().outgoing = "EN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(get.ends == 1);
   CHECK(get.outcome == Outcome::kMiss);
   CHECK(get.connection == 1);
@@ -117,7 +117,7 @@ TEST_CASE("requests of one turn leave in one write, answered in order") {
     f.link->Submit(calls.back());
   }
   CHECK(wire.received.empty());
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.writes == 1);
   CHECK(wire.received ==
         "ms a 1 T0 F0\r\nv\r\nms b 1 T0 F0\r\nv\r\nms c 1 T0 F0\r\nv\r\n"
@@ -125,7 +125,7 @@ TEST_CASE("requests of one turn leave in one write, answered in order") {
   wire.outgoing =
       "HD\r\nNS\r\nHD\r\nSERVER_ERROR out of memory storing "
       "object\r\nHD\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   REQUIRE(order.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(order[i] == &calls[i]);
   CHECK(calls[1].outcome == Outcome::kNotStored);
@@ -144,7 +144,7 @@ TEST_CASE("what answers lead to leaves with what was waiting, in one write") {
   Wire& wire = f.Up();
   Call first(Verb::kGet, "first");
   f.link->Submit(first);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.received.clear();
   wire.writes = 0;
   Call waiting(Verb::kGet, "waiting");
@@ -158,11 +158,11 @@ TEST_CASE("what answers lead to leaves with what was waiting, in one write") {
   // In the turn in which the answer is read.
   f.runtime.Post([&] { f.link->Submit(waiting); });
   wire.outgoing = "EN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.writes == 1);
   CHECK(wire.received == "mg waiting v c f t s\r\nmg next v c f t s\r\n");
   wire.outgoing = "EN\r\nEN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
 }
 
 TEST_CASE("counters count bytes at the socket") {
@@ -171,10 +171,10 @@ TEST_CASE("counters count bytes at the socket") {
   const LinkCounters before = f.link->counters();
   Call get(Verb::kGet, "key");
   f.link->Submit(get);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.outgoing = "VA 3 c1 f0 t-1 s3\r\nabc\r\n";
   const std::size_t reply = wire.outgoing.size();
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(f.link->counters().bytes_sent.Get() - before.bytes_sent.Get() ==
         wire.received.size());
   CHECK(f.link->counters().bytes_received.Get() - before.bytes_received.Get() ==
@@ -191,9 +191,9 @@ TEST_CASE("links count together, and what stands goes down again") {
   const auto up = [&](ServerLink& link) {
     Call version(Verb::kVersion);
     link.Submit(version);
-    runtime.Reconcile();
+    runtime.RunAll();
     runtime.last().outgoing += "VERSION 1.6.18\r\n";
-    runtime.Reconcile();
+    runtime.RunAll();
     REQUIRE(link.state() == State::kUp);
   };
   ServerLink first(runtime, endpoint, 3, options, nullptr);
@@ -229,12 +229,12 @@ TEST_CASE("pipelined values reach their places under every read size") {
   first.Pieces({2, 1});
   third.Pieces({10000, 0, 10000});
   for (Call* call : {&first, &second, &third, &fourth}) f.link->Submit(*call);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.outgoing =
       "VA 3 c1 f0 t-1 s3\r\nabc\r\nVA 2 c1 f0 t-1 s2\r\nde\r\n"
       "VA 20000 c1 f0 t-1 s20000\r\n" +
       long_value + "\r\nEN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(first.Into() == "abc");
   CHECK(second.value == "de");
   CHECK(third.Into() == long_value);
@@ -257,20 +257,20 @@ TEST_CASE("who waits for a value is told as parts of it come") {
   get.done = [](Request&) {};
   f.link->Submit(get);
   f.link->Submit(behind);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   for (const char* part :
        {"VA 6 c1 f0 t-1 s6\r\n", "a", "bcd", "ef\r\nEN\r\n"}) {
     wire.outgoing = part;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
   }
   CHECK(placed == std::vector<std::size_t>{1, 4});
   CHECK(get.placed == 6);
   CHECK(behind.outcome == Outcome::kMiss);
   f.link->Submit(get);
   CHECK(get.placed == 0);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.outgoing = "EN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
 }
 
 TEST_CASE("a value of the wrong size is thrown away and the next one is read") {
@@ -282,9 +282,9 @@ TEST_CASE("a value of the wrong size is thrown away and the next one is read") {
   second.Pieces({2});
   f.link->Submit(first);
   f.link->Submit(second);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.outgoing = "VA 3 c1 f0 t-1 s3\r\nabc\r\nVA 2 c1 f0 t-1 s2\r\nde\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(first.outcome == Outcome::kWrongSize);
   CHECK(first.item_bytes == 3);
   CHECK(first.Into() == "....");
@@ -306,17 +306,17 @@ TEST_CASE("a slow socket gets every byte once, in order") {
     expected += "ms k 20 T0 F0\r\n" + std::string(20, 'v') + "\r\n";
     replies += "HD\r\n";
   }
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.received.empty());
   while (wire.received.size() < expected.size()) {
     const std::size_t before = wire.received.size();
     wire.write_room = 997;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     REQUIRE(wire.received.size() > before);
   }
   CHECK(wire.received == expected);
   wire.outgoing = replies;
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   for (const Call& call : calls) REQUIRE(call.outcome == Outcome::kOk);
 }
 
@@ -329,21 +329,21 @@ TEST_CASE("an answer before the value is written waits for the write") {
   f.link->Submit(set);
   f.link->Submit(next);
   wire.write_room = 30;
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.outgoing = "SERVER_ERROR object too large for cache\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(set.ends == 0);  // its value is still needed
   SECTION("the write goes on") {
     wire.write_room = Wire::kAll;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(set.outcome == Outcome::kTooLarge);
     wire.outgoing = "EN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(next.outcome == Outcome::kMiss);
   }
   SECTION("more bytes cannot be an answer") {
     wire.outgoing = "EN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(f.link->state() == State::kFailed);
     CHECK(set.outcome == Outcome::kTooLarge);
     CHECK(next.outcome == Outcome::kNotSent);
@@ -371,7 +371,7 @@ TEST_CASE("quiet requests are answered together, by a sentinel") {
   f.link->Submit(second);
   f.link->Submit(get);
   f.link->Submit(third);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.writes == 1);
   CHECK(wire.received ==
         "ms a 1 T0 F0 q\r\nv\r\nms b 1 T0 F0 q\r\nv\r\nmn\r\n"
@@ -380,23 +380,23 @@ TEST_CASE("quiet requests are answered together, by a sentinel") {
 
   SECTION("all went well") {
     wire.outgoing = "MN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(first.outcome == Outcome::kOk);
     CHECK(second.outcome == Outcome::kOk);
     CHECK(get.ends == 0);
     CHECK(third.ends == 0);
     wire.outgoing = "EN\r\nMN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(get.outcome == Outcome::kMiss);
     CHECK(third.outcome == Outcome::kOk);
   }
   SECTION("one was refused") {
     wire.outgoing = "SERVER_ERROR out of memory storing object\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(first.outcome == Outcome::kNoMemory);
     CHECK(second.ends == 0);
     wire.outgoing = "MN\r\nEN\r\nSERVER_ERROR busy\r\nMN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(second.outcome == Outcome::kOk);
     CHECK(get.outcome == Outcome::kMiss);
     CHECK(third.outcome == Outcome::kServerError);
@@ -404,7 +404,7 @@ TEST_CASE("quiet requests are answered together, by a sentinel") {
   }
   SECTION("more were refused than there were") {
     wire.outgoing = "NS\r\nNS\r\nNS\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(first.outcome == Outcome::kNotStored);
     CHECK(second.outcome == Outcome::kNotStored);
     CHECK(f.link->state() == State::kFailed);
@@ -413,16 +413,16 @@ TEST_CASE("quiet requests are answered together, by a sentinel") {
   }
   SECTION("the connection breaks: what is not known to be done is lost") {
     wire.outgoing = "MN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     wire.closed = true;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(second.outcome == Outcome::kOk);
     CHECK(get.outcome == Outcome::kLost);
     CHECK(third.outcome == Outcome::kLost);
   }
   SECTION("nonsense in place of the sentinel's answer") {
     wire.outgoing = "HD\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(f.link->state() == State::kFailed);
     CHECK(first.outcome == Outcome::kLost);
   }
@@ -440,11 +440,11 @@ TEST_CASE("a chunked item is never stored quietly: its refusal would be lost") {
   chunked.Body(too_long).quiet_run = &f;
   f.link->Submit(small);
   f.link->Submit(chunked);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.received.find("ms k 800 T0 F0 q\r\n") != std::string::npos);
   CHECK(wire.received.find("ms k 1000 T0 F0\r\n") != std::string::npos);
   wire.outgoing = "MN\r\nSERVER_ERROR Out of memory during read\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(small.outcome == Outcome::kOk);
   CHECK(chunked.outcome == Outcome::kNoMemory);
 }
@@ -459,10 +459,10 @@ TEST_CASE("quiet deletes and quiet stores do not share a sentinel") {
   drop.quiet_run = set.quiet_run;
   f.link->Submit(drop);
   f.link->Submit(set);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.received == "md a q\r\nmn\r\nms b 1 T0 F0 q\r\nv\r\nmn\r\n");
   wire.outgoing = told ? "NF\r\nMN\r\nMN\r\n" : "MN\r\nMN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(drop.outcome == (told ? Outcome::kMiss : Outcome::kOk));
   CHECK(set.outcome == Outcome::kOk);
 }
@@ -475,11 +475,11 @@ TEST_CASE("a refusal is never told of a quiet request of another run") {
   QuietSet second("b", "v", &runs[1]);
   f.link->Submit(first);
   f.link->Submit(second);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.received ==
         "ms a 1 T0 F0 q\r\nv\r\nmn\r\nms b 1 T0 F0 q\r\nv\r\nmn\r\n");
   wire.outgoing = "MN\r\nSERVER_ERROR out of memory\r\nMN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(first.outcome == Outcome::kOk);
   CHECK(second.outcome == Outcome::kNoMemory);
 }
@@ -490,21 +490,21 @@ TEST_CASE("a sentinel is not answered before what it is behind was written") {
   QuietSet set("a", "a longer value");
   f.link->Submit(set);
   wire.write_room = 20;
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   SECTION("a refusal may come early, and waits for the write") {
     wire.outgoing = "SERVER_ERROR object too large for cache\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(set.ends == 0);
     wire.write_room = Wire::kAll;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(set.outcome == Outcome::kTooLarge);
     wire.outgoing = "MN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(f.link->state() == State::kUp);
   }
   SECTION("nothing else may") {
     wire.outgoing = "MN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(f.link->state() == State::kFailed);
     CHECK(set.outcome == Outcome::kLost);
   }
@@ -520,7 +520,7 @@ TEST_CASE("quiet requests that fill many batches each get their sentinel") {
     keys.push_back(std::to_string(1000 + i) + std::string(246, 'k'));
     f.link->Submit(calls.emplace_back(keys.back()));
   }
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   std::size_t sentinels = 0;
   for (std::size_t at = 0;
        (at = wire.received.find("mn\r\n", at)) != std::string::npos; ++at) {
@@ -529,7 +529,7 @@ TEST_CASE("quiet requests that fill many batches each get their sentinel") {
   CHECK(sentinels > 1);
   CHECK(sentinels < 10);
   for (std::size_t i = 0; i < sentinels; ++i) wire.outgoing += "MN\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   for (const Call& call : calls) REQUIRE(call.outcome == Outcome::kOk);
   CHECK(f.link->state() == State::kUp);
 }
@@ -538,7 +538,7 @@ TEST_CASE("bytes that nobody asked for end the connection") {
   Fixture f;
   Wire& wire = f.Up();
   wire.outgoing = "HD\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(f.link->state() == State::kFailed);
   CHECK(f.link->last_error().starts_with("unexpected reply \""));
   CHECK_FALSE(wire.open);
@@ -551,9 +551,9 @@ TEST_CASE("a malformed reply ends the connection and what was sent is lost") {
   Call second(Verb::kDelete, "b");
   f.link->Submit(first);
   f.link->Submit(second);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   wire.outgoing = "VALUE a 0 1\r\nx\r\nEND\r\n";
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(first.outcome == Outcome::kLost);
   CHECK(second.outcome == Outcome::kLost);
   CHECK(f.link->last_error().find("VALUE a 0 1") != std::string::npos);
@@ -575,15 +575,15 @@ TEST_CASE("a connection cut at any byte loses what was sent, and only that") {
       first.Pieces({3});
       f.link->Submit(first);
       f.link->Submit(second);
-      f.runtime.Reconcile();
+      f.runtime.RunAll();
       wire.outgoing = replies.substr(0, cut);
       if (how == 0) {
         wire.closed = true;
-        f.runtime.Reconcile();
+        f.runtime.RunAll();
       } else {
-        f.runtime.Reconcile();
+        f.runtime.RunAll();
         wire.broken = how;
-        f.runtime.Reconcile();
+        f.runtime.RunAll();
       }
       REQUIRE(first.ends == 1);
       REQUIRE(second.ends == 1);
@@ -612,9 +612,9 @@ TEST_CASE("what had no byte written was not sent, at every stop of the write") {
       calls.emplace_back(Verb::kSet, "k").Body("abc");
       f.link->Submit(calls.back());
     }
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     wire.closed = true;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     for (std::size_t i = 0; i < 3; ++i) {
       REQUIRE(calls[i].outcome ==
               (room > i * one.size() ? Outcome::kLost : Outcome::kNotSent));
@@ -641,7 +641,7 @@ TEST_CASE("a late reply fails the connection at its deadline, not before") {
   }
   SECTION("both come in time, and the timer hurts no later request") {
     wire.outgoing = "EN\r\nEN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(slow.outcome == Outcome::kMiss);
     Call later(Verb::kGet, "c");
     f.link->Submit(later);
@@ -702,7 +702,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
   Call first(Verb::kGet, "a");
   f.link->Submit(first);
   CHECK(first.ends == 0);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(first.outcome == Outcome::kNotSent);
   CHECK(f.link->state() == State::kFailed);
   CHECK(f.link->last_error() == "connection refused");
@@ -711,7 +711,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
   const TimePoint before = f.runtime.Now();
   f.link->Submit(second);
   CHECK(second.ends == 0);  // never from inside Submit
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(second.outcome == Outcome::kNotSent);
   CHECK(f.runtime.Now() == before);
 
@@ -726,7 +726,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
     REQUIRE(pause >= limit / 2);
     REQUIRE(pause <= limit);
     last = f.runtime.Now();
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     limit = std::min<Duration>(2 * limit, std::chrono::seconds(2));
   }
 
@@ -736,7 +736,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
     f.runtime.RunUntil([&] { return f.runtime.wires.size() > tries; });
     CHECK(f.link->state() == State::kFailed);
     f.link->Submit(second);
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(second.ends == 2);
     CHECK(second.outcome == Outcome::kNotSent);
   }
@@ -747,7 +747,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
     const TimePoint failed = f.runtime.Now();
     const std::size_t tries = f.runtime.wires.size();
     wire.closed = true;
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     f.runtime.RunUntil([&] { return f.runtime.wires.size() > tries; });
     CHECK(f.runtime.Now() - failed <= std::chrono::milliseconds(50));
   }
@@ -759,16 +759,16 @@ TEST_CASE("a lazy request leaves with the next one, or alone after a while") {
   Call lazy(Verb::kDelete, "old");
   lazy.lazy = true;
   f.link->Submit(lazy);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.writes == 0);
   SECTION("with the next") {
     Call next(Verb::kGet, "new");
     f.link->Submit(next);
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(wire.writes == 1);
     CHECK(wire.received.starts_with("md old"));
     wire.outgoing = "HD\r\nEN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(next.outcome == Outcome::kMiss);
   }
   SECTION("alone") {
@@ -776,14 +776,14 @@ TEST_CASE("a lazy request leaves with the next one, or alone after a while") {
     f.runtime.RunUntil([&] { return wire.writes == 1; });
     CHECK(f.runtime.Now() - before <= std::chrono::milliseconds(20));
     wire.outgoing = "HD\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
   }
   SECTION("when asked to") {
     f.link->Flush();
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(wire.writes == 1);
     wire.outgoing = "HD\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
   }
   CHECK(lazy.ends == 1);
   CHECK(lazy.outcome == Outcome::kOk);
@@ -831,7 +831,7 @@ TEST_CASE("another service at the port is told by what it sends") {
   };
   Call get(Verb::kGet, "a");
   f.link->Submit(get);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(get.outcome == Outcome::kNotSent);
   CHECK(f.link->last_error() == c.error);
 }
@@ -873,7 +873,7 @@ TEST_CASE("memcached before 1.6 is refused by its version") {
   Call get(Verb::kGet, "a");
   f.link->Submit(get);
   // The version waits in the stream before the greeting is written.
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   if (version.good) {
     CHECK(f.link->state() == State::kUp);
     f.link.reset();
@@ -902,7 +902,7 @@ TEST_CASE("an ersproxy is no server, though it answers as one") {
   };
   Call get(Verb::kGet, "a");
   f.link->Submit(get);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(f.link->state() == State::kRefused);
   CHECK(f.link->last_error() ==
         "it is an ersproxy: list the memcached servers behind it, or give its "
@@ -968,7 +968,7 @@ TEST_CASE("a missing nonce is written by cas, and a lost race is read again") {
     c.script.Install(f.runtime);
     Call get(Verb::kGet, "a");
     f.link->Submit(get);
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     if (c.mark.empty()) {
       CHECK(get.outcome == Outcome::kNotSent);
       CHECK(f.link->last_error().find(c.error) != std::string::npos);
@@ -1002,14 +1002,14 @@ TEST_CASE("the guard decides before any request is sent") {
   Fixture f(&guard);
   Call get(Verb::kGet, "a");
   f.link->Submit(get);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(f.link->state() == State::kRefused);
   CHECK(f.link->last_error() == "not in the view");
   CHECK(get.outcome == Outcome::kNotSent);
   CHECK(f.runtime.last().received.empty());
   CHECK_FALSE(f.runtime.last().open);
   f.link->Submit(get);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(get.ends == 2);
 
   guard.accept = true;
@@ -1027,7 +1027,7 @@ TEST_CASE("Retry tries a refused server at once, and requests wait for that") {
   CHECK(f.link->state() == State::kIdle);
   Call get(Verb::kGet, "a");
   f.link->Submit(get);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   REQUIRE(f.link->state() == State::kRefused);
 
   guard.accept = true;
@@ -1035,7 +1035,7 @@ TEST_CASE("Retry tries a refused server at once, and requests wait for that") {
   CHECK(f.link->state() == State::kConnecting);
   f.link->Submit(get);
   CHECK(get.outcome == Outcome::kPending);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(f.link->state() == State::kUp);
   CHECK(f.runtime.last().received == "mg a v c f t s\r\n");
   const auto connections = f.runtime.wires.size();
@@ -1059,7 +1059,7 @@ TEST_CASE("a request for another connection or boot is not sent") {
   for (Call* call : {&right, &connection, &boot, &after}) {
     f.link->Submit(*call);
   }
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(wire.received == "md a\r\nmd d\r\n");
   CHECK(connection.outcome == Outcome::kNotSent);
   CHECK(boot.outcome == Outcome::kNotSent);
@@ -1072,13 +1072,13 @@ TEST_CASE("Abort loses what was sent and probes again") {
   Wire& wire = f.Up();
   Call sent(Verb::kGet, "a");
   f.link->Submit(sent);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   Call waiting(Verb::kGet, "b");
   f.link->Submit(waiting);
   f.link->Abort("left the view");
   CHECK(sent.ends == 0);
   CHECK_FALSE(wire.open);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   CHECK(sent.outcome == Outcome::kLost);
   CHECK(waiting.outcome == Outcome::kNotSent);
   CHECK(f.link->last_error() == "left the view");
@@ -1091,14 +1091,14 @@ TEST_CASE("destroying the link ends what is open at once") {
   f.Up();
   Call sent(Verb::kGet, "a");
   f.link->Submit(sent);
-  f.runtime.Reconcile();
+  f.runtime.RunAll();
   Call waiting(Verb::kGet, "b");
   f.link->Submit(waiting);
   f.link.reset();
   CHECK(sent.outcome == Outcome::kLost);
   CHECK(waiting.outcome == Outcome::kNotSent);
   CHECK(sent.ends + waiting.ends == 2);
-  f.runtime.Reconcile();  // what was deferred finds nobody
+  f.runtime.RunAll();  // what was deferred finds nobody
 }
 
 TEST_CASE("an answer may destroy the link or send the next request") {
@@ -1113,9 +1113,9 @@ TEST_CASE("an answer may destroy the link or send the next request") {
     };
     f.link->Submit(first);
     f.link->Submit(second);
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     wire.outgoing = "EN\r\n";
-    f.runtime.Reconcile();
+    f.runtime.RunAll();
     CHECK(first.outcome == Outcome::kMiss);
     CHECK(second.outcome == Outcome::kLost);
     CHECK(second.ends == 1);
@@ -1129,11 +1129,11 @@ TEST_CASE("an answer may destroy the link or send the next request") {
     };
     f.link->Submit(again);
     for (int i = 1; i <= 3; ++i) {
-      f.runtime.Reconcile();
+      f.runtime.RunAll();
       CHECK(wire.received == "mg a v c f t s\r\n");
       wire.received.clear();
       wire.outgoing = "EN\r\n";
-      f.runtime.Reconcile();
+      f.runtime.RunAll();
       CHECK(again.ends == i);
     }
     again.done = [](Request&) {};
