@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "shared/token.h"
 
 namespace ers::proxy {
@@ -45,12 +46,12 @@ bool IsOwnName(const std::string& host) {
 }  // namespace
 
 void Gate::SetToken(std::string token) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   token_ = std::move(token);
 }
 
 std::string Gate::token() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return token_;
 }
 

@@ -2,11 +2,11 @@
 #ifndef ERS_PROXY_ADMIN_GATE_H_
 #define ERS_PROXY_ADMIN_GATE_H_
 
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "admin/http.h"
+#include "base/mutex.h"
 
 namespace ers::proxy {
 
@@ -30,8 +30,8 @@ class Gate {
       const HttpRequest& request) const;
   [[nodiscard]] std::string token() const;
 
-  mutable std::mutex mutex_;
-  std::string token_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::string token_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

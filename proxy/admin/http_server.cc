@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "config/options.h"
 #include "server/descriptors.h"
 #include "shared/listener.h"
@@ -93,12 +93,12 @@ void Pause(evconnlistener* listener, const timeval& time) {
 struct HttpServer::Answers {
   using List = std::vector<std::pair<evhttp_request*, HttpReply>>;
   Socket ready{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::mutex mutex;
-  List list;  // guarded by mutex
+  Mutex mutex;
+  List list ERS_GUARDED_BY(mutex);
 
   void Add(evhttp_request* request, HttpReply reply) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       list.emplace_back(request, std::move(reply));
     }
     // An eventfd takes one always.
@@ -107,7 +107,7 @@ struct HttpServer::Answers {
   List Take() {
     eventfd_t count = 0;
     (void)!eventfd_read(ready.get(), &count);
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return std::exchange(list, {});
   }
 };

@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -22,6 +21,7 @@
 #include <utility>
 
 #include "admin/metrics_list.h"
+#include "base/mutex.h"
 #include "cli/usage.h"
 #include "config/arguments.h"
 #include "config/machine.h"
@@ -152,7 +152,7 @@ class Notices {
  public:
   ServingWatch::Changed OnServing() {
     return [this](const ServingState& state) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       state_ = state;
       if (ready_) Tell(state);
       looked_.notify_all();
@@ -161,14 +161,16 @@ class Notices {
   // What the first look at the servers says, if it is over soon: OK where it
   // serves, or may later.
   Status AwaitFirstLook() {
-    std::unique_lock lock(mutex_);
-    looked_.wait_for(lock, kFirstLook, [this] { return state_.has_value(); });
+    MutexLock lock(mutex_);
+    const auto end = std::chrono::steady_clock::now() + kFirstLook;
+    while (!state_ && lock.WaitUntil(looked_, end)) {
+    }
     const bool refused =
         state_ && state_->status.code() == StatusCode::kIncompatible;
     return refused ? state_->status : Status();
   }
   void Ready() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sd_notify(0, "READY=1");
     ready_ = true;
     if (state_) Tell(*state_);
@@ -182,11 +184,10 @@ class Notices {
     sd_notify(0, fmt::format("STATUS={}", text).c_str());
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable looked_;
-  // Guarded by mutex_.
-  std::optional<ServingState> state_;
-  bool ready_ = false;
+  std::optional<ServingState> state_ ERS_GUARDED_BY(mutex_);
+  bool ready_ ERS_GUARDED_BY(mutex_) = false;
 };
 
 int Serve(const Arguments& arguments, ServerOptions options) {

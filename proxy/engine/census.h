@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "ers/object_info.h"
 
 namespace ers::proxy {
@@ -42,17 +42,17 @@ struct Census {
 class CensusBoard {
  public:
   void Publish(Census census) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last_ = std::move(census);
   }
   [[nodiscard]] Census Last() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return last_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  Census last_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Census last_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

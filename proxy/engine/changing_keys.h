@@ -2,11 +2,12 @@
 #ifndef ERS_PROXY_ENGINE_CHANGING_KEYS_H_
 #define ERS_PROXY_ENGINE_CHANGING_KEYS_H_
 
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace ers::proxy {
 
@@ -31,9 +32,9 @@ class ChangingKeys {
       std::string_view prefix) const;
 
  private:
-  mutable std::mutex mutex_;
-  // Guarded by mutex_. Two may be at the same key.
-  std::multiset<std::string, std::less<>> keys_;
+  mutable Mutex mutex_;
+  // Two may be at the same key.
+  std::multiset<std::string, std::less<>> keys_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/mutex.h"
 #include "store/membership/serving.h"
 #include "store/membership/view_probe.h"
 
@@ -34,12 +35,12 @@ void Backfiller::SetLimits(const BackfillLimits& limits) {
   if (limits.bytes_per_second != pace_.rate()) {
     pace_.SetRate(limits.bytes_per_second);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.bytes_per_second = limits.bytes_per_second;
 }
 
 BackfillState Backfiller::state() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BackfillState state = state_;
   state.repaired = counters_.repaired.Get();
   state.lost = counters_.lost.Get();
@@ -59,7 +60,7 @@ void Backfiller::OnProgress(const store::BackfillProgress& progress) {
                  progress.walk, progress.objects, progress.total, left);
   }
   progress_ = progress;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.servers.clear();
   for (const int member : progress.members) {
     state_.servers.push_back(host_.session.member_name(member));
@@ -75,7 +76,7 @@ void Backfiller::Scan() {
   if (host_.stopping) return;
   {
     // Short objects end first, and behind them nothing may for long.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     state_.seconds_left = progress_.SecondsLeft(now);
   }
   if (filling_ && !scanning_beside_) {
@@ -168,7 +169,7 @@ void Backfiller::Tell(const Status& status) {
   if (host_.stopping) return;
   std::string before(status.message());
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (state_.last_error == before) return;
     std::swap(state_.last_error, before);
   }

@@ -3,10 +3,10 @@
 #define ERS_PROXY_JOBS_BACKFILLER_H_
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "config/policies.h"
 #include "jobs/job_run.h"
 #include "net/runtime.h"
@@ -76,8 +76,8 @@ class Backfiller {
   store::BackfillCounters counters_;
   store::BackfillProgress progress_;  // as it was told last
 
-  mutable std::mutex mutex_;
-  BackfillState state_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  BackfillState state_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "base/mutex.h"
 #include "jobs/json_fields.h"
 
 namespace ers::proxy {
@@ -194,7 +195,7 @@ void GarbageCollector::Count(const GarbageReport& report) {
         "garbage is collected: {} of {} blocks, {} bytes; {} objects had ended",
         report.dropped, report.listed, report.dropped_bytes, report.flushed);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++totals_.collections;
   totals_.dropped += report.dropped;
   totals_.dropped_bytes += report.dropped_bytes;
@@ -203,7 +204,7 @@ void GarbageCollector::Count(const GarbageReport& report) {
 }
 
 GarbageTotals GarbageCollector::totals() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return totals_;
 }
 

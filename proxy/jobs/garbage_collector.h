@@ -8,12 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "config/policies.h"
 #include "ers/garbage.h"
 #include "ers/status.h"
@@ -89,8 +89,8 @@ class GarbageCollector {
   net::TimePoint next_for_memory_;
   net::Duration nap_ = kShortestNap;
   store::StopToken stop_;
-  mutable std::mutex mutex_;
-  GarbageTotals totals_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  GarbageTotals totals_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "base/mutex.h"
 #include "shared/log.h"
 #include "store/membership/participants.h"
 #include "store/upkeep/replace.h"
@@ -72,8 +73,11 @@ Result<std::unique_ptr<Jobs>> Jobs::Open(
   }
   jobs->journal_ = std::move(*journal);
   jobs->next_id_ = jobs->journal_->highest_id() + 1;
-  for (const JournalEntry& entry : jobs->journal_->entries()) {
-    jobs->board_[entry.job.id] = entry.job;
+  {
+    const MutexLock lock(jobs->mutex_);
+    for (const JournalEntry& entry : jobs->journal_->entries()) {
+      jobs->board_[entry.job.id] = entry.job;
+    }
   }
   return jobs;
 }
@@ -143,7 +147,7 @@ void Jobs::Loop() {
       *session_, *store_, changing_, listing_, false, changed, save, moved,
       [this](const Status& serves) { serving_.Note(*session_, serves); }});
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     policies_ = std::make_unique<PolicyRunner>(*host_);
     garbage_ = std::make_unique<GarbageCollector>(*host_, options_.garbage);
     backfiller_ = std::make_unique<Backfiller>(*host_, options_.backfill);
@@ -165,7 +169,7 @@ void Jobs::Loop() {
   timer_.reset();
   runs_.clear();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     policies_.reset();
     garbage_.reset();
     backfiller_.reset();
@@ -184,7 +188,7 @@ void Jobs::Add(JournalEntry entry) {
 // --- What others see ---------------------------------------------------------
 
 std::vector<Job> Jobs::List() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Job> jobs;
   for (const auto& [id, job] : board_) jobs.push_back(job);
   std::reverse(jobs.begin(), jobs.end());
@@ -192,7 +196,7 @@ std::vector<Job> Jobs::List() const {
 }
 
 std::optional<Job> Jobs::Find(std::uint64_t id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = board_.find(id);
   if (found == board_.end()) return std::nullopt;
   return found->second;
@@ -204,7 +208,7 @@ JobTotals Jobs::totals() const {
   totals.failed = failed_;
   totals.bytes_read = bytes_read_;
   totals.bytes_written = bytes_written_;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, job] : board_) {
     ++totals.by_state[static_cast<std::size_t>(job.state)];
   }
@@ -212,7 +216,7 @@ JobTotals Jobs::totals() const {
 }
 
 PolicyCounts Jobs::policy_counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return policies_ ? policies_->counts() : PolicyCounts();
 }
 
@@ -259,12 +263,12 @@ Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced told) {
 }
 
 GarbageTotals Jobs::garbage_totals() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return garbage_ ? garbage_->totals() : GarbageTotals();
 }
 
 BackfillState Jobs::backfill_state() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return backfiller_ ? backfiller_->state() : BackfillState();
 }
 
@@ -272,7 +276,7 @@ void Jobs::OnChanged(const Job& job, bool state_changed) {
   Run& one = runs_.at(job.id);
   bool other_state = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Job& shown = board_[job.id];
     other_state = shown.state != job.state;
     if (job.counts.failed > shown.counts.failed) {
@@ -299,7 +303,7 @@ void Jobs::OnTimer() {
   for (auto& [id, one] : runs_) {
     if (one.run->at_work()) {
       one.run->Tick();
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       board_[id] = one.run->job();
     }
     if (one.dirty && one.saves == 0) Save(id, [](const Status&) {});
@@ -350,7 +354,7 @@ void Jobs::Save(std::uint64_t id, Journal::Done then) {
 void Jobs::Remove(std::uint64_t id, Journal::Done then) {
   runs_.erase(id);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     board_.erase(id);
   }
   if (!journal_) return then(Status());
@@ -426,13 +430,13 @@ void Jobs::CreateHere(JobSpec spec, const Told& told) {
     }
     if (!status.ok()) {
       runs_.erase(found);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       board_.erase(id);
       return told(Fail(status));
     }
     JobRun& run = *found->second.run;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       board_[id] = run.job();
     }
     LogState(run.job());

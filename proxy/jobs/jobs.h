@@ -10,12 +10,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "config/options.h"
 #include "engine/changing_keys.h"
 #include "ers/object_info.h"
@@ -176,8 +176,8 @@ class Jobs {
   std::atomic<std::uint64_t> bytes_read_{0};
   std::atomic<std::uint64_t> bytes_written_{0};
 
-  mutable std::mutex mutex_;
-  std::map<std::uint64_t, Job> board_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, Job> board_ ERS_GUARDED_BY(mutex_);
 
   std::unique_ptr<Journal> journal_;  // null: none. Ends before the loop
   std::thread thread_;

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/mutex.h"
 #include "config/state_dir.h"
 #include "shared/read_file.h"
 
@@ -146,7 +147,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& folder) {
 Journal::~Journal() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_one();
@@ -239,7 +240,7 @@ std::string Journal::PathOf(std::uint64_t id) const {
 
 void Journal::Save(std::uint64_t id, std::string text, Done done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     orders_.push_back({id, false, std::move(text), std::move(done)});
   }
   changed_.notify_one();
@@ -247,7 +248,7 @@ void Journal::Save(std::uint64_t id, std::string text, Done done) {
 
 void Journal::Remove(std::uint64_t id, Done done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     orders_.push_back({id, true, {}, std::move(done)});
   }
   changed_.notify_one();
@@ -285,15 +286,15 @@ Status Journal::Carry(const Order& order) {
 }
 
 void Journal::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !orders_.empty(); });
+    while (!ending_ && orders_.empty()) lock.Wait(changed_);
     if (orders_.empty()) return;
     const Order order = std::move(orders_.front());
     orders_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     order.done(Carry(order));
-    lock.lock();
+    lock.Lock();
   }
 }
 

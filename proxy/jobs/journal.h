@@ -7,12 +7,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ers/status.h"
 #include "jobs/job_json.h"
 #include "shared/listener.h"
@@ -71,11 +71,10 @@ class Journal {
   // In the file; of the journal's thread, once it runs.
   std::uint64_t last_id_ = 0;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::deque<Order> orders_;
-  bool ending_ = false;
+  std::deque<Order> orders_ ERS_GUARDED_BY(mutex_);
+  bool ending_ ERS_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

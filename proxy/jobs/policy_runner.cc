@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "base/mutex.h"
 
 namespace ers::proxy {
 namespace {
@@ -42,22 +43,22 @@ PolicyRunner::PolicyRunner(JobHost& jobs)
 
 void PolicyRunner::Count(PolicyKind kind, PolicyOutcome outcome,
                          std::uint64_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counts_.objects[Index(kind)][static_cast<std::size_t>(outcome)] += count;
 }
 
 void PolicyRunner::CountMoved(PolicyKind kind, const TransitionInfo& info) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counts_.moved_bytes[Index(kind)] += info.bytes_read + info.bytes_written;
 }
 
 void PolicyRunner::SetWaiting(PolicyKind kind, std::uint64_t objects) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counts_.waiting[Index(kind)] = objects;
 }
 
 PolicyCounts PolicyRunner::counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 
@@ -151,7 +152,7 @@ void PolicyRunner::CountScanned(const Job& job) {
     spdlog::warn("cold objects cannot be looked for: {}", job.last_error);
   }
   if (job.state == JobState::kDone) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_.last_look = runtime_.WallMicros() / kMicrosPerSecond;
   }
 }

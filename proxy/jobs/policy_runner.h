@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
+#include "base/mutex.h"
 #include "config/policies.h"
 #include "engine/wide_hits.h"
 #include "jobs/hit_window.h"
@@ -93,8 +93,8 @@ class PolicyRunner {
   std::unordered_set<std::string> hot_keys_;
   int lanes_ = 0;
 
-  mutable std::mutex mutex_;
-  PolicyCounts counts_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  PolicyCounts counts_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

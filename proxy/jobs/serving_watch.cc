@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/mutex.h"
 #include "store/membership/serving.h"
 
 namespace ers::proxy {
@@ -33,7 +34,7 @@ void ServingWatch::Note(store::Session& session, const Status& serves) {
   ServingState before = state();
   const bool changed = !before.known || before.serves() != now.serves();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     state_ = now;
   }
   LogServers(session, before.unreachable, now.unreachable);
@@ -48,7 +49,7 @@ void ServingWatch::Note(store::Session& session, const Status& serves) {
 }
 
 ServingState ServingWatch::state() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_;
 }
 

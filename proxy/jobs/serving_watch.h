@@ -4,10 +4,10 @@
 #define ERS_PROXY_JOBS_SERVING_WATCH_H_
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ers/status.h"
 #include "net/runtime.h"
 #include "store/membership/session.h"
@@ -41,8 +41,8 @@ class ServingWatch {
  private:
   Changed changed_;
   net::TimePoint told_{};  // in the log, that nothing is served
-  mutable std::mutex mutex_;
-  ServingState state_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  ServingState state_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/micros.h"
+#include "base/mutex.h"
 #include "protocol/reply.h"
 
 namespace ers::proxy {
@@ -147,7 +148,7 @@ std::optional<std::string> Stats::Answer(const std::string& argument,
 }
 
 void Stats::Reset() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   at_reset_.clear();
   for (const auto& [name, value] : StatValues(Sum())) {
     at_reset_.push_back(value);
@@ -157,7 +158,7 @@ void Stats::Reset() {
 std::vector<std::pair<std::string_view, std::uint64_t>> Stats::SinceReset()
     const {
   // Not before: a reset in between would be of larger numbers.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto values = StatValues(Sum());
   for (std::size_t i = 0; i < at_reset_.size(); ++i) {
     values[i].second -= at_reset_[i];

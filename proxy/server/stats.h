@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "config/options.h"
 #include "metrics/totals.h"
 #include "server/worker.h"
@@ -57,9 +57,9 @@ class Stats {
   const std::vector<std::unique_ptr<Worker>>* workers_ = nullptr;
   const store::SessionCounters* background_ = nullptr;
   const store::ClusterClock* clock_ = nullptr;
-  mutable std::mutex mutex_;
-  // Of StatValues; empty: never. Guarded by mutex_.
-  std::vector<std::uint64_t> at_reset_;
+  mutable Mutex mutex_;
+  // Of StatValues; empty: never.
+  std::vector<std::uint64_t> at_reset_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::proxy

@@ -2,18 +2,20 @@
 
 extern "C" {
 #include <galois.h>
+
+#include "base/mutex.h"
 }
 
 namespace ers::code {
 
-std::mutex& JerasureMutex() {
-  static std::mutex mutex;
+Mutex& JerasureMutex() {
+  static Mutex mutex;
   return mutex;
 }
 
 void InitJerasureField8() {
   static const bool made = [] {
-    const std::lock_guard lock(JerasureMutex());
+    const MutexLock lock(JerasureMutex());
     // Unlike galois_init_default_field this leaves a field alone that another
     // user of Jerasure in this process has made before.
     galois_single_multiply(2, 2, 8);

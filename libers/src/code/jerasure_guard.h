@@ -3,12 +3,12 @@
 #ifndef ERS_CODE_JERASURE_GUARD_H_
 #define ERS_CODE_JERASURE_GUARD_H_
 
-#include <mutex>
+#include "base/mutex.h"
 
 namespace ers::code {
 
 // Held around every Jerasure call that may make or look up a field.
-std::mutex& JerasureMutex();
+Mutex& JerasureMutex();
 // Makes the field of w = 8; afterwards its region operations only read it and
 // need no lock. Any thread.
 void InitJerasureField8();

@@ -4,9 +4,9 @@
 #include <cassert>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "code/jerasure_guard.h"
 
 extern "C" {
@@ -39,7 +39,7 @@ Matrix Nested(Matrix matrix) {
 Matrix VandermondeMatrix(int k, int m, int w) {
   assert(k >= 1 && m >= 1);
   assert(w != 8 || k + m <= 255);
-  const std::lock_guard lock(JerasureMutex());
+  const MutexLock lock(JerasureMutex());
   int* cells = reed_sol_vandermonde_coding_matrix(k, m, w);
   assert(cells != nullptr);
   Matrix matrix{m, k, {cells, cells + static_cast<std::size_t>(m) * k}};
@@ -48,15 +48,15 @@ Matrix VandermondeMatrix(int k, int m, int w) {
 }
 
 std::shared_ptr<const Matrix> CodingMatrix(int k, int m) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<std::pair<int, int>, std::shared_ptr<const Matrix>> cache;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = cache.find({k, m});
     if (found != cache.end()) return found->second;
   }
   auto matrix = std::make_shared<const Matrix>(Nested(VandermondeMatrix(k, m)));
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (cache.size() >= kMaxCached) cache.clear();
   return cache.try_emplace({k, m}, std::move(matrix)).first->second;
 }

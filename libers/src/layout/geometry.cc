@@ -2,9 +2,10 @@
 
 #include <cassert>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace ers::layout {
 namespace {
@@ -151,15 +152,15 @@ bool SameButParity(const Scheme& a, const Scheme& b) {
 }
 
 std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<Scheme, std::shared_ptr<const Geometry>> cache;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = cache.find(scheme);
     if (found != cache.end()) return found->second;
   }
   auto geometry = std::make_shared<const Geometry>(scheme);
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (cache.size() >= kMaxCached) cache.clear();
   return cache.try_emplace(scheme, std::move(geometry)).first->second;
 }

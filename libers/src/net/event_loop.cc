@@ -8,11 +8,11 @@
 #include <array>
 #include <cassert>
 #include <cstdlib>
-#include <mutex>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/deferred_queue.h"
 #include "net/resolver.h"
 #include "net/socket_stream.h"
@@ -83,8 +83,8 @@ class LibeventLoop final : public EventLoop {
 
   int wake_up_fd_;
   event* wake_up_event_;
-  std::mutex posted_mutex_;
-  std::vector<std::function<void()>> posted_;  // guarded by posted_mutex_
+  Mutex posted_mutex_;
+  std::vector<std::function<void()>> posted_ ERS_GUARDED_BY(posted_mutex_);
 };
 
 class LoopTimer final : public Timer {
@@ -184,7 +184,7 @@ void LibeventLoop::RunDeferred() {
 
 void LibeventLoop::Post(std::function<void()> task) {
   {
-    std::lock_guard lock(posted_mutex_);
+    const MutexLock lock(posted_mutex_);
     posted_.push_back(std::move(task));
   }
   const std::uint64_t one = 1;
@@ -198,7 +198,7 @@ void LibeventLoop::OnWakeUp(int fd, short, void* self) {
   [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
   std::vector<std::function<void()>> tasks;
   {
-    std::lock_guard lock(loop.posted_mutex_);
+    const MutexLock lock(loop.posted_mutex_);
     tasks.swap(loop.posted_);
   }
   for (const auto& task : tasks) {

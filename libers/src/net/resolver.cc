@@ -12,12 +12,12 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "net/errno_text.h"
 
 namespace ers::net {
@@ -130,21 +130,20 @@ struct Resolver::State : std::enable_shared_from_this<State> {
   };
 
   LookUp look_up;
-  std::mutex mutex;
-  // All below are guarded by mutex.
-  std::map<std::string, Name> names;
-  std::deque<Name*> queue;
-  int threads = 0;
+  Mutex mutex;
+  std::map<std::string, Name> names ERS_GUARDED_BY(mutex);
+  std::deque<Name*> queue ERS_GUARDED_BY(mutex);
+  int threads ERS_GUARDED_BY(mutex) = 0;
   std::condition_variable concluded;
 
-  Name& NameOf(const Endpoint& endpoint) {
+  Name& NameOf(const Endpoint& endpoint) ERS_REQUIRES(mutex) {
     Name& name = names[endpoint.name()];
     name.endpoint = endpoint;
     return name;
   }
-  void Start(Name& name);
+  void Start(Name& name) ERS_REQUIRES(mutex);
   void Work();
-  void Conclude(Name& name, Found found);
+  void Conclude(Name& name, Found found) ERS_REQUIRES(mutex);
 };
 
 namespace {
@@ -179,14 +178,14 @@ void Resolver::State::Start(Name& name) {
 }
 
 void Resolver::State::Work() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (!queue.empty()) {
     Name& name = *queue.front();
     queue.pop_front();
     const Endpoint endpoint = name.endpoint;
-    lock.unlock();
+    lock.Unlock();
     Found found = look_up(endpoint);
-    lock.lock();
+    lock.Lock();
     Conclude(name, std::move(found));
   }
   --threads;
@@ -234,12 +233,12 @@ class Resolver::Asked final : public Query {
         wait_(std::make_shared<Wait>(runtime, std::move(told))) {}
   ~Asked() override {
     // A thread that just tells it is waited for.
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     wait_.reset();
   }
 
   void Begin(const Endpoint& endpoint) {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     State::Name& name = state_->NameOf(endpoint);
     const Clock::time_point now = Clock::now();
     const bool usable = !name.found.addresses.empty();
@@ -276,14 +275,14 @@ std::unique_ptr<Resolver::Query> Resolver::Ask(
 }
 
 void Resolver::PutLast(const Endpoint& endpoint, const Address& address) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   std::vector<Address>& list = state_->NameOf(endpoint).found.addresses;
   const auto at = std::find(list.begin(), list.end(), address);
   if (at != list.end()) std::rotate(at, at + 1, list.end());
 }
 
 void Resolver::Prepare(const std::vector<Endpoint>& endpoints, Duration limit) {
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   std::vector<const State::Name*> names;
   for (const Endpoint& endpoint : endpoints) {
     if (!PlainAddresses(endpoint).empty()) continue;
@@ -291,10 +290,13 @@ void Resolver::Prepare(const std::vector<Endpoint>& endpoints, Duration limit) {
     if (!name.known) state_->Start(name);
     names.push_back(&name);
   }
-  state_->concluded.wait_for(lock, limit, [&names] {
+  const auto all_known = [&names] {
     return std::all_of(names.begin(), names.end(),
                        [](const State::Name* name) { return name->known; });
-  });
+  };
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!all_known() && lock.WaitUntil(state_->concluded, end)) {
+  }
 }
 
 }  // namespace ers::net

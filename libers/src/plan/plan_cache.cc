@@ -2,10 +2,10 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
+#include "base/mutex.h"
 #include "layout/geometry.h"
 
 namespace ers::plan {
@@ -21,15 +21,15 @@ using Key = std::tuple<Scheme, Operation, int>;
 
 std::shared_ptr<const Plan> Cached(const Key& key,
                                    const std::function<Plan()>& make) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<Key, std::shared_ptr<const Plan>> cache;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = cache.find(key);
     if (found != cache.end()) return found->second;
   }
   auto plan = std::make_shared<const Plan>(make());
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (cache.size() >= kMaxCached) cache.clear();
   return cache.try_emplace(key, std::move(plan)).first->second;
 }

@@ -25,7 +25,7 @@ View MakeView(std::uint64_t epoch, int members, int max_failures,
 // Its line is sent, and taken by members `first` to `last`.
 void Renew(Lease& lease, const View& view, int first, int last,
            net::TimePoint now) {
-  lease.WithOwnLine({}, view.epoch, now, /*random=*/77);
+  lease.WithOwnEntry({}, view.epoch, now, /*random=*/77);
   for (int i = first; i <= last; ++i) lease.Renewed(i, now);
   lease.Confirm(view);
 }
@@ -120,19 +120,19 @@ TEST_CASE("the record keeps others' lines and drops those of the gone") {
                                                  {6, 3, 2, "b"}};
   lease.Observe(participants, kStart);
   std::vector<Participant> record =
-      lease.WithOwnLine(participants, 3, kStart, 77);
+      lease.WithOwnEntry(participants, 3, kStart, 77);
   REQUIRE(record.size() == 3);
   CHECK(record[2].id == 77);
   CHECK(record[2].epoch == 3);
   CHECK(record[2].label == "process 1 on h");
   const std::uint64_t heartbeat = record[2].heartbeat;
   lease.Observe({{6, 3, 3, "b"}}, kStart + seconds(3));
-  record = lease.WithOwnLine(record, 3, kStart + kGoneAfter, 78);
+  record = lease.WithOwnEntry(record, 3, kStart + kGoneAfter, 78);
   REQUIRE(record.size() == 2);
   CHECK(record[0].id == 6);
   CHECK(record[1].id == 77);
   CHECK(record[1].heartbeat > heartbeat);
-  CHECK(lease.WithoutOwnLine(record).size() == 1);
+  CHECK(lease.WithoutOwnEntry(record).size() == 1);
 }
 
 TEST_CASE(

@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/request.h"
 #include "store/membership/view_keeper.h"
 
@@ -32,22 +32,22 @@ struct InDoubtWrite {
 class InDoubtWrites {
  public:
   void Add(InDoubtWrite write) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     writes_.push_back(std::move(write));
     any_.store(true);
   }
   [[nodiscard]] bool any() const { return any_.load(); }
   // All of them, which are the caller's from now on.
   std::vector<InDoubtWrite> Take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     any_.store(false);
     return std::exchange(writes_, {});
   }
 
  private:
   std::atomic<bool> any_{false};
-  std::mutex mutex_;
-  std::vector<InDoubtWrite> writes_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<InDoubtWrite> writes_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::store

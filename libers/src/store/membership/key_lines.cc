@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/mutex.h"
+
 namespace ers::store {
 
 // Of one coroutine, on its loop's thread. Out of the line once it was called.
@@ -35,7 +37,7 @@ KeyLines::Turn::~Turn() {
 void KeyLines::End(Turn& turn) {
   std::shared_ptr<Waiter> next;
   {
-    const std::lock_guard lock(turn.shard_.mutex);
+    const MutexLock lock(turn.shard_.mutex);
     Line& line = turn.entry_->second;
     ++line.turns;
     if (turn.left_) line.left = std::move(turn.left_);
@@ -62,7 +64,7 @@ KeyLines::Shard& KeyLines::ShardOf(std::string_view key) {
 std::optional<KeyLines::Turn> KeyLines::TryTake(net::Runtime& runtime,
                                                 std::string_view key) {
   Shard& shard = ShardOf(key);
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   const auto [at, is_new] = shard.lines.try_emplace(std::string(key));
   if (!is_new) return std::nullopt;
   return Turn(runtime, shard, *at);
@@ -75,7 +77,7 @@ net::Task<std::optional<KeyLines::Turn>> KeyLines::Take(
   Entry* entry = nullptr;
   std::uint64_t turns = 0;
   {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     const auto [at, is_new] = shard.lines.try_emplace(std::string(key));
     entry = &*at;
     if (is_new) co_return Turn(runtime, shard, *entry);
@@ -85,7 +87,7 @@ net::Task<std::optional<KeyLines::Turn>> KeyLines::Take(
   // While turns end there is no reason to give up.
   net::Timer* again = nullptr;
   const auto look = [&] {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     if (waiter->called) return;
     Line& line = entry->second;
     if (std::exchange(turns, line.turns) != line.turns) {
@@ -99,7 +101,7 @@ net::Task<std::optional<KeyLines::Turn>> KeyLines::Take(
   again = timer.get();
   timer->Start(patience);
   co_await waiter->woken;
-  const std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   if (!waiter->called) co_return std::nullopt;
   Turn turn(runtime, shard, *entry);
   turn.waited_ = true;
@@ -110,7 +112,7 @@ net::Task<std::optional<KeyLines::Turn>> KeyLines::Take(
 std::size_t KeyLines::size() {
   std::size_t keys = 0;
   for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     keys += shard.lines.size();
   }
   return keys;

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "net/runtime.h"
 #include "net/task.h"
 #include "store/format/manifest.h"
@@ -31,8 +31,8 @@ class KeyLines {
     std::shared_ptr<const Manifest> left;
   };
   struct Shard {
-    std::mutex mutex;
-    std::unordered_map<std::string, Line> lines;  // guarded by mutex
+    Mutex mutex;
+    std::unordered_map<std::string, Line> lines ERS_GUARDED_BY(mutex);
   };
   using Entry = std::pair<const std::string, Line>;
 

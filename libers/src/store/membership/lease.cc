@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "store/planted_bug.h"
+#include "base/mutex.h"
 
 namespace ers::store {
 namespace {
@@ -27,7 +27,7 @@ std::string OwnProcessLabel() {
 }
 
 bool Lease::BeginHeartbeat(net::TimePoint now, std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (sending_heartbeat_) {
     if (wake) waiters_.push_back(std::move(wake));
     return false;
@@ -40,7 +40,7 @@ bool Lease::BeginHeartbeat(net::TimePoint now, std::function<void()> wake) {
 void Lease::EndHeartbeat() {
   std::vector<std::function<void()>> waiters;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sending_heartbeat_ = false;
     waiters.swap(waiters_);
   }
@@ -48,43 +48,45 @@ void Lease::EndHeartbeat() {
 }
 
 void Lease::RaiseEpoch(std::uint64_t epoch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   own_.epoch = std::max(own_.epoch, epoch);
   until_.store(0);
 }
 
-std::vector<Participant> Lease::WithOwnLine(
-    std::vector<Participant> participants, std::uint64_t epoch,
+std::vector<Participant> Lease::WithOwnEntry(
+    const std::vector<Participant>& participants, std::uint64_t epoch,
     net::TimePoint now, std::uint64_t random) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (own_.id == 0) own_.id = std::max<std::uint64_t>(1, random);
   own_.epoch = std::max(own_.epoch, epoch);
   ++own_.heartbeat;
-  std::erase_if(participants, [this, now](const Participant& participant) {
-    return participant.id == own_.id || IsGoneLocked(participant, now);
-  });
-  participants.push_back(own_);
-  return participants;
+  std::vector<Participant> there;
+  for (const Participant& participant : participants) {
+    if (participant.id == own_.id || IsGoneLocked(participant, now)) continue;
+    there.push_back(participant);
+  }
+  there.push_back(own_);
+  return there;
 }
 
-std::vector<Participant> Lease::WithoutOwnLine(
+std::vector<Participant> Lease::WithoutOwnEntry(
     std::vector<Participant> participants) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   until_.store(0);
-  std::erase_if(participants, [this](const Participant& participant) {
-    return participant.id == own_.id;
+  std::erase_if(participants, [own = own_.id](const Participant& participant) {
+    return participant.id == own;
   });
   return participants;
 }
 
-bool Lease::HasLine() const {
-  const std::lock_guard lock(mutex_);
+bool Lease::HasEntry() const {
+  const MutexLock lock(mutex_);
   return own_.id != 0;
 }
 
 void Lease::Observe(const std::vector<Participant>& participants,
                     net::TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Participant& participant : participants) {
     if (participant.id == own_.id) continue;
     const auto [it, fresh] = seen_.try_emplace(participant.id);
@@ -103,13 +105,13 @@ void Lease::Observe(const std::vector<Participant>& participants,
 }
 
 void Lease::Renewed(int member, net::TimePoint sent) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   net::TimePoint& last = renewed_[member];
   last = std::max(last, sent);
 }
 
 void Lease::Confirm(const View& view) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (own_.epoch > view.epoch) return;
   confirmed_ = std::max(confirmed_, view.epoch);
   std::vector<net::TimePoint> times;
@@ -133,7 +135,7 @@ void Lease::Confirm(const View& view) {
 }
 
 bool Lease::WasConfirmed(std::uint64_t epoch) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return confirmed_ >= epoch;
 }
 
@@ -148,7 +150,7 @@ bool Lease::IsGoneLocked(const Participant& participant,
 std::vector<Participant> Lease::Behind(
     const std::vector<Participant>& participants, std::uint64_t epoch,
     net::TimePoint now) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Participant> behind;
   for (const Participant& participant : participants) {
     if (participant.id == own_.id || participant.epoch >= epoch) continue;
@@ -158,12 +160,12 @@ std::vector<Participant> Lease::Behind(
 }
 
 void Lease::AddSession() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++sessions_;
 }
 
 bool Lease::RemoveSession() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return --sessions_ == 0;
 }
 

@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/runtime.h"
 #include "store/format/participant.h"
 #include "store/format/planted_bug.h"
@@ -62,14 +62,14 @@ class Lease {
 
   // The record with a line of this process in place of an earlier one, and
   // without those that are gone. `random` names the process the first time.
-  std::vector<Participant> WithOwnLine(std::vector<Participant> participants,
-                                       std::uint64_t epoch, net::TimePoint now,
-                                       std::uint64_t random);
+  std::vector<Participant> WithOwnEntry(
+      const std::vector<Participant>& participants, std::uint64_t epoch,
+      net::TimePoint now, std::uint64_t random);
   // The record without this process's line; it has one no more.
-  std::vector<Participant> WithoutOwnLine(
+  std::vector<Participant> WithoutOwnEntry(
       std::vector<Participant> participants);
   // Whether a line of this process may be anywhere.
-  [[nodiscard]] bool HasLine() const;
+  [[nodiscard]] bool HasEntry() const;
 
   // Notes what members showed.
   void Observe(const std::vector<Participant>& participants,
@@ -99,19 +99,19 @@ class Lease {
     std::uint64_t epoch = 0;
     net::TimePoint at;  // when it was seen to change
   };
-  bool IsGoneLocked(const Participant& participant, net::TimePoint now) const;
+  bool IsGoneLocked(const Participant& participant, net::TimePoint now) const
+      ERS_REQUIRES(mutex_);
 
   std::atomic<net::Duration::rep> until_{0};
   std::atomic<net::Duration::rep> next_heartbeat_{0};
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  Participant own_;
-  std::map<std::uint64_t, Seen> seen_;  // others, by id
-  std::map<int, net::TimePoint> renewed_;
-  std::uint64_t confirmed_ = 0;  // the newest epoch
-  bool sending_heartbeat_ = false;
-  std::vector<std::function<void()>> waiters_;
-  int sessions_ = 0;
+  mutable Mutex mutex_;
+  Participant own_ ERS_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Seen> seen_ ERS_GUARDED_BY(mutex_);  // others, by id
+  std::map<int, net::TimePoint> renewed_ ERS_GUARDED_BY(mutex_);
+  std::uint64_t confirmed_ ERS_GUARDED_BY(mutex_) = 0;  // the newest epoch
+  bool sending_heartbeat_ ERS_GUARDED_BY(mutex_) = false;
+  std::vector<std::function<void()>> waiters_ ERS_GUARDED_BY(mutex_);
+  int sessions_ ERS_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ers::store

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "base/mutex.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/view_checks.h"
 
@@ -142,7 +143,7 @@ net::TimePoint LossWatch::Saw(const std::vector<ServerMemory>& memories,
                               net::TimePoint now) {
   std::vector<std::string> marks;
   for (const ServerMemory& memory : memories) marks.push_back(memory.boot_mark);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (marks != marks_) {
     marks_ = std::move(marks);
     since_ = now;
@@ -151,19 +152,19 @@ net::TimePoint LossWatch::Saw(const std::vector<ServerMemory>& memories,
 }
 
 bool LossWatch::IsDue(net::TimePoint now) {
-  const std::lock_guard lock(mutex_);
-  if (now < next_look_) return false;
-  next_look_ = now + kProbeEvery;
+  const MutexLock lock(mutex_);
+  if (now < next_probe_) return false;
+  next_probe_ = now + kProbeEvery;
   return true;
 }
 
 Status LossWatch::last() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_;
 }
 
 void LossWatch::SetLast(const Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_ = status;
 }
 

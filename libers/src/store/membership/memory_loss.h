@@ -12,10 +12,10 @@
 #ifndef ERS_STORE_MEMBERSHIP_MEMORY_LOSS_H_
 #define ERS_STORE_MEMBERSHIP_MEMORY_LOSS_H_
 
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ers/rebuild.h"
 #include "net/runtime.h"
 #include "store/format/view.h"
@@ -58,12 +58,11 @@ class LossWatch {
   void SetLast(const Status& status);
 
  private:
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::vector<std::string> marks_;
-  net::TimePoint since_{};
-  net::TimePoint next_look_{};
-  Status last_;
+  mutable Mutex mutex_;
+  std::vector<std::string> marks_ ERS_GUARDED_BY(mutex_);
+  net::TimePoint since_ ERS_GUARDED_BY(mutex_){};
+  net::TimePoint next_probe_ ERS_GUARDED_BY(mutex_){};
+  Status last_ ERS_GUARDED_BY(mutex_);
 };
 
 // Does it not answer with the memory that the view knows, or is it not in sync?

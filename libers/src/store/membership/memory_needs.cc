@@ -1,10 +1,12 @@
 #include "store/membership/memory_needs.h"
 
+#include "base/mutex.h"
+
 namespace ers::store {
 
 void MemoryNeeds::NoteEnding(std::string_view key, std::int64_t expiry) {
   if (!served_.load()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto there = ending_.find(key);
   if (there != ending_.end()) {
     if (there->second == expiry) return;
@@ -20,7 +22,7 @@ void MemoryNeeds::NoteEnding(std::string_view key, std::int64_t expiry) {
 
 std::vector<std::string> MemoryNeeds::TakeEnded(std::int64_t now) {
   std::vector<std::string> keys;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!by_time_.empty() && by_time_.begin()->first <= now &&
          keys.size() < kMaxTaken) {
     auto node = by_time_.extract(by_time_.begin());

@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/runtime.h"
 
 namespace ers::store {
@@ -58,10 +58,12 @@ class MemoryNeeds {
   std::atomic<bool> served_{false};
   std::atomic<bool> collects_{false};
   std::atomic<net::TimePoint> giving_back_until_{net::TimePoint()};
-  std::mutex mutex_;  // for what follows
+  Mutex mutex_;
   // The same ones twice.
-  std::map<std::string, std::int64_t, std::less<>> ending_;
-  std::set<std::pair<std::int64_t, std::string>> by_time_;
+  std::map<std::string, std::int64_t, std::less<>> ending_
+      ERS_GUARDED_BY(mutex_);
+  std::set<std::pair<std::int64_t, std::string>> by_time_
+      ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::store

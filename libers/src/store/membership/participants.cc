@@ -163,7 +163,7 @@ Task<void> HeartbeatOn(Session& session, net::ServerLink& link,
   const Edit edit = [&](std::vector<Participant> participants) {
     const net::TimePoint now = session.runtime().Now();
     lease.Observe(participants, now);
-    return lease.WithOwnLine(std::move(participants), view.epoch, now,
+    return lease.WithOwnEntry(std::move(participants), view.epoch, now,
                              session.runtime().Random());
   };
   net::Request look;
@@ -217,7 +217,7 @@ Task<void> AskClock(Session& session, net::ServerLink& link,
 Task<void> LeaveOn(Session& session, net::ServerLink& link, net::Latch& latch) {
   Lease& lease = session.cluster().lease;
   const Edit edit = [&lease](std::vector<Participant> participants) {
-    return lease.WithoutOwnLine(std::move(participants));
+    return lease.WithoutOwnEntry(std::move(participants));
   };
   (void)co_await WriteParticipants(session, link, SendStep::kLeaveParticipants,
                                    edit, nullptr);

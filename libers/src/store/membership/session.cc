@@ -37,7 +37,7 @@ Session::~Session() {
   closing_ = true;
   // While a write is in_doubt, others have to wait until this process counts
   // as gone.
-  if (cluster_->lease.RemoveSession() && cluster_->lease.HasLine() &&
+  if (cluster_->lease.RemoveSession() && cluster_->lease.HasEntry() &&
       cluster_->keeper.MembersInDoubt().empty()) {
     Detach(LeaveParticipants(*this));
   }

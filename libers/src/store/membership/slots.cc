@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/mutex.h"
+
 namespace ers::store {
 namespace {
 
@@ -89,7 +91,7 @@ std::vector<std::string> Outdated(std::span<const net::Endpoint> servers,
 }
 
 std::shared_ptr<const net::Ring> SlotRing::Of(const View& view) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool same = std::equal(
       slots_.begin(), slots_.end(), view.members.begin(), view.members.end(),
       [](const net::Endpoint& a, const Member& b) {

@@ -4,11 +4,11 @@
 #define ERS_STORE_MEMBERSHIP_SLOTS_H_
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ers/status.h"
 #include "net/endpoint.h"
 #include "net/ring.h"
@@ -44,10 +44,9 @@ class SlotRing {
   std::shared_ptr<const net::Ring> Of(const View& view);
 
  private:
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::vector<net::Endpoint> slots_;
-  std::shared_ptr<const net::Ring> ring_;
+  Mutex mutex_;
+  std::vector<net::Endpoint> slots_ ERS_GUARDED_BY(mutex_);
+  std::shared_ptr<const net::Ring> ring_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::store

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/mutex.h"
 #include "store/format/planted_bug.h"
 
 namespace ers::store {
@@ -49,12 +50,12 @@ ViewKeeper::ViewKeeper(std::string state_file)
     : state_file_(std::move(state_file)) {}
 
 std::shared_ptr<const View> ViewKeeper::Current() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return view_;
 }
 
 bool ViewKeeper::BeginWrite(std::uint64_t epoch, int member) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool other = changing_ || !view_ || view_->epoch != epoch;
   if (other && !Planted(PlantedBug::kIgnoreEpoch)) return false;
   ++writes_[static_cast<std::size_t>(member)];
@@ -64,7 +65,7 @@ bool ViewKeeper::BeginWrite(std::uint64_t epoch, int member) {
 void ViewKeeper::EndWrite(int member) {
   std::function<void()> wake;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     assert(writes_[static_cast<std::size_t>(member)] > 0);
     --writes_[static_cast<std::size_t>(member)];
     if (drain_waiter_ && DrainedLocked()) {
@@ -79,7 +80,7 @@ std::optional<ViewKeeper::DoubtId> ViewKeeper::PutInDoubt(std::uint64_t epoch,
   std::function<void()> wake;
   std::optional<DoubtId> doubt;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto at = static_cast<std::size_t>(member);
     if (view_->epoch == epoch) {
       ++in_doubt_[at];
@@ -96,13 +97,13 @@ std::optional<ViewKeeper::DoubtId> ViewKeeper::PutInDoubt(std::uint64_t epoch,
 }
 
 bool ViewKeeper::IsInDoubt(const DoubtId& doubt) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return departures_[static_cast<std::size_t>(doubt.member)] ==
          doubt.departures;
 }
 
 void ViewKeeper::Resolve(const DoubtId& doubt) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto at = static_cast<std::size_t>(doubt.member);
   // Who left took its doubts along.
   if (departures_[at] != doubt.departures) return;
@@ -112,7 +113,7 @@ void ViewKeeper::Resolve(const DoubtId& doubt) {
 }
 
 std::vector<int> ViewKeeper::MembersInDoubt() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<int> members;
   for (std::size_t member = 0; member < in_doubt_.size(); ++member) {
     if (in_doubt_[member] > 0) members.push_back(static_cast<int>(member));
@@ -121,13 +122,13 @@ std::vector<int> ViewKeeper::MembersInDoubt() const {
 }
 
 bool ViewKeeper::AtRest(std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (changing_) change_waiters_.push_back(std::move(wake));
   return !changing_;
 }
 
 bool ViewKeeper::BeginChange(std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (changing_) {
     change_waiters_.push_back(std::move(wake));
     return false;
@@ -137,7 +138,7 @@ bool ViewKeeper::BeginChange(std::function<void()> wake) {
 }
 
 bool ViewKeeper::Drained(std::vector<int> leaving, std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   assert(changing_);
   leaving_ = std::move(leaving);
   if (DrainedLocked()) return true;
@@ -156,19 +157,19 @@ bool ViewKeeper::DrainedLocked() const {
 
 void ViewKeeper::NoteStored(const View& view) {
   auto stored = std::make_shared<const View>(view);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stored_ = std::move(stored);
 }
 
 std::shared_ptr<const View> ViewKeeper::Newest() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stored_ && stored_->epoch > view_->epoch ? stored_ : view_;
 }
 
 void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
   std::vector<std::function<void()>> waiters;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     assert(changing_);
     changing_ = false;
     leaving_.clear();

@@ -13,11 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ers/status.h"
 #include "store/format/view.h"
 
@@ -80,21 +80,23 @@ class ViewKeeper {
   [[nodiscard]] Status WriteStateFile(const View& view) const;
 
  private:
-  bool DrainedLocked() const;
+  bool DrainedLocked() const ERS_REQUIRES(mutex_);
 
   const std::string state_file_;  // constant after construction
   std::atomic<std::uint64_t> version_{0};
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::shared_ptr<const View> view_;
-  std::shared_ptr<const View> stored_;  // null: none was
-  bool changing_ = false;
-  std::vector<int> leaving_;
-  std::vector<int> writes_;      // admitted and not ended, by member
-  std::vector<int> in_doubt_;    // of these, those whose fate is unknown
-  std::vector<int> departures_;  // views that were without it
-  std::vector<std::function<void()>> change_waiters_;
-  std::function<void()> drain_waiter_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const View> view_ ERS_GUARDED_BY(mutex_);
+  std::shared_ptr<const View> stored_ ERS_GUARDED_BY(mutex_);  // null: none was
+  bool changing_ ERS_GUARDED_BY(mutex_) = false;
+  std::vector<int> leaving_ ERS_GUARDED_BY(mutex_);
+  std::vector<int> writes_
+      ERS_GUARDED_BY(mutex_);  // admitted and not ended, by member
+  std::vector<int> in_doubt_
+      ERS_GUARDED_BY(mutex_);  // of these, those whose fate is unknown
+  std::vector<int> departures_
+      ERS_GUARDED_BY(mutex_);  // views that were without it
+  std::vector<std::function<void()>> change_waiters_ ERS_GUARDED_BY(mutex_);
+  std::function<void()> drain_waiter_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::store

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "base/mutex.h"
 
 namespace ers::store {
 namespace {
@@ -56,7 +57,7 @@ bool ClusterClock::TakeTurn(net::TimePoint now) {
 void ClusterClock::Note(net::Runtime& runtime, int member,
                         std::uint64_t seconds, net::TimePoint asked) {
   if (seconds > kMaxSeconds) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::int64_t shown =
       static_cast<std::int64_t>(seconds) * kMicrosPerSecond;
   const net::TimePoint told = runtime.Now();

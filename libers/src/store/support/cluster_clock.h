@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "net/runtime.h"
 
 namespace ers::store {
@@ -39,14 +39,14 @@ class ClusterClock {
     std::int64_t high = 0;
   };
   // Of the servers that have told; empty: too few have.
-  [[nodiscard]] std::optional<Bounds> MedianLocked() const;
+  [[nodiscard]] std::optional<Bounds> MedianLocked() const ERS_REQUIRES(mutex_);
 
   static constexpr std::int64_t kUnknown = INT64_MIN;
   std::atomic<std::int64_t> ahead_ = kUnknown;  // of the monotonic clock, us
   std::atomic<std::int64_t> least_ = 0;         // shown already
   std::atomic<net::TimePoint::rep> next_turn_ = 0;
-  std::mutex mutex_;
-  std::vector<std::optional<Bounds>> bounds_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::optional<Bounds>> bounds_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::store
