@@ -82,7 +82,7 @@ class Load {
   Status Read() {
     Status status = net::SyncWait(*loop_, store::EnsureView(session_, 0));
     for (int i = 0; status.ok() && i < arguments_.objects; ++i) {
-      store::HomeChain chain(session_, KeyOf(i));
+      store::ReplicaSet chain(session_, KeyOf(i));
       const auto manifest = net::SyncWait(*loop_, chain.ReadJudge());
       if (!manifest) return manifest.error();
       manifests_.push_back(*manifest);

@@ -126,7 +126,7 @@ inline store::View ViewExample() {
   view.epoch = 3;
   view.members.resize(2);
   view.members[0] = {"10.0.0.1:11211",   1,  1700000000000000,
-                     MemberState::kFull, 0,  "12/34/ab",
+                     MemberState::kInSync, 0,  "12/34/ab",
                      1700000000,         "", ""};
   view.members[1] = {"10.0.0.2:11211",   2,  1700000000000000,
                      MemberState::kDown, 0,  "56/78/cd",
