@@ -97,7 +97,7 @@ class ServerWatch : private store::StoreWatch {
   const bool trace_;
   std::set<const ClientProcess*> processes_;
   // The newest that was in force in a process that has left, until another one
-  // may go by a view: what checked then primaries still.
+  // may go by a view: what was primary then is so still.
   mutable std::shared_ptr<const store::View> left_;
   mutable store::SlotRing slots_;
   std::map<const SimServer*, int> slot_of_;
