@@ -168,6 +168,15 @@ class CheckLayersTest(unittest.TestCase):
                                     capture_output=True)
             self.assertEqual(result.returncode, 1)
 
+    def test_the_architecture_page_prints_the_table(self):
+        table = subprocess.run([sys.executable, TOOL, "--table"], check=True,
+                               capture_output=True, text=True).stdout
+        page = os.path.join(os.path.dirname(TOOL), "../..",
+                            "docs/internals/ARCHITECTURE.md")
+        with open(page, encoding="utf-8") as file:
+            printed = file.read().split("<!-- rooms -->\n\n")[1]
+        self.assertEqual(printed.split("\n<!-- /rooms -->")[0], table)
+
     def test_this_tree_keeps_the_rules(self):
         result = subprocess.run([sys.executable, TOOL], check=False,
                                 capture_output=True, text=True)
