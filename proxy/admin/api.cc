@@ -39,9 +39,13 @@ int CodeOf(const Status& status) {
     case StatusCode::kOutcomeUnknown:
     case StatusCode::kNoMemory:
       return 503;
-    default:
-      return 500;
+    case StatusCode::kOk:
+    case StatusCode::kCorruption:
+    case StatusCode::kUnsupportedFormat:
+    case StatusCode::kIncompatible:
+      break;
   }
+  return 500;
 }
 
 HttpReply Error(const Status& status) {

@@ -44,7 +44,13 @@ Done Engine::Failed(const Status& status) {
     case StatusCode::kInvalidArgument:
       done.reply.outcome = Outcome::kClientError;
       return done;
-    default:
+    case StatusCode::kOk:
+    case StatusCode::kUnavailable:
+    case StatusCode::kOutcomeUnknown:
+    case StatusCode::kCorruption:
+    case StatusCode::kUnsupportedFormat:
+    case StatusCode::kNotManaged:
+    case StatusCode::kIncompatible:
       done.reply.outcome = Outcome::kServerError;
       break;
   }
@@ -428,9 +434,19 @@ Task<Done> Engine::Change(const Request& request, store::Memory& memory) {
       co_return co_await Inspect(request);
     case Verb::kDebug:
       co_return co_await Debug(request);
-    default:
-      co_return Failed(Status(StatusCode::kInvalidArgument, "not a change"));
+    case Verb::kGet:
+    case Verb::kEndOfGets:
+    case Verb::kStore:
+    case Verb::kUpdate:
+    case Verb::kStats:
+    case Verb::kVersion:
+    case Verb::kVerbosity:
+    case Verb::kNoop:
+    case Verb::kQuit:
+    case Verb::kList:
+      break;  // none of them Runs::kChange or kAlone
   }
+  co_return Failed(Status(StatusCode::kInvalidArgument, "not a change"));
 }
 
 Task<Done> Engine::Delete(const Request& request) {

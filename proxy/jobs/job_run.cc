@@ -378,18 +378,14 @@ void JobRun::Count(const Result<TransitionInfo>& result, bool uncertain) {
     host_.moved(*result);
     return;
   }
-  switch (result.error().code()) {
-    case StatusCode::kAlreadyThere:
-      ++(uncertain ? job_.counts.changed : job_.counts.already);
-      break;
-    case StatusCode::kNotFound:
-    case StatusCode::kNotManaged:
-      ++job_.counts.gone;
-      break;
-    default:
-      ++job_.counts.failed;
-      job_.last_error = result.error().message();
-      break;
+  const StatusCode code = result.error().code();
+  if (code == StatusCode::kAlreadyThere) {
+    ++(uncertain ? job_.counts.changed : job_.counts.already);
+  } else if (code == StatusCode::kNotFound || code == StatusCode::kNotManaged) {
+    ++job_.counts.gone;
+  } else {
+    ++job_.counts.failed;
+    job_.last_error = result.error().message();
   }
 }
 

@@ -13,35 +13,10 @@ Command StoreCommand(const Request& request) {
       return Command::kAppend;
     case StoreMode::kPrepend:
       return Command::kPrepend;
-    default:
-      return request.compare_cas ? Command::kCas : Command::kSet;
+    case StoreMode::kSet:
+      break;
   }
-}
-
-RequestResult DoneResult(Command command) {
-  switch (command) {
-    case Command::kSet:
-    case Command::kAdd:
-    case Command::kReplace:
-    case Command::kAppend:
-    case Command::kPrepend:
-    case Command::kCas:
-    case Command::kMs:
-      return RequestResult::kStored;
-    case Command::kGet:
-    case Command::kGat:
-    case Command::kDelete:
-    case Command::kIncr:
-    case Command::kDecr:
-    case Command::kTouch:
-    case Command::kMg:
-    case Command::kMd:
-    case Command::kMa:
-    case Command::kMe:
-      return RequestResult::kHit;
-    default:
-      return RequestResult::kOk;
-  }
+  return request.compare_cas ? Command::kCas : Command::kSet;
 }
 
 }  // namespace
@@ -93,7 +68,8 @@ RequestResult ResultOf(Command command, Outcome outcome, bool created) {
   if (command == Command::kInvalid) return RequestResult::kClientError;
   switch (outcome) {
     case Outcome::kDone:
-      return created ? RequestResult::kCreated : DoneResult(command);
+      return created ? RequestResult::kCreated
+                     : kDoneResults[static_cast<std::size_t>(command)];
     case Outcome::kNotFound:
       return RequestResult::kMiss;
     case Outcome::kNotStored:

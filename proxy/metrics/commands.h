@@ -13,47 +13,48 @@
 namespace ers::proxy {
 
 // As clients write them; a binary command is counted as the text one that does
-// the same. Each key of a get line counts.
-#define ERS_PROXY_COMMANDS(X)         \
-  X(kGet, "get")                      \
-  X(kGat, "gat")                      \
-  X(kSet, "set")                      \
-  X(kAdd, "add")                      \
-  X(kReplace, "replace")              \
-  X(kAppend, "append")                \
-  X(kPrepend, "prepend")              \
-  X(kCas, "cas")                      \
-  X(kDelete, "delete")                \
-  X(kIncr, "incr")                    \
-  X(kDecr, "decr")                    \
-  X(kTouch, "touch")                  \
-  X(kMg, "mg")                        \
-  X(kMs, "ms")                        \
-  X(kMd, "md")                        \
-  X(kMa, "ma")                        \
-  X(kMe, "me")                        \
-  X(kMn, "mn")                        \
-  X(kFlushAll, "flush_all")           \
-  X(kStats, "stats")                  \
-  X(kVersion, "version")              \
-  X(kVerbosity, "verbosity")          \
-  X(kNoop, "noop")                    \
-  X(kQuit, "quit")                    \
-  X(kErsTransition, "ers_transition") \
-  X(kErsUpdate, "ers_update")         \
-  X(kErsStat, "ers_stat")             \
-  X(kErsList, "ers_list")             \
-  X(kInvalid, "invalid") /* what is no request, or refused by its line */
+// the same. Each key of a get line counts. The result is that of one that is
+// done.
+#define ERS_PROXY_COMMANDS(X)              \
+  X(kGet, "get", kHit)                     \
+  X(kGat, "gat", kHit)                     \
+  X(kSet, "set", kStored)                  \
+  X(kAdd, "add", kStored)                  \
+  X(kReplace, "replace", kStored)          \
+  X(kAppend, "append", kStored)            \
+  X(kPrepend, "prepend", kStored)          \
+  X(kCas, "cas", kStored)                  \
+  X(kDelete, "delete", kHit)               \
+  X(kIncr, "incr", kHit)                   \
+  X(kDecr, "decr", kHit)                   \
+  X(kTouch, "touch", kHit)                 \
+  X(kMg, "mg", kHit)                       \
+  X(kMs, "ms", kStored)                    \
+  X(kMd, "md", kHit)                       \
+  X(kMa, "ma", kHit)                       \
+  X(kMe, "me", kHit)                       \
+  X(kMn, "mn", kOk)                        \
+  X(kFlushAll, "flush_all", kOk)           \
+  X(kStats, "stats", kOk)                  \
+  X(kVersion, "version", kOk)              \
+  X(kVerbosity, "verbosity", kOk)          \
+  X(kNoop, "noop", kOk)                    \
+  X(kQuit, "quit", kOk)                    \
+  X(kErsTransition, "ers_transition", kOk) \
+  X(kErsUpdate, "ers_update", kOk)         \
+  X(kErsStat, "ers_stat", kOk)             \
+  X(kErsList, "ers_list", kOk)             \
+  X(kInvalid, "invalid", kOk) /* what is no request, or refused by its line */
 
 enum class Command : std::uint8_t {
-#define ERS_PROXY_ENUMERATOR(name, text) name,
+#define ERS_PROXY_ENUMERATOR(name, text, done) name,
   ERS_PROXY_COMMANDS(ERS_PROXY_ENUMERATOR)
 #undef ERS_PROXY_ENUMERATOR
       kEnd,  // nothing that is counted
 };
 
 inline constexpr std::array kCommandNames = {
-#define ERS_PROXY_NAME(name, text) std::string_view(text),
+#define ERS_PROXY_NAME(name, text, done) std::string_view(text),
     ERS_PROXY_COMMANDS(ERS_PROXY_NAME)
 #undef ERS_PROXY_NAME
 };
@@ -86,6 +87,12 @@ inline constexpr std::array kResultNames = {
 #undef ERS_PROXY_NAME
 };
 inline constexpr std::size_t kResults = kResultNames.size();
+
+inline constexpr std::array kDoneResults = {
+#define ERS_PROXY_RESULT(name, text, done) RequestResult::done,
+    ERS_PROXY_COMMANDS(ERS_PROXY_RESULT)
+#undef ERS_PROXY_RESULT
+};
 
 // kEnd: the end of a get line, whose keys were counted.
 Command CommandOf(const Request& request);

@@ -33,7 +33,7 @@ namespace ers::proxy {
   X(kTouchMisses, "touch_misses", "", "")                                  \
   X(kCmdFlush, "cmd_flush", "", "")                                        \
   X(kServerErrors, "ers_server_errors", "ersproxy_server_errors_total",    \
-    "Commands that failed for the sake of the servers")                    \
+    "Commands that failed because of the servers")                         \
   X(kTotalItems, "total_items", "", "")                                    \
   X(kStoreTooLarge, "store_too_large", "", "")                             \
   X(kStoreNoMemory, "store_no_memory", "", "")                             \

@@ -35,25 +35,20 @@ void AppendBinaryDone(const Request& request, const Reply& reply,
   if (request.style.quiet) return;
   BinaryPacket packet;
   std::string body;
-  switch (request.verb) {
-    case Verb::kTouch:
-      packet.cas = reply.item.cas;
-      AppendBinaryNumber(reply.item.client_flags, kFlagsBytes, body);
-      packet.extras = body;
-      AppendBinaryPacket(request.style, packet, out);
-      return;
-    case Verb::kStore:
-      packet.cas = reply.item.cas;
-      break;
-    case Verb::kArithmetic:
-      packet.cas = reply.item.cas;
-      AppendBinaryNumber(reply.number, kNumberBytes, body);
-      break;
-    case Verb::kVersion:
-      body = reply.text;
-      break;
-    default:
-      break;
+  if (request.verb == Verb::kTouch) {
+    packet.cas = reply.item.cas;
+    AppendBinaryNumber(reply.item.client_flags, kFlagsBytes, body);
+    packet.extras = body;
+    AppendBinaryPacket(request.style, packet, out);
+    return;
+  }
+  if (request.verb == Verb::kStore) {
+    packet.cas = reply.item.cas;
+  } else if (request.verb == Verb::kArithmetic) {
+    packet.cas = reply.item.cas;
+    AppendBinaryNumber(reply.number, kNumberBytes, body);
+  } else if (request.verb == Verb::kVersion) {
+    body = reply.text;
   }
   packet.value_bytes = body.size();
   AppendBinaryPacket(request.style, packet, out);

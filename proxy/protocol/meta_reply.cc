@@ -62,20 +62,6 @@ void AppendFlags(const Request& request, const ItemInfo& item,
   }
 }
 
-// What of an item each command tells.
-std::string_view ToldWhenDone(Verb verb) {
-  switch (verb) {
-    case Verb::kGet:
-      return "cfhklOst";
-    case Verb::kStore:
-      return "ckO";
-    case Verb::kArithmetic:
-      return "cktO";
-    default:
-      return "kO";
-  }
-}
-
 void AppendWins(const ItemInfo& item, std::string& out) {
   if (item.another_won) out += " Z";
   if (item.stale) out += " X";
@@ -96,14 +82,12 @@ void AppendDebug(const Request& request, const ItemInfo& item,
 
 void AppendMetaDone(const Request& request, const Reply& reply,
                     std::string& out) {
-  switch (request.verb) {
-    case Verb::kNoop:
-      out += "MN\r\n";
-      return;
-    case Verb::kDebug:
-      return AppendDebug(request, reply.item, out);
-    default:
-      break;
+  if (request.verb == Verb::kNoop) {
+    out += "MN\r\n";
+    return;
+  }
+  if (request.verb == Verb::kDebug) {
+    return AppendDebug(request, reply.item, out);
   }
   if (request.style.quiet && request.verb != Verb::kGet && !reply.created) {
     return;
@@ -116,7 +100,7 @@ void AppendMetaDone(const Request& request, const Reply& reply,
   } else {
     out += "HD";
   }
-  AppendFlags(request, reply.item, ToldWhenDone(request.verb), out);
+  AppendFlags(request, reply.item, InfoOf(request.verb).meta_flags, out);
   if (request.verb == Verb::kGet) AppendWins(reply.item, out);
   out += "\r\n";
   if (number) out += digits + "\r\n";
@@ -151,7 +135,12 @@ void AppendMetaReply(const Request& request, const Reply& reply,
         AppendOther(request, "EN", out);
       }
       return;
-    default:
+    case Outcome::kAlreadyThere:
+    case Outcome::kNotNumber:
+    case Outcome::kTooLarge:
+    case Outcome::kNoMemory:
+    case Outcome::kClientError:
+    case Outcome::kServerError:
       return AppendErrorLine(request, reply, out);
   }
 }
@@ -159,7 +148,7 @@ void AppendMetaReply(const Request& request, const Reply& reply,
 void AppendMetaValueHeader(const Request& request, const ItemInfo& item,
                            std::string& out) {
   fmt::format_to(std::back_inserter(out), "VA {}", item.bytes);
-  AppendFlags(request, item, ToldWhenDone(Verb::kGet), out);
+  AppendFlags(request, item, InfoOf(Verb::kGet).meta_flags, out);
   AppendWins(item, out);
   out += "\r\n";
 }

@@ -28,7 +28,12 @@ void AppendErrorLine(const Request& request, const Reply& reply,
       out += "CLIENT_ERROR ";
       AppendOneLine(reply.text, out);
       break;
-    default:
+    case Outcome::kDone:
+    case Outcome::kNotStored:
+    case Outcome::kExists:
+    case Outcome::kNotFound:
+    case Outcome::kAlreadyThere:
+    case Outcome::kServerError:
       out += "SERVER_ERROR ";
       AppendOneLine(reply.text, out);
       break;

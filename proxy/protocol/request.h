@@ -6,28 +6,9 @@
 #include <optional>
 #include <string>
 
-namespace ers::proxy {
+#include "protocol/verbs.h"
 
-enum class Verb : std::uint8_t {
-  kGet,         // one key, with or without its value; may touch or vivify
-  kEndOfGets,   // text: all keys of a get line were handed out
-  kStore,       // a value of `value_bytes` follows
-  kDelete,      // or, with `invalidate`, mark as stale
-  kArithmetic,  // add `delta` to a decimal number, or subtract it
-  kTouch,       // new `exptime`, no value
-  kDebug,       // me: what is known of an item, for a human
-  kFlush,       // `exptime`: the delay, where given
-  kStats,       // `argument`: the words behind "stats", one blank between
-  kVersion,
-  kVerbosity,  // `level`
-  kNoop,
-  kQuit,  // answer it, where its style does, and close
-  // Ours, docs/reference/protocol.md.
-  kTransition,  // `argument`: narrow, wide or a scheme
-  kUpdate,      // overwrite from `offset` on; `value_bytes` bytes follow
-  kInspect,     // ers stat
-  kList,        // `listed`, and keys that begin with `key`
-};
+namespace ers::proxy {
 
 enum class StoreMode : std::uint8_t {
   kSet,

@@ -9,51 +9,18 @@
 namespace ers::proxy {
 namespace {
 
-std::string_view DoneLine(const Request& request) {
-  switch (request.verb) {
-    case Verb::kStore:
-      return "STORED";
-    case Verb::kDelete:
-      return "DELETED";
-    case Verb::kTouch:
-      return "TOUCHED";
-    case Verb::kUpdate:
-      return "UPDATED";
-    case Verb::kFlush:
-    case Verb::kVerbosity:
-      return "OK";
-    case Verb::kEndOfGets:
-    case Verb::kStats:
-    case Verb::kInspect:
-    case Verb::kTransition:
-    case Verb::kList:
-      return "END";
-    default:
-      return "";
-  }
-}
-
 void AppendTextDone(const Request& request, const Reply& reply,
                     std::string& out) {
-  switch (request.verb) {
-    case Verb::kQuit:
-      return;
-    case Verb::kVersion:
-      out += "VERSION ";
-      AppendOneLine(reply.text, out);
-      break;
-    case Verb::kArithmetic:
-      fmt::format_to(std::back_inserter(out), "{}", reply.number);
-      break;
-    case Verb::kStats:
-      if (!reply.text.empty()) {
-        AppendOneLine(reply.text, out);
-        break;
-      }
-      [[fallthrough]];
-    default:
-      out += DoneLine(request);
-      break;
+  if (request.verb == Verb::kQuit) return;
+  if (request.verb == Verb::kVersion) {
+    out += "VERSION ";
+    AppendOneLine(reply.text, out);
+  } else if (request.verb == Verb::kArithmetic) {
+    fmt::format_to(std::back_inserter(out), "{}", reply.number);
+  } else if (request.verb == Verb::kStats && !reply.text.empty()) {
+    AppendOneLine(reply.text, out);
+  } else {
+    out += InfoOf(request.verb).done_line;
   }
   out += "\r\n";
 }
@@ -78,7 +45,11 @@ void AppendTextReply(const Request& request, const Reply& reply,
     case Outcome::kAlreadyThere:
       out += "ALREADY_THERE\r\n";
       return;
-    default:
+    case Outcome::kNotNumber:
+    case Outcome::kTooLarge:
+    case Outcome::kNoMemory:
+    case Outcome::kClientError:
+    case Outcome::kServerError:
       return AppendErrorLine(request, reply, out);
   }
 }

@@ -31,23 +31,6 @@ bool Writes(const Request& request) {
          request.recache;
 }
 
-bool HasKey(const Request& request) {
-  switch (request.verb) {
-    case Verb::kGet:
-    case Verb::kStore:
-    case Verb::kDelete:
-    case Verb::kArithmetic:
-    case Verb::kTouch:
-    case Verb::kDebug:
-    case Verb::kTransition:
-    case Verb::kUpdate:
-    case Verb::kInspect:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Connection::Connection(ConnectionHost& host, int socket,
@@ -241,10 +224,11 @@ Task<void> Connection::Serve() {
       case Event::kError:
         co_await AnswerError();
         break;
+      // Values are read by the request that they belong to.
+      case Event::kValue:
+      case Event::kValueEnd:
+      case Event::kValueBad:
       case Event::kClose:
-        open = false;
-        break;
-      default:  // values are read by whom they belong to
         open = false;
         break;
     }
@@ -291,7 +275,7 @@ Task<void> Connection::RoomFor(const Request& request) {
       return false;
     }
     return std::none_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
-      if (slot->done || !HasKey(slot->request)) return false;
+      if (slot->done || !InfoOf(slot->request.verb).has_key) return false;
       return slot->request.key == request.key &&
              (Writes(slot->request) || Writes(request));
     });
@@ -316,7 +300,7 @@ Task<bool> Connection::Dispatch() {
   Request request = std::move(reader_.request());
   const net::TimePoint read = input_read_;
   std::shared_ptr<Trace> trace = TraceOf(request);
-  if (HasKey(request)) {
+  if (InfoOf(request.verb).has_key) {
     co_await RoomFor(request);
   } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
     co_await AllAnswered();
@@ -329,37 +313,31 @@ Task<bool> Connection::Dispatch() {
     trace->steps.Add(store::Step::kWait, host_.loop.Now() - trace->understood);
     slot.trace = std::move(trace);
   }
-  switch (slot.request.verb) {
-    case Verb::kGet:
+  switch (InfoOf(slot.request.verb).runs) {
+    case Runs::kGet:
       net::Spawn(RunGet(slot));
       break;
-    case Verb::kStore:
-    case Verb::kUpdate:
+    case Runs::kStore:
       co_return co_await DispatchStore(slot);
-    case Verb::kFlush:
-      // What comes behind it is not to be flushed.
+    case Runs::kChange:
+      net::Spawn(RunChange(slot));
+      break;
+    case Runs::kAlone:  // a flush: what comes behind it is not to be flushed
       net::Spawn(RunChange(slot));
       co_await AllAnswered();
       break;
-    case Verb::kList:
+    case Runs::kList:
       net::Spawn(RunList(slot));
       co_await AllAnswered();
       break;
-    case Verb::kEndOfGets:
+    case Runs::kEnd:
       End(slot);
       break;
-    case Verb::kNoop:
-    case Verb::kVersion:
-    case Verb::kVerbosity:
-    case Verb::kStats:
-    case Verb::kQuit: {
+    case Runs::kAtOnce: {
       const bool quits = slot.request.verb == Verb::kQuit;
       AnswerAtOnce(slot);
       co_return !quits;
     }
-    default:
-      net::Spawn(RunChange(slot));
-      break;
   }
   co_return true;
 }

@@ -63,10 +63,11 @@ bool KeyPattern::Matches(std::string_view key) const {
       return true;
     case Kind::kPrefix:
       return key.starts_with(text_);
-    default:
-      return re2::RE2::FullMatch(re2::StringPiece(key.data(), key.size()),
-                                 *regex_);
+    case Kind::kGlob:
+    case Kind::kRegex:
+      break;
   }
+  return re2::RE2::FullMatch(re2::StringPiece(key.data(), key.size()), *regex_);
 }
 
 }  // namespace ers::proxy

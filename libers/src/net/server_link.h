@@ -7,13 +7,11 @@
 //               requests wait for it
 //   connecting  TCP connect, then the handshake (version, stats, settings, boot
 //               mark); requests wait only if the link has not failed before
-//   up          requests flow
-//               (a connection that breaks is made anew at once, as the first
-//               was)
+//   up          requests flow; a connection that breaks is made anew at once,
+//               as the first was
 //   failed      the last try failed, or a deadline passed; requests end at once
-//   with
-//               kNotSent, while probes go on in the background with backoff:
-//               nobody waits for a dead server twice
+//               with kNotSent, while probes go on in the background with
+//               backoff: no request waits for a dead server twice
 //   refused     the server answers but must not be used (too old, or the guard
 //               refused its boot mark); requests end at once with kNotSent;
 //               probed again with backoff

@@ -36,14 +36,14 @@ class ObjectMap {
   [[nodiscard]] int MemberOf(int group, layout::BlockId block) const;
   // The number that a block has in its key and header.
   [[nodiscard]] std::uint64_t Number(int group, layout::BlockId block) const;
-  // Its generation; zero where it was never staged. `block` is a data block or
-  // a parity block of the object's width.
   // The inverse: null where the object has no block of this number.
   struct Place {
     int group;
     layout::BlockId block;
   };
   [[nodiscard]] std::optional<Place> PlaceOf(std::uint64_t number) const;
+  // A block's generation; zero where it was never staged. `block` is a data
+  // block or a parity block of the object's width.
   [[nodiscard]] ChangeId GenerationOf(int group, layout::BlockId block) const;
   [[nodiscard]] std::string KeyOf(int group, layout::BlockId block) const;
 
