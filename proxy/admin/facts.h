@@ -17,7 +17,7 @@ namespace ers::proxy {
 // sync or backfilling, or nothing is known of it yet, and it does not answer;
 // else unknown until the first command needs the servers.
 inline constexpr std::string_view kServerStates[] = {
-    "in_sync", "backfilling", "down", "unreachable", "unknown"};
+    "full", "filling", "down", "unreachable", "unknown"};
 
 // What became of an object that a job tried to change.
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};

@@ -309,7 +309,7 @@ class Fleet:
 
     def in_sync(self, _):
         self.serve(None)
-        self.case.until(lambda: all(set(self.states(proxy)) == {"in_sync"}
+        self.case.until(lambda: all(set(self.states(proxy)) == {"full"}
                                     for proxy in self.running()),
                         "all are in sync")
         self.hurt.clear()

@@ -77,6 +77,7 @@ struct TransitionInfo {
 };
 
 enum class MemberState { kInSync, kBackfilling, kDown };
+// As the stored views call it: "full", "filling" or "down". Static storage.
 ERS_API std::string_view MemberStateName(MemberState state);
 
 struct ServerInfo {

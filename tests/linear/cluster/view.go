@@ -13,9 +13,6 @@ type View struct {
 	Members []struct{ Name, State string }
 }
 
-// What proxies call the states that records have other words for.
-var stored = map[string]string{"full": "in_sync", "filling": "backfilling"}
-
 // StoredView reads it. A server that was started empty gets one when it is
 // filled.
 func StoredView(server string) (View, error) {
@@ -40,11 +37,6 @@ func StoredView(server string) (View, error) {
 		return view, err
 	}
 	err = json.Unmarshal(text, &view)
-	for i := range view.Members {
-		if state, renamed := stored[view.Members[i].State]; renamed {
-			view.Members[i].State = state
-		}
-	}
 	return view, err
 }
 
@@ -56,7 +48,7 @@ func (seen seen) out() []string {
 	names := []string{}
 	for _, states := range seen {
 		for name, state := range states {
-			if state != "in_sync" {
+			if state != "full" {
 				names = append(names, name)
 			}
 		}

@@ -66,7 +66,7 @@ TEST_CASE("what a label's value may not have is escaped") {
 
 TEST_CASE("every family is declared once and told once") {
   Facts facts;
-  facts.servers.push_back({"a:1", "a:1", "in_sync"});
+  facts.servers.push_back({"a:1", "a:1", "full"});
   facts.totals.links.resize(1);
   const std::string text = MetricsText(facts);
   std::set<std::string_view> names;

@@ -14,9 +14,9 @@ namespace ers {
 std::string_view MemberStateName(MemberState state) {
   switch (state) {
     case MemberState::kInSync:
-      return "in_sync";
+      return "full";
     case MemberState::kBackfilling:
-      return "backfilling";
+      return "filling";
     case MemberState::kDown:
       return "down";
   }
@@ -37,23 +37,10 @@ constexpr std::uint64_t kWithFlushAt = 3;
 constexpr std::uint64_t kWithLacking = 4;
 constexpr std::uint64_t kWithFlushMark = 5;
 
-// As records have it.
-const char* StoredState(MemberState state) {
-  switch (state) {
-    case MemberState::kInSync:
-      return "full";
-    case MemberState::kBackfilling:
-      return "filling";
-    case MemberState::kDown:
-      return "down";
-  }
-  return "";
-}
-
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
        {MemberState::kInSync, MemberState::kBackfilling, MemberState::kDown}) {
-    if (text == StoredState(state)) return state;
+    if (text == MemberStateName(state)) return state;
   }
   return Fail(StatusCode::kCorruption, "unknown member state " + text);
 }
@@ -65,7 +52,7 @@ json ToJson(const View& view) {
         members.emplace_back(json{{"name", member.name},
                                   {"weight", member.weight},
                                   {"incarnation", member.incarnation},
-                                  {"state", StoredState(member.state)},
+                                  {"state", MemberStateName(member.state)},
                                   {"joined", member.joined},
                                   {"boot_mark", member.boot_mark},
                                   {"since", member.since}});
