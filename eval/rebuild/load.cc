@@ -83,7 +83,7 @@ class Load {
     Status status = net::SyncWait(*loop_, store::EnsureView(session_, 0));
     for (int i = 0; status.ok() && i < arguments_.objects; ++i) {
       store::ReplicaSet chain(session_, KeyOf(i));
-      const auto manifest = net::SyncWait(*loop_, chain.ReadJudge());
+      const auto manifest = net::SyncWait(*loop_, chain.ReadPrimary());
       if (!manifest) return manifest.error();
       manifests_.push_back(*manifest);
     }

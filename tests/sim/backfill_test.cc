@@ -1,4 +1,6 @@
 // Members that are backfilled while clients write.
+#include "store/upkeep/backfill.h"
+
 #include <fmt/format.h>
 
 #include <array>

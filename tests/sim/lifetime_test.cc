@@ -16,6 +16,7 @@
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::sim {
 namespace {

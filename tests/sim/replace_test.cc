@@ -74,7 +74,7 @@ struct Client {
     const RebuildOptions options;
     const auto report =
         net::SyncWait(process, store::Rebuild(session(), options));
-    return report ? report->filled
+    return report ? report->backfilled
                   : std::vector<std::string>{report.error().message()};
   }
 

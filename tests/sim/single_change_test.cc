@@ -207,8 +207,8 @@ TEST_CASE("marks stay with an object until a put") {
   const std::string value(GENERATE(10, 5000), 'v');
   Fixture f;
   const std::uint64_t cas = f.Put("k", value)->cas;
-  const auto update = [&f](const store::MetadataUpdate& update) {
-    const auto updater = [&](const ObjectInfo&) { return update; };
+  const auto update = [&f](const store::MetadataUpdate& change) {
+    const auto updater = [&](const ObjectInfo&) { return change; };
     return net::SyncWait(f.process, f.store.UpdateMetadata("k", updater));
   };
   store::MetadataUpdate nothing;

@@ -19,6 +19,7 @@
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
+#include "store/upkeep/backfill.h"
 #include "store/upkeep/verify.h"
 
 namespace ers::sim {

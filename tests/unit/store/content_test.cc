@@ -135,10 +135,10 @@ TEST_CASE("any mix of looks and takes gives the prefix and the source") {
     while (at < all.size()) {
       const std::size_t max_bytes = 1 + random() % 10;
       if (random() % 2 == 0) {
-        REQUIRE(Look(content, most) == all.substr(at, most));
+        REQUIRE(Look(content, max_bytes) == all.substr(at, max_bytes));
       } else {
-        REQUIRE(Take(content, most) == all.substr(at, most));
-        at += most;
+        REQUIRE(Take(content, max_bytes) == all.substr(at, max_bytes));
+        at += max_bytes;
         if (random() % 2 == 0) content.Release();
       }
     }

@@ -44,7 +44,7 @@ struct Queue {
   }
   void End(Place& place) {
     place.turn.reset();
-    runtime.Reconcile();
+    runtime.RunAll();
   }
 };
 
