@@ -18,7 +18,6 @@
 #include "base/mutex.h"
 #include "net/runtime.h"
 #include "store/format/participant.h"
-#include "store/format/planted_bug.h"
 #include "store/format/view.h"
 
 namespace ers::store {
@@ -42,11 +41,7 @@ class Lease {
   explicit Lease(std::string label) { own_.label = std::move(label); }
 
   // True: this process may go by the view in force.
-  [[nodiscard]] bool Holds(net::TimePoint now) const {
-    const auto until = until_.load();
-    if (Planted(PlantedBug::kEndlessLease) && until != 0) return true;
-    return now.time_since_epoch().count() < until;
-  }
+  [[nodiscard]] bool Holds(net::TimePoint now) const;
   [[nodiscard]] bool HeartbeatIsDue(net::TimePoint now) const {
     return now.time_since_epoch().count() >= next_heartbeat_.load();
   }

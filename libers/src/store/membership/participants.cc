@@ -163,8 +163,8 @@ Task<void> HeartbeatOn(Session& session, net::ServerLink& link,
   const Edit edit = [&](std::vector<Participant> participants) {
     const net::TimePoint now = session.runtime().Now();
     lease.Observe(participants, now);
-    return lease.WithOwnEntry(std::move(participants), view.epoch, now,
-                             session.runtime().Random());
+    return lease.WithOwnEntry(participants, view.epoch, now,
+                              session.runtime().Random());
   };
   net::Request look;
   look.verb = net::Verb::kGet;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/format/expiry.h"
+#include "store/format/planted_bug.h"
 
 namespace ers::store {
 namespace {
