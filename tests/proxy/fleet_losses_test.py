@@ -73,7 +73,7 @@ class Writer(threading.Thread):
                           self.chance.choice(proxies))
             self.ended.wait(0.01)
 
-    def backfill(self):
+    def fill(self):
         for told in self.keys:
             self.write(told, self.chance.choice(self.fleet.running()))
 

@@ -42,7 +42,7 @@ class KillTest(StateCase):
         """No object is left, lost or counted twice."""
         print(f"ERS_SEED={SEED}")
         chance = random.Random(SEED)
-        self.backfill("kill:")
+        self.fill("kill:")
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "kill:", "min_bytes": LENGTH},
@@ -74,7 +74,7 @@ class KillTest(StateCase):
         self.all_right("kill:")
 
     def test_a_paused_one_stays_paused_and_ids_go_on(self):
-        self.backfill("paused:")
+        self.fill("paused:")
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "paused:"},
@@ -96,7 +96,7 @@ class KillTest(StateCase):
         self.all_right("paused:")
 
     def test_ended_by_sigterm(self):
-        self.backfill("term:")
+        self.fill("term:")
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "term:"},
@@ -226,7 +226,7 @@ class FilesTest(StateCase):
         self.wait_for(api, number, "done")
 
     def test_what_could_not_be_written_is_written_later(self):
-        self.backfill("later:")
+        self.fill("later:")
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "later:"}, parallel=1,

@@ -358,7 +358,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_failures, "
        "min_redundancy, state_file, scheme, inline_below, rules, policies, "
-       "fill, admin, admin_token_file, state_dir, user, count_objects_s, "
+       "backfill, admin, admin_token_file, state_dir, user, count_objects_s, "
        "garbage, "
        "threads, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
