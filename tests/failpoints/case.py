@@ -148,7 +148,7 @@ class Runner:
             raise Broken(f"a read failed: {brief(said)}")
         seen = operation.look(world.link)
         if not (lossy and seen is None):
-            primary(operation, said, acknowledged, refused, seen)
+            check_outcome(operation, said, acknowledged, refused, seen)
         after()
         operation.recover(acknowledged)
         if not degraded:
@@ -228,7 +228,7 @@ class Runner:
                          f"{self.bystanders}") from None
 
 
-def primary(operation, said, acknowledged, refused, seen):
+def check_outcome(operation, said, acknowledged, refused, seen):
     """Is what is there one of the states that the answer allows?"""
     if seen not in operation.states():
         raise Broken(f"neither old nor new: {brief(seen)}; {brief(said)}")
