@@ -18,6 +18,8 @@ GENERATED = ("docs/evaluation/paper.md", "docs/evaluation/cost.md",
              "docs/evaluation/ec-vs-replication.md",
              "docs/evaluation/lhrs.md", "docs/evaluation/write-cost.md",
              "docs/reference/metrics.md")
+SETTINGS = "docs/reference/settings.md"
+SAMPLE = "proxy/config/ersproxy.yaml.sample"
 RUNBOOK = "docs/guides/runbook.md"
 INVARIANTS = "docs/internals/*.md"
 CITING = ("tests/**/*", "libers/**/*", "proxy/**/*", "ctl/**/*")
@@ -228,6 +230,18 @@ def check_log_lines(top):
                     yield f"{RUNBOOK}: no program logs \"{part.strip()}\""
 
 
+def check_settings(top):
+    """Each key of the sample of settings is in the page that lists them."""
+    if not os.path.exists(os.path.join(top, SAMPLE)):
+        return
+    listed = set(re.findall(r"[a-z_]+", " ".join(
+        re.findall(r"`([^`]*)`", read(top, SETTINGS)))))
+    for key in re.findall(r"^(?:#(?! ) *)?(?:  )*(?:- )?([a-z_]+):(?: |$)",
+                          read(top, SAMPLE), re.MULTILINE):
+        if key not in listed:
+            yield f"{SETTINGS}: {key} of {SAMPLE} is not there"
+
+
 def retired(text):
     """[(patterns of paths, regular expression, what to say)] of a list.
 
@@ -274,6 +288,7 @@ def check(top):
                                read(top, "CHANGELOG.md"))
     yield from check_invariants(top)
     yield from check_log_lines(top)
+    yield from check_settings(top)
     with open(os.path.join(TOP, "tests", "house", "retired_words"),
               encoding="utf-8") as file:
         yield from check_words(top, retired(file.read()))

@@ -131,6 +131,15 @@ class PlantedTest(unittest.TestCase):
         self.assert_only(page % "down", path=path)
         self.assert_only(page % "up", 'no program logs "is up"', path=path)
 
+    def test_settings_that_are_not_listed(self):
+        path = "docs/reference/settings.md"
+        self.write("proxy/config/ersproxy.yaml.sample",
+                   "# words: of a comment\nlisten:\n  - a:1\n#rules:\n"
+                   "#  - prefix: a\nlimits:\n  # a: b\n  most_x: 3\n")
+        page = "# Settings\n\n`listen` `rules` `prefix` `limits.%s`\n"
+        self.assert_only(page % "most_x", path=path)
+        self.assert_only(page % "most_y", "most_x of proxy/config", path=path)
+
     def test_retired_words(self):
         self.write("docs/page.md", "# Page\n\nThe old word.\n")
         self.write("docs/free.md", "# Free\n\nThe old word.\n")
