@@ -1,18 +1,22 @@
 // Items of plain memcached clients under the keys of objects.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/task.h"
 #include "sim/sim_runtime.h"
+#include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/membership/batch.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::sim {
 namespace {
@@ -83,6 +87,31 @@ TEST_CASE("a put makes an object of a plain item where that is wanted") {
   REQUIRE(f.Put("k", "new").has_value());
   REQUIRE(f.Get().has_value());
   CHECK(f.value.text() == "new");
+}
+
+TEST_CASE("a plain item of before on a server that returns hides no object") {
+  Fixture f(true);
+  const int member = f.session.ring().Walk("k", 1).front();
+  SimServer& server = *f.world.servers()[static_cast<std::size_t>(member)];
+  server.SetReachable(false);
+  REQUIRE(f.Put("k", std::string(6000, 'n')).has_value());
+  const auto state = [&f, member] {
+    return f.session.view()->members[static_cast<std::size_t>(member)].state;
+  };
+  REQUIRE(state() == MemberState::kDown);
+  server.SetReachable(true);
+  REQUIRE(f.world.RunUntil([] { return false; }, std::chrono::seconds(3)) ==
+          false);
+  const store::BackfillTerms terms;
+  const std::vector<int> members = {member};
+  const auto report =
+      net::SyncWait(f.process, store::Backfill(f.session, members, terms));
+  REQUIRE(report.has_value());
+  REQUIRE(state() == MemberState::kInSync);
+  CHECK(report->blocks > 0);
+  const Result<GetInfo> info = f.Get();
+  REQUIRE(info.has_value());
+  CHECK(!info->degraded);
 }
 
 }  // namespace

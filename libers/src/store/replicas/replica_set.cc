@@ -163,6 +163,29 @@ Result<ReplicaCopy> ReplicaSet::Interpret(const View& view, int member,
   return InterpretCopy(view, member, key_, plain, request);
 }
 
+Status ReplicaSet::InterpretAll(const View& view,
+                                const std::vector<net::Request>& requests,
+                                const std::vector<int>& members,
+                                std::vector<ReplicaCopy>& copies) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Result<ReplicaCopy> copy = Interpret(view, members[i], requests[i]);
+    // What a member has returned with is of before, if there is an object now.
+    const auto at = static_cast<std::size_t>(members[i]);
+    if (!copy && copy.error().code() == StatusCode::kNotManaged &&
+        view.members[at].state == MemberState::kBackfilling) {
+      const Result<ReplicaCopy> primary =
+          Interpret(view, members.back(), requests.back());
+      if (primary && primary->manifest) {
+        copy = InterpretCopy(view, members[i], key_, PlainItems::kTold,
+                             requests[i]);
+      }
+    }
+    if (!copy) return copy.error();
+    copies.push_back(std::move(*copy));
+  }
+  return {};
+}
+
 Task<Result<ReplicasRead>> ReplicaSet::Collect(SendStep step) {
   while (!Expired()) {
     Status leave = co_await EnsureLease(session_);
@@ -202,11 +225,11 @@ Task<Result<ReplicasRead>> ReplicaSet::Collect(SendStep step) {
                        fmt::format("{}: {}", session_.member_name(member),
                                    requests[i].value));
       }
-      Result<ReplicaCopy> copy = Interpret(*read.view, member, requests[i]);
-      if (!copy) co_return Fail(copy.error());
-      read.copies.push_back(std::move(*copy));
     }
     if (retry || session_.view()->epoch != read.view->epoch) continue;
+    Status known =
+        InterpretAll(*read.view, requests, replicas->members, read.copies);
+    if (!known.ok()) co_return Fail(std::move(known));
     co_return read;
   }
   co_return Fail(StatusCode::kUnavailable,

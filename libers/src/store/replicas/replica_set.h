@@ -213,6 +213,13 @@ class ReplicaSet {
   Result<Replicas> CurrentReplicas(const View& view) const;
   Result<ReplicaCopy> Interpret(const View& view, int member,
                                 const net::Request& request) const;
+  // The answers of `members`, the primary's last. A plain item on one that is
+  // being backfilled counts for nothing where the primary shows that an object
+  // was there since: the server has returned with it.
+  Status InterpretAll(const View& view,
+                      const std::vector<net::Request>& requests,
+                      const std::vector<int>& members,
+                      std::vector<ReplicaCopy>& copies) const;
   net::Task<Result<ReplicasRead>> Collect(SendStep step);
   net::Task<Result<ReplicasRead>> CollectPlain(const PlainForm& form,
                                                SendStep step);
