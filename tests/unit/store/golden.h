@@ -125,9 +125,9 @@ inline store::View ViewExample() {
   store::View view;
   view.epoch = 3;
   view.members.resize(2);
-  view.members[0] = {"10.0.0.1:11211",   1,  1700000000000000,
+  view.members[0] = {"10.0.0.1:11211",     1,  1700000000000000,
                      MemberState::kInSync, 0,  "12/34/ab",
-                     1700000000,         "", ""};
+                     1700000000,           "", ""};
   view.members[1] = {"10.0.0.2:11211",   2,  1700000000000000,
                      MemberState::kDown, 0,  "56/78/cd",
                      1700000100,         "", ""};
