@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "store/membership/batch.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
+#include "store/membership/view_changer.h"
 #include "store/objects/store.h"
 #include "store/upkeep/backfill.h"
 
@@ -60,6 +62,24 @@ struct Fixture {
     return net::SyncWait(process, store.Get("k", value));
   }
 
+  // The first replica of "k" is silent during `meanwhile`, until it is down,
+  // and answers again with what it held. Its number.
+  int LoseFirst(const std::function<void()>& meanwhile) {
+    const int member = session.ring().Walk("k", 1).front();
+    const auto at = static_cast<std::size_t>(member);
+    SimServer& server = *world.servers()[at];
+    server.SetReachable(false);
+    meanwhile();
+    for (int i = 0; session.view()->members[at].state != MemberState::kDown;
+         ++i) {
+      REQUIRE(i < 100);
+      (void)Put("other" + std::to_string(i), "misses it");
+    }
+    server.SetReachable(true);
+    (void)world.RunUntil([] { return false; }, std::chrono::seconds(3));
+    return member;
+  }
+
   World world{1};
   SimRuntime& process = world.AddProcess("client");
   store::Session session;
@@ -91,27 +111,28 @@ TEST_CASE("a put makes an object of a plain item where that is wanted") {
 
 TEST_CASE("a plain item of before on a server that returns hides no object") {
   Fixture f(true);
-  const int member = f.session.ring().Walk("k", 1).front();
-  SimServer& server = *f.world.servers()[static_cast<std::size_t>(member)];
-  server.SetReachable(false);
-  REQUIRE(f.Put("k", std::string(6000, 'n')).has_value());
-  const auto state = [&f, member] {
-    return f.session.view()->members[static_cast<std::size_t>(member)].state;
-  };
-  REQUIRE(state() == MemberState::kDown);
-  server.SetReachable(true);
-  REQUIRE(f.world.RunUntil([] { return false; }, std::chrono::seconds(3)) ==
-          false);
+  const int member = f.LoseFirst(
+      [&f] { REQUIRE(f.Put("k", std::string(6000, 'n')).has_value()); });
   const store::BackfillTerms terms;
   const std::vector<int> members = {member};
   const auto report =
       net::SyncWait(f.process, store::Backfill(f.session, members, terms));
   REQUIRE(report.has_value());
-  REQUIRE(state() == MemberState::kInSync);
   CHECK(report->blocks > 0);
   const Result<GetInfo> info = f.Get();
   REQUIRE(info.has_value());
   CHECK(!info->degraded);
+}
+
+TEST_CASE("where there is no object a returning server keeps a plain item") {
+  Fixture f(false);
+  const int member = f.LoseFirst([] {});
+  REQUIRE(
+      net::SyncWait(f.process, store::BeginBackfill(f.session, member)).ok());
+  CHECK(f.Put("k", "new").error().code() == StatusCode::kNotManaged);
+  const auto plain = net::SyncWait(f.process, f.store.GetPlain("k", f.value));
+  REQUIRE(plain.has_value());
+  CHECK(f.value.text() == "plain");
 }
 
 }  // namespace

@@ -30,9 +30,6 @@ class ERS_THREAD_ANNOTATION(capability("mutex")) Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  void Lock() ERS_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
-  void Unlock() ERS_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
-
  private:
   friend class MutexLock;
   std::mutex mutex_;
