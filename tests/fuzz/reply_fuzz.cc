@@ -36,7 +36,7 @@ struct Asked {
 
 Asked AskedBy(std::uint8_t verb, std::uint8_t place) {
   Asked asked;
-  asked.verb = static_cast<Verb>(verb % (static_cast<int>(Verb::kFence) + 1));
+  asked.verb = static_cast<Verb>(verb % (static_cast<int>(Verb::kRenew) + 1));
   if (asked.verb == Verb::kGet && place >= 128) {
     asked.pieces = {std::size_t{place} % 7, 0, std::size_t{place} % 64, 1};
   }
