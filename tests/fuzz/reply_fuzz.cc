@@ -4,6 +4,7 @@
 //
 // The first byte of an input is the request, the second where its value goes,
 // the third seeds the cuts; the others are the stream.
+#include <fmt/format.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -180,8 +181,8 @@ void CheckWritten(std::string_view value, std::uint8_t seed) {
   const auto flags = static_cast<std::uint32_t>(random());
   const auto ttl = static_cast<std::int64_t>(random() % 1000) - 1;
   std::array<std::string, 4> words = {
-      "c" + std::to_string(token), "f" + std::to_string(flags),
-      "t" + std::to_string(ttl), "s" + std::to_string(value.size())};
+      fmt::format("c{}", token), fmt::format("f{}", flags),
+      fmt::format("t{}", ttl), fmt::format("s{}", value.size())};
   std::shuffle(words.begin(), words.end(), random);
   std::string reply = "VA " + std::to_string(value.size());
   for (const std::string& word : words) reply += " " + word;
