@@ -66,6 +66,129 @@ Task<Status> TakePlaceOf(Session& session, const Manifest& there,
   co_return co_await ExtendObject(session, map, steps);
 }
 
+// A change whose blocks are staged, until it is committed or given up.
+class Change {
+ public:
+  Change(Session& session, ReplicaSet& chain, Manifest next, ClientCas cas,
+         std::optional<ReplicasRead> prepared, Check check)
+      : session_(session),
+        chain_(chain),
+        next_(std::move(next)),
+        cas_(cas),
+        check_(std::move(check)),
+        staged_(next_.id),
+        id_(staged_),
+        read_(std::move(prepared)) {}
+
+  // What the replicas show is not known, or only of another view.
+  [[nodiscard]] bool MustPrepare() const {
+    return !read_ || read_->view->epoch != session_.view()->epoch;
+  }
+  void SetRead(ReplicasRead read) { read_ = std::move(read); }
+  void ForgetRead() { read_.reset(); }
+
+  // What was staged goes.
+  ChangeOutcome Abort(Status why) { return AbortOf(next_, std::move(why)); }
+  // The rivals of one key may come without end.
+  ChangeOutcome GiveUp() {
+    DropStaged(session_, next_);
+    return {chain_.ChangedWithoutEnd(), false, nullptr, {}};
+  }
+  // May it replace what is there? Its end where it may not.
+  std::optional<ChangeOutcome> Judge() {
+    there_ = read_->primary().manifest;
+    alive_ = there_ && chain_.Alive(*there_, read_->asked_us);
+    const Result<Verdict> verdict = check_(alive_ ? there_.get() : nullptr);
+    StoreCounters& counters = session_.counters();
+    if (!verdict) {
+      counters.aborts_by_check.Add();
+      DropStaged(session_, next_);
+      return ChangeOutcome{verdict.error(), false, nullptr, {}};
+    }
+    if (*verdict == Verdict::kRestart) {
+      counters.aborts_by_restart.Add();
+      DropStaged(session_, next_);
+      return ChangeOutcome{Status(), true, nullptr, std::move(read_)};
+    }
+    if (IsFlushed(session_, *read_->view, id_)) id_ = session_.NewChangeId();
+    if (IsTooOld(session_, staged_)) return Abort(TooOld());
+    as_stale_ = *verdict == Verdict::kGoOnAsStale;
+    return std::nullopt;
+  }
+  [[nodiscard]] bool as_stale() const { return as_stale_; }
+  Task<Status> BecomeStale() {
+    return TakePlaceOf(session_, *there_, next_, chain_.steps());
+  }
+  Task<StagedCompletion> Complete() {
+    return CompleteStaged(session_, *read_->view, chain_.first_epoch(),
+                          there_.get(), next_, chain_.steps());
+  }
+  // Members lack blocks and did not take them. The end, where they stay in the
+  // view; those that have left it are backfilled when they are back.
+  Task<std::optional<ChangeOutcome>> OnIncomplete(StagedCompletion completion) {
+    const std::uint64_t epoch = read_->view->epoch;
+    co_await MarkFailed(session_, epoch, std::move(completion.failed_members));
+    read_.reset();
+    if (epoch != session_.view()->epoch) co_return std::nullopt;
+    co_return AbortOf(completion.tried, completion.status);
+  }
+  // What was there has ended since it was read: that is for the check to know.
+  [[nodiscard]] bool HasEnded() const {
+    return alive_ && !chain_.Alive(*there_, session_.WallMicros());
+  }
+  Task<CommitResult> Commit() {
+    next_.id = id_;
+    if (cas_ == ClientCas::kRises) next_.cas = NextCas(next_, there_.get());
+    if (Planted(PlantedBug::kDropBeforeFlip)) {
+      DropReplaced(session_, there_, std::make_shared<const Manifest>(next_));
+    }
+    return chain_.Commit(*read_, next_);
+  }
+  // Its end; empty where it is to be tried anew.
+  std::optional<ChangeOutcome> Conclude(const CommitResult& result) {
+    StoreCounters& counters = session_.counters();
+    if (result.fate == CommitFate::kCommitted) {
+      counters.commits.Add();
+      auto committed = std::make_shared<const Manifest>(std::move(next_));
+      DropReplaced(session_, there_, committed);
+      chain_.Remember(committed);
+      return ChangeOutcome{Status(), false, std::move(committed), {}};
+    }
+    session_.manifests().Erase(next_.key);
+    next_.id = staged_;
+    if (result.fate == CommitFate::kUnknown) {
+      counters.commits_unknown.Add();
+      if (Planted(PlantedBug::kDropAfterUnknown)) DropStaged(session_, next_);
+      return ChangeOutcome{result.status, false, nullptr, {}};
+    }
+    if (!result.status.ok()) return Abort(result.status);
+    (result.by_view ? counters.aborts_by_view : counters.aborts_by_rival).Add();
+    read_.reset();
+    return std::nullopt;
+  }
+
+ private:
+  ChangeOutcome AbortOf(const Manifest& abandoned, Status why) {
+    session_.counters().aborts_by_failure.Add();
+    DropStaged(session_, abandoned);
+    return {std::move(why), false, nullptr, {}};
+  }
+
+  Session& session_;
+  ReplicaSet& chain_;
+  Manifest next_;
+  const ClientCas cas_;
+  const Check check_;
+  const ChangeId staged_;  // the generation of what was staged; its age is the
+                           // change's
+  ChangeId id_;            // that it is to be committed with
+  std::optional<ReplicasRead> read_;
+  // Of what was read: what would be replaced, and whether that is an object.
+  std::shared_ptr<const Manifest> there_;
+  bool alive_ = false;
+  bool as_stale_ = false;
+};
+
 Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
   status = co_await std::move(stage);
   latch.CountDown();
@@ -102,115 +225,45 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
                                  Manifest next, ClientCas cas,
                                  std::optional<ReplicasRead> prepared,
                                  Check check) {
-  StoreCounters& counters = session.counters();
-  // The generation of what was staged; its age is the change's.
-  const ChangeId staged = next.id;
-  ChangeId id = staged;
+  Change change(session, chain, std::move(next), cas, std::move(prepared),
+                std::move(check));
   if (!chain.has_turn()) {
     Status turn = co_await chain.TakeTurn();
-    if (!turn.ok()) {
-      counters.aborts_by_failure.Add();
-      DropStaged(session, next);
-      co_return ChangeOutcome{std::move(turn), false, nullptr, {}};
-    }
+    if (!turn.ok()) co_return change.Abort(std::move(turn));
     // It is what it was before those that came first.
-    if (chain.waited()) prepared.reset();
+    if (chain.waited()) change.ForgetRead();
   }
   // Staging took as long as the value, or who gave it, did.
   chain.RestartDeadline();
   for (;;) {
-    if (!prepared || prepared->view->epoch != session.view()->epoch) {
+    if (change.MustPrepare()) {
       Result<ReplicasRead> read = co_await chain.Prepare();
-      if (!read) {
-        counters.aborts_by_failure.Add();
-        DropStaged(session, next);
-        co_return ChangeOutcome{read.error(), false, nullptr, {}};
-      }
-      prepared = std::move(*read);
+      if (!read) co_return change.Abort(read.error());
+      change.SetRead(std::move(*read));
     }
-    const std::shared_ptr<const Manifest> there = prepared->primary().manifest;
-    const bool alive = there && chain.Alive(*there, prepared->asked_us);
-    Result<Verdict> verdict = check(alive ? there.get() : nullptr);
-    if (!verdict) {
-      counters.aborts_by_check.Add();
-      DropStaged(session, next);
-      co_return ChangeOutcome{verdict.error(), false, nullptr, {}};
+    std::optional<ChangeOutcome> ended = change.Judge();
+    if (ended) co_return std::move(*ended);
+    if (change.as_stale()) {
+      Status taken = co_await change.BecomeStale();
+      if (!taken.ok()) co_return change.Abort(std::move(taken));
     }
-    if (*verdict == Verdict::kRestart) {
-      counters.aborts_by_restart.Add();
-      DropStaged(session, next);
-      co_return ChangeOutcome{Status(), true, nullptr, std::move(prepared)};
-    }
-    if (IsFlushed(session, *prepared->view, id)) {
-      id = session.NewChangeId();
-    }
-    if (IsTooOld(session, staged)) {
-      counters.aborts_by_failure.Add();
-      DropStaged(session, next);
-      co_return ChangeOutcome{TooOld(), false, nullptr, {}};
-    }
-    if (*verdict == Verdict::kGoOnAsStale) {
-      const Status taken =
-          co_await TakePlaceOf(session, *there, next, chain.steps());
-      if (!taken.ok()) {
-        counters.aborts_by_failure.Add();
-        DropStaged(session, next);
-        co_return ChangeOutcome{taken, false, nullptr, {}};
-      }
-    }
-    StagedCompletion completion =
-        co_await CompleteStaged(session, *prepared->view, chain.first_epoch(),
-                                there.get(), next, chain.steps());
+    StagedCompletion completion = co_await change.Complete();
     if (!completion.status.ok()) {
-      co_await MarkFailed(session, prepared->view->epoch,
-                          std::move(completion.failed_members));
-      // Who has left is backfilled when it is back. Else nobody would.
-      const bool has_left = prepared->view->epoch != session.view()->epoch;
-      prepared.reset();
-      if (has_left) continue;
-      counters.aborts_by_failure.Add();
-      DropStaged(session, completion.tried);
-      co_return ChangeOutcome{completion.status, false, nullptr, {}};
-    }
-    if (completion.stored) chain.RestartDeadline();
-    // It has ended since it was read: that is for the check to know.
-    if (alive && !chain.Alive(*there, session.WallMicros())) {
-      prepared.reset();
+      ended = co_await change.OnIncomplete(std::move(completion));
+      if (ended) co_return std::move(*ended);
       continue;
     }
-    next.id = id;
-    if (cas == ClientCas::kRises) next.cas = NextCas(next, there.get());
-    if (Planted(PlantedBug::kDropBeforeFlip)) {
-      DropReplaced(session, there, std::make_shared<const Manifest>(next));
+    if (completion.stored) chain.RestartDeadline();
+    if (change.HasEnded()) {
+      change.ForgetRead();
+      continue;
     }
-    const CommitResult result = co_await chain.Commit(*prepared, next);
-    if (result.fate == CommitFate::kCommitted) {
-      counters.commits.Add();
-      auto committed = std::make_shared<const Manifest>(std::move(next));
-      DropReplaced(session, there, committed);
-      chain.Remember(committed);
-      co_return ChangeOutcome{Status(), false, std::move(committed), {}};
-    }
-    session.manifests().Erase(next.key);
-    next.id = staged;
-    if (result.fate == CommitFate::kUnknown) {
-      counters.commits_unknown.Add();
-      if (Planted(PlantedBug::kDropAfterUnknown)) DropStaged(session, next);
-      co_return ChangeOutcome{result.status, false, nullptr, {}};
-    }
-    if (!result.status.ok()) {
-      counters.aborts_by_failure.Add();
-      DropStaged(session, next);
-      co_return ChangeOutcome{result.status, false, nullptr, {}};
-    }
-    (result.by_view ? counters.aborts_by_view : counters.aborts_by_rival).Add();
-    prepared.reset();
+    const CommitResult result = co_await change.Commit();
+    ended = change.Conclude(result);
+    if (ended) co_return std::move(*ended);
     if (result.by_view) continue;
     co_await chain.GiveWay();
-    if (chain.Expired()) {
-      DropStaged(session, next);
-      co_return ChangeOutcome{chain.ChangedWithoutEnd(), false, nullptr, {}};
-    }
+    if (chain.Expired()) co_return change.GiveUp();
   }
 }
 
