@@ -25,6 +25,14 @@ using ManifestPtr = std::shared_ptr<const Manifest>;
 // value.
 constexpr std::uint64_t kItemBytes = 63;
 
+Status CheckKey(std::string_view key) {
+  if (ManifestKey(key) == key) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("key '{}' cannot be a plain item's: it begins with {} or "
+                      "holds blanks",
+                      key, kReservedPrefix)};
+}
+
 // The servers' words, before anything is read. A server that was not talked to
 // yet says it later.
 Status CheckSize(Session& session, const Manifest& manifest, int member) {
@@ -77,59 +85,60 @@ std::string_view Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+PlainForm FormOf(const Manifest& manifest, int member,
+                 const std::vector<std::byte>& value) {
+  return {member, Text(value), manifest.client_flags, manifest.expiry};
+}
+
+// `tried` (null: none): of the last try that may have come to its end, or half
+// way.
+Status WhyFailed(const Status& why, const ManifestPtr& tried) {
+  if (!tried) return why;
+  return {StatusCode::kOutcomeUnknown,
+          fmt::format("the export was cut off, and the value is an object or a "
+                      "plain item: export it again ({})",
+                      why.message())};
+}
+
+// There is no object to be read, for the reason `why`: that may be `tried`.
+Result<ObjectInfo> WithoutObject(Session& session, std::string_view key,
+                                 const Status& why, const ManifestPtr& tried) {
+  const bool plain = why.code() == StatusCode::kNotManaged;
+  const bool gone = why.code() == StatusCode::kNotFound;
+  if (!plain && !gone) return Fail(WhyFailed(why, tried));
+  if (tried) DropReplaced(session, tried, nullptr);
+  if (plain && tried) return InfoOf(*tried);
+  if (gone) return Fail(why);
+  return Fail(StatusCode::kAlreadyThere,
+              fmt::format("key '{}' is a plain item already", key));
+}
+
 }  // namespace
 
 Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
-  if (ManifestKey(key) != key) {
-    co_return Fail(StatusCode::kInvalidArgument,
-                   fmt::format("key '{}' cannot be a plain item's: it begins "
-                               "with {} or holds blanks",
-                               key, kReservedPrefix));
-  }
+  Status status = CheckKey(key);
+  if (!status.ok()) co_return Fail(std::move(status));
   CurrentManifest current(session_, key, steps_);
-  Status status = co_await current.Begin();
+  status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   status = CheckPlace(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   session_.manifests().Erase(key);  // the primary says what there is
   ReplicaSet& chain = current.chain();
-  PlainForm form;
-  form.member = session_.ring().Walk(key, 1).front();
-  // Of the last try that may have come to its end, or half way.
+  const int member = session_.ring().Walk(key, 1).front();
   ManifestPtr tried;
-  const auto failed = [&tried](const Status& why) {
-    if (!tried) return why;
-    return Status(StatusCode::kOutcomeUnknown,
-                  fmt::format("the export was cut off, and the value is an "
-                              "object or a plain item: export it again ({})",
-                              why.message()));
-  };
   for (;;) {
     Result<ManifestPtr> base = co_await current.Next();
-    if (!base) {
-      const StatusCode code = base.error().code();
-      const bool plain = code == StatusCode::kNotManaged;
-      const bool gone = code == StatusCode::kNotFound;
-      if (!plain && !gone) co_return Fail(failed(base.error()));
-      if (tried) DropReplaced(session_, tried, nullptr);
-      if (plain && tried) co_return InfoOf(*tried);
-      co_return Fail(gone ? base.error()
-                          : Status(StatusCode::kAlreadyThere,
-                                   fmt::format("key '{}' is a plain item "
-                                               "already",
-                                               key)));
-    }
-    status = CheckSize(session_, **base, form.member);
+    if (!base) co_return WithoutObject(session_, key, base.error(), tried);
+    status = CheckSize(session_, **base, member);
     if (!status.ok()) co_return Fail(std::move(status));
     const Result<std::vector<std::byte>> value =
         co_await ReadWhole(session_, *base, steps_);
     if (!value) {
       if (current.MayRetry(value.error())) continue;
-      co_return Fail(failed(value.error()));
+      co_return Fail(WhyFailed(value.error(), tried));
     }
-    form.value = Text(*value);
-    form.client_flags = (*base)->client_flags;
-    form.expiry = (*base)->expiry;
+    const PlainForm form = FormOf(**base, member, *value);
     status = CheckValue(key, form.value);
     if (!status.ok()) co_return Fail(std::move(status));
     const ChangeId base_id = (*base)->id;
@@ -141,7 +150,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
     }
     Result<std::optional<ReplicasRead>> prepared =
         co_await chain.PreparePlain(base_id, form);
-    if (!prepared) co_return Fail(failed(prepared.error()));
+    if (!prepared) co_return Fail(WhyFailed(prepared.error(), tried));
     session_.manifests().Erase(key);
     if (!*prepared) continue;
     const CommitResult result = co_await chain.CommitPlain(**prepared, form);
