@@ -185,15 +185,17 @@ class Load {
       if (IsLost(map.MemberOf(group, block))) lost.push_back(block);
     }
     if (lost.empty()) co_return Status();
-    store::PlanExecutor run(session_, map, group, /*writing=*/false, nullptr);
-    const store::PlanExecutor::Planner planner = [&](const plan::Missing&) {
+    store::BlockBuffers buffers(session_.buffers(), map, group);
+    const store::BlockGroup of{session_, map, group, nullptr};
+    store::PlanExecutor run(of, buffers, nullptr);
+    const store::Planner planner = [&](const plan::Missing&) {
       std::optional<plan::Plan> plan =
           plan::PlanRebuild(map.geometry(), map.width(), lost, {});
       plan->steps.clear();
       plan->writes.clear();
       return plan;
     };
-    Status status = co_await run.Run(planner, nullptr);
+    Status status = co_await run.Run(planner);
     bytes_read_ += run.traffic().bytes_read;
     co_return status;
   }

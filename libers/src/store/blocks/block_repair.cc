@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,9 @@ net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
                              PlanExecutor& run,
                              std::span<const layout::BlockId> blocks) {
   co_await run.WriteBack(SendStep::kRepair, blocks);
-  if (run.staged().empty()) co_return;
-  session.counters().repaired_blocks.Add(run.staged().size());
+  const std::set<layout::BlockId>& stored = run.written().stored();
+  if (stored.empty()) co_return;
+  session.counters().repaired_blocks.Add(stored.size());
   ReplicaSet chain(session, map.manifest().key);
   chain.TakeEnded();
   Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadPrimary();
@@ -32,12 +34,12 @@ net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
   const std::int64_t end = map.manifest().expiry;
   if (*now && !(*now)->tombstone && LivesLonger((*now)->expiry, end)) {
     std::vector<PlacedBlock> placed;
-    for (const layout::BlockId block : run.staged()) {
+    for (const layout::BlockId block : stored) {
       placed.emplace_back(group, block);
     }
     (void)co_await ExtendBlocks(session, map, std::move(placed), nullptr);
   }
-  DropOutdated(session, map, group, run.staged(), std::move(*now));
+  DropOutdated(session, map, group, stored, std::move(*now));
 }
 
 }  // namespace ers::store

@@ -26,49 +26,50 @@ struct GroupPart {
 };
 
 // Blocks that lie whole in the part are read straight to their place.
-std::vector<BlockId> PlaceBlocks(const GroupPart& part, PlanExecutor& run) {
+std::vector<BlockId> PlaceBlocks(const GroupPart& part, BlockBuffers& buffers) {
   std::vector<BlockId> wanted;
-  const std::uint64_t block = run.block_bytes();
+  const std::uint64_t block = buffers.block_bytes();
   for (std::uint64_t j = part.begin / block; j * block < part.end; ++j) {
     const auto id = static_cast<BlockId>(j);
     wanted.push_back(id);
     if (j * block >= part.begin && (j + 1) * block <= part.end) {
-      run.Place(id, part.into + (j * block - part.begin));
+      buffers.Place(id, part.into + (j * block - part.begin));
     }
   }
   return wanted;
 }
 
-// The others are copied from the run's own memory.
+// The others are copied from the memory of the pool.
 void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
-               const PlanExecutor& run) {
-  const std::uint64_t block = run.block_bytes();
+               const BlockBuffers& buffers) {
+  const std::uint64_t block = buffers.block_bytes();
   for (const BlockId id : wanted) {
     const std::uint64_t start = id * block;
     if (start >= part.begin && start + block <= part.end) continue;
     const std::uint64_t from = std::max(start, part.begin);
     const std::uint64_t to = std::min(start + block, part.end);
-    std::memcpy(part.into + (from - part.begin), run.Have(id) + (from - start),
-                to - from);
+    std::memcpy(part.into + (from - part.begin),
+                buffers.Have(id) + (from - start), to - from);
   }
 }
 
 Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
                            const GroupPart& part, StepTimer* steps) {
   ReadOutcome outcome;
-  PlanExecutor run(session, map, part.group, /*writing=*/false, steps);
-  const std::vector<BlockId> wanted = PlaceBlocks(part, run);
-  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
+  BlockBuffers buffers(session.buffers(), map, part.group);
+  const std::vector<BlockId> wanted = PlaceBlocks(part, buffers);
+  PlanExecutor run({session, map, part.group, steps}, buffers, nullptr);
+  const Planner planner = [&](const plan::Missing& missing) {
     return plan::PlanGet(map.geometry(), map.width(), wanted, missing);
   };
-  outcome.status = co_await run.Run(planner, nullptr);
+  outcome.status = co_await run.Run(planner);
   outcome.traffic = run.traffic();
   if (!outcome.status.ok()) co_return outcome;
-  CopyEdges(part, wanted, run);
-  outcome.degraded = run.decoded();
+  CopyEdges(part, wanted, buffers);
+  outcome.degraded = buffers.decoded();
   if (!run.gone().empty()) {
     co_await RepairBlocks(session, map, part.group, run, run.gone());
-    outcome.repaired = static_cast<int>(run.staged().size());
+    outcome.repaired = static_cast<int>(run.written().stored().size());
   }
   co_return outcome;
 }

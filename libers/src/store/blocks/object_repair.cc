@@ -135,16 +135,18 @@ Task<Status> ObjectRepair::Run() {
 }
 
 Task<Status> ObjectRepair::RepairGroup(int group, const Lacking& lacking) {
-  PlanExecutor run(session_, map_, group, /*writing=*/false, terms_.steps);
+  BlockBuffers buffers(session_.buffers(), map_, group);
+  PlanExecutor run({session_, map_, group, terms_.steps}, buffers, nullptr);
   const std::vector<BlockId> wanted = lacking.All();
-  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
+  const Planner planner = [&](const plan::Missing& missing) {
     return plan::PlanRebuild(map_.geometry(), map_.width(), wanted, missing);
   };
-  Status status = co_await run.Run(planner, nullptr);
+  Status status = co_await run.Run(planner);
   if (status.ok()) status = co_await StoreBlocks(group, lacking, run);
-  traffic_ += run.traffic();
+  const BlockTraffic traffic = run.traffic();
+  traffic_ += traffic;
   if (terms_.pace != nullptr) {
-    terms_.pace->Spend(run.traffic().bytes_read + run.traffic().bytes_written);
+    terms_.pace->Spend(traffic.bytes_read + traffic.bytes_written);
   }
   co_return status;
 }
@@ -154,7 +156,8 @@ Task<Status> ObjectRepair::StoreBlocks(int group, const Lacking& lacking,
   std::vector<BlockId> again = lacking.lost;
   again.insert(again.end(), lacking.wrong.begin(), lacking.wrong.end());
   co_await RepairBlocks(session_, map_, group, run, again);
-  const std::size_t restored = run.staged().size();
+  const BlockWriter& written = run.written();
+  const std::size_t restored = written.stored().size();
   restored_ += static_cast<int>(restored);
   if (!lacking.never.empty()) {
     if (!next_.id) {
@@ -167,11 +170,12 @@ Task<Status> ObjectRepair::StoreBlocks(int group, const Lacking& lacking,
     }
     completed_ += static_cast<int>(lacking.never.size());
   }
-  if (run.staged().size() == lacking.All().size()) co_return Status();
-  if (!run.refusal().ok()) co_return run.refusal();
-  failed_.insert(run.failed_members().begin(), run.failed_members().end());
+  if (written.stored().size() == lacking.All().size()) co_return Status();
+  if (!written.refusal().ok()) co_return written.refusal();
+  failed_.insert(written.failed_members().begin(),
+                 written.failed_members().end());
   std::string why = "not all blocks were stored";
-  for (const int member : run.failed_members()) {
+  for (const int member : written.failed_members()) {
     why += "; " + session_.Describe(member);
   }
   co_return Status(StatusCode::kUnavailable, std::move(why));

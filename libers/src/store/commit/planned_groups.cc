@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "store/blocks/object_writer.h"
+#include "store/blocks/block_buffers.h"
+#include "store/blocks/object_placement.h"
 #include "store/commit/change.h"
 #include "store/format/expiry.h"
 #include "store/membership/view_changer.h"
@@ -20,18 +21,23 @@ constexpr std::size_t kPlansAtOnce = 2;
 
 // One group's new parity from what is stored.
 struct PlannedGroup {
-  std::unique_ptr<PlanExecutor> run;
-  int group = 0;
+  PlannedGroup(const BlockGroup& of, const Staging& staging)
+      : group(of.group),
+        buffers(of.session.buffers(), of.map, of.group),
+        run(of, buffers, &staging),
+        done(of.session.runtime(), 1) {}
+
+  const int group;
+  BlockBuffers buffers;
+  PlanExecutor run;
   Status status;
   net::Latch done;
-  explicit PlannedGroup(net::Runtime& runtime) : done(runtime, 1) {}
 };
 
 class PlannedGroups {
  public:
-  PlannedGroups(Session& session, const ObjectMap& map,
-                const PlanExecutor::Planner& planner, Manifest& next,
-                StepTimer* steps)
+  PlannedGroups(Session& session, const ObjectMap& map, const Planner& planner,
+                Manifest& next, StepTimer* steps)
       : session_(session),
         steps_(steps),
         map_(map),
@@ -42,11 +48,9 @@ class PlannedGroups {
   Task<void> Run() {
     for (int group = 0; group < map_.groups() && outcome_.status.ok();
          ++group) {
-      auto& one = under_way_.emplace_back(
-          std::make_unique<PlannedGroup>(session_.runtime()));
-      one->group = group;
-      one->run = std::make_unique<PlanExecutor>(session_, map_, group,
-                                                /*writing=*/true, steps_);
+      const BlockGroup of{session_, map_, group, steps_};
+      auto& one =
+          under_way_.emplace_back(std::make_unique<PlannedGroup>(of, staging_));
       net::Spawn(RunGroup(*one));
       if (under_way_.size() == kPlansAtOnce) co_await FinishOldest();
     }
@@ -62,7 +66,7 @@ class PlannedGroups {
 
  private:
   Task<void> RunGroup(PlannedGroup& one) {
-    one.status = co_await one.run->Run(planner_, &staging_);
+    one.status = co_await one.run.Run(planner_);
     one.done.CountDown();
   }
 
@@ -70,10 +74,11 @@ class PlannedGroups {
     PlannedGroup& one = *under_way_.front();
     co_await one.done;
     if (outcome_.status.ok()) outcome_.status = one.status;
-    outcome_.traffic += one.run->traffic();
-    failed_members_.insert(one.run->failed_members().begin(),
-                           one.run->failed_members().end());
-    for (const BlockId block : one.run->unstaged()) {
+    outcome_.traffic += one.run.traffic();
+    const BlockWriter& written = one.run.written();
+    failed_members_.insert(written.failed_members().begin(),
+                           written.failed_members().end());
+    for (const BlockId block : written.left_out()) {
       SetGeneration(map_.geometry(), one.group, block, ChangeId{}, next_);
     }
     under_way_.erase(under_way_.begin());
@@ -83,7 +88,7 @@ class PlannedGroups {
   const std::uint64_t epoch_ = session_.view()->epoch;
   StepTimer* const steps_;
   const ObjectMap& map_;
-  const PlanExecutor::Planner& planner_;
+  const Planner& planner_;
   Manifest& next_;
   const Staging staging_;
   std::vector<std::unique_ptr<PlannedGroup>> under_way_;
@@ -94,8 +99,8 @@ class PlannedGroups {
 }  // namespace
 
 Task<PlannedOutcome> RunPlans(Session& session, const ObjectMap& map,
-                              const PlanExecutor::Planner& planner,
-                              Manifest& next, StepTimer* steps) {
+                              const Planner& planner, Manifest& next,
+                              StepTimer* steps) {
   PlannedGroups groups(session, map, planner, next, steps);
   co_await groups.Run();
   co_return std::move(groups.outcome());

@@ -21,8 +21,8 @@ struct PlannedOutcome {
 // view. kUnavailable where too little redundancy is left in `next`. All
 // arguments outlive the task; `steps` may be null.
 net::Task<PlannedOutcome> RunPlans(Session& session, const ObjectMap& map,
-                                   const PlanExecutor::Planner& planner,
-                                   Manifest& next, StepTimer* steps);
+                                   const Planner& planner, Manifest& next,
+                                   StepTimer* steps);
 
 }  // namespace ers::store
 

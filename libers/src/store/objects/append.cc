@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/blocks/dropping.h"
+#include "store/blocks/object_placement.h"
 #include "store/blocks/object_reader.h"
 #include "store/blocks/object_writer.h"
 #include "store/commit/change.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/blocks/object_writer.h"
+#include "store/blocks/object_placement.h"
 
 namespace ers::store {
 namespace {
@@ -122,7 +122,7 @@ Task<PlannedOutcome> StageParity(Session& session,
   Manifest there = next;
   there.parity = ParityOf(old, *geometry, ChangeId{});
   const ObjectMap map(std::make_shared<const Manifest>(std::move(there)));
-  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
+  const Planner planner = [&](const plan::Missing& missing) {
     return plan::PlanAddParity(*geometry, map.width(), stored, missing);
   };
   outcome = co_await RunPlans(session, map, planner, next, steps);

@@ -7,6 +7,7 @@
 
 #include "plan/plan_cache.h"
 #include "store/blocks/dropping.h"
+#include "store/blocks/object_placement.h"
 #include "store/blocks/object_reader.h"
 #include "store/blocks/object_writer.h"
 #include "store/commit/change.h"
@@ -107,7 +108,7 @@ Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
       static_cast<std::uint32_t>(map.groups() *
                                  map.geometry().parity_blocks(next.width)),
       next.id);
-  const PlanExecutor::Planner planner = [&](const plan::Missing& missing) {
+  const Planner planner = [&](const plan::Missing& missing) {
     if (missing.blocks.empty() && missing.dead_nodes.empty()) {
       return std::optional(
           forward ? *plan::CachedForwardPlan(next.scheme, variant)

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "store/blocks/dropping.h"
-#include "store/blocks/object_writer.h"
+#include "store/blocks/object_placement.h"
+#include "store/blocks/plan_executor.h"
 #include "store/commit/change.h"
 #include "store/commit/current.h"
 #include "store/format/expiry.h"
@@ -25,10 +26,13 @@ using Bytes = std::span<const std::byte>;
 class GroupUpdate {
  public:
   GroupUpdate(Session& session, const ObjectMap& map, int group,
-              std::uint64_t offset, Bytes bytes, StepTimer* steps)
+              std::uint64_t offset, Bytes bytes, const Staging& staging,
+              StepTimer* steps)
       : map_(map),
         group_(group),
-        run_(session, map, group, /*writing=*/true, steps),
+        generation_(staging.generation),
+        buffers_(session.buffers(), map, group),
+        run_({session, map, group, steps}, buffers_, &staging),
         begin_(std::max(offset, map.GroupOffset(group)) -
                map.GroupOffset(group)),
         bytes_(bytes) {
@@ -38,52 +42,54 @@ class GroupUpdate {
     Divide();
   }
 
-  Task<Status> Run(const Staging& staging) {
-    const PlanExecutor::Planner planner = [this](const plan::Missing& missing) {
+  Task<Status> Run() {
+    const Planner planner = [this](const plan::Missing& missing) {
       return plan::PlanUpdate(map_.geometry(), map_.width(), touched_, keep_,
                               missing);
     };
     const std::function<void()> supply = [this] { Overlay(); };
-    co_return co_await run_.Run(planner, &staging, supply);
+    co_return co_await run_.Run(planner, supply);
   }
 
   // Puts the new generations into the manifest.
-  void Name(const ChangeId& generation, Manifest& manifest) const {
-    for (const BlockId block : run_.staged()) {
-      SetGeneration(map_.geometry(), group_, block, generation, manifest);
+  void Name(Manifest& manifest) const {
+    for (const BlockId block : run_.written().stored()) {
+      SetGeneration(map_.geometry(), group_, block, generation_, manifest);
     }
-    for (const BlockId block : run_.unstaged()) {
+    for (const BlockId block : run_.written().left_out()) {
       SetGeneration(map_.geometry(), group_, block, ChangeId{}, manifest);
     }
   }
-  const std::set<int>& failed_members() const { return run_.failed_members(); }
+  const std::set<int>& failed_members() const {
+    return run_.written().failed_members();
+  }
 
  private:
   // A block whose every byte of the value is overwritten needs no old content;
   // one that lies whole in the caller's bytes is not even copied.
   void Divide() {
-    const std::uint64_t block = run_.block_bytes();
+    const std::uint64_t block = buffers_.block_bytes();
     const std::uint64_t end = begin_ + bytes_.size();
     for (std::uint64_t j = begin_ / block; j * block < end; ++j) {
       const auto id = static_cast<BlockId>(j);
       touched_.push_back(id);
       const std::uint64_t start = j * block;
       if (start >= begin_ && start + block <= end) {
-        run_.Give(id, bytes_.data() + (start - begin_));
+        buffers_.Give(id, bytes_.data() + (start - begin_));
         continue;
       }
       const std::uint64_t stop =
           std::min(start + block, map_.GroupLength(group_));
       if (start < begin_ || stop > end) keep_.push_back(id);
       edges_.push_back({id, std::vector<std::byte>(block)});
-      run_.Give(id, edges_.back().content.data());
+      buffers_.Give(id, edges_.back().content.data());
     }
   }
 
   void Overlay() {
-    const std::uint64_t block = run_.block_bytes();
+    const std::uint64_t block = buffers_.block_bytes();
     for (Edge& edge : edges_) {
-      if (const std::byte* old = run_.Have(edge.block);
+      if (const std::byte* old = buffers_.Have(edge.block);
           old != nullptr &&
           std::find(keep_.begin(), keep_.end(), edge.block) != keep_.end()) {
         std::memcpy(edge.content.data(), old, block);
@@ -103,6 +109,8 @@ class GroupUpdate {
 
   const ObjectMap& map_;
   const int group_;
+  const ChangeId generation_;
+  BlockBuffers buffers_;
   PlanExecutor run_;
   std::uint64_t begin_;  // of the bytes, within the group
   Bytes bytes_;
@@ -124,9 +132,9 @@ Task<Status> StageUpdate(Session& session, const ObjectMap& map,
   for (std::uint64_t at = offset / size * size;
        at < offset + bytes.size() && status.ok(); at += size) {
     const int group = static_cast<int>(at / size);
-    GroupUpdate update(session, map, group, offset, bytes, steps);
-    status = co_await update.Run(staging);
-    update.Name(next.id, next);
+    GroupUpdate update(session, map, group, offset, bytes, staging, steps);
+    status = co_await update.Run();
+    update.Name(next);
     failed.insert(update.failed_members().begin(),
                   update.failed_members().end());
     if (!status.ok()) break;

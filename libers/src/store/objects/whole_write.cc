@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/blocks/dropping.h"
+#include "store/blocks/object_placement.h"
 #include "store/blocks/object_writer.h"
 #include "store/membership/view_changer.h"
 

@@ -1,0 +1,33 @@
+// BlockGroup: one group of one object, as an operation sees it.
+#ifndef ERS_STORE_BLOCKS_BLOCK_GROUP_H_
+#define ERS_STORE_BLOCKS_BLOCK_GROUP_H_
+
+#include <cstddef>
+
+#include "store/format/object_map.h"
+#include "store/membership/session.h"
+#include "store/support/step_timer.h"
+
+namespace ers::store {
+
+// What it refers to outlives all that is made with it.
+struct BlockGroup {
+  Session& session;
+  const ObjectMap& map;
+  const int group;
+  StepTimer* const timer;  // null: of nobody
+
+  [[nodiscard]] std::size_t block_bytes() const {
+    return map.BlockBytes(group);
+  }
+  void Begin(Step step) const {
+    if (timer != nullptr) timer->Begin(step);
+  }
+  void End(Step step) const {
+    if (timer != nullptr) timer->End(step);
+  }
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_BLOCKS_BLOCK_GROUP_H_

@@ -1,0 +1,47 @@
+// On which servers an object goes, and whether there are enough of them.
+#ifndef ERS_STORE_BLOCKS_OBJECT_PLACEMENT_H_
+#define ERS_STORE_BLOCKS_OBJECT_PLACEMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "ers/status.h"
+#include "store/format/manifest.h"
+#include "store/format/object_map.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+// OK, or kInvalidArgument: the scheme's m is over the cluster's f. For inline
+// objects too: their copies survive f deaths and no more.
+Status CheckParity(Session& session, const Scheme& scheme);
+
+// OK, or kInvalidArgument: the cluster has fewer than k'+m servers, or the
+// scheme's m is over its f.
+Status CheckServers(Session& session, const Scheme& scheme);
+
+// Chooses the group size and the nodes of a new object: live members round the
+// ring from the key's place; members that are out only where too few are live.
+// kInvalidArgument: the cluster has fewer than k'+m servers, or a smaller f.
+// kUnavailable: more than m of them would be out. Fills manifest.group_bytes
+// and manifest.nodes; key and scheme must be set.
+Status PlaceObject(Session& session, Manifest& manifest);
+
+// Whether a value of this length may ride in a manifest on this cluster.
+bool FitsInline(Session& session, const Manifest& manifest,
+                std::uint64_t length, std::size_t inline_below);
+
+// OK, or kUnavailable: some stripe of the group has more blocks without a place
+// than m less `least` (at most m: what may still be lost then). For manifests
+// whose generations are final.
+Status CheckRedundancy(Session& session, const ObjectMap& map, int group,
+                       int least = 0);
+
+// The same for a value that is to ride in its manifest, on the key's replicas.
+Status CheckCopies(Session& session, std::string_view key,
+                   const Scheme& scheme);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_BLOCKS_OBJECT_PLACEMENT_H_
