@@ -298,7 +298,7 @@ void SimConnection::TellClient() {
   if (opening_ == Opening::kRefused) {
     tell([](auto& handler) { handler.OnFailed("connection refused"); });
   } else if (opening_ == Opening::kAccepted) {
-    opening_ = Opening::kTold;
+    opening_ = Opening::kTaken;
     tell([](auto& handler) { handler.OnConnected(); });
     if (handler_ != nullptr && ending_ != Ending::kNone) {
       deliver_to_client_->Schedule(world_.now() + kAgain);
@@ -356,7 +356,7 @@ ssize_t SimConnection::Write(const iovec* pieces, int count) {
   }
   const std::size_t full = bytes_to_server() + unread_.size();
   const std::size_t window = world_.network().window_bytes;
-  if (opening_ != Opening::kTold || full >= window) {
+  if (opening_ != Opening::kTaken || full >= window) {
     errno = EAGAIN;
     return -1;
   }

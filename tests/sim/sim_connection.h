@@ -81,7 +81,7 @@ class SimConnection {
   };
   class Delivery;
   enum class Ending : std::uint8_t { kNone, kEnd, kReset, kFailed };
-  enum class Opening : std::uint8_t { kUnderWay, kRefused, kAccepted, kTold };
+  enum class Opening : std::uint8_t { kUnderWay, kRefused, kAccepted, kTaken };
 
   void Send(Flow& flow, std::string_view bytes, Duration delay);
   // Takes the bytes that are due, or a random part of them; the view holds

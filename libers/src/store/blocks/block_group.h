@@ -15,7 +15,7 @@ struct BlockGroup {
   Session& session;
   const ObjectMap& map;
   const int group;
-  StepTimer* const timer;  // null: of nobody
+  StepTimer* const timer;  // null: nothing is timed
 
   [[nodiscard]] std::size_t block_bytes() const {
     return map.BlockBytes(group);

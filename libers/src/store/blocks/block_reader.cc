@@ -73,16 +73,16 @@ void BlockReader::Ask(BlockId block) {
 void BlockReader::Send(Transfer& transfer) {
   if (window_) {
     transfer.asked_at = group_.session.runtime().Now();
-    window_->AskedAgain(std::exchange(transfer.told, 0));
+    window_->AskedAgain(std::exchange(transfer.counted, 0));
   }
   SendTransfer(group_.session, transfer);
 }
 
 void BlockReader::OnPlaced(Transfer& transfer) {
   const net::TimePoint now = group_.session.runtime().Now();
-  if (transfer.told == 0) window_->Travelled(now - transfer.asked_at);
+  if (transfer.counted == 0) window_->Travelled(now - transfer.asked_at);
   const std::size_t came = std::min(transfer.request.placed, block_bytes_);
-  window_->Came(came - std::exchange(transfer.told, came), now);
+  window_->Came(came - std::exchange(transfer.counted, came), now);
   AskForMore();
 }
 
@@ -101,7 +101,8 @@ void BlockReader::OnDone(Transfer& transfer) {
 // Of one that has ended. After one that failed no more is asked for.
 void BlockReader::CountRest(const Transfer& transfer) {
   if (!window_ || transfer.request.outcome != Outcome::kOk) return;
-  window_->Came(block_bytes_ - transfer.told, group_.session.runtime().Now());
+  window_->Came(block_bytes_ - transfer.counted,
+                group_.session.runtime().Now());
 }
 
 void BlockReader::Take(const Transfer& transfer) {

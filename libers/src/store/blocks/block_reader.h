@@ -47,7 +47,7 @@ class BlockReader {
   struct Transfer : BlockTransfer {
     BlockReader* reader = nullptr;
     net::TimePoint asked_at;
-    std::size_t told = 0;  // bytes that came, as far as the window has them
+    std::size_t counted = 0;  // bytes that came, as far as the window has them
   };
 
   void AskForMore();

@@ -15,7 +15,7 @@ namespace ers::store {
 
 // A change may have dropped these very blocks while they were read; so the
 // manifest is looked at once more afterwards, and what it no longer names goes
-// again. A change that flips it after that look drops them itself.
+// again. A change that flips it after that drops them itself.
 net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
                              PlanExecutor& run,
                              std::span<const layout::BlockId> blocks) {
@@ -24,8 +24,9 @@ net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
   if (stored.empty()) co_return;
   session.counters().repaired_blocks.Add(stored.size());
   ReplicaSet chain(session, map.manifest().key);
-  chain.TakeEnded();
-  Result<std::shared_ptr<const Manifest>> now = co_await chain.ReadPrimary();
+  PrimaryTerms terms;
+  terms.take_ended = true;
+  Result<ShownManifest> now = co_await chain.ReadPrimary(terms);
   // A plain item has taken the object's place: of that nothing stays.
   if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
   // Not to be learned: garbage collection will.

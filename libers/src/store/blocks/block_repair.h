@@ -10,7 +10,7 @@
 namespace ers::store {
 
 // Stores `blocks` of `group` again, under the generation that they have, as far
-// as `run` has read or recovered them; run.written() tells which.
+// as `run` has read or recovered them; run.written() has which.
 net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
                              PlanExecutor& run,
                              std::span<const layout::BlockId> blocks);

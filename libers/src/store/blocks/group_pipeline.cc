@@ -7,7 +7,7 @@ namespace ers::store {
 using layout::BlockId;
 using net::Task;
 
-// The map of this group alone looks at the manifest as it is now.
+// The map is of this group alone, in the manifest as it is now.
 GroupPipeline::Write::Write(Session& session, const Manifest& manifest,
                             int group, std::span<const std::byte> bytes,
                             std::size_t filled, const Staging& staging,

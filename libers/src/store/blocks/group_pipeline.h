@@ -27,7 +27,7 @@ struct WriteOutcome {
 };
 
 // Each group lets go of its content as soon as it and those before it are
-// staged: whoever reads the next one may wait for that memory. Loop thread
+// staged: the next one may wait for that memory. Loop thread
 // only; what it is made with outlives it.
 class GroupPipeline {
  public:
@@ -42,7 +42,7 @@ class GroupPipeline {
   net::Task<Status> FillLast(std::size_t filled);
   // Until fewer are under way.
   net::Task<void> AwaitFewer(std::size_t count);
-  // Who gave the value may have taken long over it: blocks of members that died
+  // The value may have taken long to come: blocks of members that died
   // meanwhile count as never stored.
   void ForgetLost(int first_group);
   // Of those that have ended.

@@ -24,7 +24,7 @@ struct NextPart {
   std::size_t filled = 0;
 };
 
-// Whole where nobody knows how long it is: that decides what its blocks are.
+// Whole where its length is not known: that decides what its blocks are.
 Task<Result<NextPart>> TakePart(Content& content, std::size_t max_bytes) {
   const std::optional<std::uint64_t> left = content.Left();
   if (!left) {

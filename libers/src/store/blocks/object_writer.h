@@ -15,7 +15,7 @@ namespace ers::store {
 // up of `manifest` (placed, not inline), under manifest.id; sets
 // manifest.length and the generations of those groups. On failure the staged
 // blocks are left for the caller to drop: `manifest` names them. `steps` may be
-// null: nobody wants to know.
+// null: nothing is timed.
 net::Task<WriteOutcome> WriteGroups(Session& session, Content& content,
                                     int first_group, Manifest& manifest,
                                     StepTimer* steps);

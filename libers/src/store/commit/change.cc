@@ -28,8 +28,8 @@ std::uint64_t NextCas(const Manifest& next, const Manifest* there) {
 }
 
 // Its blocks may be garbage to others by now (store/garbage.h). To be asked
-// once the tokens are known that it commits with: those are as old, and who
-// collects the blocks renews them.
+// once the tokens are known that it commits with: those are as old, and the
+// collection of the blocks renews them.
 bool IsTooOld(Session& session, const ChangeId& id) {
   using std::chrono::microseconds;
   const microseconds now(session.WallMicros());
@@ -92,7 +92,7 @@ class Change {
   // The rivals of one key may come without end.
   ChangeOutcome GiveUp() {
     DropStaged(session_, next_);
-    return {chain_.ChangedWithoutEnd(), false, nullptr, {}};
+    return {chain_.turn().ChangedWithoutEnd(), false, nullptr, {}};
   }
   // May it replace what is there? Its end where it may not.
   std::optional<ChangeOutcome> Judge() {
@@ -142,7 +142,7 @@ class Change {
     if (Planted(PlantedBug::kDropBeforeFlip)) {
       DropReplaced(session_, there_, std::make_shared<const Manifest>(next_));
     }
-    return chain_.Commit(*read_, next_);
+    return chain_.committer().Commit(*read_, next_);
   }
   // Its end; empty where it is to be tried anew.
   std::optional<ChangeOutcome> Conclude(const CommitResult& result) {
@@ -151,7 +151,7 @@ class Change {
       counters.commits.Add();
       auto committed = std::make_shared<const Manifest>(std::move(next_));
       DropReplaced(session_, there_, committed);
-      chain_.Remember(committed);
+      chain_.turn().Remember(committed);
       return ChangeOutcome{Status(), false, std::move(committed), {}};
     }
     session_.manifests().Erase(next_.key);
@@ -227,14 +227,15 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
                                  Check check) {
   Change change(session, chain, std::move(next), cas, std::move(prepared),
                 std::move(check));
-  if (!chain.has_turn()) {
-    Status turn = co_await chain.TakeTurn();
-    if (!turn.ok()) co_return change.Abort(std::move(turn));
+  KeyTurn& turn = chain.turn();
+  if (!turn.taken()) {
+    Status taken = co_await turn.Take();
+    if (!taken.ok()) co_return change.Abort(std::move(taken));
     // It is what it was before those that came first.
-    if (chain.waited()) change.ForgetRead();
+    if (turn.waited()) change.ForgetRead();
   }
-  // Staging took as long as the value, or who gave it, did.
-  chain.RestartDeadline();
+  // Staging took as long as the value took to come.
+  turn.RestartDeadline();
   for (;;) {
     if (change.MustPrepare()) {
       Result<ReplicasRead> read = co_await chain.Prepare();
@@ -253,7 +254,7 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
       if (ended) co_return std::move(*ended);
       continue;
     }
-    if (completion.stored) chain.RestartDeadline();
+    if (completion.stored) turn.RestartDeadline();
     if (change.HasEnded()) {
       change.ForgetRead();
       continue;
@@ -262,8 +263,8 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
     ended = change.Conclude(result);
     if (ended) co_return std::move(*ended);
     if (result.by_view) continue;
-    co_await chain.GiveWay();
-    if (chain.Expired()) co_return change.GiveUp();
+    co_await turn.GiveWay();
+    if (turn.Expired()) co_return change.GiveUp();
   }
 }
 

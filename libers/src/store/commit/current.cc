@@ -16,13 +16,18 @@ constexpr int kMinTries = 64;
 }  // namespace
 
 CurrentManifest::CurrentManifest(Session& session, std::string_view key,
-                                 StepTimer* steps)
-    : session_(session), key_(key), steps_(steps) {}
+                                 StepTimer* steps, PrimaryTerms reads,
+                                 const ChangeTerms& changes)
+    : session_(session),
+      key_(key),
+      steps_(steps),
+      reads_(reads),
+      changes_(changes) {}
 
 net::Task<Status> CurrentManifest::Begin() {
   Status status = co_await EnsureViewFor(session_, key_);
   if (!status.ok()) co_return status;
-  chain_ = std::make_unique<ReplicaSet>(session_, key_, steps_);
+  chain_ = std::make_unique<ReplicaSet>(session_, key_, steps_, changes_);
   until_ =
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
   co_return status;
@@ -30,7 +35,7 @@ net::Task<Status> CurrentManifest::Begin() {
 
 net::Task<Status> CurrentManifest::BeginInTurn() {
   Status status = co_await Begin();
-  if (status.ok()) status = co_await chain_->TakeTurn();
+  if (status.ok()) status = co_await chain_->turn().Take();
   until_ =
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
   co_return status;
@@ -41,7 +46,7 @@ ReplicaSet& CurrentManifest::chain() { return *chain_; }
 net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   using Found = std::shared_ptr<const Manifest>;
   if (++tries_ > kMinTries && session_.runtime().Now() >= until_) {
-    co_return Fail(chain_->ChangedWithoutEnd());
+    co_return Fail(chain_->turn().ChangedWithoutEnd());
   }
   replicas_.reset();
   if (tries_ == 1) {
@@ -58,7 +63,7 @@ net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
     const Found& shown = replicas_->primary().manifest;
     if (shown && chain_->Alive(*shown, replicas_->asked_us)) found = shown;
   } else {
-    found = co_await chain_->ReadPrimary();
+    found = co_await chain_->ReadPrimary(reads_);
   }
   if (!found) co_return found;
   if (!*found) {

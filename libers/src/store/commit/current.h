@@ -17,12 +17,13 @@ namespace ers::store {
 // One operation's; loop thread only. `key` outlives it.
 class CurrentManifest {
  public:
-  // `steps` is the chain's.
-  CurrentManifest(Session& session, std::string_view key, StepTimer* steps);
+  // `reads` is how the primary is read; the rest is the chain's.
+  CurrentManifest(Session& session, std::string_view key, StepTimer* steps,
+                  PrimaryTerms reads = {}, const ChangeTerms& changes = {});
 
   // Checks the key and makes sure that a view is in force; before all else.
   net::Task<Status> Begin();
-  // The same, and takes the key's turn (ReplicaSet::TakeTurn): for what makes a
+  // The same, and takes the key's turn (KeyTurn::Take): for what makes a
   // new value of the old one.
   net::Task<Status> BeginInTurn();
   // The manifest for the next try. kNotFound: no object. kUnavailable: it
@@ -46,6 +47,8 @@ class CurrentManifest {
   Session& session_;
   std::string_view key_;
   StepTimer* const steps_;
+  const PrimaryTerms reads_;
+  const ChangeTerms changes_;
   std::unique_ptr<ReplicaSet> chain_;
   std::optional<ReplicasRead> met_;
   std::optional<ReplicasRead> replicas_;

@@ -118,10 +118,9 @@ Task<Result<Base>> ReadBase(Session& session, CurrentManifest& current) {
 
 Task<Result<ObjectInfo>> Store::Append(std::string_view key,
                                        const Source& source) {
-  CurrentManifest current(session_, key, steps_);
+  CurrentManifest current(session_, key, steps_, kNoBump);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadNoBump();
   Result<Base> base = co_await ReadBase(session_, current);
   if (!base) co_return Fail(base.error());
   Manifest next = *base->manifest;

@@ -11,11 +11,12 @@ namespace ers::store {
 
 net::Task<Status> Store::Delete(std::string_view key,
                                 std::uint64_t expected_cas) {
-  CurrentManifest current(session_, key, steps_);
+  ChangeTerms change;
+  change.replaces_corrupted = expected_cas == 0;
+  CurrentManifest current(session_, key, steps_, {}, change);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
   const ReplicaSet& chain = current.chain();
-  if (expected_cas == 0) current.chain().ReplaceCorrupted();
   const Check check = [key, expected_cas,
                        &chain](const Manifest* living) -> Result<Verdict> {
     if (living != nullptr && expected_cas != 0 && living->cas != expected_cas) {

@@ -124,7 +124,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
   status = CheckPlace(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   session_.manifests().Erase(key);  // the primary says what there is
-  ReplicaSet& chain = current.chain();
+  Exporter& exporter = current.chain().exporter();
   const int member = session_.ring().Walk(key, 1).front();
   ManifestPtr tried;
   for (;;) {
@@ -143,17 +143,17 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
     if (!status.ok()) co_return Fail(std::move(status));
     const ChangeId base_id = (*base)->id;
     if (mode == ExportMode::kCheckOnly) {
-      const Result<bool> fits = co_await chain.CheckPlain(base_id, form);
+      const Result<bool> fits = co_await exporter.Check(base_id, form);
       if (!fits) co_return Fail(fits.error());
       if (*fits) co_return InfoOf(**base);
       continue;
     }
     Result<std::optional<ReplicasRead>> prepared =
-        co_await chain.PreparePlain(base_id, form);
+        co_await exporter.Prepare(base_id, form);
     if (!prepared) co_return Fail(WhyFailed(prepared.error(), tried));
     session_.manifests().Erase(key);
     if (!*prepared) continue;
-    const CommitResult result = co_await chain.CommitPlain(**prepared, form);
+    const CommitResult result = co_await exporter.Commit(**prepared, form);
     if (result.fate == CommitFate::kCommitted) {
       session_.counters().commits.Add();
       DropReplaced(session_, *base, nullptr);

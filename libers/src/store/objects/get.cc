@@ -55,11 +55,12 @@ constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 // Asks the primary and, by the manifest of last time, for the blocks, in one
 // round trip. `before`: what the primary knows, whatever it has under the key.
 Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
-                              ManifestPtr believed, Range asked,
-                              std::uint64_t max_bytes, Value& value,
-                              Access& before) {
+                              PrimaryTerms terms, ManifestPtr believed,
+                              Range asked, std::uint64_t max_bytes,
+                              Value& value, Access& before) {
   Attempt attempt;
-  ReplicaSet::PrimaryRequest primary;
+  PrimaryRequest primary;
+  primary.terms = terms;
   Status status = chain.BeginReadPrimary(primary);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session.runtime());
@@ -132,18 +133,19 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
   ReplicaSet chain(session, key, steps);
-  if (terms.no_bump) chain.ReadNoBump();
   const bool bump_lru = !terms.no_bump && MayBumpLru(session);
-  if (bump_lru || terms.before != nullptr) chain.TellAccess();
+  PrimaryTerms primary;
+  primary.no_bump = terms.no_bump;
+  primary.tell_access = bump_lru || terms.before != nullptr;
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
   ChangeId seen;  // the change that an earlier attempt found
   Access before;
   for (int i = 0; i < kGetRestarts; ++i) {
-    Result<Attempt> attempt = co_await TryRead(session, chain, believed, asked,
-                                               max_bytes, value, before);
+    Result<Attempt> attempt = co_await TryRead(
+        session, chain, primary, believed, asked, max_bytes, value, before);
     // However often one read asks, it is one access.
-    chain.ReadNoBump();
+    primary.no_bump = true;
     const ManifestPtr shown = attempt ? attempt->current : nullptr;
     if (terms.before != nullptr && (!shown || shown->id != seen)) {
       *terms.before = before;

@@ -31,9 +31,8 @@ Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,
     co_return;
   }
   ReplicaSet chain(session, listed.key);
-  chain.ReadNoBump();
   Result<std::shared_ptr<const Manifest>> manifest =
-      co_await chain.ReadPrimary();
+      co_await chain.ReadPrimary(kNoBump);
   if (manifest) {
     listed.manifest = std::move(*manifest);
   } else if (manifest.error().code() != StatusCode::kNotManaged &&

@@ -100,21 +100,21 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   job.manifest.width = options.width;
   job.manifest.client_flags = options.client_flags;
   job.manifest.expiry = options.expiry;
-  ReplicaSet chain(session_, key, steps_);
   const std::uint64_t cas = options.expected_cas;
   job.manifest.won = terms.won;
   job.manifest.cas = terms.new_cas.value_or(0);
-  if (cas == 0 && terms.condition == PutCondition::kNone) {
-    chain.ReplaceCorrupted();
-    if (session_.cluster().options.adopt_plain_items) chain.ReplacePlain();
-  }
+  ChangeTerms change;
+  change.replaces_corrupted =
+      cas == 0 && terms.condition == PutCondition::kNone;
+  change.replaces_plain =
+      change.replaces_corrupted && session_.cluster().options.adopt_plain_items;
+  ReplicaSet chain(session_, key, steps_, change);
   const Check check = [key, cas, terms](const Manifest* living) {
     return CheckPrecondition(key, cas, terms, living);
   };
   if (terms.check_first) {
-    chain.ReadNoBump();
     const Result<std::shared_ptr<const Manifest>> living =
-        co_await chain.ReadPrimary();
+        co_await chain.ReadPrimary(kNoBump);
     if (!living) co_return Fail(living.error());
     const Result<Verdict> verdict = check(living->get());
     if (!verdict) co_return Fail(verdict.error());

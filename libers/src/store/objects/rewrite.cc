@@ -14,10 +14,9 @@ namespace ers::store {
 net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
                                              const Rewriter& rewriter,
                                              const RewriteCheck& may_read) {
-  CurrentManifest current(session_, key, steps_);
+  CurrentManifest current(session_, key, steps_, kNoBump);
   Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadNoBump();
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());

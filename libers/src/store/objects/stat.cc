@@ -68,10 +68,9 @@ Task<void> ProbeGroup(Session& session, const ObjectMap& map, int group,
 Task<Result<std::shared_ptr<const Manifest>>> ReadManifest(Session& session,
                                                            std::string_view key,
                                                            StepTimer* steps) {
-  CurrentManifest current(session, key, steps);
+  CurrentManifest current(session, key, steps, kNoBump);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadNoBump();
   Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();
   if (manifest && current.remembered()) manifest = co_await current.Next();
   co_return manifest;

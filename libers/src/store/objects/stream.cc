@@ -150,7 +150,7 @@ Task<Status> WhyBroken(ReplicaSet& chain, const Manifest& streamed,
       failure.code() != StatusCode::kCorruption) {
     co_return failure;
   }
-  const Result<ManifestPtr> now = co_await chain.ReadPrimary();
+  const Result<ManifestPtr> now = co_await chain.ReadPrimary(kNoBump);
   if (now && (!*now || (*now)->id != streamed.id)) {
     co_return ChangedInMidStream(streamed.key);
   }
@@ -211,7 +211,8 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
   if (!status.ok()) co_return Fail(std::move(status));
   ReplicaSet chain(session_, key, steps_);
   const bool bump_lru = !window.no_bump && MayBumpLru(session_);
-  if (window.no_bump) chain.ReadNoBump();
+  PrimaryTerms primary;
+  primary.no_bump = window.no_bump;
   ManifestPtr believed = session_.manifests().Find(key);
   ChangeId failed_before;
   for (int i = 0; i < kGetRestarts; ++i) {
@@ -222,7 +223,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       reader.emplace(session_, believed, window, steps_);
       co_await reader->Fill();
     }
-    Result<ManifestPtr> current = co_await chain.ReadPrimary();
+    Result<ManifestPtr> current = co_await chain.ReadPrimary(primary);
     const bool confirmed =
         reader && current && *current && (*current)->id == believed->id;
     if (reader && !confirmed) co_await reader->Abandon();
@@ -233,7 +234,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
     }
     session_.manifests().Insert(*current);
     if (i == 0 && bump_lru) BumpLru(session_, *current, true);
-    chain.ReadNoBump();  // one access, however often it asks
+    primary.no_bump = true;  // one access, however often it asks
     const Manifest& manifest = **current;
     if (manifest.is_inline) {
       status = co_await HandOutInline(manifest, begin, sink);

@@ -167,10 +167,9 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
                                                const TransitionTarget& target,
                                                TransitionVariant variant) {
   const net::TimePoint start = session_.runtime().Now();
-  CurrentManifest current(session_, key, steps_);
+  CurrentManifest current(session_, key, steps_, kNoBump);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  current.chain().ReadNoBump();
   for (;;) {
     Result<ManifestPtr> base = co_await current.Next();
     if (!base) co_return Fail(base.error());

@@ -13,10 +13,11 @@ using net::Task;
 Task<Result<ObjectInfo>> Store::UpdateMetadata(std::string_view key,
                                                const MetadataUpdater& updater,
                                                bool no_bump) {
-  CurrentManifest current(session_, key, steps_);
+  PrimaryTerms reads;
+  reads.no_bump = no_bump;
+  CurrentManifest current(session_, key, steps_, reads);
   Status status = co_await current.BeginInTurn();
   if (!status.ok()) co_return Fail(std::move(status));
-  if (no_bump) current.chain().ReadNoBump();
   for (;;) {
     Result<std::shared_ptr<const Manifest>> base = co_await current.Next();
     if (!base) co_return Fail(base.error());

@@ -164,8 +164,9 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
 }
 
 Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
-  ReplicaSet chain(session, unreadable->key);
-  chain.GoOutOfTurn();
+  ChangeTerms change;
+  change.out_of_turn = true;
+  ReplicaSet chain(session, unreadable->key, nullptr, change);
   const Check check = PlannedOn(unreadable->id);
   (void)co_await CommitChange(
       session, chain, TombstoneFor(unreadable->key, session.NewChangeId()),

@@ -57,18 +57,19 @@ FindLacking LackingOn(Session& session, const std::vector<int>& members) {
 Task<Result<RepairedObject>> RepairObject(Session& session,
                                           std::string_view key,
                                           const RepairTerms& terms) {
-  ReplicaSet chain(session, key, terms.steps);
-  chain.ReadNoBump();
-  chain.GoOutOfTurn();
+  ChangeTerms change;
+  change.out_of_turn = true;
+  ReplicaSet chain(session, key, terms.steps, change);
   ChangeId short_before;
   RepairedObject repaired;
   for (int tries = 0; tries < kRepairTries;) {
-    chain.RestartDeadline();
+    chain.turn().RestartDeadline();
     const std::int64_t asked_us = session.WallMicros();
-    const Result<ManifestPtr> reconciled = co_await chain.ReadReconciled();
-    if (!reconciled) co_return Fail(reconciled.error());
-    repaired.reconciled = chain.reconciled();
-    const ManifestPtr& base = *reconciled;
+    const Result<Reconciler::Read> read =
+        co_await chain.reconciler().ReadReconciled();
+    if (!read) co_return Fail(read.error());
+    repaired.reconciled = repaired.reconciled || read->reconciled;
+    const ManifestPtr& base = read->manifest;
     const bool has_blocks =
         base && chain.Alive(*base, asked_us) && !base->is_inline;
     if (!has_blocks || Planted(PlantedBug::kBackfillManifestsOnly)) {

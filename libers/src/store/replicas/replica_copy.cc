@@ -64,7 +64,7 @@ Result<ReplicaCopy> InterpretCopy(const View& view, int member,
     copy.kind = ReplicaCopy::Kind::kCorrupt;
     return copy;
   }
-  if (!manifest && plain == PlainItems::kTold &&
+  if (!manifest && plain == PlainItems::kTaken &&
       manifest.error().code() == StatusCode::kNotManaged) {
     copy.kind = ReplicaCopy::Kind::kPlain;
     copy.plain = request.value;

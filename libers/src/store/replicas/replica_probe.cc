@@ -34,7 +34,7 @@ net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!net::Answered(requests[i].outcome)) co_return std::nullopt;
     Result<ReplicaCopy> copy = InterpretCopy(
-        *read.view, replicas.members[i], key, PlainItems::kTold, requests[i]);
+        *read.view, replicas.members[i], key, PlainItems::kTaken, requests[i]);
     if (!copy) co_return Fail(copy.error());
     read.copies.push_back(std::move(*copy));
   }

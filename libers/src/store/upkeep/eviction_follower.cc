@@ -42,7 +42,7 @@ bool IsSmallValue(const View& view, int member, const std::string& key,
                   const net::Request& read) {
   if (read.outcome != net::Outcome::kOk) return false;
   const Result<ReplicaCopy> copy =
-      InterpretCopy(view, member, key, PlainItems::kTold, read);
+      InterpretCopy(view, member, key, PlainItems::kTaken, read);
   return copy && copy->kind == ReplicaCopy::Kind::kManifest &&
          copy->manifest->is_inline && !copy->manifest->tombstone;
 }

@@ -59,6 +59,9 @@ std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
       blocks, [&map](const FoundBlock* block) { return Names(map, *block); });
 }
 
+// Also what has ended, and for no client.
+constexpr PrimaryTerms kAsItLies{.no_bump = true, .take_ended = true};
+
 // Does such a manifest take memory for what is absent already?
 bool HasEnded(Session& session, const Manifest& manifest) {
   return !manifest.tombstone &&
@@ -287,9 +290,7 @@ class Collection {
     Blocks left = blocks;
     for (const std::string& key : keys) {
       ReplicaSet chain(session_, key);
-      chain.ReadNoBump();
-      chain.TakeEnded();
-      const Result<ManifestPtr> shown = co_await chain.ReadPrimary();
+      const Result<ManifestPtr> shown = co_await chain.ReadPrimary(kAsItLies);
       if (!shown) NoteUntold(shown.error());
       if (!shown || !*shown) continue;
       if (!HasEnded(session_, **shown)) {
@@ -332,7 +333,7 @@ class Collection {
   // of that age commits.
   Task<Status> Decide(const std::string& key, Blocks& blocks) {
     ReplicaSet chain(session_, key);
-    const Result<ReplicasRead> replicas = co_await chain.Fence();
+    const Result<ReplicasRead> replicas = co_await chain.reconciler().Fence();
     if (!replicas) co_return replicas.error();
     for (const ReplicaCopy& copy : replicas->copies) {
       report_.live += TakeNamed(copy.manifest, blocks);
@@ -471,9 +472,7 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
     while (next < keys.size()) {
       const std::string& key = keys[next++];
       ReplicaSet chain(session, key);
-      chain.ReadNoBump();
-      chain.TakeEnded();
-      const Result<ManifestPtr> shown = co_await chain.ReadPrimary();
+      const Result<ManifestPtr> shown = co_await chain.ReadPrimary(kAsItLies);
       if (!shown || !*shown) continue;
       if (!HasEnded(session, **shown)) continue;
       (void)co_await Bury(session, chain, key);

@@ -1,0 +1,69 @@
+// Committer: the commit that every change ends in, and what became of one that
+// stopped half way (docs/internals/commit.md).
+#ifndef ERS_STORE_REPLICAS_COMMITTER_H_
+#define ERS_STORE_REPLICAS_COMMITTER_H_
+
+#include <string>
+
+#include "net/task.h"
+#include "store/replicas/key_turn.h"
+#include "store/replicas/reconciler.h"
+#include "store/replicas/replica_copy.h"
+#include "store/replicas/replica_key.h"
+#include "store/replicas/replica_writer.h"
+
+namespace ers::store {
+
+// What is known of a commit that did not go straight through.
+enum class CommitFate {
+  kCommitted,
+  kNotHappened,  // and never will: blocks may be dropped, the change tried anew
+  kUnknown,      // old or new, whole; staged blocks are left to garbage
+                 // collection
+};
+
+struct CommitResult {
+  CommitFate fate = CommitFate::kUnknown;
+  Status status;  // why, unless committed; kOk: try anew
+  // Why anew: the view changed or a server was silent; else a rival was first.
+  bool by_view = false;
+};
+
+// Loop thread only.
+class Committer {
+ public:
+  // `plain`: what plain items count for where a commit is resolved.
+  Committer(const ReplicaKey& key, KeyTurn& turn, ReplicaWriter& writer,
+            Reconciler& reconciler, PlainItems plain);
+
+  // Writes `next` to every replica in order, the primary last. `next` needs no
+  // id's history, replaces or copy fields: they come from `base`, which Prepare
+  // gave.
+  net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next);
+
+ private:
+  [[nodiscard]] Status NoRoomAt(const ReplicaCopy& replica,
+                                net::Outcome outcome,
+                                const std::string& error) const;
+  [[nodiscard]] CommitResult Unknown(const std::string& why) const;
+  // `replica` is where the commit of `next` failed, and how.
+  net::Task<CommitResult> Resolve(const ReplicasRead& base,
+                                  const Manifest& next,
+                                  const ReplicaCopy& replica,
+                                  const CasResult& failed);
+  net::Task<Result<ReplicasRead>> ReconcileAfter(const ReplicaCopy& replica,
+                                                 const CasResult& failed);
+  [[nodiscard]] CommitResult FateOf(const ReplicasRead& base,
+                                    const Manifest& next,
+                                    const ReplicasRead& now) const;
+
+  const ReplicaKey& key_;
+  KeyTurn& turn_;
+  ReplicaWriter& writer_;
+  Reconciler& reconciler_;
+  const PlainItems plain_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_REPLICAS_COMMITTER_H_

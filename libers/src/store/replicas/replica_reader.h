@@ -1,0 +1,73 @@
+// ReplicaReader: asks the replicas of a key what they hold.
+#ifndef ERS_STORE_REPLICAS_REPLICA_READER_H_
+#define ERS_STORE_REPLICAS_REPLICA_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "net/task.h"
+#include "store/membership/send.h"
+#include "store/replicas/key_turn.h"
+#include "store/replicas/replica_copy.h"
+#include "store/replicas/replica_key.h"
+
+namespace ers::store {
+
+// How the primary's copy is read.
+struct PrimaryTerms {
+  // Servers do not take it for an access.
+  bool no_bump = false;
+  // The request says afterwards what the server knows of accesses before it.
+  bool tell_access = false;
+  // What has ended is shown, too: as long as the primary has its manifest, a
+  // change that began before may give it a longer life.
+  bool take_ended = false;
+};
+inline constexpr PrimaryTerms kNoBump{.no_bump = true};
+
+// For the primary's copy alone. `terms` are given; the rest is for the reader,
+// but `member` and `request`, which are to be sent.
+struct PrimaryRequest {
+  PrimaryTerms terms;
+  std::shared_ptr<const View> view;
+  int member = -1;
+  std::int64_t asked_us = 0;  // Unix
+  net::Request request;
+};
+
+// Reconciles nothing. Replicas that do not answer leave the view on the way.
+// Loop thread only.
+class ReplicaReader {
+ public:
+  ReplicaReader(const ReplicaKey& key, const KeyTurn& turn);
+
+  // All replicas, in one round trip when all is well. With kReadReplicas they
+  // are only read; with any other step their tokens hold, and there are stubs
+  // where there is nothing (and memory for them).
+  net::Task<Result<ReplicasRead>> Collect(SendStep step, PlainItems plain);
+
+  Status BeginPrimary(PrimaryRequest& primary) const;
+  // What the primary's answer decides: its manifest, or why there can be none.
+  // Empty where it did not answer under this view, and where it has nothing:
+  // others may know more.
+  [[nodiscard]] std::optional<Result<ShownManifest>> PrimaryAnswer(
+      const PrimaryRequest& primary, PlainItems plain) const;
+  // What a read goes by, of the manifest at the primary.
+  [[nodiscard]] ShownManifest Shown(const ShownManifest& manifest,
+                                    std::int64_t asked_us,
+                                    const PrimaryTerms& terms) const;
+
+ private:
+  Status Interpret(const std::vector<net::Request>& requests,
+                   const std::vector<int>& members, PlainItems plain,
+                   ReplicasRead& read) const;
+
+  const ReplicaKey& key_;
+  const KeyTurn& turn_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_REPLICAS_REPLICA_READER_H_

@@ -1,0 +1,164 @@
+#include "store/replicas/replica_writer.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/micros.h"
+#include "store/format/expiry.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/batch.h"
+#include "store/membership/in_doubt_write.h"
+#include "store/membership/participants.h"
+#include "store/membership/view_checks.h"
+
+namespace ers::store {
+namespace {
+
+using net::Outcome;
+using net::Task;
+
+constexpr int kRepeats = 3;
+
+// The copy for one replica.
+std::string CopyFor(const View& view, int member, const Manifest& manifest) {
+  Manifest copy = manifest;
+  copy.member = static_cast<std::uint16_t>(member);
+  copy.incarnation = view.members[member].incarnation;
+  return EncodeManifest(copy);
+}
+
+}  // namespace
+
+ReplicaWriter::ReplicaWriter(const ReplicaKey& key) : key_(key) {}
+
+Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
+                                     const ReplicaCopy& replica,
+                                     const Manifest* manifest) {
+  const bool ends = manifest == nullptr || manifest->tombstone;
+  CasResult result;
+  // No item, nor memory for one: what was sent before does nothing, either.
+  if (replica.token == 0 && ends) {
+    result.outcome = Outcome::kOk;
+    co_return result;
+  }
+  net::Request request;
+  if (manifest != nullptr) {
+    const std::string bytes = CopyFor(view, replica.member, *manifest);
+    const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
+    request.verb = net::Verb::kCas;
+    request.exptime = ManifestExptime(*manifest, key_.session.WallMicros());
+    request.body = {&body, 1};
+    result = co_await WriteItem(step, view, replica, manifest->id, request);
+    const bool shown = replica.shown() == manifest->id;
+    if (result.outcome != Outcome::kNoMemory || !(ends || shown)) {
+      co_return result;
+    }
+    request = net::Request();
+    request.verb = shown ? net::Verb::kRenew : net::Verb::kDelete;
+  } else {
+    request.verb = net::Verb::kDelete;
+  }
+  co_return co_await WriteItem(step, view, replica, ChangeId(), request);
+}
+
+Task<CasResult> ReplicaWriter::WritePlainBack(SendStep step, const View& view,
+                                              const ReplicaCopy& replica) {
+  const std::int64_t now = key_.session.WallMicros();
+  const iovec body{const_cast<char*>(replica.plain.data()),
+                   replica.plain.size()};
+  net::Request request;
+  request.verb = net::Verb::kCas;
+  request.client_flags = replica.plain_flags;
+  request.exptime = PlainExptime(
+      replica.plain_ttl < 0 ? 0 : now / kMicrosPerSecond + replica.plain_ttl,
+      now);
+  request.body = {&body, 1};
+  const ChangeId none;
+  co_return co_await WriteItem(step, view, replica, none, request);
+}
+
+// True: the write is counted until EndWrite or PutInDoubt.
+bool ReplicaWriter::Admit(const View& view, int member) {
+  ClusterState& cluster = key_.session.cluster();
+  if (!cluster.keeper.BeginWrite(view.epoch, member)) return false;
+  if (cluster.lease.Holds(key_.session.runtime().Now())) return true;
+  cluster.keeper.EndWrite(member);
+  return false;
+}
+
+Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
+                                         const ReplicaCopy& replica,
+                                         const ChangeId& id,
+                                         net::Request& request) {
+  Session& session = key_.session;
+  CasResult result;
+  if (replica.token == 0) {
+    result.outcome = Outcome::kNoMemory;
+    result.error = "out of memory";
+    co_return result;
+  }
+  // Where servers take their time, the lease would run out between two
+  // replicas; without it nothing is admitted.
+  (void)co_await EnsureLease(session);
+  if (!Admit(view, replica.member)) {
+    // It may wait for other processes: nothing to do until it is over.
+    co_await AwaitChange(session);
+    result.view_changed = true;
+    co_return result;
+  }
+  if (Planted(PlantedBug::kCommitBySet) && request.verb == net::Verb::kCas) {
+    request.verb = net::Verb::kSet;
+  }
+  request.key = key_.item;
+  request.token = replica.token;
+  if (Planted(PlantedBug::kEndsUnread) && request.verb == net::Verb::kDelete) {
+    request.token = 0;
+  }
+  request.only_connection = replica.connection;
+  TellManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
+  Batch batch(session.runtime());
+  batch.Send(step, session.link(replica.member), request);
+  co_await batch;
+  bool lost = request.outcome == Outcome::kLost;
+  if (lost) lost = co_await Repeat(replica, request, result);
+  ViewKeeper& keeper = session.cluster().keeper;
+  if (lost) {
+    const std::optional<ViewKeeper::DoubtId> doubt =
+        keeper.PutInDoubt(view.epoch, replica.member);
+    if (doubt) {
+      ResolveLater(session, view.epoch, *doubt, request, replica.boot_mark);
+    }
+  } else {
+    keeper.EndWrite(replica.member);
+  }
+  result.outcome = request.outcome;
+  result.error = request.value;
+  if (result.outcome == Outcome::kNoMemory) {
+    session.cluster().needs.NoteShortage();
+  }
+  co_return result;
+}
+
+// A write whose reply was lost. True: its outcome is lost for good.
+Task<bool> ReplicaWriter::Repeat(const ReplicaCopy& replica,
+                                 net::Request& request, CasResult& result) {
+  Session& session = key_.session;
+  Batch batch(session.runtime());
+  for (int i = 0; i < kRepeats; ++i) {
+    if (session.link(replica.member).state() ==
+            net::ServerLink::State::kFailed ||
+        !session.cluster().lease.Holds(session.runtime().Now())) {
+      break;
+    }
+    result.resent = true;
+    request.only_connection = 0;
+    request.only_boot = replica.boot_mark;
+    batch.Send(SendStep::kRepeatCas, session.link(replica.member), request);
+    co_await batch;
+    if (EndsBoth(request.outcome)) co_return false;
+  }
+  request.outcome = Outcome::kLost;
+  co_return true;
+}
+
+}  // namespace ers::store

@@ -1,0 +1,62 @@
+// ReplicaWriter: writes to one replica of a key, if it still has what was read.
+#ifndef ERS_STORE_REPLICAS_REPLICA_WRITER_H_
+#define ERS_STORE_REPLICAS_REPLICA_WRITER_H_
+
+#include <string>
+
+#include "net/request.h"
+#include "net/task.h"
+#include "store/membership/send.h"
+#include "store/replicas/replica_copy.h"
+#include "store/replicas/replica_key.h"
+
+namespace ers::store {
+
+struct CasResult {
+  net::Outcome outcome = net::Outcome::kNotSent;
+  bool view_changed = false;
+  // The first try's reply was lost: a refusal may be of its own making.
+  bool resent = false;
+  std::string error;  // in the server's words
+};
+
+inline bool NoRoom(net::Outcome outcome) {
+  return outcome == net::Outcome::kNoMemory ||
+         outcome == net::Outcome::kTooLarge;
+}
+
+// Loop thread only. `view` is the one that `replica` was read under.
+class ReplicaWriter {
+ public:
+  explicit ReplicaWriter(const ReplicaKey& key);
+
+  // One manifest write; null: nothing is to be there. What takes no memory
+  // works where there is none: the item is deleted, also in place of a
+  // tombstone, and a copy that shows this already gets another token alone.
+  net::Task<CasResult> Write(SendStep step, const View& view,
+                             const ReplicaCopy& replica,
+                             const Manifest* manifest);
+  // Puts a plain item in its own place, so that no change under way finds its
+  // token there any more.
+  net::Task<CasResult> WritePlainBack(SendStep step, const View& view,
+                                      const ReplicaCopy& replica);
+  // Does to the copy what `request` says, for the change `id`, if it is still
+  // the one that was read. A lost reply is asked for again by sending the same
+  // over a new connection to the same server process: whichever of the two
+  // comes second is refused by the token, so both are harmless once the second
+  // was answered.
+  net::Task<CasResult> WriteItem(SendStep step, const View& view,
+                                 const ReplicaCopy& replica, const ChangeId& id,
+                                 net::Request& request);
+
+ private:
+  bool Admit(const View& view, int member);
+  net::Task<bool> Repeat(const ReplicaCopy& replica, net::Request& request,
+                         CasResult& result);
+
+  const ReplicaKey& key_;
+};
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_REPLICAS_REPLICA_WRITER_H_
