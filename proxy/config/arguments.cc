@@ -64,9 +64,7 @@ Status Override(const Arguments& arguments, ServerOptions& options) {
   return {};
 }
 
-}  // namespace
-
-void AddArguments(CLI::App& app, Arguments& arguments) {
+void AddFileArguments(CLI::App& app, Arguments& arguments) {
   app.add_option("--config", arguments.config,
                  "Settings, in YAML; options of the command line override "
                  "them; SIGHUP reads it again")
@@ -76,6 +74,9 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_flag("--list-metrics", arguments.list_metrics)
       ->group("");  // makes docs/reference/metrics.md
+}
+
+void AddClusterArguments(CLI::App& app, Arguments& arguments) {
   app.add_option("--listen", arguments.listen,
                  "host:port, [IPv6]:port or /unix/path; port 0: any free one; "
                  "may be repeated (default: 127.0.0.1:11211)")
@@ -102,6 +103,9 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "Keep shorter values whole on f+1 servers (default: 4096)")
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
+}
+
+void AddLimits(CLI::App& app, Arguments& arguments) {
   app.add_option("--threads", arguments.threads, "Default: 2")
       ->check(CLI::Range(1, kMaxThreads))
       ->type_name("N");
@@ -118,6 +122,9 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "(default: 1073741824)")
       ->check(CLI::Range(std::uint64_t{1}, kMaxMemoryInFlight))
       ->type_name("BYTES");
+}
+
+void AddAdminAndLog(CLI::App& app, Arguments& arguments) {
   app.add_option("--admin", arguments.admin,
                  "host:port of HTTP for /healthz, /readyz, /status, /metrics "
                  "and jobs; "
@@ -146,6 +153,16 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "text (default) or json: one object a line")
       ->check(CLI::IsMember(Words(kLogFormats)))
       ->type_name("FORMAT");
+}
+
+}  // namespace
+
+// In the order in which --help has them.
+void AddArguments(CLI::App& app, Arguments& arguments) {
+  AddFileArguments(app, arguments);
+  AddClusterArguments(app, arguments);
+  AddLimits(app, arguments);
+  AddAdminAndLog(app, arguments);
 }
 
 Result<ServerOptions> OptionsOf(const Arguments& arguments) {
