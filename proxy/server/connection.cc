@@ -1,13 +1,14 @@
 #include "server/connection.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
-#include "server/incoming_value.h"
+#include "metrics/commands.h"
+#include "protocol/reply.h"
 
 namespace ers::proxy {
 namespace {
@@ -15,21 +16,10 @@ namespace {
 using net::Task;
 using Event = RequestReader::Event;
 
-constexpr std::size_t kBufferBytes = 16 << 10;
-constexpr std::size_t kMaxSpareBuffers = 64;
-// Full buffers of one client that are worked off before others have theirs.
-constexpr unsigned kReadsPerTurn = 2;
-// Requests of one client that are under way at a time.
-constexpr std::size_t kMaxSlots = 64;
 // Longer values go to the store as they come, and nothing beside them.
 constexpr std::uint64_t kSmallValue = 64 << 10;
-// Who has sent so much ahead is not who is waited for.
+// A client that has sent so much ahead is not what is waited for.
 constexpr std::uint64_t kEnoughUnread = 64 << 10;
-
-bool Writes(const Request& request) {
-  return request.verb != Verb::kGet || request.exptime || request.vivify ||
-         request.recache;
-}
 
 }  // namespace
 
@@ -37,186 +27,52 @@ Connection::Connection(ConnectionHost& host, int socket,
                        std::function<void(Connection&)> on_end)
     : host_(host),
       on_end_(std::move(on_end)),
-      stream_(host.loop.Adopt(socket, *this)),
-      reader_(host.limits),
       account_{host.memory},
-      unsent_(account_, Pace::kServers),
-      moved_at_(host.loop.Now()),
-      serve_waiter_(host.loop),
-      stream_waiter_(host.loop) {
-  run = [](Deferred& self) { static_cast<Connection&>(self).Flush(); };
-  late = true;
+      stream_(host.loop, socket, host.read_buffers, host.counters, account_,
+              [this] { OnProgress(); }),
+      reader_(host.limits),
+      pipeline_(host.loop, account_,
+                [this](Slot& slot, net::TimePoint now) { Deliver(slot, now); }),
+      tracer_(host),
+      runner_(host, stream_, pipeline_) {
   net::Spawn(Serve());
 }
 
-Connection::~Connection() = default;
-
-void Connection::Drain() {
-  draining_ = true;
-  serve_waiter_.Wake();
-}
-
-// --- The stream --------------------------------------------------------------
-
-void Connection::OnReadable() {
-  readable_ = true;
-  if (awaits_input_) {
-    serve_waiter_.Wake();
-    return;
-  }
-  // Nobody reads now, and it would come again and again.
-  reading_ = false;
-  stream_->WantRead(false);
-}
-
-void Connection::OnWritable() { Flush(); }
-
-void Connection::OnFailed(const std::string&) { Break(); }
-
-void Connection::TakeBuffer() {
-  if (buffer_) return;
-  if (host_.spare_buffers.empty()) {
-    buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
-  } else {
-    buffer_ = std::move(host_.spare_buffers.back());
-    host_.spare_buffers.pop_back();
-  }
-}
-
-void Connection::ReturnBuffer() {
-  if (buffer_ && host_.spare_buffers.size() < kMaxSpareBuffers) {
-    host_.spare_buffers.push_back(std::move(buffer_));
-  }
-  buffer_.reset();
-}
-
-Task<bool> Connection::ReadMore(std::span<std::byte> straight) {
-  placed_ = 0;
-  for (;;) {
-    if (closing_ || peer_ended_ || draining_) co_return false;
-    if (readable_) {
-      TakeBuffer();
-      const std::array<iovec, 2> pieces = {
-          iovec{straight.data(), straight.size()},
-          iovec{buffer_.get(), kBufferBytes}};
-      const ssize_t got = straight.empty() ? stream_->ReadV(&pieces[1], 1)
-                                           : stream_->ReadV(pieces.data(), 2);
-      if (got > 0) {
-        const auto count = static_cast<std::size_t>(got);
-        // Others want their turn, too: if more is there the loop will say so.
-        const bool all = count < straight.size() + kBufferBytes;
-        if (all || (straight.empty() && ++reads_ % kReadsPerTurn == 0)) {
-          readable_ = false;
-        }
-        moved_ += count;
-        host_.counters.Add(Counter::kBytesRead, count);
-        placed_ = std::min(count, straight.size());
-        input_ = {buffer_.get(), count - placed_};
-        input_read_ = host_.loop.Now();
-        moved_at_ = input_read_;
-        co_return true;
-      }
-      if (got == 0) {
-        peer_ended_ = true;
-        continue;
-      }
-      readable_ = false;
-      if (errno != EAGAIN) {
-        Break();
-        continue;
-      }
-    }
-    ReturnBuffer();  // an idle client costs little
-    if (!std::exchange(reading_, true)) stream_->WantRead(true);
-    const auto something = [this] {
-      return readable_ || closing_ || draining_;
-    };
-    awaits_input_ = true;
-    co_await serve_waiter_.Until(something);
-    awaits_input_ = false;
-  }
-}
-
-void Connection::WantFlush() {
-  if (stream_) host_.loop.Defer(*this);
-}
-
-void Connection::Flush() {
-  if (ended_) return;
-  if (!stream_) return MaybeEnd();
-  const std::size_t before = output_.bytes();
-  const Output::Written written = output_.WriteTo(*stream_);
-  host_.counters.Add(Counter::kBytesWritten, before - output_.bytes());
-  if (before > output_.bytes()) moved_at_ = host_.loop.Now();
-  moved_ += before - output_.bytes();
-  unsent_.KeepAtMost(output_.bytes());
-  if (written == Output::Written::kBroken) return Break();
-  const bool want = written == Output::Written::kSome;
-  if (want != want_write_) {
-    want_write_ = want;
-    stream_->WantWrite(want);
-    unsent_.SetPace(want ? Pace::kClient : Pace::kServers);
-  }
-  serve_waiter_.Wake();
-  stream_waiter_.Wake();
-  MaybeEnd();
-}
-
-void Connection::Break() {
-  stream_.reset();
-  closing_ = true;
-  output_ = Output();
-  unsent_.KeepAtMost(0);
-  serve_waiter_.Wake();
-  stream_waiter_.Wake();
-  for (const auto& slot : slots_) {
-    if (slot->turn && slot->turn->count() > 0) slot->turn->CountDown();
-  }
-  WantEnd();
-}
-
-// Ends when nothing runs for the client and nothing is left to send.
-void Connection::MaybeEnd() {
-  if (ended_ || serving_ || !slots_.empty()) return;
-  if (stream_ && output_.bytes() > 0) return;
-  ended_ = true;
-  on_end_(*this);
+bool Connection::IdleSince(net::TimePoint then) const {
+  const bool for_more =
+      stream_.awaits_input() && (pipeline_.empty() || incoming_ != nullptr);
+  return !stream_.broken() && (for_more || stream_.full()) &&
+         stream_.pace().IdleSince(then);
 }
 
 std::optional<double> Connection::RateOfClient(net::TimePoint now,
                                                net::TimePoint since) {
-  if (!stream_ || account_.held == 0) {
-    looked_ = net::TimePoint();
+  if (stream_.broken() || account_.held == 0) {
+    stream_.pace().Forget();
     return std::nullopt;
   }
-  const std::size_t unread = input_.size() + stream_->Unread();
+  const std::uint64_t unread = stream_.unread();
   const bool clients_turn =
-      want_write_ ||
-      (incoming_ && unread < std::min(kEnoughUnread, incoming_->left()));
-  const std::uint64_t moved = moved_ + unread;
-  const bool known = clients_turn && looked_ >= since;
-  if (known && now - looked_ < kRateWindow) return std::nullopt;
-  const std::chrono::duration<double> passed =
-      now - std::exchange(looked_, now);
-  const auto bytes =
-      static_cast<double>(moved - std::exchange(moved_then_, moved));
-  if (!known) return std::nullopt;
-  return bytes / passed.count();
+      stream_.full() || (incoming_ != nullptr &&
+                         unread < std::min(kEnoughUnread, incoming_->left()));
+  return stream_.pace().Rate(now, since, clients_turn, unread);
 }
 
-// --- Requests in order -------------------------------------------------------
+void Connection::OnProgress() {
+  if (stream_.broken()) pipeline_.Release();
+  pipeline_.Wake();
+}
+
+// --- Requests as they come ---------------------------------------------------
 
 Task<void> Connection::Serve() {
   bool open = true;
-  while (open && !closing_) {
-    if (--host_.until_sample == 0) {
-      host_.until_sample = kSampleEvery;
-      sample_from_ = host_.loop.Now();
-    }
-    switch (reader_.Next(input_)) {
+  while (open && !stream_.closing()) {
+    tracer_.BeginParse();
+    switch (reader_.Next(stream_.input())) {
       case Event::kNeedInput:
-        open = co_await ReadMore();
-        if (sample_from_) sample_from_ = input_read_;
+        open = co_await stream_.ReadMore();
+        tracer_.BytesCame(stream_.read_at());
         break;
       case Event::kRequest:
         open = co_await Dispatch();
@@ -233,8 +89,29 @@ Task<void> Connection::Serve() {
         break;
     }
   }
-  serving_ = false;
-  WantEnd();
+  const auto over = [this] { return pipeline_.empty() && stream_.all_sent(); };
+  co_await pipeline_.Until(over);
+  on_end_(*this);
+}
+
+// Room among those under way, and none of them has to come first.
+Task<void> Connection::RoomFor(const Request& request) {
+  return pipeline_.Until([this, &request] {
+    return stream_.closing() ||
+           (stream_.has_room() && pipeline_.MayStart(request));
+  });
+}
+
+// Also for what is answered at once: a client that does not read gets no more.
+Task<void> Connection::RoomForAnswer() {
+  return pipeline_.Until([this] {
+    return stream_.closing() || (stream_.has_room() && pipeline_.HasRoom());
+  });
+}
+
+Task<void> Connection::AllAnswered() {
+  return pipeline_.Until(
+      [this] { return stream_.closing() || pipeline_.empty(); });
 }
 
 Task<void> Connection::AnswerError() {
@@ -243,63 +120,29 @@ Task<void> Connection::AnswerError() {
   removal.key = reader_.refused_key();
   removal.style.quiet = true;
   const std::string error = reader_.error();
-  const net::TimePoint read = input_read_;
+  const net::TimePoint read = stream_.read_at();
   if (removal.key.empty()) {
     co_await RoomForAnswer();
   } else {
     co_await RoomFor(removal);
   }
-  Slot& slot = NewSlot(std::move(removal));
+  Slot& slot = pipeline_.Add(std::move(removal));
   slot.head = error;
   slot.read = read;
   slot.refused = true;
-  gets_trace_.reset();
+  tracer_.DropLine();
   if (slot.request.key.empty()) {
-    End(slot);
+    pipeline_.End(slot);
   } else {
-    net::Spawn(RunChange(slot));
+    net::Spawn(runner_.Change(slot));
   }
-}
-
-Connection::Slot& Connection::NewSlot(Request request) {
-  Slot& slot = *slots_.emplace_back(std::make_unique<Slot>(account_));
-  slot.request = std::move(request);
-  return slot;
-}
-
-// Room among those under way, and none of them has to come first.
-Task<void> Connection::RoomFor(const Request& request) {
-  auto may_start = [this, &request] {
-    if (closing_) return true;
-    if (slots_.size() >= kMaxSlots || output_.bytes() >= kMaxUnsent) {
-      return false;
-    }
-    return std::none_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
-      if (slot->done || !InfoOf(slot->request.verb).has_key) return false;
-      return slot->request.key == request.key &&
-             (Writes(slot->request) || Writes(request));
-    });
-  };
-  return serve_waiter_.Until(std::move(may_start));
-}
-
-// Also for what is answered at once: who does not read is not answered on.
-Task<void> Connection::RoomForAnswer() {
-  return serve_waiter_.Until([this] {
-    return closing_ ||
-           (slots_.size() < kMaxSlots && output_.bytes() < kMaxUnsent);
-  });
-}
-
-Task<void> Connection::AllAnswered() {
-  return serve_waiter_.Until([this] { return closing_ || slots_.empty(); });
 }
 
 // Starts what the reader's request asks for. False: it is the last one.
 Task<bool> Connection::Dispatch() {
   Request request = std::move(reader_.request());
-  const net::TimePoint read = input_read_;
-  std::shared_ptr<Trace> trace = TraceOf(request);
+  const net::TimePoint read = stream_.read_at();
+  std::shared_ptr<Trace> trace = tracer_.TraceOf(request, read);
   if (InfoOf(request.verb).has_key) {
     co_await RoomFor(request);
   } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
@@ -307,7 +150,7 @@ Task<bool> Connection::Dispatch() {
   } else {
     co_await RoomForAnswer();
   }
-  Slot& slot = NewSlot(std::move(request));
+  Slot& slot = pipeline_.Add(std::move(request));
   slot.read = read;
   if (trace) {
     trace->steps.Add(store::Step::kWait, host_.loop.Now() - trace->understood);
@@ -315,27 +158,27 @@ Task<bool> Connection::Dispatch() {
   }
   switch (InfoOf(slot.request.verb).runs) {
     case Runs::kGet:
-      net::Spawn(RunGet(slot));
+      net::Spawn(runner_.Get(slot));
       break;
     case Runs::kStore:
       co_return co_await DispatchStore(slot);
     case Runs::kChange:
-      net::Spawn(RunChange(slot));
+      net::Spawn(runner_.Change(slot));
       break;
     case Runs::kAlone:  // a flush: what comes behind it is not to be flushed
-      net::Spawn(RunChange(slot));
+      net::Spawn(runner_.Change(slot));
       co_await AllAnswered();
       break;
     case Runs::kList:
-      net::Spawn(RunList(slot));
+      net::Spawn(runner_.List(slot));
       co_await AllAnswered();
       break;
     case Runs::kEnd:
-      End(slot);
+      pipeline_.End(slot);
       break;
     case Runs::kAtOnce: {
       const bool quits = slot.request.verb == Verb::kQuit;
-      AnswerAtOnce(slot);
+      runner_.AnswerAtOnce(slot);
       co_return !quits;
     }
   }
@@ -351,19 +194,19 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
     const Status room = co_await slot.memory.Take(3 * bytes);
     if (!room.ok()) done = host_.engine.Failed(room);
   }
-  IncomingValue incoming(*this, slot.memory, bytes, StepsOf(slot));
+  IncomingValue incoming(stream_, reader_, slot.memory, bytes, slot.steps());
   incoming_ = &incoming;
   if (done.reply.outcome != Outcome::kDone) {
-    // Told when the value was read.
+    // Answered when the value was read.
   } else if (whole) {
     const Result<std::span<const std::byte>> value =
         co_await incoming.Next(bytes);
     incoming_ = nullptr;
     slot.memory.SetPace(Pace::kServers);
     if (value) {
-      slot.small_value.assign(reinterpret_cast<const char*>(value->data()),
-                              value->size());
-      net::Spawn(RunStore(slot));
+      slot.text.assign(reinterpret_cast<const char*>(value->data()),
+                       value->size());
+      net::Spawn(runner_.Store(slot));
       co_return true;
     }
   } else {
@@ -372,7 +215,8 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
         request.mode != StoreMode::kPrepend) {
       incoming.TakeMemory(host_.engine.SchemeOf(request));
     }
-    done = co_await EngineOf(slot).Store(request, incoming, slot.memory);
+    done = co_await slot.EngineOr(host_.engine)
+               .Store(request, incoming, slot.memory);
   }
   const bool came = co_await incoming.Skip();
   incoming_ = nullptr;
@@ -380,40 +224,29 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
     done.reply.text = done.text;
     slot.outcome = done.reply.outcome;
     AppendReply(request, done.reply, slot.head);
-    End(slot);
+    pipeline_.End(slot);
     co_return true;
   }
   slot.outcome = Outcome::kClientError;
   if (incoming.bad()) slot.head = reader_.error();
   const bool goes_on = incoming.bad();
-  End(slot);
+  pipeline_.End(slot);
   co_return goes_on;
 }
 
 // --- Answers in order --------------------------------------------------------
 
-void Connection::End(Slot& slot) {
-  slot.done = true;
-  if (slot.trace) slot.trace->ended = host_.loop.Now();
-  Advance();
-}
-
-// Moves answers that are next in line to the output.
-void Connection::Advance() {
-  if (!slots_.empty() && slots_.front()->done) {
-    const net::TimePoint now = host_.loop.Now();
-    while (!slots_.empty() && slots_.front()->done) {
-      Count(*slots_.front(), now);
-      Finish(*slots_.front());
-      slots_.pop_front();
-    }
+void Connection::Deliver(Slot& slot, net::TimePoint now) {
+  Count(slot, now);
+  if (stream_.closing()) {  // a stream that was cut off has sent what it sends
+    if (slot.closes) EndTrace(slot);
+    return;
   }
-  if (!slots_.empty() && slots_.front()->turn &&
-      slots_.front()->turn->count() > 0) {
-    slots_.front()->turn->CountDown();
-  }
-  serve_waiter_.Wake();
-  WantEnd();
+  stream_.Send(slot.head);
+  stream_.Send(std::move(slot.value), slot.memory);
+  stream_.Send(slot.tail);
+  EndTrace(slot);
+  if (slot.closes) stream_.Close();
 }
 
 void Connection::Count(const Slot& slot, net::TimePoint now) {
@@ -433,34 +266,10 @@ void Connection::Count(const Slot& slot, net::TimePoint now) {
   }
 }
 
-void Connection::Finish(Slot& slot) {
-  if (closing_) {  // a stream that was cut off has sent what it sends
-    if (slot.closes && slot.trace) EndTrace(slot);
-    return;
-  }
-  if (IsTextGet(slot.request) && slot.outcome != Outcome::kDone &&
-      slot.outcome != Outcome::kNotFound && !gets_error_) {
-    gets_error_ = slot.outcome;
-    gets_error_text_ = slot.small_value;
-  }
-  if (slot.request.verb == Verb::kEndOfGets) {
-    Reply reply;
-    reply.outcome = gets_error_.value_or(Outcome::kDone);
-    reply.text = gets_error_text_;
-    AppendReply(slot.request, reply, slot.head);
-    gets_error_.reset();
-  }
-  if (slot.refused) gets_error_.reset();  // the end of a get line
-  output_.Add(slot.head);
-  unsent_.TakeFrom(slot.memory, slot.value.size());
-  output_.Add(std::move(slot.value));
-  output_.Add(slot.tail);
-  if (slot.trace) EndTrace(slot);
-  if (slot.closes) closing_ = true;
+void Connection::EndTrace(const Slot& slot) {
+  if (!RequestTracer::EndsWith(slot)) return;
+  stream_.Flush();
+  stream_.Send(tracer_.End(slot));
 }
-
-// Flush also looks whether it is the end. Deferred: who calls this may be
-// inside what would be destroyed.
-void Connection::WantEnd() { host_.loop.Defer(*this); }
 
 }  // namespace ers::proxy

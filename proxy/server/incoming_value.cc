@@ -72,7 +72,7 @@ Task<Result<std::size_t>> IncomingValue::Fill() {
         rest.first(std::min<std::uint64_t>(rest.size(), covered_));
     const std::size_t taken = co_await Receive(next);
     if (gone_) co_return Fail(ClientLeft());
-    connection_.reader_.SkipValue(taken);
+    reader_.SkipValue(taken);
     part.filled += taken;
     left_ -= taken;
     covered_ -= taken;
@@ -86,7 +86,7 @@ Task<Result<std::size_t>> IncomingValue::Fill() {
 
 // How many bytes came; more than none, unless the client is gone.
 Task<std::size_t> IncomingValue::Receive(std::span<std::byte> into) {
-  std::string_view& input = connection_.input_;
+  std::string_view& input = stream_.input();
   if (!input.empty()) {
     const std::size_t taken = std::min(input.size(), into.size());
     std::memcpy(into.data(), input.data(), taken);
@@ -94,17 +94,17 @@ Task<std::size_t> IncomingValue::Receive(std::span<std::byte> into) {
     co_return taken;
   }
   const store::InStep step(steps_, store::Step::kReceive);
-  if (!connection_.readable_) memory_.SetPace(Pace::kClient);
-  gone_ = !co_await connection_.ReadMore(into);
-  co_return gone_ ? 0 : connection_.placed_;
+  if (!stream_.readable()) memory_.SetPace(Pace::kClient);
+  gone_ = !co_await stream_.ReadMore(into);
+  co_return gone_ ? 0 : stream_.placed();
 }
 
 Task<Status> IncomingValue::End() {
   for (;;) {
-    const Event event = connection_.reader_.Next(connection_.input_);
+    const Event event = reader_.Next(stream_.input());
     if (event == Event::kNeedInput) {
       const store::InStep step(steps_, store::Step::kReceive);
-      gone_ = !co_await connection_.ReadMore();
+      gone_ = !co_await stream_.ReadMore();
       if (gone_) co_return ClientLeft();
       continue;
     }
@@ -119,12 +119,12 @@ Task<bool> IncomingValue::Skip() {
   in_use_.clear();
   memory_.KeepAtMost(0);
   while (!over_ && !gone_) {
-    const Event event = connection_.reader_.Next(connection_.input_);
+    const Event event = reader_.Next(stream_.input());
     if (event == Event::kNeedInput) {
       const store::InStep step(steps_, store::Step::kReceive);
-      gone_ = !co_await connection_.ReadMore();
+      gone_ = !co_await stream_.ReadMore();
     } else if (event == Event::kValue) {
-      left_ -= connection_.reader_.value().size();
+      left_ -= reader_.value().size();
     } else {
       over_ = true;
       bad_ = event != Event::kValueEnd;

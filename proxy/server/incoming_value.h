@@ -9,21 +9,24 @@
 
 #include "ers/scheme.h"
 #include "ers/value.h"
-#include "server/connection.h"
+#include "net/task.h"
+#include "protocol/request_reader.h"
+#include "server/client_stream.h"
 #include "server/memory.h"
 #include "store/support/content.h"
 #include "store/support/step_timer.h"
 
 namespace ers::proxy {
 
-// Reads its connection as far as the store asks. Fails where the client leaves
-// in the middle or ends the value wrongly: then nothing is stored.
+// Reads its client's bytes as far as the store asks. Fails where the client
+// leaves in the middle or ends the value wrongly: then nothing is stored.
 class IncomingValue final : public store::Content {
  public:
   // `steps` may be null.
-  IncomingValue(Connection& connection, MemoryHold& memory, std::uint64_t bytes,
-                store::StepTimer* steps)
-      : connection_(connection),
+  IncomingValue(ClientStream& stream, RequestReader& reader, MemoryHold& memory,
+                std::uint64_t bytes, store::StepTimer* steps)
+      : stream_(stream),
+        reader_(reader),
         memory_(memory),
         left_(bytes),
         unopened_(bytes),
@@ -59,7 +62,8 @@ class IncomingValue final : public store::Content {
     std::size_t filled = 0;
   };
 
-  Connection& connection_;
+  ClientStream& stream_;
+  RequestReader& reader_;
   MemoryHold& memory_;
   // Memory that k bytes of the value take; 0: none is to be taken.
   std::uint64_t per_k_ = 0;
@@ -68,7 +72,7 @@ class IncomingValue final : public store::Content {
   std::uint64_t left_;
   std::uint64_t unopened_;
   store::StepTimer* const steps_;
-  bool over_ = false;  // the connection's reader is behind the value
+  bool over_ = false;  // reader_ is behind the value
   bool bad_ = false;
   bool gone_ = false;
   std::deque<Part> in_use_;

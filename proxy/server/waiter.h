@@ -8,8 +8,8 @@
 
 namespace ers::proxy {
 
-// One coroutine waits at a time; whoever changes what it waits for calls Wake.
-// Loop thread only.
+// One coroutine waits at a time; Wake is called whenever what it waits for may
+// have come. Loop thread only.
 class Waiter {
  public:
   explicit Waiter(net::Runtime& runtime) : runtime_(runtime) {}
@@ -19,6 +19,7 @@ class Waiter {
     if (holds()) return net::Task<void>::Ready();
     return Wait(std::move(holds));
   }
+  [[nodiscard]] bool waiting() const { return latch_ != nullptr; }
   void Wake() {
     if (latch_ != nullptr && latch_->count() > 0) latch_->CountDown();
   }

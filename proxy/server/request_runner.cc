@@ -1,15 +1,20 @@
-// The requests of one connection, each from its start to its answer.
+#include "server/request_runner.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "server/connection.h"
+#include "store/support/content.h"
+#include "store/support/memory.h"
 
 namespace ers::proxy {
+namespace {
 
 using net::Task;
+using Slot = RequestPipeline::Slot;
 
 // As memcached has it.
 constexpr std::uint32_t kMaxVerbosity = 2;
@@ -18,30 +23,39 @@ constexpr std::uint32_t kMaxVerbosity = 2;
 // and waited for only when all before has left.
 class StreamMemory final : public store::Memory {
  public:
-  StreamMemory(Connection& connection, MemoryHold& hold)
-      : connection_(connection), hold_(hold) {
+  StreamMemory(ClientStream& stream, MemoryHold& hold)
+      : stream_(stream), hold_(hold) {
     hold.SetPace(Pace::kClient);
     hold.SetFirstInLine();
   }
   bool TryTake(std::uint64_t bytes) override {
-    return !connection_.want_write_ && hold_.TryTake(bytes);
+    return !stream_.full() && hold_.TryTake(bytes);
   }
   Task<Status> Take(std::uint64_t bytes) override {
-    const auto all_left = [this] {
-      return connection_.closing_ || connection_.output_.bytes() == 0;
-    };
-    co_await connection_.stream_waiter_.Until(all_left);
+    co_await stream_.UntilAllSent();
     co_return co_await hold_.Take(bytes);
   }
   void Give(std::uint64_t bytes) override { hold_.Give(bytes); }
 
  private:
-  Connection& connection_;
+  ClientStream& stream_;
   MemoryHold& hold_;
 };
 
-Task<void> Connection::RunGet(Slot& slot) {
-  if (want_write_) slot.memory.SetPace(Pace::kClient);
+// A value that is streamed shows the marks that its first look has decided on.
+void KeepJudgement(const ItemInfo& judged, ItemInfo& item) {
+  item.ttl = judged.ttl;
+  item.stale = judged.stale;
+  item.won = judged.won;
+  item.another_won = judged.another_won;
+  item.fetched = judged.fetched;
+  item.idle = judged.idle;
+}
+
+}  // namespace
+
+Task<void> RequestRunner::Get(Slot& slot) {
+  if (stream_.full()) slot.memory.SetPace(Pace::kClient);
   Gotten gotten = co_await EngineOf(slot).Get(slot.request, slot.memory);
   if (gotten.long_value) {
     co_await StreamLong(slot, gotten.done.reply.item, gotten.counted);
@@ -50,7 +64,7 @@ Task<void> Connection::RunGet(Slot& slot) {
   AnswerGet(slot, std::move(gotten));
 }
 
-void Connection::AnswerGet(Slot& slot, Gotten gotten) {
+void RequestRunner::AnswerGet(Slot& slot, Gotten gotten) {
   Reply& reply = gotten.done.reply;
   reply.text = gotten.done.text;
   slot.outcome = reply.outcome;
@@ -61,82 +75,79 @@ void Connection::AnswerGet(Slot& slot, Gotten gotten) {
     slot.tail = ValueTrailer(slot.request);
   } else {
     AppendReply(slot.request, reply, slot.head);
-    if (IsTextGet(slot.request)) slot.small_value = gotten.done.text;
+    if (IsTextGet(slot.request)) slot.text = gotten.done.text;
   }
-  End(slot);
+  pipeline_.End(slot);
 }
 
 // Waits until all before it are answered, then sends as the pieces come.
-Task<void> Connection::StreamLong(Slot& slot, ItemInfo judged, bool counted) {
-  if (slots_.front().get() != &slot) {
-    slot.turn.emplace(host_.loop, 1);
-    co_await *slot.turn;
-  }
+Task<void> RequestRunner::StreamLong(Slot& slot, ItemInfo judged,
+                                     bool counted) {
+  co_await pipeline_.TurnOf(slot);
   // A value before this one was cut off: whatever follows would be taken for
   // its rest.
-  if (closing_) {
+  if (stream_.closing()) {
     slot.outcome = Outcome::kClientError;
-    End(slot);
+    pipeline_.End(slot);
     co_return;
   }
   bool begun = false;
   const auto begin = [&](ItemInfo item) {
-    item.ttl = judged.ttl;
-    item.stale = judged.stale;
-    item.won = judged.won;
-    item.another_won = judged.another_won;
-    item.fetched = judged.fetched;
-    item.idle = judged.idle;
+    KeepJudgement(judged, item);
     std::string head;
     AppendValueHeader(slot.request, item, head);
-    output_.Add(head);
+    stream_.Send(head);
     begun = true;
   };
-  StreamMemory memory(*this, slot.memory);
-  const store::AsyncSink sink = [this, &slot](Value piece) -> Task<Status> {
-    unsent_.TakeFrom(slot.memory, piece.size());
-    output_.Add(std::move(piece));
-    WantFlush();
-    const auto has_room = [this] {
-      return closing_ || output_.bytes() < kMaxUnsent;
-    };
-    const store::InStep step(StepsOf(slot), store::Step::kReply);
-    co_await stream_waiter_.Until(has_room);
-    if (closing_) {
-      co_return Status(StatusCode::kUnavailable, "the client left");
-    }
-    co_return Status();
+  StreamMemory memory(stream_, slot.memory);
+  const store::AsyncSink sink = [this, &slot](Value piece) {
+    return SendPiece(slot, std::move(piece));
   };
   const Status status = co_await EngineOf(slot).Stream(slot.request, counted,
                                                        begin, sink, memory);
   if (status.ok()) {
     slot.tail = ValueTrailer(slot.request);
-  } else if (!begun && status.code() == StatusCode::kNotManaged) {
+    pipeline_.End(slot);
+  } else if (begun) {
+    // A part of a value must not look like a whole one.
+    slot.outcome =
+        stream_.closing() ? Outcome::kClientError : Outcome::kServerError;
+    stream_.Close();
+    slot.closes = true;
+    pipeline_.End(slot);
+  } else if (status.code() == StatusCode::kNotManaged) {
     Gotten plain = co_await EngineOf(slot).GetPlain(slot.request);
     plain.done.reply.item.fetched = judged.fetched;
     plain.done.reply.item.idle = judged.idle;
     AnswerGet(slot, std::move(plain));
-    co_return;
-  } else if (begun) {
-    // A part of a value must not look like a whole one.
-    slot.outcome = closing_ ? Outcome::kClientError : Outcome::kServerError;
-    closing_ = true;
-    slot.closes = true;
   } else {
-    Reply reply;
-    reply.outcome = status.code() == StatusCode::kNotFound
-                        ? Outcome::kNotFound
-                        : Outcome::kServerError;
-    reply.text = status.message();
-    slot.outcome = reply.outcome;
-    AppendReply(slot.request, reply, slot.head);
-    if (IsTextGet(slot.request)) slot.small_value = status.message();
+    AnswerNoStream(slot, status);
   }
-  End(slot);
 }
 
-Task<void> Connection::RunStore(Slot& slot) {
-  const auto bytes = std::as_bytes(std::span(slot.small_value));
+Task<Status> RequestRunner::SendPiece(Slot& slot, Value piece) {
+  stream_.Send(std::move(piece), slot.memory);
+  const store::InStep step(slot.steps(), store::Step::kReply);
+  co_await stream_.UntilRoom();
+  if (stream_.closing()) {
+    co_return Status(StatusCode::kUnavailable, "the client left");
+  }
+  co_return Status();
+}
+
+void RequestRunner::AnswerNoStream(Slot& slot, const Status& why) {
+  Reply reply;
+  reply.outcome = why.code() == StatusCode::kNotFound ? Outcome::kNotFound
+                                                      : Outcome::kServerError;
+  reply.text = why.message();
+  slot.outcome = reply.outcome;
+  AppendReply(slot.request, reply, slot.head);
+  if (IsTextGet(slot.request)) slot.text = why.message();
+  pipeline_.End(slot);
+}
+
+Task<void> RequestRunner::Store(Slot& slot) {
+  const auto bytes = std::as_bytes(std::span(slot.text));
   Done done;
   if (slot.request.verb == Verb::kUpdate) {
     done = co_await EngineOf(slot).Update(slot.request, bytes);
@@ -151,12 +162,12 @@ Task<void> Connection::RunStore(Slot& slot) {
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
   AppendReply(slot.request, done.reply, slot.head);
-  slot.small_value = std::string();
+  slot.text = std::string();
   slot.memory.KeepAtMost(0);
-  End(slot);
+  pipeline_.End(slot);
 }
 
-Task<void> Connection::RunChange(Slot& slot) {
+Task<void> RequestRunner::Change(Slot& slot) {
   Done done = co_await EngineOf(slot).Change(slot.request, slot.memory);
   slot.memory.KeepAtMost(0);
   done.reply.text = done.text;
@@ -166,23 +177,23 @@ Task<void> Connection::RunChange(Slot& slot) {
     AppendStat(slot.request, name, value, slot.head);
   }
   AppendReply(slot.request, done.reply, slot.head);
-  End(slot);
+  pipeline_.End(slot);
 }
 
-Task<void> Connection::RunList(Slot& slot) {
+Task<void> RequestRunner::List(Slot& slot) {
   const auto visit = [&](std::string_view key, const ObjectInfo& info) {
     AppendListed(key, FormatScheme(info.scheme), WidthName(info.width),
                  info.length, slot.head);
-    return !closing_;
+    return !stream_.closing();
   };
   Done done = co_await EngineOf(slot).List(slot.request, visit);
   done.reply.text = done.text;
   slot.outcome = done.reply.outcome;
   AppendReply(slot.request, done.reply, slot.head);
-  End(slot);
+  pipeline_.End(slot);
 }
 
-void Connection::AnswerAtOnce(Slot& slot) {
+void RequestRunner::AnswerAtOnce(Slot& slot) {
   Reply reply;
   std::string text;
   if (slot.request.verb == Verb::kVersion) text = kSpokenVersion;
@@ -202,7 +213,7 @@ void Connection::AnswerAtOnce(Slot& slot) {
   slot.outcome = reply.outcome;
   AppendReply(slot.request, reply, slot.head);
   slot.closes = slot.request.verb == Verb::kQuit;
-  End(slot);
+  pipeline_.End(slot);
 }
 
 }  // namespace ers::proxy

@@ -1,10 +1,12 @@
-// What a connection's requests spend their time on: of those that `ers trace`
-// asks for, and of a sample.
+#include "server/request_tracer.h"
+
 #include <fmt/format.h>
 
+#include <chrono>
+#include <string_view>
 #include <utility>
 
-#include "server/connection.h"
+#include "protocol/reply.h"
 
 namespace ers::proxy {
 namespace {
@@ -17,15 +19,21 @@ void AppendTime(std::string_view name, net::Duration time, std::string& lines) {
 
 }  // namespace
 
-// Null for all but a few.
-std::shared_ptr<Trace> Connection::TraceOf(const Request& request) {
+void RequestTracer::BeginParse() {
+  if (--host_.until_sample != 0) return;
+  host_.until_sample = kSampleEvery;
+  sample_from_ = host_.loop.Now();
+}
+
+std::shared_ptr<Trace> RequestTracer::TraceOf(const Request& request,
+                                              net::TimePoint read) {
   const std::optional<net::TimePoint> sampled = std::exchange(sample_from_, {});
   if (!request.traced && !sampled) return nullptr;
   const bool line = request.traced && IsTextGet(request);
   std::shared_ptr<Trace> trace;
   // All keys of a get line share one.
-  if (line || request.verb == Verb::kEndOfGets) trace = gets_trace_;
-  if (request.verb == Verb::kEndOfGets) gets_trace_.reset();
+  if (line || request.verb == Verb::kEndOfGets) trace = line_;
+  if (request.verb == Verb::kEndOfGets) line_.reset();
   const bool known = trace != nullptr;
   if (!known) {
     if (request.verb == Verb::kEndOfGets && !request.traced) {
@@ -33,26 +41,23 @@ std::shared_ptr<Trace> Connection::TraceOf(const Request& request) {
       return nullptr;
     }
     trace = std::make_shared<Trace>(host_.loop, host_.engine);
-    if (line) gets_trace_ = trace;
+    if (line) line_ = trace;
   }
   trace->understood = host_.loop.Now();
   if (!known) {
     trace->steps.Add(store::Step::kParse,
-                     trace->understood - sampled.value_or(input_read_));
+                     trace->understood - sampled.value_or(read));
   }
   return trace;
 }
 
-// The slot's answer is in the output.
-void Connection::EndTrace(const Slot& slot) {
-  if (slot.request.traced && IsTextGet(slot.request)) return;
+std::string RequestTracer::End(const RequestPipeline::Slot& slot) {
   Trace& trace = *slot.trace;
-  Flush();
   const net::TimePoint now = host_.loop.Now();
   trace.steps.Add(store::Step::kReply, now - trace.ended);
   host_.steps.Add(trace.steps);
-  if (!slot.request.traced) return;
   std::string lines;
+  if (!slot.request.traced) return lines;
   for (std::size_t i = 0; i < store::kSteps; ++i) {
     const auto step = static_cast<store::Step>(i);
     if (!trace.steps.seen(step)) continue;
@@ -60,7 +65,7 @@ void Connection::EndTrace(const Slot& slot) {
   }
   AppendTime("total", now - slot.read, lines);
   AppendEndOfTrace(lines);
-  output_.Add(lines);
+  return lines;
 }
 
 }  // namespace ers::proxy

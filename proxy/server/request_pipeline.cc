@@ -1,0 +1,76 @@
+#include "server/request_pipeline.h"
+
+#include <algorithm>
+
+namespace ers::proxy {
+namespace {
+
+bool Writes(const Request& request) {
+  return request.verb != Verb::kGet || request.exptime || request.vivify ||
+         request.recache;
+}
+
+void LetGo(std::optional<net::Latch>& turn) {
+  if (turn && turn->count() > 0) turn->CountDown();
+}
+
+}  // namespace
+
+bool RequestPipeline::MayStart(const Request& request) const {
+  if (!HasRoom()) return false;
+  return std::none_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
+    if (slot->done || !InfoOf(slot->request.verb).has_key) return false;
+    return slot->request.key == request.key &&
+           (Writes(slot->request) || Writes(request));
+  });
+}
+
+RequestPipeline::Slot& RequestPipeline::Add(Request request) {
+  Slot& slot = *slots_.emplace_back(std::make_unique<Slot>(account_));
+  slot.request = std::move(request);
+  return slot;
+}
+
+void RequestPipeline::End(Slot& slot) {
+  slot.done = true;
+  if (slot.trace) slot.trace->ended = runtime_.Now();
+  if (slots_.front()->done) {
+    const net::TimePoint now = runtime_.Now();
+    while (!slots_.empty() && slots_.front()->done) {
+      EndGets(*slots_.front());
+      answer_(*slots_.front(), now);
+      slots_.pop_front();
+    }
+  }
+  if (!slots_.empty()) LetGo(slots_.front()->turn);
+  waiter_.Wake();
+}
+
+// Collects a get line's first error for the end of the line.
+void RequestPipeline::EndGets(Slot& slot) {
+  if (IsTextGet(slot.request) && slot.outcome != Outcome::kDone &&
+      slot.outcome != Outcome::kNotFound && !gets_error_) {
+    gets_error_ = slot.outcome;
+    gets_error_text_ = std::move(slot.text);
+  }
+  if (slot.request.verb == Verb::kEndOfGets) {
+    Reply reply;
+    reply.outcome = gets_error_.value_or(Outcome::kDone);
+    reply.text = gets_error_text_;
+    AppendReply(slot.request, reply, slot.head);
+    gets_error_.reset();
+  }
+  // It stands for the end of the line.
+  if (slot.refused) gets_error_.reset();
+}
+
+net::Latch& RequestPipeline::TurnOf(Slot& slot) {
+  const bool first = slots_.front().get() == &slot;
+  return slot.turn.emplace(runtime_, first ? 0 : 1);
+}
+
+void RequestPipeline::Release() {
+  for (const auto& slot : slots_) LetGo(slot->turn);
+}
+
+}  // namespace ers::proxy
