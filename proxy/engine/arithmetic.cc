@@ -1,11 +1,13 @@
-// incr and decr: decimal numbers of 64 bits, as memcached's protocol.txt has
-// them (section "Increment/Decrement").
+#include "engine/arithmetic.h"
+
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "engine/engine.h"
+#include "engine/rewrite.h"
 #include "protocol/words.h"
+#include "store/support/content.h"
 
 namespace ers::proxy {
 namespace {
@@ -27,9 +29,39 @@ std::uint64_t Apply(const Request& request, std::uint64_t number) {
   return number < request.delta ? 0 : number - request.delta;
 }
 
+// A rival may create it first: then there is something to add to.
+Task<Done> CreateNumber(const EngineContext& context, const Request& request,
+                        store::Memory& memory) {
+  const std::string text = std::to_string(request.initial);
+  store::MemoryContent content(std::as_bytes(std::span(text)));
+  PutOptions options;
+  const ItemTerms::Times times =
+      context.terms.TimesOf(request, 0, /*created=*/true, text.size(), 0);
+  options.expiry = times.left;
+  store::PutTerms terms;
+  context.terms.Apply(request, text.size(), options, terms);
+  terms.condition = store::PutCondition::kAbsent;
+  terms.new_cas = request.new_cas;
+  const Result<ObjectInfo> created =
+      co_await context.store.PutContent(request.key, content, options, terms);
+  if (!created) {
+    if (created.error().code() == StatusCode::kConflict) {
+      co_return co_await Arithmetic(context, request, memory);
+    }
+    co_return context.Failed(created.error());
+  }
+  Done done;
+  done.reply.item = context.terms.ItemOf(*created);
+  done.reply.item.ttl = context.terms.TtlOf(times.told);
+  done.reply.number = request.initial;
+  done.reply.created = true;
+  co_return done;
+}
+
 }  // namespace
 
-Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
+Task<Done> Arithmetic(const EngineContext& context, const Request& request,
+                      store::Memory& memory) {
   const Counter hits =
       request.decrement ? Counter::kDecrHits : Counter::kIncrHits;
   const Counter misses =
@@ -55,62 +87,38 @@ Task<Done> Engine::Arithmetic(const Request& request, store::Memory& memory) {
       rewritten.value = std::to_string(number);
       rewritten.keeps_marks = rewritten.value.size() <= old.size();
       if (rewritten.keeps_marks) rewritten.value.resize(old.size(), ' ');
-      const Times times = TimesOf(request, info.expiry, /*created=*/false,
-                                  rewritten.value.size(), info.client_flags);
+      const ItemTerms::Times times =
+          context.terms.TimesOf(request, info.expiry, /*created=*/false,
+                                rewritten.value.size(), info.client_flags);
       rewritten.expiry = times.left;
       told = times.told;
-      ApplyRules(request, info, rewritten);
+      context.terms.Apply(request, info, rewritten);
     }
     return rewritten;
   };
-  RewriteRoom room{inline_most_, 0};
+  RewriteRoom room{context.terms.inline_most(), 0};
   const Status taken = co_await memory.Take(room.bytes());
-  if (!taken.ok()) co_return Failed(taken);
+  if (!taken.ok()) co_return context.Failed(taken);
   const Result<ObjectInfo> info =
-      co_await Rewrite(request, memory, room, change);
+      co_await Rewrite(context, request, memory, room, change);
   if (info) {
-    counters_.Add(hits);
+    context.counters.Add(hits);
     Done done;
-    done.reply.item = ItemOf(*info);
-    done.reply.item.ttl = TtlOf(told);
+    done.reply.item = context.terms.ItemOf(*info);
+    done.reply.item.ttl = context.terms.TtlOf(told);
     done.reply.number = number;
     co_return done;
   }
   if (info.error().code() == StatusCode::kNotFound) {
-    counters_.Add(misses);
-    if (request.vivify) co_return co_await CreateNumber(request, memory);
+    context.counters.Add(misses);
+    if (request.vivify) {
+      co_return co_await CreateNumber(context, request, memory);
+    }
   }
-  Done done = Failed(info.error());
+  Done done = context.Failed(info.error());
   if (not_a_number && done.reply.outcome == Outcome::kClientError) {
     done.reply.outcome = Outcome::kNotNumber;
   }
-  co_return done;
-}
-
-// A rival may create it first: then there is something to add to.
-Task<Done> Engine::CreateNumber(const Request& request, store::Memory& memory) {
-  const std::string text = std::to_string(request.initial);
-  store::MemoryContent content(std::as_bytes(std::span(text)));
-  PutOptions options;
-  const Times times = TimesOf(request, 0, /*created=*/true, text.size(), 0);
-  options.expiry = times.left;
-  store::PutTerms terms;
-  ApplyRules(request, text.size(), options, terms);
-  terms.condition = store::PutCondition::kAbsent;
-  terms.new_cas = request.new_cas;
-  const Result<ObjectInfo> created =
-      co_await store_.PutContent(request.key, content, options, terms);
-  if (!created) {
-    if (created.error().code() == StatusCode::kConflict) {
-      co_return co_await Arithmetic(request, memory);
-    }
-    co_return Failed(created.error());
-  }
-  Done done;
-  done.reply.item = ItemOf(*created);
-  done.reply.item.ttl = TtlOf(times.told);
-  done.reply.number = request.initial;
-  done.reply.created = true;
   co_return done;
 }
 

@@ -1,10 +1,13 @@
-// The commands of the line "ers": transition, stat and list.
+#include "engine/ers_commands.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "engine/engine.h"
+#include "engine/rewrite.h"
 
 namespace ers::proxy {
 
@@ -14,24 +17,46 @@ namespace {
 
 std::string Number(std::uint64_t number) { return fmt::format("{}", number); }
 
+void Publish(const EngineContext& context, Census census) {
+  if (context.board == nullptr) return;
+  census.counted_at_s = context.terms.Now();
+  context.board->Publish(std::move(census));
+}
+
+// What is changed by this process at the moment: until its manifest flips, an
+// object shows its old scheme and width.
+Task<Done> ListChanging(const EngineContext& context, const Request& request,
+                        const Listing& visit) {
+  const std::vector<std::string> keys =
+      context.changing.WithPrefix(request.key);
+  for (const std::string& key : keys) {
+    const Result<ObjectInfo> info = co_await context.store.Info(key);
+    if (!info && info.error().code() == StatusCode::kNotFound) continue;
+    if (!info) co_return context.Failed(info.error());
+    if (!visit(key, *info)) break;
+  }
+  co_return Done();
+}
+
 }  // namespace
 
-Task<Done> Engine::Transition(const Request& request, store::Memory& memory) {
+Task<Done> TransitionObject(const EngineContext& context,
+                            const Request& request, store::Memory& memory) {
   const Result<TransitionTarget> target =
       ParseTransitionTarget(request.argument);
-  if (!target) co_return Failed(target.error());
+  if (!target) co_return context.Failed(target.error());
   // Two groups at a time are under way.
-  const Result<std::uint64_t> length = co_await LengthOf(request);
-  if (!length) co_return Failed(length.error());
+  const Result<std::uint64_t> length = co_await LengthOf(context, request);
+  if (!length) co_return context.Failed(length.error());
   const Status room =
       co_await memory.Take(2 * std::min(*length, kMaxGroupBytes));
-  if (!room.ok()) co_return Failed(room);
-  const ChangingKeys::Hold hold(changing_, request.key);
-  const Result<TransitionInfo> info = co_await store_.Transition(
+  if (!room.ok()) co_return context.Failed(room);
+  const ChangingKeys::Hold hold(context.changing, request.key);
+  const Result<TransitionInfo> info = co_await context.store.Transition(
       request.key, *target, TransitionVariant::kOptimal);
-  if (!info) co_return Failed(info.error());
+  if (!info) co_return context.Failed(info.error());
   Done done;
-  done.reply.item = ItemOf(info->object);
+  done.reply.item = context.terms.ItemOf(info->object);
   done.lines = {
       {"path", std::string(TransitionPathName(info->path))},
       {"scheme", FormatScheme(info->object.scheme)},
@@ -46,13 +71,13 @@ Task<Done> Engine::Transition(const Request& request, store::Memory& memory) {
   co_return done;
 }
 
-Task<Done> Engine::Inspect(const Request& request) {
-  const Result<ObjectDetail> detail = co_await store_.Stat(request.key);
-  if (!detail) co_return Failed(detail.error());
+Task<Done> InspectObject(const EngineContext& context, const Request& request) {
+  const Result<ObjectDetail> detail = co_await context.store.Stat(request.key);
+  if (!detail) co_return context.Failed(detail.error());
   std::size_t present = 0;
   for (const BlockState& block : detail->blocks) present += block.present;
   Done done;
-  done.reply.item = ItemOf(*detail);
+  done.reply.item = context.terms.ItemOf(*detail);
   done.lines = {
       {"scheme", FormatScheme(detail->scheme)},
       {"width", std::string(WidthName(detail->width))},
@@ -70,26 +95,10 @@ Task<Done> Engine::Inspect(const Request& request) {
   co_return done;
 }
 
-// What is changed by this process at the moment: until its manifest flips, an
-// object shows its old scheme and width.
-Task<Done> Engine::ListChanging(
-    const Request& request,
-    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
-  const std::vector<std::string> keys = changing_.WithPrefix(request.key);
-  for (const std::string& key : keys) {
-    const Result<ObjectInfo> info = co_await store_.Info(key);
-    if (!info && info.error().code() == StatusCode::kNotFound) continue;
-    if (!info) co_return Failed(info.error());
-    if (!visit(key, *info)) break;
-  }
-  co_return Done();
-}
-
-Task<Done> Engine::List(
-    const Request& request,
-    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
+Task<Done> ListObjects(const EngineContext& context, const Request& request,
+                       const Listing& visit) {
   if (request.listed == Listed::kTransitioning) {
-    co_return co_await ListChanging(request, visit);
+    co_return co_await ListChanging(context, request, visit);
   }
   const Width width =
       request.listed == Listed::kWide ? Width::kWide : Width::kNarrow;
@@ -101,26 +110,21 @@ Task<Done> Engine::List(
     all = visit(key, info);
     return all;
   };
-  const Status status = co_await store_.List(wanted);
-  if (status.ok() && all) Publish(std::move(census));
-  co_return status.ok() ? Done() : Failed(status);
+  const Status status = co_await context.store.List(wanted);
+  if (status.ok() && all) Publish(context, std::move(census));
+  co_return status.ok() ? Done() : context.Failed(status);
 }
 
-Task<Status> Engine::CountObjects(const std::function<bool()>& goes_on) {
+Task<Status> CountObjects(const EngineContext& context,
+                          const std::function<bool()>& goes_on) {
   Census census;
   const auto count = [&](std::string_view, const ObjectInfo& info) {
     census.Add(info);
     return goes_on();
   };
-  Status status = co_await store_.List(count);
-  if (status.ok() && goes_on()) Publish(std::move(census));
+  Status status = co_await context.store.List(count);
+  if (status.ok() && goes_on()) Publish(context, std::move(census));
   co_return status;
-}
-
-void Engine::Publish(Census census) {
-  if (board_ == nullptr) return;
-  census.counted_at_s = Now();
-  board_->Publish(std::move(census));
 }
 
 }  // namespace ers::proxy

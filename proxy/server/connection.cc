@@ -192,7 +192,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
   Done done;
   if (whole) {  // it, and what is staged of it
     const Status room = co_await slot.memory.Take(3 * bytes);
-    if (!room.ok()) done = host_.engine.Failed(room);
+    if (!room.ok()) done = Failed(room, host_.counters);
   }
   IncomingValue incoming(stream_, reader_, slot.memory, bytes, slot.steps());
   incoming_ = &incoming;

@@ -100,8 +100,8 @@ void Worker::Run() {
   waiters_timer_ = loop_->NewTimer([this] { WatchWaiters(); });
   idle_timer_ = loop_->NewTimer([this] { WatchIdle(); });
   WatchIdle();
-  engine_ = std::make_unique<Engine>(*session_, *store_, counters_,
-                                     shared_.changing, engine_limits);
+  engine_ = std::make_unique<Engine>(*store_, counters_, shared_.changing,
+                                     engine_limits);
   engine_->SetRules(options_.rules);
   engine_->SetCensusBoard(&shared_.census);
   wide_hits_ = std::make_unique<WideHits>(*loop_, shared_.take_hits);

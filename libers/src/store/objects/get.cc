@@ -207,4 +207,10 @@ Task<Result<GetInfo>> Store::GetRange(std::string_view key,
   return GetBytes(session_, key, range, kAnyLength, value, {}, steps_);
 }
 
+std::optional<std::uint64_t> Store::KnownLength(std::string_view key) const {
+  const ManifestPtr known = session_.manifests().Find(key);
+  if (!known) return std::nullopt;
+  return known->length;
+}
+
 }  // namespace ers::store

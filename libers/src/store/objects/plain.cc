@@ -12,6 +12,7 @@ namespace ers::store {
 
 net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
                                              Value& value) {
+  session_.manifests().Erase(key);
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   const std::string name = ManifestKey(key);

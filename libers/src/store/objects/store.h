@@ -132,9 +132,13 @@ class Store {
   net::Task<Result<GetInfo>> GetUpTo(std::string_view key,
                                      std::uint64_t max_bytes, Value& value,
                                      ReadTerms terms = {});
+  // How long the value was when this loop last saw it, if it was in blocks: a
+  // hint, for which no server is asked.
+  [[nodiscard]] std::optional<std::uint64_t> KnownLength(
+      std::string_view key) const;
   // For a key of which other calls say kNotManaged: the item as it is, on the
   // server where a plain client with the same ring would look. kNotFound: it
-  // is gone.
+  // is gone. Nothing is known of the key's value then.
   net::Task<Result<PlainItem>> GetPlain(std::string_view key, Value& value);
   net::Task<Result<GetInfo>> GetTo(std::string_view key,
                                    const StreamBegin& begin, const Sink& sink);
@@ -192,6 +196,10 @@ class Store {
   net::Task<Status> List(
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Result<ClusterInfo>> Servers();
+  // The time of the cluster, in Unix microseconds: expiries go by it.
+  [[nodiscard]] std::int64_t WallMicros() const {
+    return session_.WallMicros();
+  }
 
  private:
   Session& session_;

@@ -1,0 +1,47 @@
+// EngineContext: what all commands of one worker work on.
+#ifndef ERS_PROXY_ENGINE_CONTEXT_H_
+#define ERS_PROXY_ENGINE_CONTEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/census.h"
+#include "engine/changing_keys.h"
+#include "engine/done.h"
+#include "engine/item_terms.h"
+#include "engine/wide_hits.h"
+#include "ers/options.h"
+#include "metrics/counters.h"
+#include "store/objects/store.h"
+
+namespace ers::proxy {
+
+struct EngineLimits {
+  // Longer values are streamed.
+  std::uint64_t whole_below = 64 << 10;
+  store::StreamWindow window{256 << 10, 4};
+  // Of values that append and prepend make.
+  std::uint64_t max_value_bytes = kMaxValueBytes;
+  // Of stores that no rule is for.
+  Scheme scheme;
+  std::size_t inline_below = 0;
+};
+
+// Of one loop; all that it refers to outlives the commands.
+struct EngineContext {
+  [[nodiscard]] Done Failed(const Status& status) const {
+    return proxy::Failed(status, counters);
+  }
+
+  store::Store& store;
+  Counters& counters;
+  ChangingKeys& changing;  // shared by all engines of the daemon
+  const EngineLimits limits;
+  ItemTerms terms;
+  CensusBoard* board = nullptr;  // where to publish; null: nowhere
+  WideHits* hits = nullptr;      // where to note them; null: nowhere
+};
+
+}  // namespace ers::proxy
+
+#endif  // ERS_PROXY_ENGINE_CONTEXT_H_
