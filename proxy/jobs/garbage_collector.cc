@@ -145,10 +145,7 @@ void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
     return told(Fail(StatusCode::kConflict,
                      "garbage is being collected: wait until that is done"));
   }
-  if (host_.stopping) {
-    return told(Fail(StatusCode::kUnavailable,
-                     "the daemon is ending: try again when it is back"));
-  }
+  if (host_.stopping) return told(Fail(Stopping()));
   GarbageOptions options;
   options.grace = request.grace.value_or(settings_.grace);
   options.dry_run = request.dry_run;

@@ -33,6 +33,11 @@ bool MayHelpToTryAgain(StatusCode code) {
 
 }  // namespace
 
+Status Stopping() {
+  return {StatusCode::kUnavailable,
+          "the daemon is ending: try again when it is back"};
+}
+
 Task<void> Nap(net::Runtime& runtime, net::Duration duration) {
   const std::shared_ptr<store::Wakeup> nap = store::Wakeup::New(runtime);
   co_await nap->Wait(duration);

@@ -42,6 +42,9 @@ struct JobHost {
   std::function<void(const Status& serves)> looked = {};
 };
 
+// What is asked of a host that is stopping comes to this.
+Status Stopping();
+
 // Waits for a time, also in vain.
 net::Task<void> Nap(net::Runtime& runtime, net::Duration duration);
 

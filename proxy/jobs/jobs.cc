@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
-#include "base/micros.h"
 #include "base/mutex.h"
 #include "shared/log.h"
 #include "store/membership/participants.h"
@@ -23,63 +20,37 @@ using net::Task;
 constexpr std::chrono::milliseconds kPeriod(500);
 constexpr std::size_t kManifests = 1024;
 
-Status NoSuchJob(std::uint64_t id) {
-  return {StatusCode::kNotFound, fmt::format("there is no job {}", id)};
-}
-
-// One line for each state that a job comes to: it may change every object.
-void LogState(const Job& job) {
-  const JobCounts& counts = job.counts;
-  std::string line = fmt::format("job {}, to {}: {}", job.id, job.spec.to,
-                                 JobStateName(job.state));
-  if (job.state != JobState::kListing) {
-    line += fmt::format(", {} objects changed, {} failed, {} left",
-                        counts.changed, counts.failed, counts.left);
-  }
-  if (!job.last_error.empty()) line += ": " + job.last_error;
-  LogLine(job.state == JobState::kFailed ? LogLevel::kWarning : LogLevel::kInfo,
-          line);
-}
-
-Status Stopping() {
-  return {StatusCode::kUnavailable,
-          "the daemon is ending: try again when it is back"};
-}
-
 }  // namespace
 
 Jobs::Jobs(const ServerOptions& options,
-           std::shared_ptr<store::ClusterState> cluster, ChangingKeys& changing)
+           std::shared_ptr<store::ClusterState> cluster, ChangingKeys& changing,
+           std::unique_ptr<Journal> journal)
     : options_(options),
       cluster_(std::move(cluster)),
       changing_(changing),
       servers_(static_cast<int>(cluster_->endpoints.size())),
       session_counters_(
           std::make_shared<store::SessionCounters>(cluster_->endpoints.size())),
-      loop_(net::NewEventLoop()) {}
+      loop_(net::NewEventLoop()),
+      table_(*loop_, std::move(journal)) {}
 
 Jobs::~Jobs() = default;
 
 Result<std::unique_ptr<Jobs>> Jobs::Open(
     const ServerOptions& options, std::shared_ptr<store::ClusterState> cluster,
     ChangingKeys& changing) {
-  std::unique_ptr<Jobs> jobs(new Jobs(options, std::move(cluster), changing));
-  if (options.state_dir.empty()) return jobs;
-  Result<std::unique_ptr<Journal>> journal = Journal::Open(options.state_dir);
-  if (!journal) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("{}: {}", options.PlaceOf("state_dir"),
-                            journal.error().message()));
-  }
-  jobs->journal_ = std::move(*journal);
-  jobs->next_id_ = jobs->journal_->highest_id() + 1;
-  {
-    const MutexLock lock(jobs->mutex_);
-    for (const JournalEntry& entry : jobs->journal_->entries()) {
-      jobs->board_[entry.job.id] = entry.job;
+  std::unique_ptr<Journal> journal;
+  if (!options.state_dir.empty()) {
+    Result<std::unique_ptr<Journal>> opened = Journal::Open(options.state_dir);
+    if (!opened) {
+      return Fail(StatusCode::kInvalidArgument,
+                  fmt::format("{}: {}", options.PlaceOf("state_dir"),
+                              opened.error().message()));
     }
+    journal = std::move(*opened);
   }
-  return jobs;
+  return std::unique_ptr<Jobs>(
+      new Jobs(options, std::move(cluster), changing, std::move(journal)));
 }
 
 void Jobs::Start() {
@@ -89,7 +60,7 @@ void Jobs::Start() {
 void Jobs::Stop() {
   loop_->Post([this] {
     host_->stopping = true;
-    for (auto& [id, one] : runs_) one.run->Stop();
+    table_.Stop();
     policies_->Stop();
     backfiller_->Stop();
     garbage_->Stop();
@@ -119,13 +90,9 @@ void Jobs::Join() {
 }
 
 bool Jobs::Quiet() const {
-  const auto at_rest = [](const auto& one) {
-    return !one.second.run->at_work();
-  };
-  return singles_ == 0 && orders_ == 0 && !replacing_ &&
+  return singles_ == 0 && !replacing_ && !table_.at_work() &&
          !policies_->at_work() && !backfiller_->at_work() &&
-         !garbage_->at_work() && !follower_->at_work() &&
-         std::all_of(runs_.begin(), runs_.end(), at_rest);
+         !garbage_->at_work() && !follower_->at_work();
 }
 
 void Jobs::Loop() {
@@ -133,10 +100,10 @@ void Jobs::Loop() {
                                               session_counters_);
   store_ = std::make_unique<store::Store>(*session_, options_.client);
   const auto changed = [this](const Job& job, bool state_changed) {
-    OnChanged(job, state_changed);
+    table_.OnChanged(job, state_changed);
   };
   const auto save = [this](const Job& job, std::function<void()> then) {
-    Save(job.id, [then = std::move(then)](const Status&) { then(); });
+    table_.Save(job.id, [then = std::move(then)](const Status&) { then(); });
   };
   const auto moved = [this](const TransitionInfo& info) {
     changed_ += 1;
@@ -154,20 +121,12 @@ void Jobs::Loop() {
     follower_ = std::make_unique<store::EvictionFollower>(*session_);
   }
   policies_->Set(options_.policies);
-  if (journal_) {
-    for (const JournalEntry& entry : journal_->entries()) Add(entry);
-  }
-  for (auto& [id, one] : runs_) {
-    if (Ended(one.run->job().state)) continue;
-    spdlog::info("job {} of the last process is taken up: {}", id,
-                 JobStateName(one.run->job().state));
-    one.run->Begin();
-  }
+  table_.Begin(*host_);
   timer_ = loop_->NewTimer([this] { OnTimer(); });
   timer_->Start({});  // the start waits for the first look
   loop_->RunUntil([this] { return ending_ && Quiet(); });
   timer_.reset();
-  runs_.clear();
+  table_.End();
   {
     const MutexLock lock(mutex_);
     policies_.reset();
@@ -180,38 +139,13 @@ void Jobs::Loop() {
   session_.reset();
 }
 
-void Jobs::Add(JournalEntry entry) {
-  const std::uint64_t id = entry.job.id;
-  runs_[id].run = std::make_unique<JobRun>(*host_, std::move(entry));
-}
-
 // --- What others see ---------------------------------------------------------
 
-std::vector<Job> Jobs::List() const {
-  const MutexLock lock(mutex_);
-  std::vector<Job> jobs;
-  for (const auto& [id, job] : board_) jobs.push_back(job);
-  std::reverse(jobs.begin(), jobs.end());
-  return jobs;
-}
-
-std::optional<Job> Jobs::Find(std::uint64_t id) const {
-  const MutexLock lock(mutex_);
-  const auto found = board_.find(id);
-  if (found == board_.end()) return std::nullopt;
-  return found->second;
-}
-
 JobTotals Jobs::totals() const {
-  JobTotals totals;
+  JobTotals totals = table_.totals();
   totals.changed = changed_;
-  totals.failed = failed_;
   totals.bytes_read = bytes_read_;
   totals.bytes_written = bytes_written_;
-  const MutexLock lock(mutex_);
-  for (const auto& [id, job] : board_) {
-    ++totals.by_state[static_cast<std::size_t>(job.state)];
-  }
   return totals;
 }
 
@@ -272,26 +206,9 @@ BackfillState Jobs::backfill_state() const {
   return backfiller_ ? backfiller_->state() : BackfillState();
 }
 
-void Jobs::OnChanged(const Job& job, bool state_changed) {
-  Run& one = runs_.at(job.id);
-  bool other_state = false;
-  {
-    const MutexLock lock(mutex_);
-    Job& shown = board_[job.id];
-    other_state = shown.state != job.state;
-    if (job.counts.failed > shown.counts.failed) {
-      failed_ += job.counts.failed - shown.counts.failed;
-    }
-    shown = job;
-  }
-  if (other_state) LogState(job);
-  one.dirty = true;
-  if (state_changed) Save(job.id, [](const Status&) {});
-}
-
 namespace {
 
-// Other processes must not wait for this one because nobody asks it anything.
+// Other processes must not wait for this one while nothing is asked of it.
 net::Task<void> KeepLease(store::Session& session) {
   const Status status = co_await store::EnsureLease(session);
   if (!status.ok()) spdlog::debug("no lease: {}", status.message());
@@ -300,65 +217,12 @@ net::Task<void> KeepLease(store::Session& session) {
 }  // namespace
 
 void Jobs::OnTimer() {
-  for (auto& [id, one] : runs_) {
-    if (one.run->at_work()) {
-      one.run->Tick();
-      const MutexLock lock(mutex_);
-      board_[id] = one.run->job();
-    }
-    if (one.dirty && one.saves == 0) Save(id, [](const Status&) {});
-  }
+  table_.Tick();
   backfiller_->Scan();
   garbage_->Scan();
   follower_->Scan();
   if (session_->view()) session_->Detach(KeepLease(*session_));
   timer_->Start(kPeriod);
-}
-
-// --- The journal -------------------------------------------------------------
-
-// From the journal's thread to this one.
-Journal::Done Jobs::Back(Journal::Done then) {
-  ++orders_;
-  return [this, then = std::move(then)](const Status& status) {
-    loop_->Post([this, then, status] {
-      --orders_;
-      if (status.ok()) {
-        journal_fails_ = false;
-      } else if (!std::exchange(journal_fails_, true)) {
-        spdlog::error("{}: jobs go on, and are lost when this process ends",
-                      status.message());
-      }
-      then(status);
-    });
-  };
-}
-
-void Jobs::Save(std::uint64_t id, Journal::Done then) {
-  Run& one = runs_.at(id);
-  one.dirty = false;
-  if (!journal_) return then(Status());
-  ++one.saves;
-  const auto saved = [this, id, then = std::move(then)](const Status& status) {
-    const auto found = runs_.find(id);
-    if (found != runs_.end()) {
-      --found->second.saves;
-      // What is on disk is of an earlier state: tried again by the timer.
-      if (!status.ok()) found->second.dirty = true;
-    }
-    then(status);
-  };
-  journal_->Save(id, JournalText(one.run->Entry()), Back(saved));
-}
-
-void Jobs::Remove(std::uint64_t id, Journal::Done then) {
-  runs_.erase(id);
-  {
-    const MutexLock lock(mutex_);
-    board_.erase(id);
-  }
-  if (!journal_) return then(Status());
-  journal_->Remove(id, Back(std::move(then)));
 }
 
 // --- Commands ----------------------------------------------------------------
@@ -386,78 +250,13 @@ void Jobs::Create(JobSpec spec, Told told) {
   Status fits = CheckTarget(spec.target);
   if (!fits.ok()) return told(Fail(std::move(fits)));
   loop_->Post([this, spec = std::move(spec), told = std::move(told)] {
-    CreateHere(spec, told);
-  });
-}
-
-// The oldest that have ended are forgotten.
-void Jobs::MakeRoom() {
-  while (runs_.size() >= kMaxJobs) {
-    const auto oldest =
-        std::find_if(runs_.begin(), runs_.end(), [](const auto& one) {
-          return Ended(one.second.run->job().state) &&
-                 !one.second.run->at_work();
-        });
-    if (oldest == runs_.end()) return;
-    Remove(oldest->first, [](const Status&) {});
-  }
-}
-
-void Jobs::CreateHere(JobSpec spec, const Told& told) {
-  if (host_->stopping) return told(Fail(Stopping()));
-  const auto unfinished = std::count_if(
-      runs_.begin(), runs_.end(),
-      [](const auto& one) { return !Ended(one.second.run->job().state); });
-  if (static_cast<std::size_t>(unfinished) >= kMaxUnfinishedJobs) {
-    return told(Fail(StatusCode::kUnavailable,
-                     fmt::format("{} jobs have not ended, and no more are "
-                                 "allowed: cancel one, or wait",
-                                 unfinished)));
-  }
-  MakeRoom();
-  JournalEntry entry;
-  entry.job.id = next_id_++;
-  entry.job.spec = std::move(spec);
-  entry.job.created = loop_->WallMicros() / kMicrosPerSecond;
-  const std::uint64_t id = entry.job.id;
-  Add(std::move(entry));
-  // Told, it is sure to be there after a crash, too.
-  Save(id, [this, id, told](const Status& status) {
-    const auto found = runs_.find(id);
-    if (found == runs_.end()) {
-      return told(Fail(StatusCode::kConflict,
-                       fmt::format("job {} was forgotten meanwhile", id)));
-    }
-    if (!status.ok()) {
-      runs_.erase(found);
-      const MutexLock lock(mutex_);
-      board_.erase(id);
-      return told(Fail(status));
-    }
-    JobRun& run = *found->second.run;
-    {
-      const MutexLock lock(mutex_);
-      board_[id] = run.job();
-    }
-    LogState(run.job());
-    told(run.job());
-    run.Begin();
+    table_.Create(spec, told);
   });
 }
 
 void Jobs::Command(std::uint64_t id, Status (JobRun::*command)(), Told told) {
   loop_->Post([this, id, command, told = std::move(told)] {
-    const auto found = runs_.find(id);
-    if (found == runs_.end()) return told(Fail(NoSuchJob(id)));
-    if (host_->stopping) return told(Fail(Stopping()));
-    JobRun& run = *found->second.run;
-    Status status = (run.*command)();
-    if (!status.ok()) return told(Fail(std::move(status)));
-    const Job job = run.job();
-    Save(id, [job, told](const Status& saved) {
-      if (saved.ok()) return told(job);
-      told(Fail(saved));
-    });
+    table_.Command(id, command, told);
   });
 }
 
@@ -474,31 +273,7 @@ void Jobs::Cancel(std::uint64_t id, Told told) {
 }
 
 void Jobs::Forget(std::uint64_t id, Told told) {
-  loop_->Post([this, id, told = std::move(told)] {
-    const auto found = runs_.find(id);
-    if (found == runs_.end()) return told(Fail(NoSuchJob(id)));
-    const JobRun& run = *found->second.run;
-    if (!Ended(run.job().state)) {
-      return told(Fail(StatusCode::kConflict,
-                       fmt::format("job {} is {}: cancel it first, or wait "
-                                   "until it is done",
-                                   id, JobStateName(run.job().state))));
-    }
-    if (run.at_work()) {
-      return told(
-          Fail(StatusCode::kConflict,
-               fmt::format("job {} is {}, and objects that it had begun "
-                           "with are still being changed: try again in "
-                           "a moment",
-                           id, JobStateName(run.job().state))));
-    }
-    const Job job = run.job();
-    spdlog::info("job {} is forgotten", id);
-    Remove(id, [job, told](const Status& removed) {
-      if (removed.ok()) return told(job);
-      told(Fail(removed));
-    });
-  });
+  loop_->Post([this, id, told = std::move(told)] { table_.Forget(id, told); });
 }
 
 void Jobs::Transition(std::string key, TransitionTarget target, Moved moved) {

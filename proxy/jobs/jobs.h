@@ -4,11 +4,9 @@
 #ifndef ERS_PROXY_JOBS_JOBS_H_
 #define ERS_PROXY_JOBS_JOBS_H_
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +22,7 @@
 #include "jobs/garbage_collector.h"
 #include "jobs/job.h"
 #include "jobs/job_run.h"
+#include "jobs/job_table.h"
 #include "jobs/journal.h"
 #include "jobs/policy_runner.h"
 #include "jobs/replacement.h"
@@ -36,19 +35,7 @@
 
 namespace ers::proxy {
 
-inline constexpr std::size_t kMaxUnfinishedJobs = 32;
-// With those that have ended, of which the oldest are forgotten.
-inline constexpr std::size_t kMaxJobs = 256;
 inline constexpr int kMaxSingleTransitions = 64;
-
-// What jobs have done since the start, and how many there are.
-struct JobTotals {
-  std::uint64_t changed = 0;  // objects
-  std::uint64_t failed = 0;
-  std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_written = 0;
-  std::array<std::uint64_t, std::size(kJobStates)> by_state{};
-};
 
 // Has a thread, an event loop and connections of its own, so that clients do
 // not wait for it. Methods may be called on any thread, once Start was; what
@@ -72,8 +59,10 @@ class Jobs {
   void Join();
 
   // Newest first.
-  [[nodiscard]] std::vector<Job> List() const;
-  [[nodiscard]] std::optional<Job> Find(std::uint64_t id) const;
+  [[nodiscard]] std::vector<Job> List() const { return table_.List(); }
+  [[nodiscard]] std::optional<Job> Find(std::uint64_t id) const {
+    return table_.Find(id);
+  }
   [[nodiscard]] JobTotals totals() const;
 
   // From now on; what is being changed is finished.
@@ -106,7 +95,7 @@ class Jobs {
 
   // kInvalidArgument: the target does not fit the cluster. kUnavailable: too
   // many, stopping, or the journal cannot be written.
-  using Told = std::function<void(const Result<Job>&)>;
+  using Told = JobTable::Told;
   void Create(JobSpec spec, Told told);
   // kNotFound: no such job. kConflict: not in its state. kUnavailable: done,
   // but the journal cannot be written.
@@ -119,29 +108,16 @@ class Jobs {
   void Transition(std::string key, TransitionTarget target, Moved moved);
 
  private:
-  struct Run {
-    std::unique_ptr<JobRun> run;
-    int saves = 0;       // under way
-    bool dirty = false;  // counted more than was saved
-  };
-
   Jobs(const ServerOptions& options,
-       std::shared_ptr<store::ClusterState> cluster, ChangingKeys& changing);
+       std::shared_ptr<store::ClusterState> cluster, ChangingKeys& changing,
+       std::unique_ptr<Journal> journal);
   Status CheckTarget(const TransitionTarget& target) const;
   void Loop();
   void OnTimer();
-  void OnChanged(const Job& job, bool state_changed);
-  void CreateHere(JobSpec spec, const Told& told);
   void Command(std::uint64_t id, Status (JobRun::*command)(), Told told);
   net::Task<void> TransitionHere(std::string key, TransitionTarget target,
                                  Moved moved);
   net::Task<void> ReplaceHere(Replacement replacement, Replaced told);
-  // Calls `then` on the loop when it is on disk; at once without a journal.
-  void Save(std::uint64_t id, Journal::Done then);
-  void Remove(std::uint64_t id, Journal::Done then);
-  Journal::Done Back(Journal::Done then);
-  void Add(JournalEntry entry);
-  void MakeRoom();
   [[nodiscard]] bool Quiet() const;
 
   const ServerOptions& options_;
@@ -150,6 +126,7 @@ class Jobs {
   const int servers_;
   const std::shared_ptr<store::SessionCounters> session_counters_;
   std::unique_ptr<net::EventLoop> loop_;
+  JobTable table_;
   ServingWatch serving_;
 
   // Loop thread only.
@@ -162,24 +139,16 @@ class Jobs {
   std::unique_ptr<GarbageCollector> garbage_;
   std::unique_ptr<Backfiller> backfiller_;
   std::unique_ptr<store::EvictionFollower> follower_;
-  std::map<std::uint64_t, Run> runs_;
   std::unique_ptr<net::Timer> timer_;
-  std::uint64_t next_id_ = 1;
   int singles_ = 0;  // single transitions under way
-  int orders_ = 0;   // to the journal, not carried out yet
   bool replacing_ = false;
-  bool journal_fails_ = false;
   bool ending_ = false;
 
   std::atomic<std::uint64_t> changed_{0};
-  std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint64_t> bytes_read_{0};
   std::atomic<std::uint64_t> bytes_written_{0};
 
   mutable Mutex mutex_;
-  std::map<std::uint64_t, Job> board_ ERS_GUARDED_BY(mutex_);
-
-  std::unique_ptr<Journal> journal_;  // null: none. Ends before the loop
   std::thread thread_;
 };
 
