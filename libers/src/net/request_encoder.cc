@@ -47,73 +47,31 @@ bool RequestEncoder::Append(const Request& request) {
     case Verb::kGet:
     case Verb::kHead:
     case Verb::kVivify:
-      Text("mg ");
-      Text(request.key);
-      Text(request.verb == Verb::kHead ? " c f t s" : " v c f t s");
-      if (request.verb == Verb::kVivify) {
-        Text(" N");
-        SignedNumber(request.exptime);
-      }
-      if (request.tell_access) Text(" h l");
-      if (request.no_bump) Text(" u");
+      GetLine(request);
       break;
     case Verb::kTouch:
-      Text("mg ");
-      Text(request.key);
-      Text(" T");
+      Words("mg ", request.key, " T");
       SignedNumber(request.exptime);
       break;
     case Verb::kSet:
-      Text("ms ");
-      Text(request.key);
-      Text(" ");
-      Number(BodyBytes(request));
-      Text(" T");
-      SignedNumber(request.exptime);
-      Text(" F");
-      Number(request.client_flags);
-      if (request.quiet_run != nullptr) Text(" q");
-      break;
     case Verb::kCas:
-      Text("cas ");
-      Text(request.key);
-      Text(" ");
-      Number(request.client_flags);
-      Text(" ");
-      SignedNumber(request.exptime);
-      Text(" ");
-      Number(BodyBytes(request));
-      Text(" ");
-      Number(request.token);
+      StoreLine(request);
       break;
     case Verb::kDelete:
-      Text("md ");
-      Text(request.key);
-      if (request.token != 0) {
-        Text(" C");
-        Number(request.token);
-      }
-      if (request.quiet_run != nullptr) Text(" q");
-      break;
     case Verb::kRenew:
-      Text("md ");
-      Text(request.key);
-      Text(" I C");
-      Number(request.token);
+      DeleteLine(request);
       break;
     case Verb::kStats:
       assert(request.key.empty() || IsValidKey(request.key));
-      Text(request.key.empty() ? "stats" : "stats ");
-      Text(request.key);
+      Words("stats", request.key.empty() ? "" : " ", request.key);
       break;
     case Verb::kMetadump:
-      Text("lru_crawler metadump ");
-      Text(request.key.empty() ? "hash" : request.key);
+      Words("lru_crawler metadump ",
+            request.key.empty() ? "hash" : request.key);
       break;
     case Verb::kWatch:
       assert(IsValidKey(request.key));
-      Text("watch ");
-      Text(request.key);
+      Words("watch ", request.key);
       break;
     case Verb::kVersion:
       Text("version");
@@ -127,6 +85,48 @@ bool RequestEncoder::Append(const Request& request) {
   return true;
 }
 
+void RequestEncoder::GetLine(const Request& request) {
+  Words("mg ", request.key,
+        request.verb == Verb::kHead ? " c f t s" : " v c f t s");
+  if (request.verb == Verb::kVivify) {
+    Text(" N");
+    SignedNumber(request.exptime);
+  }
+  if (request.tell_access) Text(" h l");
+  if (request.no_bump) Text(" u");
+}
+
+void RequestEncoder::StoreLine(const Request& request) {
+  if (request.verb == Verb::kCas) {
+    Words("cas ", request.key, " ");
+    Number(request.client_flags);
+    Text(" ");
+    SignedNumber(request.exptime);
+    Text(" ");
+    Number(BodyBytes(request));
+    Text(" ");
+    Number(request.token);
+    return;
+  }
+  Words("ms ", request.key, " ");
+  Number(BodyBytes(request));
+  Text(" T");
+  SignedNumber(request.exptime);
+  Text(" F");
+  Number(request.client_flags);
+  if (request.quiet_run != nullptr) Text(" q");
+}
+
+void RequestEncoder::DeleteLine(const Request& request) {
+  const bool renews = request.verb == Verb::kRenew;
+  Words("md ", request.key, renews ? " I" : "");
+  if (renews || request.token != 0) {
+    Text(" C");
+    Number(request.token);
+  }
+  if (!renews && request.quiet_run != nullptr) Text(" q");
+}
+
 void RequestEncoder::AppendSentinel() { Text(kSentinel); }
 
 void RequestEncoder::Body(const Request& request) {
@@ -134,6 +134,13 @@ void RequestEncoder::Body(const Request& request) {
     if (piece.iov_len > 0) Piece(piece.iov_base, piece.iov_len);
   }
   Text("\r\n");
+}
+
+void RequestEncoder::Words(std::string_view first, std::string_view second,
+                           std::string_view third) {
+  Text(first);
+  Text(second);
+  Text(third);
 }
 
 void RequestEncoder::Text(std::string_view text) {

@@ -45,6 +45,11 @@ class RequestEncoder {
   void Clear();
 
  private:
+  void GetLine(const Request& request);
+  void StoreLine(const Request& request);
+  void DeleteLine(const Request& request);
+  void Words(std::string_view first, std::string_view second,
+             std::string_view third = {});
   void Text(std::string_view text);
   void Number(std::uint64_t number);
   void SignedNumber(std::int64_t number);

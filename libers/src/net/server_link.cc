@@ -240,7 +240,8 @@ void ServerLink::Impl::OnRetryTimer() {
 }
 
 const char* ServerLink::Impl::Lacking() const {
-  return sent_.empty() ? Lack(stream_.get()) : "connected, but no answer";
+  return in_flight_.front() == nullptr ? Lack(stream_.get())
+                                       : "connected, but no answer";
 }
 
 void ServerLink::Impl::Abort(const std::string& reason) {
@@ -301,28 +302,17 @@ Duration ServerLink::Impl::Backoff() {
 }
 
 void ServerLink::Impl::EndOpenRequests() {
-  const std::size_t written = batch_.written_bytes();
-  while (!sent_.empty()) {
-    const bool sent = FrontEnd() == 0 || FrontBegin() < written;
-    const bool answered = std::exchange(answered_early_, false);
-    Request& request = PopSent();
+  while (Request* request = in_flight_.PopLost()) {
     if (state_ == State::kConnecting) continue;  // the handshake's own
-    if (request.verb == Verb::kSentinel) continue;
-    if (!answered) request.value.clear();
-    const Outcome outcome = sent ? Outcome::kLost : Outcome::kNotSent;
-    End(request, answered ? request.outcome : outcome);
+    End(*request, request->outcome);
   }
-  sentinels_.clear();
   while (!greeting_.empty()) greeting_.Pop();
   while (!waiting_.empty()) End(waiting_.Pop(), Outcome::kNotSent);
 }
 
 void ServerLink::Impl::DropStream() {
   stream_.reset();
-  parser_.Reset();
-  batch_.Clear();
-  batch_ends_.clear();
-  batch_first_ = 0;
+  in_flight_.Clear();
   want_write_ = false;
   facts_ = ServerFacts();
 }
@@ -355,7 +345,7 @@ void ServerLink::Impl::OnDeadline() {
 
 template <typename Visit>
 void ServerLink::Impl::VisitOpen(const Visit& visit) const {
-  Request* sent = state_ == State::kUp ? sent_.front() : nullptr;
+  Request* sent = state_ == State::kUp ? in_flight_.front() : nullptr;
   for (Request* first : {sent, waiting_.front()}) {
     for (Request* i = first; i != nullptr; i = i->next) visit(*i);
   }

@@ -5,15 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "net/handshake.h"
-#include "net/reply_parser.h"
-#include "net/request_encoder.h"
+#include "net/in_flight.h"
 #include "net/request_queue.h"
 #include "net/server_link.h"
 
@@ -63,11 +60,6 @@ class ServerLink::Impl : private StreamHandler {
     void (Impl::*method)();
     bool running = false;
   };
-  // Where a request of the batch ends, in bytes from the batch's start.
-  struct Written {
-    Request* request;
-    std::size_t end;
-  };
 
   void OnConnected() override;
   void OnReadable() override;
@@ -92,8 +84,6 @@ class ServerLink::Impl : private StreamHandler {
   void FillBatch();
   bool MayLeave(const Request& request) const;
   bool FlushBatch();
-  std::size_t FrontBegin() const;
-  std::size_t FrontEnd() const;
 
   void ReadAvailable();
   int ReadPieces(iovec* pieces, std::size_t* straight);
@@ -101,11 +91,8 @@ class ServerLink::Impl : private StreamHandler {
   const char* Lacking() const;
   bool TellPlaced();
   bool TakeBytes(std::string_view bytes);
-  void OnReplyEnd();
+  bool EndAnswered();
   bool MayBeQuiet(const Request& request) const;
-  void AppendSentinel();
-  bool OnSentinelReply();
-  Request& PopSent();
   void OnHandshakeReply(Request& reply);
   void OnHandshakeEnd();
 
@@ -144,23 +131,13 @@ class ServerLink::Impl : private StreamHandler {
   TimePoint connecting_until_;
   Handshake handshake_;
 
-  // A request is in one of these: not a byte written; in the batch or written,
-  // in the order of the replies; ended and not told.
+  // A request is in one of these: not a byte written; in the batch or written;
+  // ended, and its `done` not called.
   RequestQueue waiting_;
   RequestQueue greeting_;  // as waiting_, for the handshake's own
-  RequestQueue sent_;
+  InFlight in_flight_;
   RequestQueue ended_;
-  RequestEncoder batch_;
-  std::vector<Written> batch_ends_;  // those of the batch, in order
-  std::size_t batch_first_ = 0;      // the first of them without an answer
-  // The first of sent_ was answered before it was wholly written (refused by
-  // its size). Its value is still to be written: it cannot end yet.
-  bool answered_early_ = false;
-  // Behind every run of quiet requests in sent_ follows one of these, in the
-  // same order; it takes the answers for the run.
-  std::deque<Request> sentinels_;
   bool want_write_ = false;
-  ReplyParser parser_;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);
   // Null while the link is being destroyed.
   Turn* tell_;
