@@ -8,7 +8,7 @@
 
 #include "base/mutex.h"
 #include "shared/log.h"
-#include "store/membership/participants.h"
+#include "store/membership/ensure_lease.h"
 #include "store/upkeep/replace.h"
 
 namespace ers::proxy {

@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,12 +23,16 @@ ORDER = {
 
 def rooms():
     """The table of check-layers."""
+    return tool().ROOMS
+
+
+def tool():
     loader = importlib.machinery.SourceFileLoader("check_layers", TOOL)
     spec = importlib.util.spec_from_loader("check_layers", loader)
     module = importlib.util.module_from_spec(spec)
     sys.dont_write_bytecode = True
     loader.exec_module(module)
-    return module.ROOMS
+    return module
 
 
 def as_included(folder):
@@ -156,6 +161,22 @@ class CheckLayersTest(unittest.TestCase):
                          table["libers/src/store/upkeep"].may)
         self.assertNotIn("libers/src/store/upkeep",
                          table["libers/src/store/objects"].may)
+
+    def test_files_of_membership_call_those_before_them_only(self):
+        order = tool().MEMBERSHIP_ORDER
+        pairs = [(one, later) for i, one in enumerate(order)
+                 for later in order[i + 1:]]
+        folder = "libers/src/store/membership"
+        for one, later in pairs:
+            result = check([(f"{folder}/{one}.cc",
+                             f'#include "store/membership/{later}.h"')])
+            self.assertIn(f"{one} may not call {later}", result.stdout)
+        page = os.path.join(os.path.dirname(TOOL), "../..",
+                            "docs/internals/view.md")
+        with open(page, encoding="utf-8") as file:
+            rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", file.read(), re.M)
+        printed = [name.strip("` ") for row in rows for name in row.split(",")]
+        self.assertEqual(printed, list(order))
 
     def test_a_room_is_no_heap(self):
         result = check([(f"proxy/engine/a{i}.cc", "") for i in range(31)])

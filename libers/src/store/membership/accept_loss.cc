@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "store/membership/loss_round.h"
-#include "store/membership/participants.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_records.h"
 #include "store/support/wakeup.h"

@@ -8,7 +8,6 @@
 
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
-#include "store/membership/participants.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {

@@ -11,9 +11,7 @@
 #include "store/format/planted_bug.h"
 #include "store/format/record.h"
 #include "store/membership/batch.h"
-#include "store/membership/participants.h"
 #include "store/membership/slots.h"
-#include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_edit.h"
 

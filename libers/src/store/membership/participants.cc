@@ -6,7 +6,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "net/stat_lines.h"
@@ -14,12 +13,8 @@
 #include "store/format/planted_bug.h"
 #include "store/format/record.h"
 #include "store/membership/batch.h"
-#include "store/membership/in_doubt_write.h"
-#include "store/membership/loss_round.h"
 #include "store/membership/spare_room.h"
-#include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
-#include "store/membership/view_links.h"
 #include "store/membership/view_records.h"
 #include "store/support/wakeup.h"
 
@@ -33,47 +28,6 @@ using net::Task;
 // time.
 constexpr int kWriteTries = static_cast<int>(kMaxParticipants);
 constexpr net::Duration kAskAgainAfter = std::chrono::milliseconds(20);
-
-// What came of one heartbeat.
-struct Heartbeat {
-  std::vector<Participant>
-      participants;         // all that members showed, this process too
-  int held = 0;             // members that took the line
-  int in_sync = 0;          // of these, those that are in sync
-  std::uint64_t epoch = 0;  // the newest view that anybody knows of
-  // A member has another view of the same epoch: the cluster was set up anew.
-  bool split = false;
-  bool outdated = false;    // a member lacks the view, or has an earlier one
-  std::vector<int> silent;  // members of the view that did not take it
-  Status newer_format;      // of a record that a member has
-};
-
-// Claims the right to give heartbeats; the claim ends with this.
-class HeartbeatClaim {
- public:
-  static Task<std::unique_ptr<HeartbeatClaim>> Await(Session& session) {
-    Lease& lease = session.cluster().lease;
-    for (;;) {
-      std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
-      if (lease.BeginHeartbeat(session.runtime().Now(), wakeup->Callback()))
-        break;
-      co_await wakeup->Wait(session.cluster().options.operation_timeout);
-    }
-    co_return std::make_unique<HeartbeatClaim>(lease);
-  }
-  static std::unique_ptr<HeartbeatClaim> Try(Session& session) {
-    Lease& lease = session.cluster().lease;
-    if (!lease.BeginHeartbeat(session.runtime().Now(), {})) return nullptr;
-    return std::make_unique<HeartbeatClaim>(lease);
-  }
-  explicit HeartbeatClaim(Lease& lease) : lease_(lease) {}
-  ~HeartbeatClaim() { lease_.EndHeartbeat(); }
-  HeartbeatClaim(const HeartbeatClaim&) = delete;
-  HeartbeatClaim& operator=(const HeartbeatClaim&) = delete;
-
- private:
-  Lease& lease_;
-};
 
 // What becomes of the record on a member: from what is there to what is to be.
 using Edit = std::function<std::vector<Participant>(std::vector<Participant>)>;
@@ -123,13 +77,6 @@ Task<Written> WriteParticipants(Session& session, net::ServerLink& link,
   }
   co_return written;
 }
-
-// What a heartbeat is for.
-enum class Purpose {
-  kGoOn,    // the lease, which holds
-  kJoin,    // a new one
-  kChange,  // a change of the view
-};
 
 // What a member's view record says to who joins under `view`, whose record is
 // `text`: nearly always the same.
@@ -224,7 +171,34 @@ Task<void> LeaveOn(Session& session, net::ServerLink& link, net::Latch& latch) {
   latch.CountDown();
 }
 
-// A heartbeat to all members of `view`.
+std::string Labels(const std::vector<Participant>& participants) {
+  std::string labels;
+  for (const Participant& participant : participants) {
+    labels += (labels.empty() ? "" : ", ") + participant.label;
+  }
+  return labels;
+}
+
+}  // namespace
+
+Task<std::unique_ptr<HeartbeatClaim>> HeartbeatClaim::Await(Session& session) {
+  Lease& lease = session.cluster().lease;
+  for (;;) {
+    std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+    if (lease.BeginHeartbeat(session.runtime().Now(), wakeup->Callback())) {
+      break;
+    }
+    co_await wakeup->Wait(session.cluster().options.operation_timeout);
+  }
+  co_return std::make_unique<HeartbeatClaim>(lease);
+}
+
+std::unique_ptr<HeartbeatClaim> HeartbeatClaim::Try(Session& session) {
+  Lease& lease = session.cluster().lease;
+  if (!lease.BeginHeartbeat(session.runtime().Now(), {})) return nullptr;
+  return std::make_unique<HeartbeatClaim>(lease);
+}
+
 Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
                              const View& view, Purpose purpose) {
   Heartbeat heartbeat;
@@ -249,157 +223,15 @@ Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
   co_return heartbeat;
 }
 
-Task<void> Nap(Session& session) {
-  const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
-  (void)co_await nap->Wait(kAskAgainAfter);
-}
-
-std::string Labels(const std::vector<Participant>& participants) {
-  std::string labels;
-  for (const Participant& participant : participants) {
-    labels += (labels.empty() ? "" : ", ") + participant.label;
-  }
-  return labels;
-}
-
-Status TooMany() {
-  return {StatusCode::kUnavailable,
-          fmt::format("{} processes share this cluster already: end some",
-                      kMaxParticipants)};
-}
-
 Status Stalled(const std::vector<Participant>& behind) {
   return {StatusCode::kUnavailable,
           fmt::format("{} goes on under an old view of the servers: stop it",
                       Labels(behind))};
 }
 
-// Those that did not take the line because they are dead leave the view. True:
-// one did.
-Task<bool> DropSilent(Session& session, std::vector<int> silent) {
-  bool dropped = false;
-  for (const int member : silent) {
-    const net::ServerLink& link = session.link(member);
-    const net::ServerLink::State state = link.state();
-    if (state != net::ServerLink::State::kFailed &&
-        state != net::ServerLink::State::kRefused) {
-      continue;
-    }
-    const Status left = co_await MarkDown(session, member, link.last_error());
-    dropped |= left.ok();
-  }
-  co_return dropped;
-}
-
-// Who did not take the line, and who is out already.
-Status TooFew(Session& session, View view, const std::vector<int>& silent) {
-  const Status loss = session.cluster().loss.last();
-  if (!loss.ok() && MoreThanMaxOut(session)) return loss;
-  std::string names;
-  for (const int member : silent) {
-    view.members[member].state = MemberState::kDown;
-    names += (names.empty() ? "" : "; ") + session.Describe(member);
-  }
-  Status tolerated = CheckTolerated(session, view);
-  if (!tolerated.ok()) return tolerated;
-  return {StatusCode::kUnavailable,
-          fmt::format("too few servers answer ({})", names)};
-}
-
-bool AllDead(Session& session, const std::vector<int>& members) {
-  return std::all_of(members.begin(), members.end(), [&session](int member) {
-    const net::ServerLink::State state = session.link(member).state();
-    return state == net::ServerLink::State::kFailed ||
-           state == net::ServerLink::State::kRefused;
-  });
-}
-
-// Those that took the view may be gone: who looks for it must find it.
-Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
-  std::optional<View> newer;
-  (void)co_await StoreViewRecord(session, *view, newer);
-}
-
-// The lease has run out, or never began.
-Task<Status> Join(Session& session) {
-  Lease& lease = session.cluster().lease;
-  const net::TimePoint deadline =
-      session.runtime().Now() + session.cluster().options.operation_timeout;
-  for (;;) {
-    std::unique_ptr<HeartbeatClaim> claim =
-        co_await HeartbeatClaim::Await(session);
-    if (lease.Holds(session.runtime().Now())) co_return Status();
-    const std::shared_ptr<const View> view = session.view();
-    ViewLinks links(session, *view);
-    const Heartbeat heartbeat =
-        co_await HeartbeatAll(session, links, *view, Purpose::kJoin);
-    const net::TimePoint now = session.runtime().Now();
-    const std::vector<Participant> behind =
-        lease.Behind(heartbeat.participants, view->epoch, now);
-    const bool current = heartbeat.epoch <= view->epoch && !heartbeat.split;
-    if (!heartbeat.newer_format.ok()) co_return heartbeat.newer_format;
-    // Who made the view may have died before all others had left the earlier
-    // one: then this is the end of that change, and asks as many members.
-    const bool asked =
-        lease.WasConfirmed(view->epoch) || heartbeat.in_sync >= view->Quorum();
-    if (current && asked && behind.empty()) lease.Confirm(*view);
-    claim.reset();
-    if (heartbeat.participants.size() > kMaxParticipants) co_return TooMany();
-    if (current && heartbeat.outdated) co_await StoreAgain(session, view);
-    if (lease.Holds(now)) co_return Status();
-    const bool late = now >= deadline;
-    // No more than those will take the line before somebody starts one of the
-    // others; who is behind may be so for that very reason.
-    const bool too_few = !asked || (current && behind.empty());
-    const bool in_vain = too_few && !heartbeat.silent.empty() &&
-                         AllDead(session, heartbeat.silent);
-    if (!current) {
-      Status followed = co_await FollowView(session);
-      if (!followed.ok()) co_return followed;
-    } else if (!behind.empty() && !in_vain) {
-      if (late) co_return Stalled(behind);
-      co_await Nap(session);
-      continue;
-    } else if (!heartbeat.silent.empty()) {
-      const bool dropped = co_await DropSilent(session, heartbeat.silent);
-      if (dropped) continue;
-    }
-    if (late || heartbeat.held == 0 || in_vain) {
-      co_return TooFew(session, *view, heartbeat.silent);
-    }
-    co_await Nap(session);
-  }
-}
-
-// Nobody waits for it.
-Task<void> HeartbeatOnce(Session& session,
-                         std::unique_ptr<HeartbeatClaim> claim) {
-  const std::shared_ptr<const View> view = session.view();
-  ViewLinks links(session, *view);
-  const Heartbeat heartbeat =
-      co_await HeartbeatAll(session, links, *view, Purpose::kGoOn);
-  claim.reset();
-  if (heartbeat.epoch > view->epoch) {
-    (void)co_await FollowView(session);
-    co_return;
-  }
-  const std::vector<Participant> behind = session.cluster().lease.Behind(
-      heartbeat.participants, view->epoch, session.runtime().Now());
-  if (!behind.empty()) co_await StoreAgain(session, view);
-}
-
-}  // namespace
-
-Task<Status> EnsureLease(Session& session) {
-  const net::TimePoint now = session.runtime().Now();
-  Lease& lease = session.cluster().lease;
-  if (!lease.Holds(now)) return Join(session);
-  if (lease.HeartbeatIsDue(now)) {
-    AdoptOrphans(session);
-    std::unique_ptr<HeartbeatClaim> claim = HeartbeatClaim::Try(session);
-    if (claim) session.DetachHolding(HeartbeatOnce(session, std::move(claim)));
-  }
-  return Task<Status>::Ready(Status());
+Task<void> AskLater(Session& session) {
+  const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
+  (void)co_await nap->Wait(kAskAgainAfter);
 }
 
 Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
@@ -428,7 +260,7 @@ Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
                       heartbeat.in_sync, next.Quorum(), silent));
     }
     if (heartbeat.epoch > next.epoch) {
-      co_await Nap(session);
+      co_await AskLater(session);
       co_return false;
     }
     const net::TimePoint now = session.runtime().Now();
@@ -436,7 +268,7 @@ Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
         lease.Behind(heartbeat.participants, next.epoch, now);
     if (behind.empty() || Planted(PlantedBug::kNoParticipants)) co_return true;
     if (now >= deadline) co_return Fail(Stalled(behind));
-    co_await Nap(session);
+    co_await AskLater(session);
   }
 }
 

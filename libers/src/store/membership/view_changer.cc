@@ -14,7 +14,6 @@
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
 #include "store/membership/loss_round.h"
-#include "store/membership/participants.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_edit.h"
 #include "store/membership/view_records.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "store/membership/batch.h"
-#include "store/membership/participants.h"
+#include "store/membership/ensure_lease.h"
 
 namespace ers::store {
 

@@ -7,8 +7,8 @@
 #include "store/format/expiry.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
+#include "store/membership/ensure_lease.h"
 #include "store/membership/in_doubt_write.h"
-#include "store/membership/participants.h"
 #include "store/membership/view_checks.h"
 
 namespace ers::store {

@@ -21,7 +21,7 @@
 #include "store/format/object_map.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
-#include "store/membership/participants.h"
+#include "store/membership/ensure_lease.h"
 #include "store/membership/view_changer.h"
 #include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"

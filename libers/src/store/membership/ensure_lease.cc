@@ -1,0 +1,159 @@
+#include "store/membership/ensure_lease.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/membership/in_doubt_write.h"
+#include "store/membership/loss_round.h"
+#include "store/membership/participants.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_checks.h"
+#include "store/membership/view_links.h"
+#include "store/membership/view_records.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+Status TooMany() {
+  return {StatusCode::kUnavailable,
+          fmt::format("{} processes share this cluster already: end some",
+                      kMaxParticipants)};
+}
+
+// Those that did not take the line because they are dead leave the view. True:
+// one did.
+Task<bool> DropSilent(Session& session, std::vector<int> silent) {
+  bool dropped = false;
+  for (const int member : silent) {
+    const net::ServerLink& link = session.link(member);
+    const net::ServerLink::State state = link.state();
+    if (state != net::ServerLink::State::kFailed &&
+        state != net::ServerLink::State::kRefused) {
+      continue;
+    }
+    const Status left = co_await MarkDown(session, member, link.last_error());
+    dropped |= left.ok();
+  }
+  co_return dropped;
+}
+
+// Who did not take the line, and who is out already.
+Status TooFew(Session& session, View view, const std::vector<int>& silent) {
+  const Status loss = session.cluster().loss.last();
+  if (!loss.ok() && MoreThanMaxOut(session)) return loss;
+  std::string names;
+  for (const int member : silent) {
+    view.members[member].state = MemberState::kDown;
+    names += (names.empty() ? "" : "; ") + session.Describe(member);
+  }
+  Status tolerated = CheckTolerated(session, view);
+  if (!tolerated.ok()) return tolerated;
+  return {StatusCode::kUnavailable,
+          fmt::format("too few servers answer ({})", names)};
+}
+
+bool AllDead(Session& session, const std::vector<int>& members) {
+  return std::all_of(members.begin(), members.end(), [&session](int member) {
+    const net::ServerLink::State state = session.link(member).state();
+    return state == net::ServerLink::State::kFailed ||
+           state == net::ServerLink::State::kRefused;
+  });
+}
+
+// Those that took the view may be gone: who looks for it must find it.
+Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
+  std::optional<View> newer;
+  (void)co_await StoreViewRecord(session, *view, newer);
+}
+
+// The lease has run out, or never began.
+Task<Status> Join(Session& session) {
+  Lease& lease = session.cluster().lease;
+  const net::TimePoint deadline =
+      session.runtime().Now() + session.cluster().options.operation_timeout;
+  for (;;) {
+    std::unique_ptr<HeartbeatClaim> claim =
+        co_await HeartbeatClaim::Await(session);
+    if (lease.Holds(session.runtime().Now())) co_return Status();
+    const std::shared_ptr<const View> view = session.view();
+    ViewLinks links(session, *view);
+    const Heartbeat heartbeat =
+        co_await HeartbeatAll(session, links, *view, Purpose::kJoin);
+    const net::TimePoint now = session.runtime().Now();
+    const std::vector<Participant> behind =
+        lease.Behind(heartbeat.participants, view->epoch, now);
+    const bool current = heartbeat.epoch <= view->epoch && !heartbeat.split;
+    if (!heartbeat.newer_format.ok()) co_return heartbeat.newer_format;
+    // Who made the view may have died before all others had left the earlier
+    // one: then this is the end of that change, and asks as many members.
+    const bool asked =
+        lease.WasConfirmed(view->epoch) || heartbeat.in_sync >= view->Quorum();
+    if (current && asked && behind.empty()) lease.Confirm(*view);
+    claim.reset();
+    if (heartbeat.participants.size() > kMaxParticipants) co_return TooMany();
+    if (current && heartbeat.outdated) co_await StoreAgain(session, view);
+    if (lease.Holds(now)) co_return Status();
+    const bool late = now >= deadline;
+    // No more than those will take the line before somebody starts one of the
+    // others; who is behind may be so for that very reason.
+    const bool too_few = !asked || (current && behind.empty());
+    const bool in_vain = too_few && !heartbeat.silent.empty() &&
+                         AllDead(session, heartbeat.silent);
+    if (!current) {
+      Status followed = co_await FollowView(session);
+      if (!followed.ok()) co_return followed;
+    } else if (!behind.empty() && !in_vain) {
+      if (late) co_return Stalled(behind);
+      co_await AskLater(session);
+      continue;
+    } else if (!heartbeat.silent.empty()) {
+      const bool dropped = co_await DropSilent(session, heartbeat.silent);
+      if (dropped) continue;
+    }
+    if (late || heartbeat.held == 0 || in_vain) {
+      co_return TooFew(session, *view, heartbeat.silent);
+    }
+    co_await AskLater(session);
+  }
+}
+
+// Nobody waits for it.
+Task<void> HeartbeatOnce(Session& session,
+                         std::unique_ptr<HeartbeatClaim> claim) {
+  const std::shared_ptr<const View> view = session.view();
+  ViewLinks links(session, *view);
+  const Heartbeat heartbeat =
+      co_await HeartbeatAll(session, links, *view, Purpose::kGoOn);
+  claim.reset();
+  if (heartbeat.epoch > view->epoch) {
+    (void)co_await FollowView(session);
+    co_return;
+  }
+  const std::vector<Participant> behind = session.cluster().lease.Behind(
+      heartbeat.participants, view->epoch, session.runtime().Now());
+  if (!behind.empty()) co_await StoreAgain(session, view);
+}
+
+}  // namespace
+
+Task<Status> EnsureLease(Session& session) {
+  const net::TimePoint now = session.runtime().Now();
+  Lease& lease = session.cluster().lease;
+  if (!lease.Holds(now)) return Join(session);
+  if (lease.HeartbeatIsDue(now)) {
+    AdoptOrphans(session);
+    std::unique_ptr<HeartbeatClaim> claim = HeartbeatClaim::Try(session);
+    if (claim) session.DetachHolding(HeartbeatOnce(session, std::move(claim)));
+  }
+  return Task<Status>::Ready(Status());
+}
+
+}  // namespace ers::store

@@ -1,0 +1,20 @@
+// This process's leave to act under the view: getting it, and keeping it.
+#ifndef ERS_STORE_MEMBERSHIP_ENSURE_LEASE_H_
+#define ERS_STORE_MEMBERSHIP_ENSURE_LEASE_H_
+
+#include "net/task.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+// OK while this process may go by the view in force, which there must be. Most
+// calls cost nothing; one in so many has a heartbeat sent, which no call waits
+// for. After a pause, and at first, the process's entry is put on the members,
+// and where others have changed the view meanwhile, theirs is taken over.
+// kUnavailable: too few members took it, or another process keeps the view from
+// being taken over.
+net::Task<Status> EnsureLease(Session& session);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_ENSURE_LEASE_H_
