@@ -15,13 +15,6 @@ namespace {
 // How long, and how many, lazy requests wait for others to leave with.
 constexpr Duration kLazyDelay = std::chrono::milliseconds(20);
 constexpr int kMaxLazyWaiting = 64;
-// Doublings of the backoff; more only overflow.
-constexpr int kMaxDoublings = 20;
-// A timeout is waited for in so many parts. A timer that fires late by one or
-// more shows that this thread was away, in a callback of the caller's or
-// stopped: neither could it read nor write meanwhile, nor perhaps could the
-// server, and what is open gets its time again.
-constexpr int kParts = 4;
 
 // What keeps a link from being up; `stream` may be null.
 const char* Lack(const Stream* stream) {
@@ -51,9 +44,11 @@ ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
       member_(member),
       options_(options),
       guard_(guard),
+      backoff_(options.backoff_min, options.backoff_max),
       counters_(options.counters != nullptr ? *options.counters
                                             : own_counters_),
-      retry_timer_(runtime.NewTimer([this] { OnRetryTimer(); })),
+      connect_timer_(runtime, [this] { OnConnectTimeout(); }),
+      retry_timer_(runtime.NewTimer([this] { Connect(); })),
       deadline_timer_(runtime.NewTimer([this] { OnDeadline(); })),
       lazy_timer_(runtime.NewTimer([this] { WantToWrite(); })),
       handshake_(options_.nonce_key),
@@ -148,20 +143,9 @@ void ServerLink::Impl::WriteIfUp() {
 
 void ServerLink::Impl::Connect() {
   state_ = State::kConnecting;
-  AwaitConnection();
+  retry_timer_->Stop();
+  connect_timer_.Start(options_.connect_timeout);
   stream_ = runtime_.Connect(endpoint_, *this);
-}
-
-void ServerLink::Impl::AwaitConnection() {
-  connecting_until_ = runtime_.Now() + options_.connect_timeout;
-  WatchConnection();
-}
-
-void ServerLink::Impl::WatchConnection() {
-  const TimePoint now = runtime_.Now();
-  watched_until_ =
-      std::min(connecting_until_, now + options_.connect_timeout / kParts);
-  retry_timer_->Start(watched_until_ - now);
 }
 
 void ServerLink::Impl::OnConnected() {
@@ -215,28 +199,15 @@ void ServerLink::Impl::OnHandshakeEnd() {
   state_ = State::kUp;
   counters_.standing.Add();
   failed_before_ = false;
-  failures_in_row_ = 0;
-  retry_timer_->Stop();
+  backoff_.Reset();
+  connect_timer_.Stop();
   WantToWrite();
 }
 
-void ServerLink::Impl::OnRetryTimer() {
-  if (state_ == State::kConnecting) {
-    const TimePoint now = runtime_.Now();
-    if (now - watched_until_ > options_.connect_timeout / kParts) {
-      AwaitConnection();
-      return;
-    }
-    if (now < connecting_until_) {
-      WatchConnection();
-      return;
-    }
-    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
-        options_.connect_timeout);
-    Fail(fmt::format("{} within {} ms", Lacking(), limit.count()));
-    return;
-  }
-  Connect();
+void ServerLink::Impl::OnConnectTimeout() {
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+      options_.connect_timeout);
+  Fail(fmt::format("{} within {} ms", Lacking(), limit.count()));
 }
 
 const char* ServerLink::Impl::Lacking() const {
@@ -251,7 +222,7 @@ void ServerLink::Impl::Abort(const std::string& reason) {
 void ServerLink::Impl::Retry() {
   if (state_ == State::kUp || state_ == State::kIdle) return;
   failed_before_ = false;
-  failures_in_row_ = 0;
+  backoff_.Reset();
   if (state_ != State::kConnecting) Connect();
 }
 
@@ -260,10 +231,11 @@ void ServerLink::Impl::MoveTo(Endpoint endpoint) {
   if (state_ == State::kUp) counters_.standing.Subtract();
   EndOpenRequests();
   DropStream();
+  connect_timer_.Stop();
   retry_timer_->Stop();
   state_ = State::kIdle;
   failed_before_ = false;
-  failures_in_row_ = 0;
+  backoff_.Reset();
   last_error_.clear();
   endpoint_ = std::move(endpoint);
 }
@@ -276,7 +248,8 @@ void ServerLink::Impl::Fail(const std::string& reason, State state) {
   DropStream();
   state_ = state;
   failed_before_ = true;
-  retry_timer_->Start(Backoff());
+  connect_timer_.Stop();
+  retry_timer_->Start(backoff_.Next(runtime_.Random()));
 }
 
 // The stream broke. That alone does not make a server dead: it may only have
@@ -287,18 +260,6 @@ void ServerLink::Impl::Cut(const std::string& reason) {
   if (!was_up) return;
   failed_before_ = false;
   Connect();
-}
-
-// Doubles from try to try, and half of it is chance: proxies that lost the
-// same server do not come back in step.
-Duration ServerLink::Impl::Backoff() {
-  const int doublings = std::min(failures_in_row_++, kMaxDoublings);
-  const Duration limit =
-      std::min(options_.backoff_max, options_.backoff_min * (1 << doublings));
-  const Duration half = limit / 2;
-  const auto choices = static_cast<std::uint64_t>(half.count()) + 1;
-  return half +
-         Duration(static_cast<std::int64_t>(runtime_.Random() % choices));
 }
 
 void ServerLink::Impl::EndOpenRequests() {
@@ -322,7 +283,8 @@ void ServerLink::Impl::DropStream() {
 void ServerLink::Impl::ArmDeadline(TimePoint deadline) {
   if (deadline >= armed_deadline_) return;
   const TimePoint now = runtime_.Now();
-  armed_deadline_ = std::min(deadline, now + options_.request_timeout / kParts);
+  armed_deadline_ =
+      std::min(deadline, now + options_.request_timeout / kPartsOfTimeout);
   deadline_timer_->Start(armed_deadline_ - now);
 }
 
@@ -332,7 +294,7 @@ void ServerLink::Impl::OnDeadline() {
       runtime_.Now() - std::exchange(armed_deadline_, TimePoint::max());
   // Replies that came while this thread was busy are in time.
   if (state_ == State::kUp) ReadAvailable();
-  if (late > options_.request_timeout / kParts) RestartDeadlines();
+  if (late > options_.request_timeout / kPartsOfTimeout) RestartDeadlines();
   const TimePoint earliest = EarliestDeadline();
   if (earliest == TimePoint::max()) return;
   if (earliest > runtime_.Now()) {

@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "net/backoff.h"
 #include "net/handshake.h"
 #include "net/in_flight.h"
+#include "net/patient_timer.h"
 #include "net/request_queue.h"
 #include "net/server_link.h"
 
@@ -67,15 +69,13 @@ class ServerLink::Impl : private StreamHandler {
   void OnFailed(const std::string& reason) override;
 
   void Connect();
-  void OnRetryTimer();
+  void OnConnectTimeout();
   void OnDeadline();
   void ArmDeadline(TimePoint deadline);
   TimePoint EarliestDeadline() const;
   template <typename Visit>
   void VisitOpen(const Visit& visit) const;
   void RestartDeadlines();
-  void AwaitConnection();
-  void WatchConnection();
 
   void Tell();
   void WriteIfUp();
@@ -102,7 +102,6 @@ class ServerLink::Impl : private StreamHandler {
   Duration TimeoutOf(const Request& request) const;
   void EndOpenRequests();
   void DropStream();
-  Duration Backoff();
 
   Runtime& runtime_;
   Endpoint endpoint_;
@@ -112,7 +111,7 @@ class ServerLink::Impl : private StreamHandler {
 
   State state_ = State::kIdle;
   bool failed_before_ = false;  // since it was last up
-  int failures_in_row_ = 0;
+  Backoff backoff_;
   std::uint64_t connection_ = 0;
   int moves_ = 0;
   ServerFacts facts_;
@@ -121,14 +120,12 @@ class ServerLink::Impl : private StreamHandler {
   LinkCounters& counters_;
 
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Timer> retry_timer_;  // connecting: its end; failed: backoff
+  PatientTimer connect_timer_;
+  std::unique_ptr<Timer> retry_timer_;
   std::unique_ptr<Timer> deadline_timer_;
   std::unique_ptr<Timer> lazy_timer_;
   int lazy_waiting_ = 0;  // requests since the last write
-  // When the timers are to fire, and what is waited for at last.
   TimePoint armed_deadline_ = TimePoint::max();
-  TimePoint watched_until_;
-  TimePoint connecting_until_;
   Handshake handshake_;
 
   // A request is in one of these: not a byte written; in the batch or written;
