@@ -131,7 +131,7 @@ TEST_CASE("writes of a session that has ended are another one's to end") {
 }
 
 // Of both kinds of silence: what was sent is lost, or comes after all.
-// Invariant C6.
+// Invariants C6 and C5.
 TEST_CASE("a change that was cut off leaves the old value or the new one") {
   constexpr std::size_t kInBlocks = 0;
   for (int i = 0; i < 240; ++i) {

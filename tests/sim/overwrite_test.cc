@@ -122,7 +122,7 @@ TEST_CASE("a value that had lived is read to its end when it is replaced") {
   CHECK(f.SawOnly(kOld));
 }
 
-// Invariant C9.
+// Invariants C9 and C4.
 TEST_CASE("a reader who is overtaken is told so, and saw one version only") {
   Fixture f;
   f.Put(kOld);

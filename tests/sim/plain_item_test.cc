@@ -109,6 +109,7 @@ TEST_CASE("a put makes an object of a plain item where that is wanted") {
   CHECK(f.value.text() == "new");
 }
 
+// Invariant R1.
 TEST_CASE("a plain item of before on a server that returns hides no object") {
   Fixture f(true);
   const int member = f.LoseFirst(

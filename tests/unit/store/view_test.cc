@@ -324,6 +324,7 @@ TEST_CASE("down replicas are left out and none takes their place") {
   }
 }
 
+// Invariant R2.
 TEST_CASE("replicas that returned come first, the latest before all") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 3);
@@ -337,6 +338,7 @@ TEST_CASE("replicas that returned come first, the latest before all") {
         std::vector<int>{walk[2], walk[0], walk[1]});
 }
 
+// Invariant R2.
 TEST_CASE("a primary that is being backfilled may not decide") {
   const net::Ring ring = FiveServers();
   const std::vector<int> walk = ring.Walk("movie", 2);
