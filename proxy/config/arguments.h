@@ -3,13 +3,12 @@
 #define ERS_PROXY_CONFIG_ARGUMENTS_H_
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/options.h"
+#include "config/settings.h"
 
 namespace ers::proxy {
 
@@ -18,22 +17,8 @@ struct Arguments {
   std::string config;
   bool list_metrics = false;
   std::string check_config;
-  std::vector<std::string> listen;
-  std::optional<std::string> servers;
-  std::optional<std::string> scheme;
-  std::optional<int> max_failures;
-  std::optional<std::string> state_file;
-  std::optional<std::size_t> inline_below;
-  std::optional<int> threads;
-  std::optional<int> max_connections;
-  std::optional<std::uint64_t> max_value_bytes;
-  std::optional<std::uint64_t> memory_in_flight_bytes;
-  std::optional<std::string> log_level;
-  std::optional<std::string> log_format;
-  std::optional<std::string> admin;
-  std::optional<std::string> admin_token_file;
-  std::optional<std::string> state_dir;
-  std::optional<std::string> user;
+  // What it says of settings. One text, or more where that takes several.
+  std::vector<std::pair<const Setting*, std::vector<std::string>>> settings;
   std::string port_file;
 };
 

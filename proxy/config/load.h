@@ -1,5 +1,4 @@
-// LoadOptions: a configuration file as options. Its keys are declared once, in
-// the tables of load.cc.
+// LoadOptions: a configuration file as options, by the table of settings.h.
 #ifndef ERS_PROXY_CONFIG_LOAD_H_
 #define ERS_PROXY_CONFIG_LOAD_H_
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/settings.h"
 #include "config/state_dir.h"
 #include "config/user.h"
 #include "net/endpoint.h"
@@ -113,61 +114,6 @@ Status CheckAdmin(ServerOptions& options) {
   return {};
 }
 
-// "b:1,a:1" and "a:1,b:1" are the same servers.
-std::string Sorted(std::string_view servers) {
-  Result<std::vector<net::Endpoint>> parsed = net::ParseEndpoints(servers);
-  if (!parsed) return std::string(servers);
-  std::vector<std::string> names;
-  for (const net::Endpoint& endpoint : *parsed) {
-    names.push_back(fmt::format("{}:{}", endpoint.name(), endpoint.weight));
-  }
-  std::sort(names.begin(), names.end());
-  return fmt::format("{}", fmt::join(names, ","));
-}
-
-// What is fixed while a daemon runs.
-std::vector<std::pair<std::string_view, std::string>> FixedSettings(
-    const ServerOptions& options) {
-  const ClusterOptions& cluster = options.cluster;
-  const auto number = [](auto value) { return fmt::format("{}", value); };
-  return {
-      {"listen", fmt::format("{}", fmt::join(options.listen, ","))},
-      {"servers", Sorted(cluster.servers)},
-      {"max_failures", number(cluster.max_failures)},
-      {"min_redundancy", number(cluster.min_redundancy)},
-      {"state_file", cluster.state_file},
-      {"scheme", FormatScheme(options.client.scheme)},
-      {"inline_below", number(options.client.inline_below)},
-      {"threads", number(options.threads)},
-      {"timeouts.connect_ms", number(cluster.connect_timeout.count())},
-      {"timeouts.request_ms", number(cluster.request_timeout.count())},
-      {"timeouts.operation_ms", number(cluster.operation_timeout.count())},
-      {"garbage.grace_s", number(options.garbage.grace.count())},
-      {"garbage.every_s", number(options.garbage.every.count())},
-      {"garbage.objects_per_second",
-       number(options.garbage.objects_per_second)},
-      {"admin", options.admin},
-      {"state_dir", options.state_dir},
-      {"user", options.user},
-      {"count_objects_s", number(options.count_objects_every.count())},
-      {"log.format", std::string(FormatName(options.log_format))},
-  };
-}
-
-// What to do about a setting that a reload does not change.
-std::string_view AdviceOn(std::string_view setting) {
-  if (setting == "servers") {
-    return ": a cluster keeps its servers and their weights, over a restart, "
-           "too; put the old list back (one at another address comes in by "
-           "`ersctl replace OLD NEW`)";
-  }
-  if (setting == "max_failures") {
-    return ": a cluster keeps the f that it was set up with, over a restart, "
-           "too; put the old one back";
-  }
-  return ", which needs a restart";
-}
-
 }  // namespace
 
 std::string ServerOptions::PlaceOf(std::string_view setting) const {
@@ -242,17 +188,16 @@ Status CompleteOptions(ServerOptions& options) {
 }
 
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh) {
-  const auto old_settings = FixedSettings(running);
-  const auto new_settings = FixedSettings(fresh);
-  for (std::size_t i = 0; i < old_settings.size(); ++i) {
-    const auto& [name, value] = new_settings[i];
-    if (value == old_settings[i].second) continue;
+  for (const Setting& setting : Settings()) {
+    if (setting.fixed == nullptr) continue;
+    const std::string before = setting.fixed(running);
+    const std::string after = setting.fixed(fresh);
+    if (after == before) continue;
     return RefuseAt(
-        fresh.PlaceOf(name),
-        fmt::format(
-            "changed from {} to {}{}",
-            old_settings[i].second.empty() ? "nothing" : old_settings[i].second,
-            value.empty() ? "nothing" : value, AdviceOn(name)));
+        fresh.PlaceOf(setting.name),
+        fmt::format("changed from {} to {}{}",
+                    before.empty() ? "nothing" : before,
+                    after.empty() ? "nothing" : after, setting.advice));
   }
   return {};
 }

@@ -92,7 +92,24 @@ Result<YamlValue> YamlValue::Load(const std::string& file) {
   }
 }
 
+YamlValue YamlValue::OfOption(std::string option, std::string path,
+                              const std::string& text) {
+  YamlValue value(std::move(option), std::move(path), YAML::Mark(),
+                  YAML::Node(text));
+  value.line_ = 0;
+  return value;
+}
+
+YamlValue YamlValue::OfOption(std::string option, std::string path,
+                              const std::vector<std::string>& texts) {
+  YamlValue value(std::move(option), std::move(path), YAML::Mark(),
+                  YAML::Node(texts));
+  value.line_ = 0;
+  return value;
+}
+
 std::string YamlValue::place() const {
+  if (line_ == 0) return file_;
   const std::string line = fmt::format("{}:{}", file_, line_);
   return path_.empty() ? line : fmt::format("{}: {}", line, path_);
 }
@@ -150,6 +167,7 @@ Result<std::vector<YamlValue>> YamlValue::List() const {
   for (const YAML::Node& item : node_) {
     values.push_back(YamlValue(
         file_, fmt::format("{}[{}]", path_, values.size()), item.Mark(), item));
+    if (line_ == 0) values.back().line_ = 0;
   }
   return values;
 }

@@ -23,7 +23,14 @@ class YamlValue {
   // YAML, or holds more documents. An empty file is a mapping without keys.
   static Result<YamlValue> Load(const std::string& file);
 
-  // "FILE:7: limits.max_connections".
+  // What an option of the command line says of the setting at `path`: one text,
+  // or a list.
+  static YamlValue OfOption(std::string option, std::string path,
+                            const std::string& text);
+  static YamlValue OfOption(std::string option, std::string path,
+                            const std::vector<std::string>& texts);
+
+  // "FILE:7: limits.max_connections", or "--max-connections".
   [[nodiscard]] std::string place() const;
   // "limits.max_connections".
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -51,7 +58,9 @@ class YamlValue {
 
   std::string file_;
   std::string path_;
-  int line_;  // of its key, where it has one: an empty value stands nowhere
+  // Of its key, where it has one: an empty value stands nowhere. 0: file_ is an
+  // option.
+  int line_;
   YAML::Node node_;
 };
 

@@ -321,7 +321,7 @@ class CheckTest(DaemonCase):
                       self.refused("--servers", "x"))
         self.assertIn("--listen: \"x\": give host:port",
                       self.refused(*words, "--listen", "x"))
-        self.assertIn("--listen: \"a:1\": it is given twice",
+        self.assertIn("--listen: \"a:1\" is listed twice",
                       self.refused(*words, "--listen", "a:1", "--listen",
                                    "a:1"))
         for option, value in (("--threads", "0"), ("--log-level", "loud"),

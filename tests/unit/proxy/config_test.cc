@@ -13,6 +13,7 @@
 #include "config/load.h"
 #include "config/machine.h"
 #include "config/options.h"
+#include "config/settings.h"
 #include "shared/address.h"
 #include "shared/token.h"
 #include "unit/proxy/temporary_file.h"
@@ -45,13 +46,15 @@ std::string ErrorOf(const std::string& text) {
   return options.error().message();
 }
 
-std::string Sample() {
-  std::ifstream file(ERS_SAMPLE_CONFIG);
+std::string TextOf(const std::string& name) {
+  std::ifstream file(name);
   REQUIRE(file);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
 }
+
+std::string Sample() { return TextOf(ERS_SAMPLE_CONFIG); }
 
 const std::string kToken = "a-token-of-twenty-5";
 
@@ -530,6 +533,27 @@ TEST_CASE("the sample shows every key") {
       CHECK(std::regex_search(
           text, std::regex("(^|\n)[- ]*" + name + ":( [^ ]|\n  )")));
     }
+  }
+}
+
+TEST_CASE("each setting is where people read of it") {
+  const std::string top = ERS_SOURCE_DIR;
+  const std::string page = TextOf(top + "/docs/reference/settings.md");
+  const std::string manual = TextOf(top + "/proxy/man/ersproxy.8");
+  const std::string shown = WholeSample();
+  for (const Setting& setting : Settings()) {
+    CAPTURE(setting.name);
+    const std::string name(setting.name);
+    const std::string key = name.substr(name.rfind('.') + 1);
+    CHECK(page.find('`' + key) != std::string::npos);
+    CHECK(std::regex_search(shown, std::regex("(^|\n) *" + key + ":")));
+    const std::string option(setting.option.name);
+    if (option.empty()) continue;
+    const std::string word = option.substr(option.find("--"));
+    CHECK(std::regex_search(page, std::regex(word + "[ `]")));
+    const std::string bold =
+        "\\fB" + std::regex_replace(word, std::regex("-"), "\\-") + "\\fR";
+    CHECK(manual.find(bold) != std::string::npos);
   }
 }
 

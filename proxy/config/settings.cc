@@ -1,0 +1,341 @@
+#include "config/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "config/read_rules.h"
+#include "config/read_value.h"
+#include "net/endpoint.h"
+#include "shared/address.h"
+
+namespace ers::proxy {
+namespace {
+
+constexpr std::uint64_t kMaxTimeoutMs = 3'600'000;
+constexpr std::uint64_t kMaxCountObjectsS = 30 * 86400;
+constexpr std::uint64_t kMaxIdleTimeoutS = 30 * 86400;
+constexpr std::uint64_t kMinGraceS = 3600;
+constexpr std::uint64_t kMaxGarbageS = 365 * 86400;
+constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kMaxPolicyS = 365 * 86400;
+constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
+constexpr std::uint64_t kMaxPolicyParallel = 64;
+constexpr std::uint64_t kMinSliceKeys = 1000;
+constexpr std::uint64_t kMaxSliceKeys = 100'000'000;
+constexpr std::uint64_t kMaxBytesPerSecond = std::uint64_t{1} << 50;
+
+// --- Addresses ---------------------------------------------------------------
+
+Status ReadListen(const YamlValue& value, ServerOptions& options) {
+  const Result<std::vector<YamlValue>> list = value.List();
+  if (!list) return list.error();
+  options.listen.clear();
+  for (const YamlValue& item : *list) {
+    const Result<std::string> text = item.Text();
+    if (!text) return text.error();
+    const Result<Address> address = ParseAddress(*text);
+    if (!address) {
+      return item.Refuse(
+          fmt::format("\"{}\": {}", *text, address.error().message()));
+    }
+    if (std::find(options.listen.begin(), options.listen.end(), *text) !=
+        options.listen.end()) {
+      return item.Refuse(fmt::format("\"{}\" is listed twice", *text));
+    }
+    options.listen.push_back(*text);
+  }
+  if (options.listen.empty()) return value.Refuse("name at least one address");
+  return {};
+}
+
+Status ReadServers(const YamlValue& value, ServerOptions& options) {
+  const Result<std::vector<YamlValue>> list = value.List();
+  if (!list) return list.error();
+  if (list->empty()) return value.Refuse("name at least one server");
+  std::vector<std::string> names;
+  std::vector<std::string> texts;
+  for (const YamlValue& item : *list) {
+    Result<std::string> text = item.Text();
+    if (!text) return text.error();
+    // The library takes one line with commas between.
+    if (text->find(',') != std::string::npos) {
+      return item.Refuse(
+          fmt::format("\"{}\": a comma is in it: give one server each", *text));
+    }
+    const Result<net::Endpoint> endpoint = net::ParseEndpoint(*text);
+    if (!endpoint) return item.Refuse(endpoint.error().message());
+    const std::string name = endpoint->name();
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      return item.Refuse(fmt::format("\"{}\" is listed twice", name));
+    }
+    names.push_back(name);
+    texts.push_back(std::move(*text));
+  }
+  options.cluster.servers = fmt::format("{}", fmt::join(texts, ","));
+  return {};
+}
+
+// "b:1,a:1" and "a:1,b:1" are the same servers.
+std::string Sorted(std::string_view servers) {
+  Result<std::vector<net::Endpoint>> parsed = net::ParseEndpoints(servers);
+  if (!parsed) return std::string(servers);
+  std::vector<std::string> names;
+  for (const net::Endpoint& endpoint : *parsed) {
+    names.push_back(fmt::format("{}:{}", endpoint.name(), endpoint.weight));
+  }
+  std::sort(names.begin(), names.end());
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+// --- The log -----------------------------------------------------------------
+
+Status ReadLogLevel(const YamlValue& value, ServerOptions& options) {
+  Result<std::string> level = value.OneOf(kLogLevels);
+  if (!level) return level.error();
+  options.log_level = std::move(*level);
+  return {};
+}
+
+Status ReadLogFormat(const YamlValue& value, ServerOptions& options) {
+  const Result<std::string> format = value.OneOf(kLogFormats);
+  if (!format) return format.error();
+  options.log_format = LogFormatOf(*format);
+  return {};
+}
+
+// --- Policies ----------------------------------------------------------------
+
+Status CheckWiden(const YamlValue& mapping, const ServerOptions& options) {
+  if (options.policies.widen.idle_seconds > 0) return {};
+  return mapping.Refuse(
+      "idle_s is missing: after so many seconds without a "
+      "read or change an object is made wide");
+}
+
+Status CheckNarrow(const YamlValue& mapping, const ServerOptions& options) {
+  const NarrowPolicy& narrow = options.policies.narrow;
+  if (narrow.hits > 0 && narrow.within_seconds > 0) return {};
+  return mapping.Refuse(
+      "hits and within_s are both needed: so many reads within "
+      "so many seconds make an object narrow");
+}
+
+constexpr Section kSections[] = {{"policies.widen", CheckWiden},
+                                 {"policies.narrow", CheckNarrow}};
+
+// --- The table ---------------------------------------------------------------
+
+std::string Shown(const std::string& text) { return text; }
+std::string Shown(std::uint64_t number) { return std::to_string(number); }
+template <typename Rep, typename Period>
+std::string Shown(std::chrono::duration<Rep, Period> time) {
+  return std::to_string(time.count());
+}
+
+// Where a setting goes: for the readers below.
+#define ERS_PROXY_AT(place) [](auto& options) -> auto& { return options.place; }
+
+template <auto place, std::uint64_t least, std::uint64_t most>
+constexpr Setting Number(Setting setting) {
+  setting.read = [](const YamlValue& value, ServerOptions& options) {
+    return ReadNumber(value, least, most, place(options));
+  };
+  setting.fixed = [](const ServerOptions& options) {
+    return Shown(place(options));
+  };
+  return setting;
+}
+
+template <auto place>
+constexpr Setting Text(Setting setting) {
+  setting.read = [](const YamlValue& value, ServerOptions& options) {
+    return ReadText(value, place(options));
+  };
+  setting.fixed = [](const ServerOptions& options) {
+    return Shown(place(options));
+  };
+  return setting;
+}
+
+// A reload takes it.
+constexpr Setting Reloaded(Setting setting) {
+  setting.fixed = nullptr;
+  return setting;
+}
+
+constexpr Setting kSettings[] = {
+    {.name = "listen",
+     .option = {"--listen", "ADDRESS",
+                "host:port, [IPv6]:port or /unix/path; port 0: any free one; "
+                "may be repeated (default: 127.0.0.1:11211)",
+                Option::Values::kRepeated},
+     .read = ReadListen,
+     .fixed =
+         [](const ServerOptions& options) {
+           return fmt::format("{}", fmt::join(options.listen, ","));
+         }},
+    {.name = "servers",
+     .option = {"--servers", "LIST",
+                "Every memcached server of the cluster: host:port[:weight],"
+                "[IPv6]:port,/unix/socket,...",
+                Option::Values::kCommas, "ERS_SERVERS"},
+     .read = ReadServers,
+     .fixed =
+         [](const ServerOptions& options) {
+           return Sorted(options.cluster.servers);
+         },
+     .advice =
+         ": a cluster keeps its servers and their weights, over a restart, "
+         "too; put the old list back (one at another address comes in by "
+         "`ersctl replace OLD NEW`)"},
+    Number<ERS_PROXY_AT(cluster.max_failures), 1, kMaxFailures>(
+        {.name = "max_failures",
+         .option = {"--max-failures", "F",
+                    "Servers that may die: fixed when a cluster is first used "
+                    "(default: the largest m of the schemes)"},
+         .advice =
+             ": a cluster keeps the f that it was set up with, over a restart, "
+             "too; put the old one back"}),
+    Number<ERS_PROXY_AT(cluster.min_redundancy), 0, kMaxFailures>(
+        {.name = "min_redundancy"}),
+    Text<ERS_PROXY_AT(cluster.state_file)>(
+        {.name = "state_file",
+         .option = {"--state", "FILE",
+                    "Where to keep the newest view of the cluster (default: "
+                    "nowhere)"}}),
+    {.name = "scheme",
+     .option = {"--scheme", "SCHEME",
+                "Of new objects, where no rule says otherwise (default: "
+                "ers2:4,1,5)"},
+     .read =
+         [](const YamlValue& value, ServerOptions& options) {
+           return ReadScheme(value, options.client.scheme);
+         },
+     .fixed =
+         [](const ServerOptions& options) {
+           return FormatScheme(options.client.scheme);
+         }},
+    Number<ERS_PROXY_AT(client.inline_below), 0, kMaxInlineBelow>(
+        {.name = "inline_below",
+         .option = {"--inline-below", "BYTES",
+                    "Keep shorter values whole on f+1 servers (default: "
+                    "4096)"}}),
+    {.name = "rules", .read = ReadRules},
+
+    Reloaded(Number<ERS_PROXY_AT(policies.widen.idle_seconds), 1, kMaxPolicyS>(
+        {.name = "policies.widen.idle_s"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.widen.every_seconds), 1, kMaxPolicyS>(
+        {.name = "policies.widen.every_s"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.widen.min_bytes), 0, kMaxValueBytes>(
+        {.name = "policies.widen.min_bytes"})),
+    Reloaded(Text<ERS_PROXY_AT(policies.widen.prefix)>(
+        {.name = "policies.widen.prefix"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(policies.widen.parallel), 1, kMaxPolicyParallel>(
+            {.name = "policies.widen.parallel"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.widen.bytes_per_second), 0,
+                    kMaxBytesPerSecond>(
+        {.name = "policies.widen.bytes_per_second"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.narrow.hits), 1, kMaxPolicyHits>(
+        {.name = "policies.narrow.hits"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(policies.narrow.within_seconds), 1, kMaxPolicyS>(
+            {.name = "policies.narrow.within_s"})),
+    Reloaded(Text<ERS_PROXY_AT(policies.narrow.prefix)>(
+        {.name = "policies.narrow.prefix"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(policies.narrow.parallel), 1, kMaxPolicyParallel>(
+            {.name = "policies.narrow.parallel"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.narrow.bytes_per_second), 0,
+                    kMaxBytesPerSecond>(
+        {.name = "policies.narrow.bytes_per_second"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.leave_alone_seconds), 0, kMaxPolicyS>(
+        {.name = "policies.leave_alone_s"})),
+
+    Reloaded(Number<ERS_PROXY_AT(backfill.parallel), 1, kMaxPolicyParallel>(
+        {.name = "backfill.parallel"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(backfill.slice_keys), kMinSliceKeys, kMaxSliceKeys>(
+            {.name = "backfill.slice_keys"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(backfill.bytes_per_second), 0, kMaxBytesPerSecond>(
+            {.name = "backfill.bytes_per_second"})),
+
+    Text<ERS_PROXY_AT(admin)>(
+        {.name = "admin",
+         .option = {"--admin", "ADDRESS",
+                    "host:port of HTTP for /healthz, /readyz, /status, "
+                    "/metrics and jobs; :port is loopback (default: "
+                    "nowhere)"}}),
+    Reloaded(Text<ERS_PROXY_AT(admin_token_file)>(
+        {.name = "admin_token_file",
+         .option = {"--admin-token-file", "FILE",
+                    "Holds what requests to --admin must carry; without it "
+                    "that must be loopback"}})),
+    Text<ERS_PROXY_AT(state_dir)>(
+        {.name = "state_dir",
+         .option = {"--state-dir", "DIR",
+                    "Folder that keeps jobs over a restart, for this process "
+                    "alone (default: they end with it)"}}),
+    Text<ERS_PROXY_AT(user)>(
+        {.name = "user",
+         .option = {"-u,--user", "NAME",
+                    "Become this user once the ports are taken; for root "
+                    "only"}}),
+    Number<ERS_PROXY_AT(count_objects_every), 0, kMaxCountObjectsS>(
+        {.name = "count_objects_s"}),
+    Number<ERS_PROXY_AT(garbage.grace), kMinGraceS, kMaxGarbageS>(
+        {.name = "garbage.grace_s"}),
+    Number<ERS_PROXY_AT(garbage.every), 0, kMaxGarbageS>(
+        {.name = "garbage.every_s"}),
+    Number<ERS_PROXY_AT(garbage.objects_per_second), 0, kMaxObjectsPerSecond>(
+        {.name = "garbage.objects_per_second"}),
+    Number<ERS_PROXY_AT(threads), 1, kMaxThreads>(
+        {.name = "threads", .option = {"--threads", "N", "Default: 2"}}),
+    Number<ERS_PROXY_AT(cluster.connect_timeout), 1, kMaxTimeoutMs>(
+        {.name = "timeouts.connect_ms"}),
+    Number<ERS_PROXY_AT(cluster.request_timeout), 1, kMaxTimeoutMs>(
+        {.name = "timeouts.request_ms"}),
+    Number<ERS_PROXY_AT(cluster.operation_timeout), 1, kMaxTimeoutMs>(
+        {.name = "timeouts.operation_ms"}),
+    Reloaded(Number<ERS_PROXY_AT(max_connections), 1, kMaxConnections>(
+        {.name = "limits.max_connections",
+         .option = {"--max-connections", "N",
+                    "Of all clients (default: 16384)"}})),
+    Reloaded(Number<ERS_PROXY_AT(idle_timeout), 0, kMaxIdleTimeoutS>(
+        {.name = "limits.idle_timeout_s"})),
+    Reloaded(Number<ERS_PROXY_AT(max_value_bytes), 1, kMaxValueBytes>(
+        {.name = "limits.max_value_bytes",
+         .option = {"--max-value", "BYTES",
+                    "Longer ones are refused (default: 268435456)"}})),
+    Reloaded(
+        Number<ERS_PROXY_AT(memory_in_flight_bytes), 1, kMaxMemoryInFlight>(
+            {.name = "limits.memory_in_flight_bytes",
+             .option = {"--memory-in-flight", "BYTES",
+                        "What requests under way may hold of values, together "
+                        "(default: 1073741824)"}})),
+    {.name = "log.level",
+     .option = {"--log-level", "LEVEL",
+                "debug, info (default), warning or error"},
+     .read = ReadLogLevel},
+    {.name = "log.format",
+     .option = {"--log-format", "FORMAT",
+                "text (default) or json: one object a line"},
+     .read = ReadLogFormat,
+     .fixed =
+         [](const ServerOptions& options) {
+           return std::string(FormatName(options.log_format));
+         }},
+};
+#undef ERS_PROXY_AT
+
+}  // namespace
+
+std::span<const Setting> Settings() { return kSettings; }
+
+std::span<const Section> Sections() { return kSections; }
+
+}  // namespace ers::proxy
