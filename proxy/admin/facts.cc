@@ -1,9 +1,13 @@
 #include "admin/facts.h"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "jobs/job_json.h"
+#include "metrics/server_latency.h"
 #include "shared/garbage_json.h"
 
 namespace ers::proxy {
@@ -22,6 +26,17 @@ nlohmann::ordered_json PoliciesJson(const PolicyCounts& counts) {
   }
   all["widen"]["last_look"] = counts.last_look;
   return all;
+}
+
+nlohmann::ordered_json LatencyJson(const ServerLatency& latency) {
+  const auto micros = [](net::Duration duration) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(duration)
+        .count();
+  };
+  nlohmann::ordered_json json = {{"p50_us", micros(latency.p50)},
+                                 {"p99_us", micros(latency.p99)}};
+  if (latency.beside_others) json["beside_others"] = *latency.beside_others;
+  return json;
 }
 
 nlohmann::ordered_json GarbageTotalsJson(const GarbageTotals& totals) {
@@ -72,11 +87,16 @@ std::string StatusText(const Facts& facts) {
   root["max_memory_in_flight_bytes"] = facts.memory_limit_bytes;
   root["listeners"] = facts.listeners;
   root["servers"] = nlohmann::ordered_json::array();
-  for (const Facts::Server& server : facts.servers) {
+  const std::vector<std::optional<ServerLatency>> latency =
+      LatencyOf(facts.totals.latency);
+  for (std::size_t i = 0; i < facts.servers.size(); ++i) {
+    const Facts::Server& server = facts.servers[i];
     root["servers"].push_back({{"name", server.name},
                                {"slot", server.slot},
                                {"state", server.state},
                                {"since_s", server.since_s}});
+    if (i >= latency.size() || !latency[i]) continue;
+    root["servers"].back()["latency"] = LatencyJson(*latency[i]);
   }
   for (const auto& [name, value] : StatValues(facts.totals)) {
     root["counters"][std::string(name)] = value;

@@ -1,12 +1,15 @@
 // /metrics, from the facts.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "admin/facts.h"
 #include "admin/metrics_writer.h"
 #include "metrics/metric_table.h"
+#include "metrics/server_latency.h"
 
 namespace ers::proxy {
 namespace {
@@ -65,6 +68,17 @@ void AddStore(const Totals& totals, MetricsWriter& writer) {
   }
 }
 
+void AddLatency(const Facts& facts, MetricsWriter& writer) {
+  Begin(Metric::kServerLatency, writer);
+  const std::vector<std::optional<ServerLatency>> latency =
+      LatencyOf(facts.totals.latency);
+  for (std::size_t i = 0; i < latency.size(); ++i) {
+    if (!latency[i]) continue;
+    writer.Add({facts.servers[i].name, "0.5"}, latency[i]->p50);
+    writer.Add({facts.servers[i].name, "0.99"}, latency[i]->p99);
+  }
+}
+
 void AddServers(const Facts& facts, MetricsWriter& writer) {
   const auto& links = facts.totals.links;
   std::vector<bool> reachable(links.size());
@@ -77,6 +91,7 @@ void AddServers(const Facts& facts, MetricsWriter& writer) {
       }
     }
   }
+  AddLatency(facts, writer);
   Begin(Metric::kServerReachable, writer);
   for (std::size_t i = 0; i < links.size(); ++i) {
     writer.Add({facts.servers[i].name}, reachable[i] ? 1 : 0);

@@ -74,6 +74,13 @@ void MetricsWriter::Add(std::span<const std::string_view> labels,
   fmt::format_to(std::back_inserter(text_), "{}\n", value);
 }
 
+void MetricsWriter::Add(std::initializer_list<std::string_view> labels,
+                        std::chrono::nanoseconds value) {
+  AddName("", std::span(labels.begin(), labels.size()), "");
+  text_ += Seconds(static_cast<std::uint64_t>(value.count()));
+  text_ += '\n';
+}
+
 void MetricsWriter::AddHistogram(std::initializer_list<std::string_view> values,
                                  const HistogramSum& sum) {
   const std::span labels(values.begin(), values.size());

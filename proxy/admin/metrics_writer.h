@@ -2,6 +2,7 @@
 #ifndef ERS_PROXY_ADMIN_METRICS_WRITER_H_
 #define ERS_PROXY_ADMIN_METRICS_WRITER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -27,6 +28,9 @@ class MetricsWriter {
     Add(std::span(labels.begin(), labels.size()), value);
   }
   void Add(std::span<const std::string_view> labels, std::uint64_t value);
+  // In seconds.
+  void Add(std::initializer_list<std::string_view> labels,
+           std::chrono::nanoseconds value);
   void AddHistogram(std::initializer_list<std::string_view> labels,
                     const HistogramSum& sum);
   std::string Take() { return std::move(text_); }

@@ -47,6 +47,10 @@ namespace ers::proxy {
   X(kServerConnections, "ersproxy_server_connections_open", "gauge", "server", \
     "Connections to each memcached server that are in use; each thread has "   \
     "one of its own")                                                          \
+  X(kServerLatency, "ersproxy_server_latency_seconds", "gauge",                \
+    "server, quantile",                                                        \
+    "How long a server takes to answer, from what it answered lately; none "   \
+    "where that is little")                                                    \
   X(kServerReachable, "ersproxy_server_reachable", "gauge", "server",          \
     "1 if any connection to the memcached server is in use")                   \
   X(kServerState, "ersproxy_server_state", "gauge", "server, state",           \

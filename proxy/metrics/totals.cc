@@ -15,10 +15,12 @@ void Totals::Add(const store::SessionCounters& more) {
     store[i] += kStoreTable[i].count(more.store).Get();
   }
   links.resize(std::max(links.size(), more.links.size()));
+  latency.resize(links.size());
   for (std::size_t i = 0; i < more.links.size(); ++i) {
     for (std::size_t j = 0; j < kLinkRows; ++j) {
       links[i][j] += (more.links[i].*kLinkTable[j].count).Get();
     }
+    latency[i].Add(more.links[i].latency.All());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "metrics/counters.h"
 #include "metrics/request_meter.h"
 #include "metrics/store_table.h"
+#include "net/latency.h"
 #include "store/support/step_timer.h"
 
 namespace ers::proxy {
@@ -19,7 +20,9 @@ namespace ers::proxy {
 struct Totals {
   std::array<std::uint64_t, kCounters> counters{};
   std::array<std::uint64_t, kStoreRows> store{};
-  std::vector<std::array<std::uint64_t, kLinkRows>> links;  // by server
+  // By server.
+  std::vector<std::array<std::uint64_t, kLinkRows>> links;
+  std::vector<net::LatencyHistogram> latency;
   RequestSums requests;
   std::array<HistogramSum, store::kSteps> steps;
 

@@ -36,6 +36,13 @@ enum class Verb : std::uint8_t {
   kSentinel,  // mn: the link's own, behind quiet requests
 };
 
+// Is it about one item?
+constexpr bool HasKey(Verb verb) {
+  return verb != Verb::kStats && verb != Verb::kMetadump &&
+         verb != Verb::kWatch && verb != Verb::kVersion &&
+         verb != Verb::kSentinel;
+}
+
 enum class Outcome : std::uint8_t {
   kPending,
   kOk,           // stored, deleted, touched; a hit for kGet, kHead, kVivify
@@ -119,10 +126,18 @@ struct Request {
   void (*done)(Request&) = nullptr;
   void* context = nullptr;
 
-  // Link-private: queue link and deadline.
+  // Link-private: queue link, deadline, and when it left.
   Request* next = nullptr;
   TimePoint deadline;
+  TimePoint left_at;
 };
+
+// Of the value that it stores.
+inline std::size_t BodyBytes(const Request& request) {
+  std::size_t bytes = 0;
+  for (const iovec& piece : request.body) bytes += piece.iov_len;
+  return bytes;
+}
 
 }  // namespace ers::net
 

@@ -15,18 +15,6 @@ constexpr std::string_view kSentinel = "mn\r\n";
 // A key, the words round it, five numbers of at most 20 digits, and a sentinel.
 constexpr std::size_t kMaxRequestLine = kMaxKey + 180 + kSentinel.size();
 
-std::size_t BodyBytes(const Request& request) {
-  std::size_t bytes = 0;
-  for (const iovec& piece : request.body) bytes += piece.iov_len;
-  return bytes;
-}
-
-[[maybe_unused]] bool HasKey(Verb verb) {
-  return verb != Verb::kStats && verb != Verb::kMetadump &&
-         verb != Verb::kWatch && verb != Verb::kVersion &&
-         verb != Verb::kSentinel;
-}
-
 }  // namespace
 
 bool IsValidKey(std::string_view key) {

@@ -28,6 +28,7 @@
 
 #include "base/count.h"
 #include "net/endpoint.h"
+#include "net/latency.h"
 #include "net/request.h"
 #include "net/runtime.h"
 
@@ -58,6 +59,8 @@ struct LinkCounters {
   Count connections;
   Count failures;
   Count standing;  // goes down, too: connections whose handshake is done
+  // From when a request for an item left to the end of its reply.
+  Latency latency;
 };
 
 // Asked at the end of each handshake, on the loop thread, before any request

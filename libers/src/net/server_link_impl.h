@@ -92,6 +92,7 @@ class ServerLink::Impl : private StreamHandler {
   bool TellPlaced();
   bool TakeBytes(std::string_view bytes);
   bool EndAnswered();
+  void RecordLatency(const Request& request, TimePoint now);
   bool MayBeQuiet(const Request& request) const;
   void OnHandshakeReply(Request& reply);
   void OnHandshakeEnd();

@@ -34,6 +34,7 @@ void ServerLink::Impl::Write() {
 void ServerLink::Impl::FillBatch() {
   in_flight_.BeginBatch();
   RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
+  const TimePoint now = queue.empty() ? TimePoint() : runtime_.Now();
   while (!queue.empty()) {
     Request& request = *queue.front();
     if (!MayLeave(request)) {
@@ -41,12 +42,13 @@ void ServerLink::Impl::FillBatch() {
       continue;
     }
     if (request.lazy) {
-      request.deadline = runtime_.Now() + TimeoutOf(request);
+      request.deadline = now + TimeoutOf(request);
       ArmDeadline(request.deadline);
     }
     if (!MayBeQuiet(request)) request.quiet_run = nullptr;
     if (!in_flight_.AppendFrom(queue)) break;
     request.connection = connection_;
+    request.left_at = now;
     counters_.requests.Add();
   }
   in_flight_.EndBatch();
@@ -57,9 +59,8 @@ void ServerLink::Impl::FillBatch() {
 // that need not be given.
 bool ServerLink::Impl::MayBeQuiet(const Request& request) const {
   if (request.verb != Verb::kSet) return true;
-  std::uint64_t bytes = kItemOverhead + request.key.size();
-  for (const iovec& piece : request.body) bytes += piece.iov_len;
-  return bytes <= facts_.slab_chunk_max;
+  return kItemOverhead + request.key.size() + BodyBytes(request) <=
+         facts_.slab_chunk_max;
 }
 
 bool ServerLink::Impl::MayLeave(const Request& request) const {
@@ -158,14 +159,24 @@ bool ServerLink::Impl::TakeBytes(std::string_view bytes) {
 
 // False if the connection failed.
 bool ServerLink::Impl::EndAnswered() {
+  TimePoint now;
   while (Request* request = in_flight_.PopAnswered()) {
     if (state_ == State::kConnecting) {
       OnHandshakeReply(*request);
-    } else {
-      End(*request, request->outcome);
+      continue;
     }
+    if (now == TimePoint()) now = runtime_.Now();
+    RecordLatency(*request, now);
+    End(*request, request->outcome);
   }
   return stream_ != nullptr;
+}
+
+void ServerLink::Impl::RecordLatency(const Request& request, TimePoint now) {
+  if (!HasKey(request.verb)) return;
+  const std::size_t bytes =
+      std::max<std::size_t>(request.item_bytes, BodyBytes(request));
+  counters_.latency.Record(now - request.left_at, bytes, now);
 }
 
 }  // namespace ers::net

@@ -10,6 +10,7 @@
 #include "metrics/histogram.h"
 #include "metrics/metric_table.h"
 #include "metrics/request_meter.h"
+#include "metrics/server_latency.h"
 
 using namespace ers;
 using namespace ers::proxy;
@@ -88,6 +89,37 @@ TEST_CASE("every family is declared once and told once") {
     ++told;
   }
   CHECK(told == names.size());
+}
+
+TEST_CASE("a server's latency stands beside that of the others") {
+  using ers::net::LatencyHistogram;
+  std::vector<LatencyHistogram> servers(4);
+  const ers::net::TimePoint now{};
+  for (int i = 0; i < 100; ++i) {
+    servers[0].Record(200us, now);
+    servers[1].Record(100us, now);
+    servers[2].Record(i < 90 ? 100us : 20ms, now);
+  }
+  servers[3].Record(1s, now);  // too few
+  const auto latency = LatencyOf(servers);
+  REQUIRE((latency[0] && latency[1] && latency[2]));
+  CHECK_FALSE(latency[3]);
+  CHECK(*latency[0]->beside_others > 1.8);
+  CHECK(*latency[0]->beside_others < 2.2);
+  CHECK(latency[2]->p50 < 113us);
+  CHECK(latency[2]->p99 >= 20ms);
+
+  Facts facts;
+  facts.servers = {{"a:1", "a:1", "full"}, {"b:1", "b:1", "full"}};
+  facts.totals.links.resize(2);
+  facts.totals.latency = {servers[1], servers[3]};
+  const std::string text = MetricsText(facts);
+  CHECK(Has(text,
+            R"(ersproxy_server_latency_seconds{server="a:1",quantile="0.5"} )"
+            "0.000104"));
+  CHECK(text.find("server_latency_seconds{server=\"b:1\"") ==
+        std::string::npos);
+  CHECK(StatusText(facts).find("\"p50_us\": 104") != std::string::npos);
 }
 
 TEST_CASE("every verb but the end of a get line is some command") {
