@@ -63,7 +63,8 @@ class Setting:
         self.servers = self.cluster("env").strip().partition("=")[2]
         status = json.loads(self.cluster("status", "--json"))
         self.server_pids = [server["pid"] for server in status["members"]]
-        self.proxies["ersproxy"] = self.ersproxy()
+        self.proxies["ersproxy"] = self.ersproxy("ersproxy",
+                                                 self.arguments.ersproxy)
 
     def start_nutcrackers(self):
         for count in (1, 2):
@@ -87,10 +88,10 @@ class Setting:
             # Nothing tells of it: look again soon.
             time.sleep(0.01)
 
-    def ersproxy(self):
-        port_file = os.path.join(self.folder, "port")
-        process = self.run("ersproxy", [
-            self.arguments.ersproxy, "--listen", "127.0.0.1:0", "--servers",
+    def ersproxy(self, name, program):
+        port_file = os.path.join(self.folder, name + ".port")
+        process = self.run(name, [
+            program, "--listen", "127.0.0.1:0", "--servers",
             self.servers, "--port-file", port_file, "--threads",
             str(self.arguments.threads), *self.more_options])
         self.wait(process, lambda: os.path.exists(port_file))
