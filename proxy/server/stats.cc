@@ -174,7 +174,7 @@ void Stats::General(const Visit& stat) {
   const auto uptime =
       std::chrono::duration_cast<std::chrono::seconds>(now - kStarted);
   // Times to live go by it.
-  const std::optional<std::int64_t> told = clock_->Told(now);
+  const std::optional<std::int64_t> told = clock_->Agreed(now);
   number("pid", static_cast<std::uint64_t>(getpid()));
   number("uptime", static_cast<std::uint64_t>(uptime.count()));
   number("time", static_cast<std::uint64_t>(told ? *told / kMicrosPerSecond

@@ -113,7 +113,7 @@ class ERS_API Client {
   // kTooLarge for the server's item limit; kAlreadyThere: it is a plain item;
   // kConflict: another plain item is at the key, too; kInvalidArgument for keys
   // and values that no plain item can have; kUnavailable where that server is
-  // out. What is told is what the object was.
+  // out. The result is what the object was.
   virtual Result<ObjectInfo> Export(std::string_view key, ExportMode mode) = 0;
 
   // Changes an object's width or scheme while reads and updates go on; its
@@ -132,20 +132,20 @@ class ERS_API Client {
   virtual Status List(const std::function<bool(std::string_view key,
                                                const ObjectInfo&)>& visit) = 0;
 
-  // The view, and who answers right now.
+  // The view, and which servers answer right now.
   virtual Result<ClusterInfo> Servers() = 0;
 
-  // Looks at every block on every server that is not out, and drops those that
+  // Checks every block on every server that is not out, and drops those that
   // killed processes and the like have left. A server that does not answer is
-  // no failure: blocks that cannot be told without it are skipped.
+  // no failure: blocks that cannot be decided without it are skipped.
   virtual Result<GarbageReport> CollectGarbage(
       const GarbageOptions& options) = 0;
 
   // Lets servers that lost their memory, and answer again, back into the
   // cluster, and gives them all that they should hold; goes on where another
-  // rebuild was cut off. Any number of processes may do so, beside whoever
-  // makes changes. OK where somebody is in sync now, or nobody was out;
-  // kUnavailable where it could not be finished: try again.
+  // rebuild was cut off. Any number of processes may do so, beside processes
+  // that make changes. OK where one of those servers is in sync now, or none
+  // was out; kUnavailable where it could not be finished: try again.
   virtual Result<RebuildReport> Rebuild(const RebuildOptions& options) = 0;
 
   // Gives the place of a server to another one, which is empty: no other block
@@ -161,22 +161,22 @@ class ERS_API Client {
                          const std::string& new_server) = 0;
 
   // Goes on where more servers are out than the cluster survives, and some of
-  // them do not answer: for a person, who knows that those are dead. Each gets
-  // an empty server in its place, and all that they held is gone; values are
-  // left where `agree`, which is told the loss and may refuse, shows so. Waits
-  // 5 s and more for processes that may still go by what was lost. OK as well
-  // where that was done before. No server that comes back brings old values
-  // with it. kInvalidArgument: no more are out than the cluster survives, one
-  // that does not answer has no successor, one that answers has, or a new one
-  // holds items; kConflict: not agreed; kNotFound: no server that answers
-  // knows the cluster; kUnavailable as of Replace.
+  // them do not answer: for a person to call, sure that those are dead. Each
+  // gets an empty server in its place, and all that they held is gone; values
+  // are left where `agree`, which is given the loss and may refuse, shows so.
+  // Waits 5 s and more for processes that may still go by what was lost. OK as
+  // well where that was done before. No server that comes back brings old
+  // values with it. kInvalidArgument: no more are out than the cluster
+  // survives, one that does not answer has no successor, one that answers has,
+  // or a new one holds items; kConflict: not agreed; kNotFound: no server that
+  // answers knows the cluster; kUnavailable as of Replace.
   virtual Status Recover(const std::vector<Successor>& successors,
                          const std::function<bool(const Loss&)>& agree) = 0;
 
   // Reads every block of every object, and every copy of its manifest; checks
   // their checksums, parity against data, and that the copies agree. Without
-  // `repair` it writes nothing. May run beside whoever makes changes. OK
-  // whatever is found; a failure means that not all was looked at.
+  // `repair` it writes nothing. May run beside processes that make changes. OK
+  // whatever is found; a failure means that not all was checked.
   virtual Result<VerifyReport> Verify(const VerifyOptions& options) = 0;
 
  protected:

@@ -379,7 +379,7 @@ typedef struct ers_cluster_info {
   int64_t time; /* Unix seconds by the servers' clocks: expiry goes by it */
 } ers_cluster_info;
 
-/* The view, and who answers right now. Ownership as in ers_stat. */
+/* The view, and which servers answer now. Ownership as in ers_stat. */
 ERS_API ers_status ers_servers(ers_client* client,
                                const ers_cluster_info** info);
 ERS_API void ers_cluster_info_free(const ers_cluster_info* info);
@@ -389,8 +389,8 @@ typedef struct ers_garbage_options {
   int64_t grace_ms; /* blocks stored less than twice as long ago stay:
                        changes under way, which take at most an hour
                        (3600000), may need them; less than that is
-                       right only while nobody makes any */
-  uint64_t objects_per_second; /* that are looked at; 0: no limit */
+                       right only while none is made */
+  uint64_t objects_per_second; /* that are checked; 0: no limit */
   int dry_run;                 /* not 0: changes nothing, only counts */
 } ers_garbage_options;
 
@@ -399,12 +399,12 @@ ERS_API void ers_garbage_options_init(ers_garbage_options* options);
 /* In blocks, but where it says otherwise. */
 typedef struct ers_garbage_report {
   uint64_t listed;   /* seen on the servers */
-  uint64_t live;     /* of an object, of those old enough to be told */
+  uint64_t live;     /* of an object, of those old enough to judge */
   uint64_t young;    /* not old enough */
   uint64_t expiring; /* they go by themselves within two minutes */
   uint64_t dropped;
   uint64_t dropped_bytes;    /* of the servers' memory */
-  uint64_t skipped;          /* could not be told: see `why` */
+  uint64_t skipped;          /* could not be decided: see `why` */
   uint64_t flushed;          /* objects that were, or have expired, and are
                                 dropped */
   uint64_t silent;           /* servers that did not list all they hold */
@@ -412,7 +412,7 @@ typedef struct ers_garbage_report {
                                 sentence, cut to fit; "" where there is none */
 } ers_garbage_report;
 
-/* Looks at every block on every server that is not out, and drops those that
+/* Checks every block on every server that is not out, and drops those that
  * killed processes and the like have left. `options` NULL: the defaults.
  * ERS_INVALID_ARGUMENT: `grace_ms` is negative. `report` may be NULL. */
 ERS_API ers_status ers_collect_garbage(ers_client* client,

@@ -1,4 +1,4 @@
-// What calls tell about objects, blocks and servers. Plain values.
+// What calls report of objects, blocks and servers. Plain values.
 #ifndef ERS_OBJECT_INFO_H_
 #define ERS_OBJECT_INFO_H_
 
@@ -23,8 +23,8 @@ struct ObjectInfo {
   std::int64_t expiry = 0;  // Unix seconds, 0 never
   std::string version;      // change id, 32 hex digits
   // Marks of memcached's meta protocol (protocol.txt, "Stale items"): the value
-  // was invalidated and kept; somebody was told to put a new one. A put clears
-  // them, all else keeps them.
+  // was invalidated and kept; one client was asked to put a new one. A put
+  // clears them, all else keeps them.
   bool stale = false;
   bool won = false;
 };

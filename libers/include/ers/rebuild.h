@@ -59,7 +59,8 @@ struct RebuildOptions {
   // Keys of which no more are in memory at a time, with about 200 bytes each:
   // where there are more the servers list theirs again for each such slice.
   std::size_t slice_keys = std::size_t{1} << 19;
-  // Told after each object; what it is given lives for the call. Empty: nobody.
+  // Called after each object; what it is given lives for the call. May be
+  // empty.
   std::function<void(const RebuildProgress&)> progress;
 };
 

@@ -1,4 +1,4 @@
-// Status and Result: how every call of the library tells its outcome.
+// Status and Result: how every call of the library reports its outcome.
 #ifndef ERS_STATUS_H_
 #define ERS_STATUS_H_
 

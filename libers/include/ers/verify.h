@@ -41,7 +41,7 @@ struct VerifyReport {
   std::uint64_t damaged = 0;   // of these: something was found
   std::uint64_t repaired = 0;  // of these: are whole now
   std::uint64_t unreadable = 0;
-  // Changed by others each time they were looked at.
+  // Changed by others each time they were read.
   std::uint64_t unchecked = 0;
   std::uint64_t plain_items = 0;  // have no redundancy, and nothing to check
   std::uint64_t blocks = 0;       // that the manifests name
@@ -72,7 +72,7 @@ struct VerifyOptions {
   // Objects at a time: of each the blocks of one group are in memory, up to
   // 8 MiB of data and their parity.
   int parallel = 4;
-  // Whether to look at the object of this key; empty: at all.
+  // Whether to check the object of this key; empty: all are checked.
   std::function<bool(std::string_view key)> wanted;
   // Takes each finding as it is made; what it points to lives for the call.
   std::function<void(const Finding&)> found;

@@ -1,5 +1,5 @@
-// Mutex: a std::mutex of which clang proves who holds it (-Wthread-safety, for
-// every build by clang). Members say by which they are guarded.
+// Mutex: a std::mutex whose rules clang proves (-Wthread-safety, in every build
+// by clang). Members say by which they are guarded.
 #ifndef ERS_BASE_MUTEX_H_
 #define ERS_BASE_MUTEX_H_
 
@@ -13,9 +13,9 @@
 #define ERS_THREAD_ANNOTATION(x)
 #endif
 
-// Of a member: read and written only by who holds `mutex`.
+// Of a member: read and written only while `mutex` is held.
 #define ERS_GUARDED_BY(mutex) ERS_THREAD_ANNOTATION(guarded_by(mutex))
-// Of a function: called by who holds `mutex`.
+// Of a function: called only while `mutex` is held.
 #define ERS_REQUIRES(...) \
   ERS_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 // Of a function: takes `mutex` itself.

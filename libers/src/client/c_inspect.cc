@@ -1,4 +1,4 @@
-// The calls of ers/ers.h that look without reading values.
+// The calls of ers/ers.h that inspect without reading values.
 #include <chrono>
 #include <vector>
 

@@ -10,9 +10,9 @@ using ers::c_api::NullArgument;
 
 namespace {
 
-// Tells `status` to a caller who has no client yet.
-ers_status Tell(const ers::Status& status, char* error,
-                std::size_t error_bytes) {
+// Reports `status` to a caller that has no client yet.
+ers_status Report(const ers::Status& status, char* error,
+                  std::size_t error_bytes) {
   if (error != nullptr && error_bytes > 0) {
     const std::size_t length =
         std::min(status.message().size(), error_bytes - 1);
@@ -27,7 +27,7 @@ template <typename Body>
 ers_status Open(char* error, std::size_t error_bytes,
                 const Body& body) noexcept {
   try {
-    return Tell(body(), error, error_bytes);
+    return Report(body(), error, error_bytes);
   } catch (...) {
     if (error != nullptr && error_bytes > 0) error[0] = '\0';
     return ERS_NO_MEMORY;

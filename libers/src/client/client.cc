@@ -31,7 +31,8 @@ class ClusterImpl final : public Cluster {
 };
 
 // Each call runs the client's own loop until its task has ended, and what it
-// began that other clients of the cluster wait for: nobody runs it afterwards.
+// began that other clients of the cluster wait for: the loop does not run
+// afterwards.
 class ClientImpl final : public Client {
  public:
   ClientImpl(std::shared_ptr<store::ClusterState> cluster,

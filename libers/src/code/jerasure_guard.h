@@ -7,7 +7,7 @@
 
 namespace ers::code {
 
-// Held around every Jerasure call that may make or look up a field.
+// Held around every Jerasure call that may make or find a field.
 Mutex& JerasureMutex();
 // Makes the field of w = 8; afterwards its region operations only read it and
 // need no lock. Any thread.

@@ -160,7 +160,7 @@ LibeventLoop::LibeventLoop(Resolver& resolver)
 }
 
 LibeventLoop::~LibeventLoop() {
-  // Who deferred something waits for it, also to free itself.
+  // What deferred something waits for it, also to free itself.
   RunDeferred();
   event_free(wake_up_event_);
   close(wake_up_fd_);

@@ -12,8 +12,8 @@ namespace ers::net {
 // A Stream to a client that was accepted. Its handler hears of no OnConnected.
 class AcceptedStream : public Stream {
  public:
-  // Whether OnReadable is called; at first it is. Who does not want to read
-  // does not learn of the peer's leaving either.
+  // Whether OnReadable is called; at first it is. A handler that does not want
+  // to read does not learn of the peer's leaving either.
   virtual void WantRead(bool want) = 0;
   // Bytes that ReadV would give now, as far as is known.
   virtual std::size_t Unread() const = 0;

@@ -80,7 +80,7 @@ Handshake::Step Handshake::OnReply(const Request& reply) {
 
 Handshake::Step Handshake::OnVersion(const Request& reply) {
   if (reply.outcome != Outcome::kOk) {
-    return Break("it did not tell its version: " + reply.value);
+    return Break("it did not answer with its version: " + reply.value);
   }
   facts_.version = reply.value;
   if (!IsNewEnough(facts_.version)) {
@@ -135,7 +135,7 @@ Handshake::Step Handshake::OnNonce(const Request& reply) {
             "its item \"{}\" is not the mark of this library: delete it",
             nonce_key_));
       }
-      break;  // someone's stub: whoever writes first wins
+      break;  // a stub: the process that writes first wins
     case Outcome::kCreated:
       break;
     case Outcome::kNoMemory:

@@ -1,5 +1,5 @@
-// Handshake: the first talk on a connection: who the server is, and whether its
-// memory is still the one of before. No I/O.
+// Handshake: the first requests on a connection: which server it is, and
+// whether its memory is still the one of before. No I/O.
 #ifndef ERS_NET_HANDSHAKE_H_
 #define ERS_NET_HANDSHAKE_H_
 
@@ -14,7 +14,7 @@
 
 namespace ers::net {
 
-// The nonce item marks a life of the server's memory: whoever finds none
+// The nonce item marks a life of the server's memory: a process that finds none
 // creates one with a random value, for ever, by cas, so that of several
 // processes one wins and all read the same. An emptied memory (restart,
 // flush_all) has lost it. Not copyable: its requests point into it.

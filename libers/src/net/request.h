@@ -28,8 +28,8 @@ enum class Verb : std::uint8_t {
   kMetadump,  // lru_crawler metadump [what in key; empty: hash]: lines to
               // `on_line`, or into `value`. Alone on its link until it ends
               // (the caller's duty): the server refuses it behind other
-              // commands, and looks at none behind it
-  kWatch,     // watch KEY ("evictions"): what the server tells of itself from
+              // commands, and reads none behind it
+  kWatch,     // watch KEY ("evictions"): what the server reports by itself from
               // then on, line by line to `on_line`, or into `value`, until the
               // connection ends (kLost). Alone on its link (the caller's duty)
   kVersion,   // version: what it answers into `value`
@@ -66,7 +66,7 @@ inline bool Answered(Outcome outcome) {
   return outcome != Outcome::kNotSent && outcome != Outcome::kLost;
 }
 
-// Filled in by the caller, who keeps it and everything it points to alive and
+// Filled in by the caller, which keeps it and everything it points to alive and
 // unmoved until `done` was called: exactly once, on the loop thread, never
 // from inside ServerLink::Submit. Reusable from then on: Submit clears the
 // answer fields.
@@ -88,25 +88,25 @@ struct Request {
   std::uint64_t only_connection = 0;
   // Non-empty: only to the server process of this boot mark, else kNotSent.
   std::string_view only_boot;
-  // May wait for the next request to the same server, a short while: nobody is
-  // in a hurry for it. Its timeout counts from when it leaves.
+  // May wait for the next request to the same server, a short while: no reply
+  // is urgent. Its timeout counts from when it leaves.
   bool lazy = false;
   // kSet, kDelete, not null: the server answers only a refusal or a miss; that
   // there was none shows when it answers what the link sends behind. Fewer
-  // answers, less work for both. A refusal may be told of another request of
-  // the same verb and with the same pointer: let those share it of which one
+  // answers, less work for both. A refusal may be reported of another request
+  // of the same verb and with the same pointer: let those share it of which one
   // refused is as bad as any.
   const void* quiet_run = nullptr;
   Duration timeout{};  // from Submit to reply; 0: the link's
   // kGet, kHead, kVivify: the server does not take it for an access.
   bool no_bump = false;
   // kGet, kHead: what is known of accesses before this one, too (h l).
-  bool tell_access = false;
+  bool report_access = false;
   // kMetadump, kWatch, not null: takes the lines, each without its end, in
   // place of `value`, on the loop thread. May not touch the link.
   void (*on_line)(Request&, std::string_view line) = nullptr;
   void* line_context = nullptr;
-  // kGet with `into`, not null: told, as `done` is, when more of it has come
+  // kGet with `into`, not null: called, as `done` is, when more of it has come
   // while some is still on its way.
   void (*on_placed)(Request&) = nullptr;
 
@@ -116,7 +116,7 @@ struct Request {
   std::int64_t item_ttl = -1;  // seconds left; -1 never expires
   std::uint64_t item_bytes = 0;
   std::size_t placed = 0;        // kGet with `into`: how much of it has come
-  bool item_fetched = false;     // with tell_access: was read before
+  bool item_fetched = false;     // with report_access: was read before
   std::uint64_t item_idle = 0;   // seconds since the last access
   std::uint64_t connection = 0;  // id of the connection that was used
   // kGet without `into`, kVivify: the value. Lists: their lines, each ended by

@@ -80,7 +80,7 @@ void RequestEncoder::GetLine(const Request& request) {
     Text(" N");
     SignedNumber(request.exptime);
   }
-  if (request.tell_access) Text(" h l");
+  if (request.report_access) Text(" h l");
   if (request.no_bump) Text(" u");
 }
 

@@ -68,7 +68,7 @@ Found AskSystemForName(const Endpoint& endpoint) {
   return AskSystem(endpoint, 0);
 }
 
-// Signals are for the threads of who uses the library.
+// Signals are for the threads of the program that uses the library.
 bool StartThread(std::function<void()> body) {
   sigset_t all;
   sigset_t before;
@@ -84,8 +84,8 @@ bool StartThread(std::function<void()> body) {
   return started;
 }
 
-// `fresh`, but those that were known before in the order that they had: who did
-// not answer then is still the last to be tried.
+// `fresh`, but those that were known before in the order that they had: one
+// that did not answer then is still the last to be tried.
 std::vector<Address> InOldOrder(const std::vector<Address>& old,
                                 const std::vector<Address>& fresh) {
   std::vector<Address> ordered;
@@ -112,11 +112,11 @@ std::vector<Address> PlainAddresses(const Endpoint& endpoint) {
   return AskSystem(endpoint, AI_NUMERICHOST).addresses;
 }
 
-// Who waits for a name. Its loop's thread alone calls `told`, and ends it.
+// What waits for a name. Its loop's thread alone calls `done`, and ends it.
 struct Wait {
   Runtime& runtime;
-  std::function<void(const Found&)> told;
-  bool done = false;  // only on the loop's thread
+  std::function<void(const Found&)> done;
+  bool ended = false;  // only on the loop's thread
 };
 
 struct Resolver::State : std::enable_shared_from_this<State> {
@@ -125,11 +125,11 @@ struct Resolver::State : std::enable_shared_from_this<State> {
     Found found;
     bool known = false;  // an answer came, be it that there is none
     Clock::time_point found_at;
-    std::optional<Clock::time_point> looking_since;
+    std::optional<Clock::time_point> asked_since;
     std::vector<std::weak_ptr<Wait>> waiting;
   };
 
-  LookUp look_up;
+  Resolve resolve;
   Mutex mutex;
   std::map<std::string, Name> names ERS_GUARDED_BY(mutex);
   std::deque<Name*> queue ERS_GUARDED_BY(mutex);
@@ -152,18 +152,18 @@ namespace {
 void Post(const std::weak_ptr<Wait>& wait, Runtime& runtime, Found found) {
   runtime.Post([wait, found = std::move(found)] {
     const std::shared_ptr<Wait> still = wait.lock();
-    if (!still || std::exchange(still->done, true)) return;
-    // Held here: who is told may end the query.
-    const auto told = std::move(still->told);
-    told(found);
+    if (!still || std::exchange(still->ended, true)) return;
+    // Held here: the call may end the query.
+    const auto done = std::move(still->done);
+    done(found);
   });
 }
 
 }  // namespace
 
 void Resolver::State::Start(Name& name) {
-  if (name.looking_since) return;
-  name.looking_since = Clock::now();
+  if (name.asked_since) return;
+  name.asked_since = Clock::now();
   queue.push_back(&name);
   if (threads == kMaxThreads) return;
   if (StartThread([self = shared_from_this()] { self->Work(); })) {
@@ -184,7 +184,7 @@ void Resolver::State::Work() {
     queue.pop_front();
     const Endpoint endpoint = name.endpoint;
     lock.Unlock();
-    Found found = look_up(endpoint);
+    Found found = resolve(endpoint);
     lock.Lock();
     Conclude(name, std::move(found));
   }
@@ -192,7 +192,7 @@ void Resolver::State::Work() {
 }
 
 void Resolver::State::Conclude(Name& name, Found found) {
-  name.looking_since.reset();
+  name.asked_since.reset();
   name.known = true;
   const bool silent = !found.answered && !name.found.addresses.empty();
   if (!silent) {
@@ -201,15 +201,15 @@ void Resolver::State::Conclude(Name& name, Found found) {
     name.found_at = Clock::now();
   }
   for (const std::weak_ptr<Wait>& wait : std::exchange(name.waiting, {})) {
-    // Who waits leaves under the lock, and its loop ends later.
+    // A query leaves under the lock, and its loop ends later.
     const std::shared_ptr<Wait> still = wait.lock();
     if (still) Post(wait, still->runtime, name.found);
   }
   concluded.notify_all();
 }
 
-Resolver::Resolver(LookUp look_up) : state_(std::make_shared<State>()) {
-  state_->look_up = std::move(look_up);
+Resolver::Resolver(Resolve resolve) : state_(std::make_shared<State>()) {
+  state_->resolve = std::move(resolve);
 }
 
 Resolver::~Resolver() = default;
@@ -228,11 +228,11 @@ Resolver& Resolver::OfProcess() {
 class Resolver::Asked final : public Query {
  public:
   Asked(std::shared_ptr<State> state, Runtime& runtime,
-        std::function<void(const Found&)> told)
+        std::function<void(const Found&)> done)
       : state_(std::move(state)),
-        wait_(std::make_shared<Wait>(runtime, std::move(told))) {}
+        wait_(std::make_shared<Wait>(runtime, std::move(done))) {}
   ~Asked() override {
-    // A thread that just tells it is waited for.
+    // A thread that is just posting to it is waited for.
     const MutexLock lock(state_->mutex);
     wait_.reset();
   }
@@ -244,7 +244,7 @@ class Resolver::Asked final : public Query {
     const bool usable = !name.found.addresses.empty();
     const bool fresh = usable && now - name.found_at < kFresh;
     const bool silent =
-        usable && name.looking_since && now - *name.looking_since >= kPatience;
+        usable && name.asked_since && now - *name.asked_since >= kPatience;
     if (fresh || silent) {
       Post(wait_, wait_->runtime, name.found);
     } else {
@@ -268,8 +268,8 @@ class Resolver::Asked final : public Query {
 
 std::unique_ptr<Resolver::Query> Resolver::Ask(
     Runtime& runtime, const Endpoint& endpoint,
-    std::function<void(const Found&)> told) {
-  auto asked = std::make_unique<Asked>(state_, runtime, std::move(told));
+    std::function<void(const Found&)> done) {
+  auto asked = std::make_unique<Asked>(state_, runtime, std::move(done));
   asked->Begin(endpoint);
   return asked;
 }

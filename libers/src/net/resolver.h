@@ -1,4 +1,4 @@
-// Resolver: the addresses of host names, looked up on threads of its own: the
+// Resolver: the addresses of host names, resolved on threads of its own: the
 // system's resolver may take as long as it likes, and loops do not wait for it.
 #ifndef ERS_NET_RESOLVER_H_
 #define ERS_NET_RESOLVER_H_
@@ -25,50 +25,50 @@ struct Address {
 
 struct Found {
   std::vector<Address> addresses;
-  // Without addresses: why, and whether it was told so or nobody answered.
+  // Without addresses: why, and whether that was the answer or none came.
   std::string error;
   bool answered = true;
 };
 
-// Of a unix socket or of numbers: they need no looking up. Else empty.
+// Of a unix socket or of numbers: they need no resolving. Else empty.
 std::vector<Address> PlainAddresses(const Endpoint& endpoint);
 
-// Any thread. Threads that still look something up do not keep it, or the
+// Any thread. Threads that still resolve something do not keep it, or the
 // process, from its end.
 class Resolver {
  public:
   // Blocks; any thread.
-  using LookUp = std::function<Found(const Endpoint&)>;
-  // For so long an answer is good, also while it is looked up again.
+  using Resolve = std::function<Found(const Endpoint&)>;
+  // For so long an answer is good, also while it is resolved again.
   static constexpr Duration kFresh = std::chrono::seconds(30);
-  // So long a look-up is waited for where there is an answer from before.
+  // So long an answer is waited for where there is one from before.
   static constexpr Duration kPatience = std::chrono::milliseconds(100);
-  // So long who starts waits for names that it does not know: the system's
-  // resolver asks its second server, or again, after 5 s.
+  // So long a starting process waits for names that it does not know: the
+  // system's resolver asks its second server, or again, after 5 s.
   static constexpr Duration kAtStart = std::chrono::seconds(6);
 
   // By the system's resolver. A child after fork(2) has another one.
   static Resolver& OfProcess();
 
-  explicit Resolver(LookUp look_up);
+  explicit Resolver(Resolve resolve);
   ~Resolver();
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  // Nobody is told after its end, which is before its loop's.
+  // `done` is not called after its end, which is before its loop's.
   class Query {
    public:
     virtual ~Query() = default;
   };
-  // Looks up `endpoint`'s name, and calls `told` once from the loop, never from
-  // inside: with what was found, or with what was known before while nobody
-  // answers. Who asks first for a name waits for as long as it takes.
+  // Resolves `endpoint`'s name, and calls `done` once from the loop, never from
+  // inside: with what was found, or with what was known before while no answer
+  // comes. The first query for a name waits for as long as it takes.
   std::unique_ptr<Query> Ask(Runtime& runtime, const Endpoint& endpoint,
-                             std::function<void(const Found&)> told);
+                             std::function<void(const Found&)> done);
   // It did not connect there: the others are to be tried before, the next time.
   void PutLast(const Endpoint& endpoint, const Address& address);
 
-  // Looks up those of `endpoints` that have names, and waits until all are
+  // Resolves those of `endpoints` that have names, and waits until all are
   // known, or are known not to be, for `limit` at most.
   void Prepare(const std::vector<Endpoint>& endpoints, Duration limit);
 
@@ -78,7 +78,7 @@ class Resolver {
   std::shared_ptr<State> state_;  // the threads keep it, too
 };
 
-// A stream that cannot be made before its host's name is looked up.
+// A stream that cannot be made before its host's name is resolved.
 class AwaitsName {
  public:
   virtual ~AwaitsName() = default;

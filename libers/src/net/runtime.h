@@ -21,7 +21,7 @@ using Duration = std::chrono::nanoseconds;
 // Monotonic time since an arbitrary start.
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
-// Told about one Stream. Every call comes from the loop, never from inside a
+// Called about one Stream. Every call comes from the loop, never from inside a
 // call of the Stream or of Runtime::Connect.
 class StreamHandler {
  public:

@@ -52,7 +52,7 @@ ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
       deadline_timer_(runtime.NewTimer([this] { OnDeadline(); })),
       lazy_timer_(runtime.NewTimer([this] { WantToWrite(); })),
       handshake_(options_.nonce_key),
-      tell_(new Turn(this, &Impl::Tell)),
+      call_done_(new Turn(this, &Impl::CallDone)),
       write_(new Turn(this, &Impl::WriteIfUp)) {
   write_->late = true;
 }
@@ -76,7 +76,7 @@ void ServerLink::Impl::Turn::Forget() {
 }
 
 ServerLink::Impl::~Impl() {
-  std::exchange(tell_, nullptr)->Forget();
+  std::exchange(call_done_, nullptr)->Forget();
   std::exchange(write_, nullptr)->Forget();
   if (state_ == State::kUp) counters_.standing.Subtract();
   EndOpenRequests();
@@ -90,7 +90,7 @@ ServerLink::Impl::~Impl() {
 // --- Requests in, answers out -----------------------------------------------
 
 void ServerLink::Impl::Submit(Request& request) {
-  assert(tell_ != nullptr);
+  assert(call_done_ != nullptr);
   ClearAnswer(request);
   const bool waits = state_ == State::kIdle || state_ == State::kUp ||
                      (state_ == State::kConnecting && !failed_before_);
@@ -119,11 +119,11 @@ Duration ServerLink::Impl::TimeoutOf(const Request& request) const {
 void ServerLink::Impl::End(Request& request, Outcome outcome) {
   request.outcome = outcome;
   ended_.Push(request);
-  if (tell_ != nullptr) runtime_.Defer(*tell_);
+  if (call_done_ != nullptr) runtime_.Defer(*call_done_);
 }
 
-void ServerLink::Impl::Tell() {
-  const Turn& turn = *tell_;
+void ServerLink::Impl::CallDone() {
+  const Turn& turn = *call_done_;
   while (!ended_.empty()) {
     Request& request = ended_.Pop();
     request.done(request);
@@ -189,7 +189,7 @@ void ServerLink::Impl::OnHandshakeEnd() {
   const int moves = moves_;
   const bool welcome =
       guard_ == nullptr || guard_->Accept(member_, handshake_.facts(), &why);
-  // Who is asked may find that the server is another one by now.
+  // The guard may find that the server is another one by now.
   if (moves_ != moves) return;
   if (!welcome) {
     Fail(why, State::kRefused);
@@ -288,7 +288,7 @@ void ServerLink::Impl::ArmDeadline(TimePoint deadline) {
   deadline_timer_->Start(armed_deadline_ - now);
 }
 
-// The timer is not moved when requests end: it looks again when it fires.
+// The timer is not moved when requests end: it checks again when it fires.
 void ServerLink::Impl::OnDeadline() {
   const Duration late =
       runtime_.Now() - std::exchange(armed_deadline_, TimePoint::max());

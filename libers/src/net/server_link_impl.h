@@ -18,10 +18,10 @@
 
 namespace ers::net {
 
-// Nobody is told about an answer from inside a call or a stream's callback:
-// ended requests are collected, and one Deferred per loop turn calls them and
-// then writes what was submitted. So whoever is called may do anything, also
-// destroy the link.
+// No answer is reported from inside a call or a stream's callback: ended
+// requests are collected, and one Deferred per loop turn calls their `done` and
+// then writes what was submitted. So `done` may do anything, also destroy the
+// link.
 class ServerLink::Impl : private StreamHandler {
  public:
   Impl(Runtime& runtime, Endpoint endpoint, int member,
@@ -77,7 +77,7 @@ class ServerLink::Impl : private StreamHandler {
   void VisitOpen(const Visit& visit) const;
   void RestartDeadlines();
 
-  void Tell();
+  void CallDone();
   void WriteIfUp();
   void WantToWrite();
   void Write();
@@ -89,7 +89,7 @@ class ServerLink::Impl : private StreamHandler {
   int ReadPieces(iovec* pieces, std::size_t* straight);
   std::string WhyCut(std::string reason) const;
   const char* Lacking() const;
-  bool TellPlaced();
+  bool ReportPlaced();
   bool TakeBytes(std::string_view bytes);
   bool EndAnswered();
   void RecordLatency(const Request& request, TimePoint now);
@@ -138,7 +138,7 @@ class ServerLink::Impl : private StreamHandler {
   bool want_write_ = false;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);
   // Null while the link is being destroyed.
-  Turn* tell_;
+  Turn* call_done_;
   Turn* write_;
 };
 

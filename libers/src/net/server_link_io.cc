@@ -122,12 +122,13 @@ void ServerLink::Impl::ReadAvailable() {
     const std::size_t placed = std::min(bytes, straight);
     if (placed > 0) in_flight_.Placed(placed);
     if (!TakeBytes({buffer_.get(), bytes - placed})) return;
-    if (!TellPlaced()) return;
+    if (!ReportPlaced()) return;
     if (bytes < room) return;  // nothing is left, as a rule
   }
 }
 
-// Who ends a connection before it told its version may be no memcached.
+// A server that ends a connection before it sent its version may be no
+// memcached.
 std::string ServerLink::Impl::WhyCut(std::string reason) const {
   if (state_ != State::kConnecting) return reason;
   const std::string_view sent = in_flight_.partial_line();
@@ -136,7 +137,7 @@ std::string ServerLink::Impl::WhyCut(std::string reason) const {
 }
 
 // False if the connection failed meanwhile.
-bool ServerLink::Impl::TellPlaced() {
+bool ServerLink::Impl::ReportPlaced() {
   Request* request = in_flight_.answering();
   if (request == nullptr) return true;
   if (request->on_placed != nullptr && request->placed > 0) {

@@ -79,7 +79,7 @@ class SocketStream final : public AcceptedStream, public AwaitsName {
 
   event_base* base_;
   StreamHandler& handler_;
-  // While an address is tried: the end of its turn. Without one: tells that
+  // While an address is tried: the end of its turn. Without one: reports that
   // there is none left.
   event* timer_event_;
   std::string reason_;

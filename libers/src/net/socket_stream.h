@@ -13,7 +13,7 @@ struct event_base;
 
 namespace ers::net {
 
-// Starts connecting; see Runtime::Connect. A host name is looked up by
+// Starts connecting; see Runtime::Connect. A host name is resolved by
 // `resolver`, and its addresses are tried one after the other, those last that
 // did not connect before. All but `endpoint` outlive the stream.
 std::unique_ptr<Stream> NewSocketStream(event_base* base, Runtime& runtime,
@@ -21,7 +21,7 @@ std::unique_ptr<Stream> NewSocketStream(event_base* base, Runtime& runtime,
                                         const Endpoint& endpoint,
                                         StreamHandler& handler);
 
-// A loop whose host names are looked up by `resolver`, which outlives it.
+// A loop whose host names are resolved by `resolver`, which outlives it.
 std::unique_ptr<EventLoop> NewEventLoopWith(Resolver& resolver);
 
 // See EventLoop::Adopt. `base` and `handler` outlive the stream.

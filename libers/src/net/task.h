@@ -46,7 +46,7 @@ struct PromiseBase {
   std::coroutine_handle<> continuation;
   bool finished = false;  // ended before the awaiting coroutine suspended
   bool awaited = false;   // the awaiting coroutine is suspended
-  bool detached = false;  // nobody awaits it
+  bool detached = false;  // no coroutine awaits it
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
   // The project throws nowhere; what a library throws (bad_alloc) ends here.
@@ -181,7 +181,7 @@ T SyncWait(Runtime& runtime, Task<T> task) {
 }
 
 // A count that one coroutine waits on to reach zero. The waiter is resumed
-// through Runtime::Defer, so that whoever counts down never finds itself
+// through Runtime::Defer, so that the one that counts down never finds itself
 // destroyed on return. Loop thread only.
 class Latch : private Deferred {
  public:

@@ -1,4 +1,4 @@
-// What a planner may read and write, as a quick look-up.
+// What a planner may read and write, as tables that are quick to read.
 #ifndef ERS_PLAN_AVAILABILITY_H_
 #define ERS_PLAN_AVAILABILITY_H_
 

@@ -32,7 +32,7 @@ class Transition {
 
   // False if the old stripe's share cannot be had.
   bool PlanStripe(int old_stripe, const Rule& rule) {
-    if (parities_.empty()) return true;  // nobody to write new parity to
+    if (parities_.empty()) return true;  // no server to write new parity to
     const Stripe stripe(geometry_, from_, old_stripe, availability_);
     const auto choice = Choose(stripe, rule);
     if (!choice) return false;

@@ -1,7 +1,7 @@
 // What forward and backward transitions have in common. Old and new stripes
-// cut the same data in two ways, and an old stripe's blocks tell of its own
-// data alone; so each old stripe is planned by itself: how its share in the
-// new parity is had for the fewest reads.
+// cut the same data in two ways, and an old stripe's blocks hold its own data
+// alone; so each old stripe is planned by itself: how its share in the new
+// parity is had for the fewest reads.
 #ifndef ERS_PLAN_TRANSITION_H_
 #define ERS_PLAN_TRANSITION_H_
 

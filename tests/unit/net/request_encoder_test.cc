@@ -51,7 +51,7 @@ TEST_CASE("every verb becomes its command") {
   no_bump.verb = Verb::kHead;
   CHECK(Encoded(no_bump) == "mg k c f t s u\r\n");
   Call told(Verb::kGet, "k");
-  told.tell_access = true;
+  told.report_access = true;
   CHECK(Encoded(told) == "mg k v c f t s h l\r\n");
   told.no_bump = true;
   CHECK(Encoded(told) == "mg k v c f t s h l u\r\n");

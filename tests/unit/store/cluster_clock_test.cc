@@ -40,10 +40,10 @@ TEST_CASE("the time is this process's own until half of the servers told it") {
   f.Note(0, kStart + kHour);
   f.clocks.wall_us = (kStart + 5) * kMicrosPerSecond;
   CHECK(f.Seconds() == kStart + 5);
-  CHECK_FALSE(f.clock.Told(f.clocks.now).has_value());
+  CHECK_FALSE(f.clock.Agreed(f.clocks.now).has_value());
   f.Note(1, kStart + kHour);
   CHECK(f.Seconds() == kStart + kHour + 1);
-  CHECK(f.clock.Told(f.clocks.now).has_value());
+  CHECK(f.clock.Agreed(f.clocks.now).has_value());
 }
 
 TEST_CASE("a clock that is right stays, and its steps are not noticed") {

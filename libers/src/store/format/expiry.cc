@@ -15,7 +15,7 @@ constexpr std::int64_t kDay = 60LL * 60 * 24;
 // times").
 constexpr std::int64_t kMaxRelativeSeconds = 30 * kDay;
 // How much longer a manifest lives whose blocks have no end: longer than most
-// objects are given, so that listings tell which is which.
+// objects are given, so that listings show which is which.
 constexpr std::int64_t kOutlivedSeconds = 365 * kDay;
 constexpr std::int64_t kUsualSeconds = 31 * kDay;
 

@@ -1,4 +1,4 @@
-// Lines in which memcached tells of an item: those of its metadump, and of
+// Lines in which memcached describes an item: those of its metadump, and of
 // "watch evictions". Words of the form name=value, one blank between two.
 #ifndef ERS_STORE_FORMAT_ITEM_LINE_H_
 #define ERS_STORE_FORMAT_ITEM_LINE_H_

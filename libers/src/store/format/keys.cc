@@ -36,7 +36,7 @@ struct Pair {
   std::uint64_t low = 0;
 };
 
-// Any 22 of its characters; the spare bits of the last are not looked at.
+// Any 22 of its characters; the spare bits of the last are not checked.
 std::optional<Pair> ParseBase64Url(std::string_view text) {
   if (text.size() != kEncodedBytes) return std::nullopt;
   Pair out;
@@ -138,7 +138,7 @@ std::optional<BlockName> ParseBlockKey(std::string_view item_key) {
       item_key.substr(prefix.size() + kHashAndGeneration);
   std::from_chars(number.data(), number.data() + number.size(), name.number,
                   16);
-  // Only what is written again just so is one: the rest is somebody else's.
+  // Only what is written again just so is one: the rest is not the library's.
   if (BlockKey(name.hash, name.generation, name.number) != item_key) {
     return std::nullopt;
   }

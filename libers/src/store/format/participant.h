@@ -1,5 +1,5 @@
 // Participant: one process of those that share a cluster, as its line in the
-// record under kParticipantsKey tells of it (docs/internals/view.md, Several
+// record under kParticipantsKey describes it (docs/internals/view.md, Several
 // processes).
 #ifndef ERS_STORE_FORMAT_PARTICIPANT_H_
 #define ERS_STORE_FORMAT_PARTICIPANT_H_
@@ -14,7 +14,7 @@
 
 namespace ers::store {
 
-// Who comes when so many are there is refused.
+// A process that comes when so many are there is refused.
 inline constexpr std::size_t kMaxParticipants = 256;
 
 struct Participant {
@@ -31,7 +31,7 @@ struct Participant {
 std::string EncodeParticipants(const std::vector<Participant>& participants);
 Result<std::vector<Participant>> DecodeParticipants(std::string_view text);
 
-// Takes up what `more` tells of processes that `participants` does not have, or
+// Takes up what `more` has of processes that `participants` does not have, or
 // has less new.
 void MergeParticipants(const std::vector<Participant>& more,
                        std::vector<Participant>& participants);

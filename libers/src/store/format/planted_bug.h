@@ -26,7 +26,7 @@ enum class PlantedBug {
   kGenerationTwice,       // a change stages under its predecessor's generation
   kDropAfterUnknown,    // staged blocks go though the change may have happened
   kMissByPrimaryAlone,  // no manifest at the primary is taken for a miss
-  kNoWriteBack,  // a read tells what one replica shows and reconciles nothing
+  kNoWriteBack,  // a read returns what one replica shows and reconciles nothing
   kAnyIncarnation,  // manifests of a member's former memory count
   kMetadumpAll,     // keys are listed by "all", which may miss some
   kExportOldValue,  // an export writes what it read, whatever is there now
@@ -50,7 +50,7 @@ enum class PlantedBug {
 
 #if defined(ERS_PLANTED_BUGS)
 
-// Told just before a manifest write is sent.
+// Called just before a manifest write is sent.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;
@@ -68,9 +68,9 @@ extern bool impatient;
 
 inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
 inline bool Impatient() { return impatient; }
-inline void TellManifestWrite(std::uint64_t epoch, int member,
-                              std::string_view item_key, std::uint64_t token,
-                              const ChangeId& id) {
+inline void ReportManifestWrite(std::uint64_t epoch, int member,
+                                std::string_view item_key, std::uint64_t token,
+                                const ChangeId& id) {
   if (store_watch == nullptr) return;
   store_watch->OnManifestWrite(epoch, member, item_key, token, id);
 }
@@ -79,8 +79,8 @@ inline void TellManifestWrite(std::uint64_t epoch, int member,
 
 constexpr bool Planted(PlantedBug) { return false; }
 constexpr bool Impatient() { return false; }
-inline void TellManifestWrite(std::uint64_t, int, std::string_view,
-                              std::uint64_t, const ChangeId&) {}
+inline void ReportManifestWrite(std::uint64_t, int, std::string_view,
+                                std::uint64_t, const ChangeId&) {}
 
 #endif
 

@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// Deeper ones would take the stack of whoever writes them for their checksum.
+// Deeper ones would take the stack of the thread that writes them for their
+// checksum.
 constexpr int kMaxDepth = 16;
 
 }  // namespace

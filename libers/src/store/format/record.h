@@ -1,4 +1,4 @@
-// A record: what processes tell each other through items on the servers. JSON
+// A record: what processes share through items on the servers. JSON
 // text with a format number and a checksum.
 #ifndef ERS_STORE_FORMAT_RECORD_H_
 #define ERS_STORE_FORMAT_RECORD_H_
@@ -25,7 +25,7 @@ Status OpenRecord(std::string_view text, std::string_view what,
                   std::uint64_t newest = 1);
 
 // Was it opened in vain because its format is above what this library knows?
-// Nobody may write over such a record, nor act as if it were not there.
+// No process may write over such a record, nor act as if it were not there.
 template <typename Record>
 bool IsNewerFormat(const Result<Record>& record) {
   return !record && record.error().code() == StatusCode::kUnsupportedFormat;

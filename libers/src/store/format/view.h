@@ -33,7 +33,7 @@ struct Member {
   std::int64_t since = 0;    // Unix seconds of the last change of state
   // Of the server that has the slot now; empty: the one of its name.
   std::string address;
-  // Of the one that had it before; empty: nobody, or the one of its name.
+  // Of the one that had it before; empty: none, or the one of its name.
   std::string previous;
   // Taken in as in sync, with an empty memory, as more than f had lost theirs
   // (store/memory_loss.h): it decides, and lacks what others have until it has
@@ -50,7 +50,7 @@ struct Member {
   [[nodiscard]] bool InSync() const {
     return state == MemberState::kInSync && !lacking;
   }
-  // For people: who lacks something is being backfilled.
+  // To be shown: a member that lacks something is being backfilled.
   [[nodiscard]] MemberState shown_state() const {
     return lacking ? MemberState::kBackfilling : state;
   }
@@ -63,8 +63,8 @@ struct View {
   // What changes were made under another one than this counts as absent; 0:
   // nothing was flushed yet.
   FlushMark flush_mark = 0;
-  // What the askers of the last of these flushes drew, newest first: who finds
-  // its own flush in another's view does not make it once more.
+  // What the askers of the last of these flushes drew, newest first: a process
+  // that finds its own flush in another's view does not make it once more.
   std::vector<std::uint64_t> flushes;
   // Unix us: older changes count as absent, from that time on.
   std::uint64_t flushed_before = 0;

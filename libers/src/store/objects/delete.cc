@@ -20,9 +20,8 @@ net::Task<Status> Store::Delete(std::string_view key,
   const Check check = [key, expected_cas,
                        &chain](const Manifest* living) -> Result<Verdict> {
     if (living != nullptr && expected_cas != 0 && living->cas != expected_cas) {
-      return Fail(
-          StatusCode::kConflict,
-          fmt::format("key '{}' has another CAS: somebody changed it", key));
+      return Fail(StatusCode::kConflict,
+                  fmt::format("key '{}' has another CAS: it was changed", key));
     }
     if (living != nullptr || chain.found_corrupted()) return Verdict::kGoOn;
     return Fail(StatusCode::kNotFound,

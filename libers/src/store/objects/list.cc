@@ -13,7 +13,7 @@ namespace {
 
 using net::Task;
 
-constexpr std::size_t kLooksAtOnce = 64;
+constexpr std::size_t kReadsAtOnce = 64;
 
 struct Listed {
   WalkedItem item;
@@ -46,10 +46,10 @@ bool Stopped(const ListTerms& terms) {
   return terms.stop != nullptr && terms.stop->stopped();
 }
 
-Task<void> LookAtSome(Session& session, const ListTerms& terms, KeyWalk& walk,
-                      std::deque<Listed>& batch) {
+Task<void> ReadSome(Session& session, const ListTerms& terms, KeyWalk& walk,
+                    std::deque<Listed>& batch) {
   net::Latch latch(session.runtime());
-  while (!walk.empty() && batch.size() < kLooksAtOnce) {
+  while (!walk.empty() && batch.size() < kReadsAtOnce) {
     Listed& listed = batch.emplace_back();
     listed.item = walk.Take();
     latch.Add();
@@ -65,7 +65,7 @@ Task<Result<bool>> VisitSlice(
   while (!walk.empty()) {
     if (Stopped(terms)) co_return Fail(StoppedStatus());
     std::deque<Listed> batch;
-    co_await LookAtSome(session, terms, walk, batch);
+    co_await ReadSome(session, terms, walk, batch);
     for (Listed& listed : batch) {
       if (!listed.status.ok()) {
         if (!terms.unreadable) co_return Fail(listed.status);
@@ -105,10 +105,10 @@ Task<Status> Store::ListObjects(
 Task<Status> Store::List(
     const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
   const ListTerms all;
-  const auto tell = [&visit](const ListedObject& object) {
+  const auto shown = [&visit](const ListedObject& object) {
     return visit(object.manifest->key, InfoOf(*object.manifest));
   };
-  const std::function<bool(const ListedObject&)> each = tell;
+  const std::function<bool(const ListedObject&)> each = shown;
   co_return co_await ListObjects(all, each);
 }
 

@@ -109,7 +109,7 @@ Task<PlannedOutcome> StageParity(Session& session,
   PlannedOutcome outcome;
   outcome.status = CheckServers(session, next.scheme);
   if (!outcome.status.ok()) {
-    next.length = 0;  // whoever drops it must find nothing
+    next.length = 0;  // a process that drops it must find nothing
     co_return std::move(outcome);
   }
   AddNodes(session, next);

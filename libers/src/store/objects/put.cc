@@ -21,7 +21,7 @@ namespace {
 using net::Task;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// Between two looks whether what was flushed has been given back.
+// Between two checks whether what was flushed has been given back.
 constexpr net::Duration kRoomNap = std::chrono::milliseconds(20);
 
 bool IsRoomBeingMade(Session& session) {
@@ -35,7 +35,7 @@ Task<void> AwaitRoom(Session& session) {
   }
 }
 
-// For nothing: who sends it goes on only when it was taken. Its length.
+// For nothing: its sender goes on only when it was taken. Its length.
 Task<Result<std::uint64_t>> TakeAll(Content& content) {
   for (std::uint64_t taken = 0;;) {
     const Result<std::span<const std::byte>> bytes =
@@ -64,9 +64,8 @@ Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
   }
   const bool outdated = terms.stale_if_newer && living && living->cas > cas;
   if (cas != 0 && living->cas != cas && !outdated) {
-    return Fail(
-        StatusCode::kConflict,
-        fmt::format("key '{}' has another CAS: somebody changed it", key));
+    return Fail(StatusCode::kConflict,
+                fmt::format("key '{}' has another CAS: it was changed", key));
   }
   return outdated ? Verdict::kGoOnAsStale : Verdict::kGoOn;
 }

@@ -46,7 +46,7 @@ struct PutTerms {
   bool stale_if_newer = false;
   bool won = false;  // the mark
   // Nothing is staged, and no content read, where the object refuses it by then
-  // already. One round trip more; the commit looks again.
+  // already. One round trip more; the commit checks again.
   bool check_first = false;
   // In place of the client's limit, in bytes.
   std::optional<std::size_t> inline_below;
@@ -77,7 +77,7 @@ using StreamBegin = std::function<void(const GetInfo&)>;
 using AsyncSink = std::function<net::Task<Status>(Value piece)>;
 
 // What servers know of accesses to an object. A change makes it unread anew,
-// and so does a change of width; an access but the first may be told late.
+// and so does a change of width; an access but the first may be reported late.
 struct Access {
   bool fetched = false;      // read since the last change
   std::uint64_t idle_s = 0;  // seconds since it was read or changed
@@ -137,8 +137,8 @@ class Store {
   [[nodiscard]] std::optional<std::uint64_t> KnownLength(
       std::string_view key) const;
   // For a key of which other calls say kNotManaged: the item as it is, on the
-  // server where a plain client with the same ring would look. kNotFound: it
-  // is gone. Nothing is known of the key's value then.
+  // server that a plain client with the same ring would ask. kNotFound: it is
+  // gone. Nothing is known of the key's value then.
   net::Task<Result<PlainItem>> GetPlain(std::string_view key, Value& value);
   net::Task<Result<GetInfo>> GetTo(std::string_view key,
                                    const StreamBegin& begin, const Sink& sink);
@@ -165,7 +165,7 @@ class Store {
   // Changes what `updater` says, and nothing where it says nothing. Asked again
   // whenever a rival was first.
   using MetadataUpdater = std::function<MetadataUpdate(const ObjectInfo& info)>;
-  // `no_bump`: servers do not take the look at the object for an access.
+  // `no_bump`: servers do not take the read of the object for an access.
   net::Task<Result<ObjectInfo>> UpdateMetadata(std::string_view key,
                                                const MetadataUpdater& updater,
                                                bool no_bump = true);
@@ -175,7 +175,7 @@ class Store {
   // Non-zero `expected_cas`: kConflict where the object has another.
   net::Task<Status> Delete(std::string_view key,
                            std::uint64_t expected_cas = 0);
-  // The value as a plain item where plain clients look, in the object's place.
+  // The value as a plain item where plain clients ask, in the object's place.
   net::Task<Result<ObjectInfo>> Export(std::string_view key, ExportMode mode);
   // Makes every object that was last changed before `time_us` (Unix
   // microseconds, also in the future) absent from then on; or, with kAtOnce,

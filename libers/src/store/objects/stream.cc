@@ -253,7 +253,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       DropUnreadable(session_, believed, streamed.read.status);
       co_return Fail(streamed.read.status);
     }
-    // The manifest gets a second look: blocks of an object that changed
+    // The manifest is read once more: blocks of an object that changed
     // meanwhile are gone by right.
     if (streamed.started) {
       Status why = co_await WhyBroken(chain, manifest, streamed.read.status);

@@ -83,7 +83,8 @@ class ObjectContent final : public Content {
 
 Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
                       BlockTraffic& traffic, StepTimer* steps) {
-  // Nothing of the new form is there yet: whoever drops it must find that.
+  // Nothing of the new form is there yet: a process that drops it must find
+  // that.
   next.length = 0;
   next.data = GenerationMap();
   next.parity = GenerationMap();

@@ -10,10 +10,10 @@
 
 namespace ers::store {
 
-// Who waits gets it in the order of asking, so that one who asks for much is
-// not passed by others for ever. Who asks for more than the limit waits until
-// nobody holds any, and has it alone: everybody gets on. Loop thread only;
-// outlives who takes of it.
+// Tasks get it in the order of asking, so that one that asks for much is not
+// passed by others for ever. A task that asks for more than the limit waits
+// until no other holds any, and has it alone: all get on. Loop thread only;
+// outlives its shares.
 class BoundedMemory {
  public:
   class Share;
@@ -44,7 +44,7 @@ class BoundedMemory {
 // What one task holds, until it is destroyed.
 class BoundedMemory::Share {
  public:
-  // Of nothing yet. Null: nobody counts.
+  // Of nothing yet. Null: no limit holds.
   explicit Share(BoundedMemory* memory) : memory_(memory) {}
   ~Share() {
     if (memory_ != nullptr) memory_->Give(bytes_);
@@ -52,8 +52,8 @@ class BoundedMemory::Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
-  // Waits until there is room. At most once: who holds some and waited for more
-  // could wait for itself.
+  // Waits until there is room. At most once: a task that holds some and waits
+  // for more could wait for itself.
   net::Task<void> Take(std::uint64_t bytes);
 
  private:

@@ -7,7 +7,7 @@ namespace ers::store {
 
 BufferPool::Buffer BufferPool::Take(std::size_t size) {
   // The last one returned first: its pages are the warmest. One that is much
-  // too large is left for whoever needs it.
+  // too large is left for a value that needs it.
   const auto found =
       std::find_if(kept_.rbegin(), kept_.rend(), [size](const Buffer& buffer) {
         return buffer.capacity >= size && buffer.capacity / 2 <= size;
@@ -23,7 +23,7 @@ BufferPool::Buffer BufferPool::Take(std::size_t size) {
 
 void BufferPool::Return(Buffer buffer) {
   if (buffer.capacity > kMaxKeptBytes) return;
-  // Sizes that nobody asks for any more must not fill the pool.
+  // Sizes that no call asks for any more must not fill the pool.
   while (kept_bytes_ + buffer.capacity > kMaxKeptBytes) {
     kept_bytes_ -= kept_.front().capacity;
     kept_.erase(kept_.begin());

@@ -35,11 +35,11 @@ std::int64_t Median(std::vector<std::int64_t> values) {
 }  // namespace
 
 std::int64_t ClusterClock::Micros(net::Runtime& runtime) const {
-  const std::optional<std::int64_t> told = Told(runtime.Now());
-  return told ? *told : runtime.WallMicros();
+  const std::optional<std::int64_t> agreed = Agreed(runtime.Now());
+  return agreed ? *agreed : runtime.WallMicros();
 }
 
-std::optional<std::int64_t> ClusterClock::Told(net::TimePoint now) const {
+std::optional<std::int64_t> ClusterClock::Agreed(net::TimePoint now) const {
   const std::int64_t ahead = ahead_.load(std::memory_order_acquire);
   if (ahead == kUnknown) return std::nullopt;
   return std::max(MicrosOf(now) + ahead,
@@ -60,16 +60,16 @@ void ClusterClock::Note(net::Runtime& runtime, int member,
   const MutexLock lock(mutex_);
   const std::int64_t shown =
       static_cast<std::int64_t>(seconds) * kMicrosPerSecond;
-  const net::TimePoint told = runtime.Now();
+  const net::TimePoint answered = runtime.Now();
   bounds_[static_cast<std::size_t>(member)] = {
-      shown - MicrosOf(told), shown + kShownLate - MicrosOf(asked)};
+      shown - MicrosOf(answered), shown + kShownLate - MicrosOf(asked)};
   const std::optional<Bounds> median = MedianLocked();
   if (!median) return;
   const std::int64_t before = ahead_.load(std::memory_order_relaxed);
   std::int64_t ahead = before;
   if (before == kUnknown) {
-    ahead = runtime.WallMicros() - MicrosOf(told);
-    (void)TakeTurn(told);
+    ahead = runtime.WallMicros() - MicrosOf(answered);
+    (void)TakeTurn(answered);
   }
   if (ahead < median->low || ahead > median->high) {
     ahead = median->low + (median->high - median->low) / 2;

@@ -19,12 +19,12 @@ class ClusterClock {
  public:
   explicit ClusterClock(std::size_t members) : bounds_(members) {}
 
-  // Unix microseconds. Before half of the servers have told theirs: by this
+  // Unix microseconds. Before half of the servers have shown theirs: by this
   // process's own clock, which counts for nothing afterwards. From then on it
   // never goes back.
   [[nodiscard]] std::int64_t Micros(net::Runtime& runtime) const;
   // The same; empty: by no server's clock yet.
-  [[nodiscard]] std::optional<std::int64_t> Told(net::TimePoint now) const;
+  [[nodiscard]] std::optional<std::int64_t> Agreed(net::TimePoint now) const;
 
   // True for one caller in each while: it asks the servers, then calls Note.
   bool TakeTurn(net::TimePoint now);
@@ -38,7 +38,7 @@ class ClusterClock {
     std::int64_t low = 0;
     std::int64_t high = 0;
   };
-  // Of the servers that have told; empty: too few have.
+  // Of the servers that have answered; empty: too few have.
   [[nodiscard]] std::optional<Bounds> MedianLocked() const ERS_REQUIRES(mutex_);
 
   static constexpr std::int64_t kUnknown = INT64_MIN;

@@ -15,8 +15,8 @@
 
 namespace ers::store {
 
-// The value comes in parts. Each is opened, filled, and released when nobody
-// looks at it any more; the oldest first.
+// The value comes in parts. Each is opened, filled, and released when no call
+// reads it any more; the oldest first.
 //
 // Loop thread only.
 class Content {

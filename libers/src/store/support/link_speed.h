@@ -8,8 +8,8 @@
 
 namespace ers::store {
 
-// What runs of one session have seen, for a minute: who asks for little at a
-// time sees only what that brings, so now and then all has to be asked for
+// What runs of one session have seen, for a minute: a run that asks for little
+// at a time sees only what that brings, so now and then all has to be asked for
 // once more. One thread.
 class LinkSpeed {
  public:

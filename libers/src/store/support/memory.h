@@ -1,4 +1,4 @@
-// Memory: whom an operation asks before it takes memory for a value.
+// Memory: what an operation asks before it takes memory for a value.
 #ifndef ERS_STORE_SUPPORT_MEMORY_H_
 #define ERS_STORE_SUPPORT_MEMORY_H_
 
@@ -8,7 +8,7 @@
 
 namespace ers::store {
 
-// One operation's. Where there is none, nobody counts. Loop thread only.
+// One operation's. Where there is none, no limit holds. Loop thread only.
 class Memory {
  public:
   virtual ~Memory() = default;

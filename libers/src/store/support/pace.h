@@ -1,5 +1,5 @@
 // Pace: how much a background task may do in a second: in bytes that it moves,
-// or objects that it looks at.
+// or objects that it checks.
 #ifndef ERS_STORE_SUPPORT_PACE_H_
 #define ERS_STORE_SUPPORT_PACE_H_
 
@@ -25,7 +25,7 @@ class Pace {
     SetRate(per_second);
   }
 
-  // From now on, also for who waits.
+  // From now on, also for tasks that wait.
   void SetRate(std::uint64_t per_second) {
     rate_ = per_second;
     limiter_.emplace(per_second, runtime_.Now());
@@ -33,7 +33,7 @@ class Pace {
   [[nodiscard]] std::uint64_t rate() const { return rate_; }
 
   // Waits until the next piece of work may begin. False: not yet, but it is
-  // stopped (`stop` null: by nobody), or `until` has come.
+  // stopped (`stop` null: by no call), or `until` has come.
   net::Task<bool> Await(const StopToken* stop,
                         net::TimePoint until = net::TimePoint::max()) {
     for (;;) {
@@ -43,7 +43,7 @@ class Pace {
       if (wait.count() == 0) co_return true;
       if (now >= until) co_return false;
       const std::shared_ptr<Wakeup> nap = Wakeup::New(runtime_);
-      co_await nap->Wait(std::min<net::Duration>(wait, kLook));
+      co_await nap->Wait(std::min<net::Duration>(wait, kRecheck));
     }
   }
   // So much was done.
@@ -51,7 +51,7 @@ class Pace {
 
  private:
   // A rate that is set meanwhile holds after so long, and so does a stop.
-  static constexpr net::Duration kLook = std::chrono::milliseconds(200);
+  static constexpr net::Duration kRecheck = std::chrono::milliseconds(200);
 
   net::Runtime& runtime_;
   std::uint64_t rate_ = 0;

@@ -21,7 +21,7 @@ net::Duration RateLimiter::Take(std::uint64_t estimate, net::TimePoint now) {
   if (rate_ == 0) return {};
   Fill(now);
   if (tokens_ < 0) {
-    // Rounded up: who asks again then is not told to wait for nothing.
+    // Rounded up: a caller that asks again then does not wait for nothing.
     return std::chrono::ceil<net::Duration>(
                Seconds(-tokens_ / static_cast<double>(rate_))) +
            std::chrono::nanoseconds(1);

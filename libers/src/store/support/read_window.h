@@ -37,7 +37,7 @@ class ReadWindow {
   void Came(std::size_t size, net::TimePoint now);
   // What came in part comes once more.
   void AskedAgain(std::size_t size) { coming_ += size; }
-  // All came, or some never will: tells `speed` what was seen.
+  // All came, or some never will: reports to `speed` what was seen.
   void End(net::TimePoint now);
 
  private:

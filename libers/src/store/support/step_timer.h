@@ -13,18 +13,18 @@ namespace ers::store {
 
 // enumerator, name, what it is. The first ones and the last are those of a
 // server around the store.
-#define ERS_STORE_STEPS(X)                                                   \
-  X(kParse, "parse", "the request is read from its bytes")                   \
-  X(kWait, "wait", "requests before it are done that it must not overtake")  \
-  X(kReceive, "receive", "the client sends the value")                       \
-  X(kManifest, "manifest", "the servers tell what they have under the key")  \
-  X(kRead, "read", "blocks are read")                                        \
-  X(kDecode, "decode", "missing blocks are computed from others")            \
-  X(kSplit, "split", "the value is cut into blocks, and checksums are made") \
-  X(kParity, "parity", "parity is computed")                                 \
-  X(kDistribute, "distribute", "blocks are stored on the servers")           \
-  X(kCommit, "commit", "the servers take the new manifest")                  \
-  X(kReply, "reply",                                                         \
+#define ERS_STORE_STEPS(X)                                                    \
+  X(kParse, "parse", "the request is read from its bytes")                    \
+  X(kWait, "wait", "requests before it are done that it must not overtake")   \
+  X(kReceive, "receive", "the client sends the value")                        \
+  X(kManifest, "manifest", "the servers answer what they have under the key") \
+  X(kRead, "read", "blocks are read")                                         \
+  X(kDecode, "decode", "missing blocks are computed from others")             \
+  X(kSplit, "split", "the value is cut into blocks, and checksums are made")  \
+  X(kParity, "parity", "parity is computed")                                  \
+  X(kDistribute, "distribute", "blocks are stored on the servers")            \
+  X(kCommit, "commit", "the servers take the new manifest")                   \
+  X(kReply, "reply",                                                          \
     "answers before it are ready, and it is handed to the client")
 
 enum class Step : std::uint8_t {
@@ -88,7 +88,7 @@ class StepTimer {
   std::array<Span, kSteps> spans_;
 };
 
-// The time until it goes is that of a step. Null: of nobody.
+// The time until it goes is that of a step. Null: of none.
 class InStep {
  public:
   InStep(StepTimer* timer, Step step) : timer_(timer), step_(step) {

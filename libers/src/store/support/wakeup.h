@@ -10,7 +10,7 @@
 
 namespace ers::store {
 
-// Made and awaited on the loop thread, called from any. Kept alive by whoever
+// Made and awaited on the loop thread, called from any. Kept alive by all that
 // may still call it.
 class Wakeup : public std::enable_shared_from_this<Wakeup> {
  public:

@@ -30,12 +30,12 @@ namespace {
 
 using net::Task;
 
-// Whoever evicts as fast as it is backfilled is never in sync.
+// A server that evicts as fast as it is backfilled is never in sync.
 constexpr int kMaxPasses = 10;
 
 // A walk that restored blocks of more than one object in so many is not the
 // last. Not of any: in a busy cluster some object is always overtaken by a
-// change between two looks at it, and changes see to their blocks themselves.
+// change between two reads of it, and changes see to their blocks themselves.
 constexpr std::uint64_t kRestoredOnce = 100;
 
 // What cannot be read any more is no reason to keep a member out.
@@ -51,13 +51,13 @@ bool IsRefused(const Status& status) {
 }
 
 // A plain client's item, or one that an export has made, is whole as it is, and
-// what two keys share is nobody's.
+// what two keys share belongs to none.
 bool IsNoObject(const Status& status) {
   return status.code() == StatusCode::kNotManaged ||
          status.code() == StatusCode::kConflict;
 }
 
-// One look at all objects: each is decoded once for all members.
+// One walk over all objects: each is decoded once for all members.
 class Pass {
  public:
   Pass(Session& session, const std::vector<int>& members,
@@ -70,8 +70,8 @@ class Pass {
     repair_.memory = &memory_;
     repair_.stop = terms.stop;
     repair_.steps = terms.steps;
-    // More than f have lost their memory: with what is gone for good nobody is
-    // to be told of an error, some day when others are silent.
+    // More than f have lost their memory: no read is to fail with an error for
+    // what is gone for good, some day when others are silent.
     const std::shared_ptr<const View> view = session.view();
     repair_.ends_lost =
         Planted(PlantedBug::kEndsUnreadable) ||
@@ -191,7 +191,7 @@ Task<Status> AwaitLink(Session& session, int member) {
 // Those that are being backfilled, and since which incarnation.
 using Backfilling = std::map<int, std::uint64_t>;
 
-// Takes up those of `members` that can be: OK where there are any, or nobody is
+// Takes up those of `members` that can be: OK where there are any, or none is
 // to be backfilled. `backfilling` gets those that it has not yet, and anew
 // those that have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
@@ -244,7 +244,7 @@ std::vector<int> AllMembers(const Session& session) {
   return members;
 }
 
-// A word to every server, of what it must not evict: else nobody reads that
+// A read at every server of what it must not evict, which else no call reads
 // for long. True where all that answer have the view still, or a newer one.
 Task<bool> CallAll(Session& session) {
   std::deque<net::Request> requests;
@@ -261,17 +261,17 @@ Task<bool> CallAll(Session& session) {
   const std::shared_ptr<const View> view = session.view();
   bool all = true;
   for (int i = 0; i < session.members(); ++i) {
-    const net::Request& look = requests[2 * static_cast<std::size_t>(i)];
+    const net::Request& read = requests[2 * static_cast<std::size_t>(i)];
     const bool down = view->members[i].state == MemberState::kDown;
-    if (down || !net::Answered(look.outcome)) continue;
-    const Result<View> there = DecodeView(look.value);
+    if (down || !net::Answered(read.outcome)) continue;
+    const Result<View> there = DecodeView(read.value);
     all = all && there && there->epoch >= view->epoch;
   }
   co_return all;
 }
 
 // A busy server may have evicted it all the same. While this process holds its
-// lease nobody goes by a newer one.
+// lease no process goes by a newer one.
 Task<void> StoreViewAgain(Session& session) {
   const std::shared_ptr<const View> view = session.view();
   if (!session.cluster().lease.Holds(session.runtime().Now())) co_return;
@@ -296,7 +296,7 @@ Task<void> MissRestarted(Session& session) {
   }
   if (!all_know_the_view) co_await StoreViewAgain(session);
   for (int i = 0; i < session.members(); ++i) {
-    // The view first: who is back in it is no longer refused.
+    // The view first: a member that is back in it is no longer refused.
     const MemberState state = session.view()->members[i].state;
     const bool refused =
         session.link(i).state() == net::ServerLink::State::kRefused;

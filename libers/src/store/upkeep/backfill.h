@@ -45,14 +45,14 @@ struct BackfillProgress {
 
 struct BackfillTerms {
   int parallel = 32;                     // objects at a time
-  StopToken* stop = nullptr;             // ends it early; null: nobody does
+  StopToken* stop = nullptr;             // ends it early; null: nothing does
   std::size_t slice_keys = kKeysAtOnce;  // in memory at a time
   // Of blocks under way; a group that has more is repaired alone.
   std::uint64_t block_bytes = kBackfillBlockBytes;
   Pace* pace = nullptr;                  // waited for; null: no limit
-  StepTimer* steps = nullptr;            // null: nobody wants to know
+  StepTimer* steps = nullptr;            // null: not measured
   BackfillCounters* counters = nullptr;  // likewise
-  // Told after each object, and with walk 0 at the end; empty: nobody.
+  // Called after each object, and with walk 0 at the end; may be empty.
   std::function<void(const BackfillProgress&)> progress;
 };
 
@@ -63,15 +63,15 @@ struct BackfillReport {
   std::vector<int> members;   // that are in sync now
 };
 
-// Asks every member for a word, so that this process's connections tell who was
-// restarted though nobody asked it for anything, and has those leave the view.
-// A view must be in force.
+// Sends every member a request, so that this process's connections show which
+// were restarted though no other request went there, and has those leave the
+// view. A view must be in force.
 net::Task<void> MissRestarted(Session& session);
 
 // Lets those of `members` (empty: of all) that are down and answer again back
-// into the view, and makes them in sync, with those that one before began. Who
-// comes back meanwhile joins them. OK where any is in sync now, or there was
-// nothing to do; to be called again where that could not be finished.
+// into the view, and makes them in sync, with those that one before began.
+// Members that come back meanwhile join them. OK where any is in sync now, or
+// there was nothing to do; to be called again where that could not be finished.
 // kNoMemory, kTooLarge: a server refused something, and has all else by now.
 // `terms` outlive the task.
 net::Task<Result<BackfillReport>> Backfill(Session& session,

@@ -18,7 +18,7 @@ namespace {
 
 using net::Task;
 
-// Servers tell of what they evict for as long as the connection stands.
+// Servers report what they evict for as long as the connection stands.
 constexpr net::Duration kForEver = std::chrono::hours(24 * 365);
 // Between two connections to a server that breaks them: it may have as many
 // watchers as it allows.
@@ -28,7 +28,7 @@ constexpr net::Duration kGather = std::chrono::milliseconds(10);
 // Values at a time that are stored again: clients go first.
 constexpr int kLanes = 16;
 
-// Idle times are whole seconds, by the server's clock, and servers tell of what
+// Idle times are whole seconds, by the server's clock, and servers report what
 // they evicted up to a second later.
 constexpr std::int64_t kMinIdle = 2;
 
@@ -132,8 +132,8 @@ void EvictionFollower::Scan() {
     request.verb = net::Verb::kWatch;
     request.key = "evictions";
     request.on_line = [](net::Request& from, std::string_view line) {
-      const auto* told = static_cast<Watch*>(from.line_context);
-      told->follower->TakeLine(told->link->member(), line);
+      const auto* source = static_cast<Watch*>(from.line_context);
+      source->follower->TakeLine(source->link->member(), line);
     };
     request.line_context = watch.get();
     request.done = [](net::Request&) {};
@@ -152,7 +152,7 @@ void EvictionFollower::Stop() {
 // clsid=... size=..."; also "[skipped: 7]".
 void EvictionFollower::TakeLine(int member, std::string_view line) {
   std::string key = KeyOfLine(line);
-  // Blocks, and what the cluster knows of itself; the few values whose key is
+  // Blocks, and the cluster's own records; the few values whose key is
   // hashed stay as they are.
   if (key.empty() || ManifestKey(key) != key) return;
   if (gone_.size() >= kMaxWaiting) return;
@@ -205,7 +205,7 @@ void EvictionFollower::Ask(const View& view, const Gone& gone,
     copy.read.verb = net::Verb::kGet;
     copy.read.key = gone.key;
     copy.read.no_bump = true;
-    copy.read.tell_access = true;
+    copy.read.report_access = true;
     reads.Send(SendStep::kReadReplicas, session_.link(copy.member), copy.read);
   }
 }
@@ -247,7 +247,7 @@ Task<void> EvictionFollower::StoreAgain(std::deque<std::string>& keys,
     const std::string key = std::move(keys.front());
     keys.pop_front();
     RepairTerms terms;
-    // It is in its manifests: there are no blocks to look for.
+    // It is in its manifests: there are no blocks to find.
     const std::vector<int> none;
     terms.find = LackingOn(session_, none);
     (void)co_await RepairObject(session_, key, terms);

@@ -20,8 +20,8 @@
 namespace ers::store {
 
 // A value that is in its manifests is on m + 1 servers, and those are never
-// equally full: what nobody reads goes from one of them earlier than from the
-// others, where it would lie without what makes it safe, or, without the
+// equally full: what no client reads goes from one of them earlier than from
+// the others, where it would lie without what makes it safe, or, without the
 // primary's copy, unreadable. So servers are watched, and what one has evicted
 // the others drop, if all of them may evict, all answer, and it was not
 // accessed at any of them for long. Taking a copy away by its token is what the
@@ -38,7 +38,7 @@ class EvictionFollower {
   // To be called from time to time: asks whether servers evict, and watches the
   // members in sync then, over connections of its own.
   void Scan();
-  // Ends soon, and does not look any more.
+  // Ends soon, and does not scan any more.
   void Stop();
   [[nodiscard]] bool at_work() const { return at_work_; }
 

@@ -69,7 +69,7 @@ bool HasEnded(Session& session, const Manifest& manifest) {
 }
 
 // A tombstone lets the space of what has ended go, by the rules of every
-// change: whoever is in the midst of one learns what came of it. kConflict: the
+// change: a process in the midst of one learns what came of it. kConflict: the
 // key is in use again.
 Task<Status> Bury(Session& session, ReplicaSet& chain, std::string_view key) {
   const Check check = [](const Manifest* living) -> Result<Verdict> {
@@ -109,7 +109,7 @@ class Collection {
         // Beyond f it stays, and says so each time.
         (void)co_await MarkDown(session_, member, "it was restarted");
       }
-      if (!Stopped()) co_await LookAtAll(names);
+      if (!Stopped()) co_await CheckAll(names);
       if (Stopped()) break;
       if (names.last() == std::numeric_limits<std::uint64_t>::max()) {
         co_return std::move(report_);
@@ -198,7 +198,7 @@ class Collection {
         FoundBlock{block, item.member, static_cast<std::uint32_t>(item.bytes)});
   }
 
-  Task<void> LookAtAll(GarbageNames& names) {
+  Task<void> CheckAll(GarbageNames& names) {
     groups_ = names.Groups();
     next_ = 0;
     net::Latch latch(session_.runtime(), terms_.parallel);
@@ -206,10 +206,10 @@ class Collection {
     co_await latch;
     groups_.clear();
   }
-  // Small values have no blocks, and those of others may be too young to tell.
+  // Small values have no blocks, and those of others may be too young.
   // Servers drop by themselves what expires, but not what was flushed, or had
   // its life changed.
-  [[nodiscard]] bool IsWorthALook(const GarbageNames::Group& group) const {
+  [[nodiscard]] bool IsWorthACheck(const GarbageNames::Group& group) const {
     const bool flushed = view_->flush_mark != 0 || view_->flushed_before != 0;
     return !group.blocks.empty() || (terms_.small_values && flushed) ||
            std::any_of(group.manifests.begin(), group.manifests.end(),
@@ -220,7 +220,7 @@ class Collection {
   Task<void> Work(net::Latch& latch) {
     for (;;) {
       (void)co_await pace_.Await(terms_.stop);
-      while (next_ < groups_.size() && !IsWorthALook(groups_[next_])) ++next_;
+      while (next_ < groups_.size() && !IsWorthACheck(groups_[next_])) ++next_;
       if (next_ >= groups_.size() || Stopped()) break;
       pace_.Spend(1);
       const GarbageNames::Group& group = groups_[next_++];
@@ -272,7 +272,7 @@ class Collection {
     }
     const bool all_named = co_await NamesAll(keys, blocks);
     if (all_named) co_return;
-    // Reconciling may bring another manifest: all are looked at anew.
+    // Reconciling may bring another manifest: all are checked anew.
     for (const std::string& key : keys) {
       Task<Status> decide =
           dry_run() ? Foresee(key, blocks) : Decide(key, blocks);
@@ -291,7 +291,7 @@ class Collection {
     for (const std::string& key : keys) {
       ReplicaSet chain(session_, key);
       const Result<ManifestPtr> shown = co_await chain.ReadPrimary(kAsItLies);
-      if (!shown) NoteUntold(shown.error());
+      if (!shown) NoteUnknown(shown.error());
       if (!shown || !*shown) continue;
       if (!HasEnded(session_, **shown)) {
         TakeNamed(*shown, left);
@@ -299,7 +299,7 @@ class Collection {
       }
       const Status ended = co_await Bury(session_, chain, key);
       if (!ended.ok()) {
-        NoteUntold(ended);
+        NoteUnknown(ended);
         continue;
       }
       CountEnded(*shown, blocks);
@@ -309,12 +309,12 @@ class Collection {
     report_.live += blocks.size();
     co_return true;
   }
-  // Whether it has ended could not be told; in use again it has not, nor has
+  // Whether it has ended is unknown; in use again it has not, nor has
   // what is none of this library's.
-  void NoteUntold(const Status& why) {
-    const bool untold = why.code() == StatusCode::kUnavailable ||
-                        why.code() == StatusCode::kNoMemory;
-    if (untold) Skip({}, why);
+  void NoteUnknown(const Status& why) {
+    const bool unknown = why.code() == StatusCode::kUnavailable ||
+                         why.code() == StatusCode::kNoMemory;
+    if (unknown) Skip({}, why);
   }
   Task<std::set<std::string>> KeysOf(std::span<const FoundManifest> manifests) {
     std::set<std::string> keys;
@@ -391,7 +391,7 @@ class Collection {
     report_.dropped_bytes += block.bytes;
   }
 
-  // Garbage, but what is young of it: it was looked at as it may be flushed.
+  // Garbage, but what is young of it: it was checked as it may be flushed.
   Task<void> Drop(Blocks blocks) {
     report_.young += std::erase_if(blocks, [this](const FoundBlock* block) {
       return IsYoung(block->name.generation);

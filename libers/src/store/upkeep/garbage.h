@@ -18,16 +18,16 @@ namespace ers::store {
 struct GarbageTerms {
   GarbageOptions options;
   int parallel = 8;           // objects at a time
-  StopToken* stop = nullptr;  // ends it early; null: nobody does
-  // Also looks for flushed values that have no blocks: reads every small one,
+  StopToken* stop = nullptr;  // ends it early; null: nothing does
+  // Also finds flushed values that have no blocks: reads every small one,
   // if there ever was a flush.
   bool small_values = true;
-  // For the names of blocks and objects that are looked at together: where
+  // For the names of blocks and objects that are checked together: where
   // there are more, the servers list their keys several times.
   std::size_t names_bytes = std::size_t{64} << 20;
 };
 
-// Looks at every object and block on every server that is in the view, once.
+// Checks every object and block on every server that is in the view, once.
 // Fails (kUnavailable) when it is stopped, or there is no view; a server that
 // does not answer is no failure, but leaves blocks skipped. `session` and what
 // `terms` points to outlive it. Loop thread only.
@@ -35,7 +35,8 @@ net::Task<Result<GarbageReport>> CollectGarbage(Session& session,
                                                 GarbageTerms terms);
 
 // Drops what is left of those of these objects that have ended. What cannot be
-// told is left to the next collection. `session` outlives it. Loop thread only.
+// decided is left to the next collection. `session` outlives it. Loop thread
+// only.
 net::Task<void> DropEndedObjects(Session& session,
                                  std::vector<std::string> keys);
 

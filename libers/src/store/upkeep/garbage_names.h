@@ -1,5 +1,5 @@
 // GarbageNames: which blocks the servers hold, and which objects there are, of
-// a range of key hashes: what one round of garbage collection looks at.
+// a range of key hashes: what one round of garbage collection checks.
 #ifndef ERS_STORE_UPKEEP_GARBAGE_NAMES_H_
 #define ERS_STORE_UPKEEP_GARBAGE_NAMES_H_
 
@@ -43,7 +43,7 @@ class GarbageNames {
   void Add(const FoundBlock& block);
   void Add(FoundManifest manifest);
 
-  // One object's, or nobody's where there are no manifests. Small values have
+  // One object's, or of none where there are no manifests. Small values have
   // no blocks.
   struct Group {
     std::span<const FoundBlock> blocks;

@@ -31,7 +31,8 @@ RebuildProgress ProgressOf(Session& session, const BackfillProgress& now,
   return progress;
 }
 
-// Who is out, in words; also who has died and not been missed yet.
+// The servers that are out, in words; also those that died and are not missed
+// yet.
 std::vector<std::string> Out(Session& session) {
   std::vector<std::string> out;
   for (int i = 0; i < session.members(); ++i) {

@@ -9,10 +9,10 @@
 
 namespace ers::store {
 
-// Looks who came back, fills whom it can, and says who is out still. OK where
-// somebody is in sync now or nobody was out. kUnavailable: nobody could be
-// filled, or it could not be finished; what was done stays done. `options`
-// outlive the task.
+// Finds the servers that came back, backfills those that it can, and reports
+// those that are out still. OK where one of them is in sync now or none was
+// out. kUnavailable: none could be backfilled, or it could not be finished;
+// what was done stays done. `options` outlive the task.
 net::Task<Result<RebuildReport>> Rebuild(Session& session,
                                          const RebuildOptions& options);
 

@@ -26,9 +26,9 @@ namespace {
 using net::Task;
 
 // Which members answer with the memory that the view knows them by. Over
-// connections of their own: who died unnoticed must not count, nor who is only
-// waited for after a lost request be taken for dead.
-Task<std::vector<bool>> WhoAnswers(Session& session,
+// connections of their own: a member that died unnoticed must not count, nor
+// one that is only waited for after a lost request be taken for dead.
+Task<std::vector<bool>> AskMembers(Session& session,
                                    std::shared_ptr<const View> view) {
   std::vector<std::unique_ptr<net::ServerLink>> links;
   std::deque<net::Request> requests;
@@ -118,13 +118,13 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
     if (!status.ok()) co_return status;
     co_return Status(
         StatusCode::kUnavailable,
-        fmt::format("{} takes the place of {} in a view that is not told by "
-                    "enough servers yet: try again; if that does not help, "
+        fmt::format("{} takes the place of {} in a view that too few "
+                    "servers show yet: try again; if that does not help, "
                     "restart it, so that it is empty",
                     asked->new_server.name(), asked->old_server.name()));
   }
   co_await ClaimChange(session);
-  const std::vector<bool> answer = co_await WhoAnswers(session, session.view());
+  const std::vector<bool> answer = co_await AskMembers(session, session.view());
   const Edit edit = [&session, &asked, &mark, member,
                      &answer](View view) -> Result<View> {
     // Others may have come first, with the same or something else.

@@ -15,7 +15,7 @@ namespace ers::store {
 // the one is no member, the other is one, or holds items. kNotFound: the
 // cluster was never used. kConflict: another process has replaced the server by
 // a third one. kUnavailable: the new one does not answer, too few others are in
-// sync, or too few could be told.
+// sync, or too few could be reached.
 net::Task<Status> ReplaceServer(Session& session, std::string old_server,
                                 std::string new_server);
 

@@ -16,7 +16,7 @@ namespace {
 
 using net::Task;
 
-// An object that is another one each time is not looked at for ever.
+// An object that is another one each time is not read for ever.
 constexpr int kMaxTries = 8;
 // Objects that wait for their second snapshot.
 constexpr std::size_t kMaxSuspects = 4096;
@@ -96,14 +96,14 @@ Task<void> Verifier::Work(KeyWalk& walk, net::Latch& latch) {
       const WalkedItem item = walk.Take();
       co_await CheckNew(item);
     }
-    TellProgress(walk);
+    ReportProgress(walk);
   }
   latch.CountDown();
 }
 
-void Verifier::TellProgress(const KeyWalk& walk) {
+void Verifier::ReportProgress(const KeyWalk& walk) {
   if (!options_.progress || !Going()) return;
-  const VerifyProgress progress{looked_at_, walk.total(), report_.bytes};
+  const VerifyProgress progress{walked_, walk.total(), report_.bytes};
   if (!options_.progress(progress)) {
     status_ = Status(StatusCode::kUnavailable, "the check was ended");
   }
@@ -111,7 +111,7 @@ void Verifier::TellProgress(const KeyWalk& walk) {
 
 Task<void> Verifier::CheckNew(const WalkedItem& item) {
   const std::string key = co_await KeyOfItem(session_, item);
-  ++looked_at_;
+  ++walked_;
   if (key.empty()) co_return;
   if (options_.wanted && !options_.wanted(key)) co_return;
   const std::optional<Snapshot> snapshot = co_await Reconciled(key);
@@ -167,8 +167,8 @@ Task<void> Verifier::CheckSuspect(Suspect suspect) {
   co_await Conclude(suspect.key, *snapshot);
 }
 
-// A look at an object that nobody changed under it; where the replicas differ,
-// only at those.
+// A snapshot of an object that no process changed under it; where the replicas
+// differ, only at those.
 Task<std::optional<Verifier::Snapshot>> Verifier::Reconciled(
     const std::string& key) {
   for (int i = 0; i < kMaxTries && Going(); ++i) {
@@ -315,13 +315,14 @@ Task<void> Verifier::Conclude(const std::string& key,
   report_.blocks += snapshot.blocks;
   if (snapshot.found.empty()) co_return;
   ++report_.damaged;
-  Tell(key, snapshot);
+  ReportFindings(key, snapshot);
   if (!options_.repair) co_return;
   const bool repaired = co_await Repair(key);
   report_.repaired += repaired ? 1 : 0;
 }
 
-void Verifier::Tell(const std::string& key, const Snapshot& snapshot) {
+void Verifier::ReportFindings(const std::string& key,
+                              const Snapshot& snapshot) {
   bool unreadable = false;
   for (const Found& found : snapshot.found) {
     ++report_.faults[static_cast<std::size_t>(found.fault)];
@@ -339,7 +340,7 @@ void Verifier::Tell(const std::string& key, const Snapshot& snapshot) {
   report_.unreadable += unreadable ? 1 : 0;
 }
 
-// True: the object is whole now. What stands in the way of that was told.
+// True: the object is whole now. What stands in the way of that was reported.
 Task<bool> Verifier::Repair(const std::string& key) {
   const Result<RepairedObject> repaired =
       co_await RepairObject(session_, key, repair_);

@@ -21,10 +21,10 @@
 
 namespace ers::store {
 
-// What is found counts only where nobody changed the object meanwhile: blocks
-// only if the primary shows the same item after they were read, manifests that
-// differ only if they do so still when every change that was under way must
-// have ended.
+// What is found counts only where no process changed the object meanwhile:
+// blocks only if the primary shows the same item after they were read,
+// manifests that differ only if they do so still when every change that was
+// under way must have ended.
 //
 // Without repair it writes nothing at all, and leaves the view as it is: it
 // goes by the one in force, or reads it for itself. Loop thread only; one run.
@@ -47,7 +47,7 @@ class Verifier {
     int member = -1;
     std::string detail;
   };
-  // What one look at an object gave.
+  // What one read of an object gave.
   struct Snapshot {
     bool living = false;  // there is an object, once it is reconciled
     bool plain = false;
@@ -79,8 +79,8 @@ class Verifier {
   net::Task<Result<Lacking>> FindLacking(const ObjectMap& map, int group);
   net::Task<void> Conclude(const std::string& key, const Snapshot& snapshot);
   net::Task<bool> Repair(const std::string& key);
-  void Tell(const std::string& key, const Snapshot& snapshot);
-  void TellProgress(const KeyWalk& walk);
+  void ReportFindings(const std::string& key, const Snapshot& snapshot);
+  void ReportProgress(const KeyWalk& walk);
   [[nodiscard]] bool Going() const { return status_.ok(); }
 
   Session& session_;
@@ -90,7 +90,7 @@ class Verifier {
   ViewPtr view_;  // without the members that are silent
   net::TimePoint view_since_{};
   std::deque<Suspect> suspects_;  // oldest first
-  std::uint64_t looked_at_ = 0;
+  std::uint64_t walked_ = 0;
   VerifyReport report_;
   Status status_;
 };
