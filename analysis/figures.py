@@ -19,7 +19,7 @@ except ImportError as error:
     sys.exit(f"figures need matplotlib ({error}): install the Debian package "
              "python3-matplotlib, or name a Python that has it by --python")
 
-# Okabe and Ito's colours: told apart by every kind of colour vision, and by
+# Okabe and Ito's colours: distinct for every kind of colour vision, and by
 # lightness in grey print.
 GREY, ORANGE, BLUE, BLACK = "#999999", "#E69F00", "#0072B2", "#000000"
 

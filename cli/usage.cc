@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"--max-parity", "--max-failures"},
     {"--least-redundancy", "--min-redundancy"}};
 
-bool LooksLikeOption(std::string_view word) {
+bool IsLikeOption(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word != "--";
 }
 
@@ -65,7 +65,7 @@ class Walk {
  public:
   Walk(const CLI::App& app, Words words) : command_(&app) {
     while (!words.empty() && words[0] != "--" && fault_.empty()) {
-      words = LooksLikeOption(words[0]) ? TakeOption(words) : TakeWord(words);
+      words = IsLikeOption(words[0]) ? TakeOption(words) : TakeWord(words);
     }
   }
   [[nodiscard]] const std::string& fault() const { return fault_; }
@@ -125,11 +125,11 @@ class Walk {
         "{}: it is empty: give a value, or leave the option out", name);
   }
 
-  // A word that looks like an option is one: to take it for a file's name would
+  // A word in the form of an option is one: to take it for a file's name would
   // be to lose both.
   void CheckNextWord(const std::string& name, const std::string& word) {
     CheckValue(name, word);
-    if (!LooksLikeOption(word)) return;
+    if (!IsLikeOption(word)) return;
     if (!word.starts_with("--") &&
         FindOption(*command_, NameOf(word)) == nullptr) {
       return;  // "-1"
@@ -223,7 +223,7 @@ std::string UsageError(const CLI::App& app, const CLI::Error& error, int argc,
   const Walk walk(app, words);
   const std::string why =
       walk.fault().empty() ? Reword(error.what()) : walk.fault();
-  return fmt::format("{} ({} --help tells more)", why, walk.command());
+  return fmt::format("{} ({} --help says more)", why, walk.command());
 }
 
 void Take(CLI::App& app, int argc, const char* const* argv) {

@@ -1,4 +1,4 @@
-// What is wrong with a command line, in words for who typed it.
+// What is wrong with a command line, in words for its user.
 #ifndef ERS_CLI_USAGE_H_
 #define ERS_CLI_USAGE_H_
 
@@ -13,11 +13,11 @@ constexpr int kBadUsage = 2;
 constexpr int kNotWritten = 3;
 
 // Parses, and throws what the parser throws: also for a value that is empty or
-// looks like an option, which the parser takes as it is.
+// has the form of an option, which the parser takes as it is.
 void Take(CLI::App& app, int argc, const char* const* argv);
 
 // Why `app` threw `error` for the arguments: names the one at fault, which is
-// an option that there is not before all others, and the help that tells more.
+// an option that there is not before all others, and the help that says more.
 std::string UsageError(const CLI::App& app, const CLI::Error& error, int argc,
                        const char* const* argv);
 

@@ -76,7 +76,7 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
   int port = 0;
   std::from_chars(where->port.data(), where->port.data() + where->port.size(),
                   port);
-  // What it would say on standard error is told below.
+  // What it would print on standard error is reported below.
   event_set_log_callback([](int, const char*) {});
   const Owned<event_base, event_base_free> base(event_base_new());
   const Owned<evhttp_connection, evhttp_connection_free> link(
@@ -125,7 +125,7 @@ Status NoAnswer(const GlobalOptions& global, Method method,
   if (answer.error == EVREQ_HTTP_TIMEOUT && method != Method::kGet) {
     return {StatusCode::kOutcomeUnknown,
             fmt::format("{}: no answer within {} s: what was asked for may go "
-                        "on there: look at its log (--timeout waits longer)",
+                        "on there: see its log (--timeout waits longer)",
                         global.proxy, global.timeout_seconds)};
   }
   if (answer.error == EVREQ_HTTP_TIMEOUT) {
@@ -140,7 +140,7 @@ Status NoAnswer(const GlobalOptions& global, Method method,
                         "Jobs go to the admin address (--admin of ersproxy)",
                         global.proxy)};
   }
-  // The HTTP library does not tell why it could not connect.
+  // The HTTP library does not report why it could not connect.
   const Result<ProxyLink> link =
       ProxyLink::Open(global.proxy, global.timeout_seconds);
   if (!link) return link.error();
@@ -148,7 +148,7 @@ Status NoAnswer(const GlobalOptions& global, Method method,
   return {StatusCode::kUnavailable,
           fmt::format("{} closed the connection without an answer: is it the "
                       "admin address (--admin) of an ersproxy, and no client "
-                      "port? If it is, look at its log",
+                      "port? If it is, see its log",
                       global.proxy)};
 }
 

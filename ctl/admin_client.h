@@ -15,7 +15,7 @@ enum class Method : std::uint8_t { kGet, kPost, kDelete };
 
 // Blocking; one connection for each call. What the proxy refuses comes with its
 // own words: kNotFound (404), kInvalidArgument (other 4xx), kUnavailable (429,
-// 5xx, and where nobody answers in time), kIncompatible where something else
+// 5xx, and where no answer comes in time), kIncompatible where something else
 // than an ersproxy's admin port answers.
 Result<Json> AskAdmin(const GlobalOptions& global, Method method,
                       const std::string& path, const std::string& body = "");

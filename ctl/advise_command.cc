@@ -165,7 +165,7 @@ Result<int> ServersIn(const std::string& list) {
 Status RunAdvise(const GlobalOptions& global, AdviseOptions options) {
   if (!global.proxy.empty()) {
     return {StatusCode::kInvalidArgument,
-            "--proxy: advise asks nobody: leave it out"};
+            "--proxy: advise asks no proxy: leave it out"};
   }
   std::string path = options.model;
   if (path.empty()) {
@@ -189,7 +189,7 @@ Status RunAdvise(const GlobalOptions& global, AdviseOptions options) {
 void AddAdvise(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<AdviseOptions>();
   CLI::App* advise =
-      app.add_subcommand("advise", "Tells which scheme suits objects, and why");
+      app.add_subcommand("advise", "Shows which scheme suits objects, and why");
   Question& question = options->question;
   advise->add_option("--object-size", question.object_bytes, "Of an object")
       ->required()

@@ -1,4 +1,4 @@
-// What option values must look like, beyond what the parser knows.
+// What form option values must have, beyond what the parser knows.
 #ifndef ERS_CTL_ARGUMENTS_H_
 #define ERS_CTL_ARGUMENTS_H_
 

@@ -161,7 +161,7 @@ void AddCluster(CLI::App& app, Command& chosen) {
   });
 
   CLI::App* servers =
-      app.add_subcommand("servers", "Shows the servers and who answers");
+      app.add_subcommand("servers", "Shows the servers and which answer");
   servers->footer("Example: ersctl servers --json");
   servers->callback(
       [&chosen] { chosen.run = [&chosen] { return Servers(chosen.global); }; });

@@ -48,7 +48,7 @@ struct Counts {
   std::uint64_t too_large = 0;
   std::uint64_t failed = 0;
   std::vector<Refused> named;
-  Status worst;  // what the exit code tells
+  Status worst;  // what the exit code shows
 
   // An object that was found by a walk may be gone since.
   void Add(const std::string& key, const Result<ObjectInfo>& result,
@@ -135,8 +135,8 @@ Result<std::vector<std::string>> Select(Client& client,
 }
 
 // The report says what is done and what not; the exit code does, too.
-Ending Tell(const GlobalOptions& global, const ExportArguments& arguments,
-            const Counts& counts) {
+Ending PrintReport(const GlobalOptions& global,
+                   const ExportArguments& arguments, const Counts& counts) {
   const Status printed = Print(global.json ? ReportJson(arguments, counts)
                                            : ReportText(arguments, counts));
   if (!printed.ok()) return {printed, true};
@@ -175,7 +175,7 @@ Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
       progress.Advance(1);
     }
   }
-  return Tell(global, arguments, counts);
+  return PrintReport(global, arguments, counts);
 }
 
 }  // namespace

@@ -25,27 +25,27 @@ struct GarbageArguments {
   bool dry_run = false;
 };
 
-// The numbers by the same names, whoever gave them.
+// The numbers by the same names, whatever gave them.
 std::string ReportText(const Json& json) {
   const auto number = [&json](const char* name) {
     return json.value(name, std::uint64_t{0});
   };
   std::string text = fmt::format(
       "{} {} of {} blocks ({} bytes, {} flushed objects); {} are live, {} too "
-      "young to tell, {} expire, {} are skipped, {} servers did not list "
+      "young, {} expire, {} are skipped, {} servers did not list "
       "theirs\n",
       json.value("dry_run", false) ? "would drop" : "dropped",
       number("dropped"), number("listed"), number("dropped_bytes"),
       number("flushed"), number("live"), number("young"), number("expiring"),
       number("skipped"), number("silent"));
   if (json.contains("why")) {
-    text += fmt::format("left until it can be told: {}\n",
+    text += fmt::format("left for a later run: {}\n",
                         json.value("why", std::string()));
   }
   return text;
 }
 
-Ending Tell(const GlobalOptions& global, const Json& json) {
+Ending PrintReport(const GlobalOptions& global, const Json& json) {
   return PrintDone(global.json ? Line(json) : ReportText(json));
 }
 
@@ -59,7 +59,7 @@ Ending CollectAtProxy(const GlobalOptions& global,
   const Result<Json> answer =
       AskAdmin(global, Method::kPost, "/v1/garbage", asked.dump());
   if (!answer) return answer.error();
-  return Tell(global, *answer);
+  return PrintReport(global, *answer);
 }
 
 Ending Collect(const GlobalOptions& global, const GarbageArguments& arguments) {
@@ -76,7 +76,7 @@ Ending Collect(const GlobalOptions& global, const GarbageArguments& arguments) {
   options.objects_per_second = arguments.objects_per_second.value_or(0);
   const Result<GarbageReport> report = (*client)->CollectGarbage(options);
   if (!report) return report.error();
-  return Tell(global, proxy::GarbageJson(*report, arguments.dry_run));
+  return PrintReport(global, proxy::GarbageJson(*report, arguments.dry_run));
 }
 
 }  // namespace
@@ -89,12 +89,12 @@ void AddGarbage(CLI::App& app, Command& chosen) {
       ->add_option("--grace", arguments->grace_seconds,
                    "Keep what was stored less than twice this long ago: "
                    "changes under way may need it (default: 3600, or as the "
-                   "proxy has it). 0 is right only while nobody makes changes")
+                   "proxy has it). 0 is right only while no change is made")
       ->check(CLI::Range(0.0, kMaxSeconds) & IsNumber())
       ->type_name("SECONDS");
   command
       ->add_option("--objects-per-second", arguments->objects_per_second,
-                   "Look at no more, so that others are served meanwhile "
+                   "Check no more, so that others are served meanwhile "
                    "(default: no limit, or as the proxy has it)")
       ->check(IsWhole())
       ->type_name("N");

@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{200};
+constexpr std::chrono::milliseconds kPollInterval{200};
 constexpr const char* kJobs = "/v1/jobs";
 
 struct StartArguments {
@@ -57,7 +57,7 @@ std::uint64_t Objects(const Json& job, const char* name) {
   return at == job.end() ? 0 : Number(*at, name);
 }
 
-// Negative: nobody knows.
+// Negative: unknown.
 double SecondsLeft(const Json& job) {
   const auto at = job.find("seconds_left");
   return at != job.end() && at->is_number() ? at->get<double>() : -1;
@@ -131,7 +131,7 @@ std::string ListText(const Json& jobs) {
   return Columns(rows);
 }
 
-Ending Tell(const GlobalOptions& global, const Result<Json>& job) {
+Ending PrintJob(const GlobalOptions& global, const Result<Json>& job) {
   if (!job) return job.error();
   return PrintDone(global.json ? Line(*job) : JobText(*job));
 }
@@ -158,7 +158,7 @@ void Show(const Json& job, Progress& progress) {
 }
 
 // How a job ended decides, not that it could be watched.
-Ending TellEnd(const GlobalOptions& global, const Json& job) {
+Ending PrintEnd(const GlobalOptions& global, const Json& job) {
   const Status printed = Print(global.json ? Line(job) : JobText(job));
   if (!printed.ok()) return {printed, true};
   const std::string state = Text(job, "state");
@@ -196,10 +196,10 @@ Ending Watch(const GlobalOptions& global, const std::string& id) {
         progress.set_seconds_left(-1);
       }
       // The daemon sends no word of its own: it is asked again.
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kPollInterval);
     }
   }
-  return TellEnd(global, *last);
+  return PrintEnd(global, *last);
 }
 
 Result<Json> SelectionOf(const StartArguments& arguments) {
@@ -238,7 +238,7 @@ Ending Start(const GlobalOptions& global, const StartArguments& arguments) {
   const Result<Json> job =
       AskJob(global, Method::kPost, kJobs,
              spec.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (!job || !arguments.watch) return Tell(global, job);
+  if (!job || !arguments.watch) return PrintJob(global, job);
   return Watch(global, Text(*job, "id"));
 }
 
@@ -266,8 +266,8 @@ Ending Forget(const GlobalOptions& global, const std::string& id) {
 
 Ending Order(const GlobalOptions& global, const std::string& id,
              std::string_view order) {
-  return Tell(global, AskJob(global, Method::kPost,
-                             fmt::format("{}/{}/{}", kJobs, id, order)));
+  return PrintJob(global, AskJob(global, Method::kPost,
+                                 fmt::format("{}/{}/{}", kJobs, id, order)));
 }
 
 void AddStart(CLI::App& job, Command& chosen) {
@@ -295,9 +295,9 @@ void AddStart(CLI::App& job, Command& chosen) {
          "BYTES");
   number("--max-bytes", arguments->max_bytes, "of at most this length",
          "BYTES");
-  number("--idle", arguments->idle_seconds, "that nobody used for so long",
+  number("--idle", arguments->idle_seconds, "that was not used for so long",
          "SECONDS");
-  number("--age", arguments->age_seconds, "that nobody changed for so long",
+  number("--age", arguments->age_seconds, "that was not changed for so long",
          "SECONDS");
   start->add_flag("--all", arguments->all, "Every object");
   number("--parallel", arguments->parallel, "Changed at a time (default: 4)",
@@ -347,8 +347,8 @@ void AddJobs(CLI::App& app, Command& chosen) {
       [&chosen] { chosen.run = [&chosen] { return List(chosen.global); }; });
   AddById(*job, chosen, "show", "Shows a job",
           [](const GlobalOptions& global, const std::string& id) {
-            return Tell(global, AskJob(global, Method::kGet,
-                                       fmt::format("{}/{}", kJobs, id)));
+            return PrintJob(global, AskJob(global, Method::kGet,
+                                           fmt::format("{}/{}", kJobs, id)));
           });
   AddById(*job, chosen, "watch",
           "Shows a job's progress, and ends when the job does", Watch);

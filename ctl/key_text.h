@@ -1,4 +1,4 @@
-// Keys as ersctl takes and tells them. Clients may have stored some that no
+// Keys as ersctl takes and prints them. Clients may have stored some that no
 // command line and no list can hold.
 #ifndef ERS_CTL_KEY_TEXT_H_
 #define ERS_CTL_KEY_TEXT_H_

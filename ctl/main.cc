@@ -89,7 +89,7 @@ bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
     const Status printed = Print(out.str());
     exit_code = ReportError(printed, false);
   } catch (const CLI::Error& error) {
-    // Nothing was parsed to the end, so look for the flag itself.
+    // Nothing was parsed to the end, so the flag itself is searched for.
     const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
     const bool json = std::any_of(
         arguments.begin(), arguments.end(),
@@ -123,7 +123,7 @@ void FillStandardStreams() {
 int Main(int argc, char** argv) {
   FillStandardStreams();
   // A reader that leaves and a file that grows too large show as EPIPE and
-  // EFBIG where they are written to, and are told there.
+  // EFBIG where they are written to, and are reported there.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 

@@ -1,4 +1,4 @@
-// A progress line on standard error, for a person who waits.
+// A progress line on standard error, while a command runs.
 #ifndef ERS_CTL_PROGRESS_H_
 #define ERS_CTL_PROGRESS_H_
 
@@ -32,7 +32,7 @@ class Progress {
   void set_done(std::uint64_t done) { done_ = done; }
   // What is estimated here goes by what is done from now on.
   void BeginAgain();
-  // By who knows better than what was seen here; negative: nobody does.
+  // From a source that knows better than what was seen here; negative: unknown.
   void set_seconds_left(double seconds) { seconds_left_ = seconds; }
   void set_label(std::string label);
 
@@ -49,7 +49,7 @@ class Progress {
   std::atomic<std::uint64_t> total_;
   std::atomic<std::uint64_t> done_ = 0;
   std::atomic<std::chrono::steady_clock::time_point> begun_ = start_;
-  // NaN: nobody said, it is estimated here.
+  // NaN: not given, it is estimated here.
   std::atomic<double> seconds_left_ = std::numeric_limits<double>::quiet_NaN();
   std::jthread painter_;  // last: uses all of the above
 };

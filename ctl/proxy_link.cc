@@ -73,7 +73,7 @@ Result<proxy::Address> ParseProxy(const std::string& address) {
   const std::string why = !where ? where.error().message()
                           : where->port == "0"
                               ? "nothing listens on port 0: give the port that "
-                                "the ersproxy told in its log or --port-file"
+                                "the ersproxy wrote to its log or --port-file"
                               : "";
   if (why.empty()) return where;
   return Fail(StatusCode::kInvalidArgument,
@@ -112,8 +112,8 @@ Status ProxyLink::Cut(std::string_view doing, int error) const {
   const std::string why =
       error == 0 ? "it closed the connection" : Reason(error);
   return {StatusCode::kOutcomeUnknown,
-          fmt::format("{}: {} {}: look at its log, then try again", address_,
-                      doing, why)};
+          fmt::format("{}: {} {}: see its log, then try again", address_, doing,
+                      why)};
 }
 
 Status ProxyLink::Send(std::string_view bytes) {

@@ -20,7 +20,7 @@ Result<proxy::Address> ParseProxy(const std::string& address);
 class ProxyLink {
  public:
   // `address`: host:port, [IPv6]:port or /unix/socket. kInvalidArgument where
-  // it is none; kUnavailable where nobody answers there.
+  // it is none; kUnavailable where no answer comes from there.
   static Result<ProxyLink> Open(const std::string& address,
                                 double timeout_seconds);
 

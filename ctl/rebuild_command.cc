@@ -17,13 +17,13 @@
 namespace ers::ctl {
 namespace {
 
-// Between two looks at what a proxy does.
-constexpr std::chrono::milliseconds kLook(250);
+// Between two questions what a proxy does.
+constexpr std::chrono::milliseconds kPollInterval(250);
 
 struct RebuildArguments {
   RebuildOptions options;
   bool set = false;  // some option was given
-  // Empty: nobody is replaced.
+  // Empty: no server is replaced.
   std::string old_server;
   std::string new_server;
 };
@@ -68,7 +68,7 @@ std::string ReportJson(const RebuildReport& report) {
   return Line(json);
 }
 
-Ending Tell(const GlobalOptions& global, const RebuildReport& report) {
+Ending PrintReport(const GlobalOptions& global, const RebuildReport& report) {
   const Status printed =
       Print(global.json ? ReportJson(report) : ReportText(report));
   if (!printed.ok()) return {printed, true};
@@ -120,7 +120,7 @@ Ending Watch(const GlobalOptions& global) {
       return StillOut(out, why);
     }
     // The daemon sends no word of its own: it is asked again.
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kPollInterval);
   }
 }
 
@@ -169,7 +169,7 @@ Ending Rebuild(const GlobalOptions& global, const RebuildArguments& arguments) {
     report = (*client)->Rebuild(options);
   }
   if (!report) return report.error();
-  return Tell(global, *report);
+  return PrintReport(global, *report);
 }
 
 // What both commands are asked, and what they do.

@@ -57,7 +57,7 @@ void Describe(const Loss& loss) {
         "the others stay.\n",
         loss.kept);
   }
-  std::cerr << "Whoever still reaches what is given up must be stopped "
+  std::cerr << "Processes that still reach what is given up must be stopped "
                "before.\n";
 }
 
@@ -116,7 +116,7 @@ void AddRecover(CLI::App& app, Command& chosen) {
   command->footer(
       "For more dead servers than the cluster survives. Where they only lost "
       "their memory,\n"
-      "start them: all goes on by itself. It tells first what is lost, and "
+      "start them: all goes on by itself. It shows first what is lost, and "
       "waits 5 s.\n"
       "Example: ersctl recover --accept-loss 10.0.0.1:11211=10.0.0.8:11211 "
       "10.0.0.2:11211=10.0.0.9:11211");

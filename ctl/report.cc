@@ -49,7 +49,7 @@ ExitCode ReportError(const Ending& ending, bool json) {
   } else {
     text = fmt::format("ersctl: {}\n", OneLine(message));
   }
-  // Nobody is left to tell where standard error is closed.
+  // A closed standard error leaves no way to report.
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
   return exit_code;
 }

@@ -52,7 +52,7 @@ ExitCode ReportError(const Ending& ending, bool json);
 std::string OneLine(std::string_view text);
 // One line of JSON. Bytes that are not UTF-8 become U+FFFD.
 std::string Line(const Json& json);
-// `key` (KeyJson) and everything that an ObjectInfo tells.
+// `key` (KeyJson) and everything that an ObjectInfo holds.
 Json ObjectJson(std::string_view key, const ObjectInfo& info);
 // "1048576 bytes, ers2:4,1,5, narrow"
 std::string ObjectText(const ObjectInfo& info);
@@ -63,7 +63,7 @@ std::string Columns(const std::vector<std::vector<std::string>>& rows);
 // Writes everything to the descriptor. kInvalidArgument names `what`.
 Status WriteAll(int descriptor, std::span<const std::byte> bytes,
                 std::string_view what);
-// A report for standard output. A reader who left early has seen what it
+// A report for standard output. A reader that left early has seen what it
 // wanted: that is no error.
 Status Print(std::string_view text);
 // The report of a change that was made, or of a file that was written.

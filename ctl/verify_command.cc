@@ -116,8 +116,9 @@ std::string ReportText(const VerifyArguments& arguments,
   return text;
 }
 
-Ending Tell(const GlobalOptions& global, const VerifyArguments& arguments,
-            const VerifyReport& report, const std::vector<Named>& findings) {
+Ending PrintReport(const GlobalOptions& global,
+                   const VerifyArguments& arguments, const VerifyReport& report,
+                   const std::vector<Named>& findings) {
   const Status printed =
       Print(global.json ? ReportJson(arguments, report, findings)
                         : ReportText(arguments, report, findings));
@@ -172,7 +173,7 @@ Ending Verify(const GlobalOptions& global, const VerifyArguments& arguments) {
     report = (*client)->Verify(options);
   }
   if (!report) return report.error();
-  return Tell(global, arguments, *report, findings);
+  return PrintReport(global, arguments, *report, findings);
 }
 
 }  // namespace
@@ -181,7 +182,7 @@ void AddVerify(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand(
       "verify",
-      "Reads all blocks of all objects and tells what is not as it should be");
+      "Reads all blocks of all objects and shows what is not as it should be");
   command
       ->add_option("PATTERN", arguments->pattern,
                    "Only objects whose whole key this regular expression "

@@ -96,7 +96,7 @@ def _header(path, columns):
 
 def read(path):
     """All rows of a file, in order. A last line that was cut off, as by a
-    power failure, is left out: what it told is run again."""
+    power failure, is left out: what it held is run again."""
     rows = []
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()

@@ -1,6 +1,6 @@
 """One memcached process: start it, know it again, signal it.
 
-A pid alone is no name: the kernel gives it to somebody else once its process
+A pid alone is no name: the kernel gives it to another one once its process
 has gone. A process is known here by its pid, its start time and the boot it
 was started in, and it is signalled through a pidfd opened before those are
 compared, so that nothing but the process that was started is ever signalled.
@@ -109,7 +109,7 @@ def find_memcached():
 
 
 def unprivileged_user():
-    """Whom memcached becomes when root starts it: it refuses to stay root."""
+    """The user that a memcached of root's becomes: it refuses to stay root."""
     for name in ("memcache", "nobody"):
         try:
             return pwd.getpwnam(name).pw_name
@@ -195,7 +195,7 @@ def start_process(settings, port, log_path, wait_s):
                 raise ClusterError(
                     f"memcached at {host}:{port} did not answer within "
                     f"{wait_s:g} s")
-            # Nothing tells when a server begins to answer: ask again soon.
+            # A server that begins to answer causes no event: ask again soon.
             time.sleep(0.005)
     except BaseException:
         process.kill()

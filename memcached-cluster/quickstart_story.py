@@ -1,4 +1,4 @@
-"""The story that quickstart tells: one file through a transition and a crash.
+"""The story that quickstart shows: one file through a transition and a crash.
 
 usage: quickstart_story.py ERSCTL [FILE]
 
@@ -69,9 +69,9 @@ def write_sample(path):
 
 
 def server_counters(server):
-    """What one memcached has sent and received, in bytes, and this look at it.
+    """What one memcached has sent and received, in bytes, and for this answer.
 
-    Four numbers: sent and received before, and by, the look. All 0 if dead.
+    Four numbers: sent and received before, and by, the query. All 0 if dead.
     """
     host, port = server.rsplit(":", 1)
     request = b"stats\r\nquit\r\n"
@@ -123,9 +123,9 @@ class Story:
     def blocks(self):
         return self.ctl("stat", KEY)[0]["blocks"]
 
-    def tell(self, what, reads="-", writes="-", moved=("-", "-"), took_ms=None,
+    def show(self, what, reads="-", writes="-", moved=("-", "-"), took_ms=None,
              verified="-"):
-        """Adds a row and prints what happened, so that nobody waits blindly."""
+        """Adds a row and prints what happened, so that no wait is blind."""
         took = "-" if took_ms is None else f"{took_ms:.1f}"
         moved = [f"{n / 1024:,.1f}" if isinstance(n, int) else n
                  for n in moved]
@@ -138,12 +138,12 @@ class Story:
         self.cluster("up", "-n", str(SERVERS), "--memory", str(memory_mb))
         status = json.loads(self.cluster("status", "--json"))
         self.servers = [member["server"] for member in status["members"]]
-        self.tell(f"started {SERVERS} memcached servers")
+        self.show(f"started {SERVERS} memcached servers")
 
     def put(self, path, size):
         self.original, self.wanted = path, sha256_of(path)
         _, moved, took_ms = self.ctl("put", KEY, path, "--scheme", SCHEME)
-        self.tell(f"stored {size:,} bytes as {SCHEME} (narrow)", 0,
+        self.show(f"stored {size:,} bytes as {SCHEME} (narrow)", 0,
                   len(self.blocks()), moved, took_ms)
 
     def get(self, how):
@@ -154,13 +154,13 @@ class Story:
                              f"{self.original}")
         os.unlink(path)
         decoded = ", decoded" if report.get("degraded") else ""
-        self.tell(f"read it back {how}{decoded}", moved=moved,
+        self.show(f"read it back {how}{decoded}", moved=moved,
                   took_ms=took_ms, verified="yes")
 
     def transition(self, width, what):
         report, moved, _ = self.ctl("transition", KEY, "--to", width)
         reads = report["data_reads"] + report["parity_reads"]
-        self.tell(what, reads, report["writes"], moved,
+        self.show(what, reads, report["writes"], moved,
                   report["microseconds"] / 1000)
 
     def kill_one(self):
@@ -169,7 +169,7 @@ class Story:
         number, server = next(
             (i, s) for i, s in enumerate(self.servers, 1) if s in holders)
         self.cluster("kill", str(number))
-        self.tell(f"killed server {number} ({server}) with kill -9")
+        self.show(f"killed server {number} ({server}) with kill -9")
 
     def play(self, path):
         size = os.path.getsize(path)

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kCopies = "libmemcached-copies";
-// Links may be slow, and nobody is to count as dead for that.
+// Links may be slow, and no server is to count as dead for that.
 constexpr std::chrono::minutes kPatience{5};
 
 // No value for the copies, which are not the library's.
@@ -187,9 +187,9 @@ class CellBench {
           c == Case::kPut || (c == Case::kForward && moves) || timed;
       if (!needed) continue;
       status = Do(turn, c, key, value, timed ? repetition : -1);
-      const bool look =
+      const bool check =
           repetition < 0 || repetition + 1 >= options_.repetitions;
-      if (status.ok() && look) status = Verify(turn, key, value);
+      if (status.ok() && check) status = Verify(turn, key, value);
       if (!status.ok()) return status;
     }
     return turn.contender->Remove(key);
@@ -222,7 +222,7 @@ class CellBench {
     if (!status.ok()) return status;
     if (turn.traffic->unclear) {
       return {StatusCode::kCorruption,
-              "a server refused a request: its bytes cannot be told apart"};
+              "a server refused a request: its bytes cannot be assigned"};
     }
     if (repetition < 0) return {};
     const auto after = ReadOwnInterface();

@@ -59,7 +59,7 @@ struct CellSample {
 // each puts a value under the same key, so that all have the same servers, goes
 // through its cases, and removes it. Values are read back and compared in the
 // warm-ups and the last repetition, untimed. kCorruption: another value came
-// back, or the bytes could not be told apart.
+// back, or the bytes could not be assigned.
 Result<std::vector<CellSample>> RunCells(const CellOptions& options);
 
 // CSV: the cell, operation,repetition,seconds,blocks_read,blocks_written,

@@ -35,7 +35,7 @@ class ScratchDirectory {
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
   ~ScratchDirectory() {
-    std::error_code error;  // a leftover in /tmp hurts nobody
+    std::error_code error;  // a leftover in /tmp does no harm
     if (!path_.empty()) std::filesystem::remove_all(path_, error);
   }
   // Empty: it could not be made.
@@ -49,7 +49,7 @@ std::vector<std::string> Arguments(const std::string& program) {
   std::vector<std::string> arguments = {program, "-l", "127.0.0.1", "-p", "-1",
                                         "-U",    "0",  "-t",        "1",  "-I",
                                         "8m",    "-m", "1024"};
-  // memcached refuses to run as root unless it is told so.
+  // memcached refuses to run as root unless it is given a user.
   if (geteuid() == 0) {
     const passwd* user = getpwuid(0);
     arguments.insert(arguments.end(),
@@ -129,7 +129,7 @@ Result<int> AwaitPort(const std::string& program, pid_t pid,
                               "memcached, or name the program by --memcached",
                               program));
     }
-    // Nothing tells of a file that appears: look again soon.
+    // A file that appears causes no event: try again soon.
     std::this_thread::sleep_for(kPollInterval);
   }
   return Fail(StatusCode::kUnavailable,

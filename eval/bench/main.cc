@@ -214,7 +214,7 @@ void AddStore(CLI::App* app, Arguments* arguments) {
       ->check(CLI::IsMember(case_names))
       ->option_text(fmt::format("{}", fmt::join(case_names, ",")));
   store.names = ers::bench::ContenderNames();
-  command->add_option("--impls", store.names, "Who takes part")
+  command->add_option("--impls", store.names, "What takes part")
       ->delimiter(',')
       ->check(CLI::IsMember(store.names))
       ->option_text(fmt::format("{}", fmt::join(store.names, ",")));

@@ -44,7 +44,7 @@ struct StoreRow {
 Result<std::vector<StoreRow>> RunStore(const StoreOptions& options);
 
 // Forward and backward alone, of the contenders of MakeParityContenders, always
-// on servers of its own. Cases and names are not looked at. kInvalidArgument:
+// on servers of its own. Cases and names are not read. kInvalidArgument:
 // the scheme is not elastic, or has `to` parity blocks.
 Result<std::vector<StoreRow>> RunParity(StoreOptions options, int to);
 

@@ -7,7 +7,7 @@ import model
 from reporting.markdown import table
 from reporting.samples import BED_NAMES, KIB, NAMES, label, link, size
 
-# The boundary is looked for among these sizes.
+# The boundary is searched for among these sizes.
 GRID = tuple(round(KIB * 2 ** (i / 4)) for i in range(49))  # to 4 MiB
 NOISE = 0.05
 # The paper's: coding writes faster at 10 Mbit/s and less, from 500 KB up.

@@ -7,7 +7,7 @@ from reporting.samples import BED_NAMES, link, size
 from testbed.namespaces import TCP
 
 REPETITIONS = 10  # as many as eval/lhrs/measure makes by default
-BUSY = 2.0  # of load, from where on it is told
+BUSY = 2.0  # of load, from where on it is noted
 # Both settings of the network, (bed, Mbit/s).
 SETTINGS = (("unshaped", None), ("namespaces", 1000.0))
 COMMAND = "eval/lhrs/measure --out eval/lhrs/rows/new.csv"

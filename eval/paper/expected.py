@@ -21,14 +21,14 @@ class Analyser:
     def counts(self, k, m, k_to):
         """{(scheme, direction, variant): (reads, writes)}"""
         if (k, m, k_to) not in self.counted:
-            told = subprocess.run(
+            output = subprocess.run(
                 [self.program, "count", str(k), str(m), str(k_to), "--format",
                  "csv"], check=True, stdin=subprocess.DEVNULL,
                 capture_output=True, text=True).stdout
             self.counted[k, m, k_to] = {
                 (row["scheme"], row["direction"], row["variant"]):
                     (int(row["reads"]), int(row["writes"]))
-                for row in csv.DictReader(told.splitlines())}
+                for row in csv.DictReader(output.splitlines())}
         return self.counted[k, m, k_to]
 
     def bytes(self, group, cell, operation):

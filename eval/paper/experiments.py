@@ -58,7 +58,7 @@ class Group:
         return "server-links" if self.experiment in SERVER_LINKS else None
 
     def keys(self, cell):
-        """What tells rows of one cell from all others."""
+        """What sets rows of one cell apart from all others."""
         return [(self.experiment, self.link_mbit, self.k, self.m, self.k_to,
                  self.object_bytes, cell.threshold_bytes, cell.scheme,
                  operation) for operation in cell.operations]

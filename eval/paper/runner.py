@@ -23,7 +23,7 @@ def output_of(words, seconds):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, start_new_session=True) as child:
             try:
-                told, said = child.communicate(timeout=seconds)
+                printed, said = child.communicate(timeout=seconds)
             except BaseException:
                 child.terminate()
                 child.wait()
@@ -33,7 +33,7 @@ def output_of(words, seconds):
     if child.returncode != 0:
         raise RunError(f"ers-bench ended with code {child.returncode}: "
                        f"{said.strip()}")
-    return told
+    return printed
 
 
 def busy():
@@ -57,7 +57,7 @@ class Runner:
         self.repetitions = repetitions
 
     def run(self, bed, group):
-        """The rows of a group, all of them. A RunError tells of bytes that are
+        """The rows of a group, all of them. A RunError reports bytes that are
         not the analyser's."""
         host = busy()
         words = [self.bench, "samples", "--reps", str(self.repetitions),
@@ -72,23 +72,23 @@ class Runner:
                  str(group.object_bytes), str(cell.threshold_bytes),
                  "+".join(cell.operations)])]
         with bed.servers(group.nodes) as servers:
-            told = output_of(
+            output = output_of(
                 bed.client.command(*words, "--servers", servers.names),
                 CELL_SECONDS * count * PATIENCE + PATIENCE_S)
         now = datetime.datetime.now(datetime.timezone.utc)
         made = [self.row(bed, group, host, now, cells)
-                for cells in csv.DictReader(told.splitlines())]
+                for cells in csv.DictReader(output.splitlines())]
         for row in made:
             hold(row)
         return made
 
-    def row(self, bed, group, host, now, told):
+    def row(self, bed, group, host, now, cells):
         def number(name):
-            return int(told[name]) if told[name] else None
+            return int(cells[name]) if cells[name] else None
         cell = next(cell for cell in group.cells
-                    if cell.scheme == told["scheme"]
-                    and cell.threshold_bytes == int(told["threshold_bytes"]))
-        into, out = self.analyser.bytes(group, cell, told["operation"])
+                    if cell.scheme == cells["scheme"]
+                    and cell.threshold_bytes == int(cells["threshold_bytes"]))
+        into, out = self.analyser.bytes(group, cell, cells["operation"])
         link = bed.link
         return rows.Row(
             time=now.strftime("%Y-%m-%dT%H:%M:%SZ"), revision=self.revision,
@@ -100,8 +100,9 @@ class Runner:
             cpu_limited=bed.cpu_limited, tcp=bed.tcp,
             threshold_bytes=cell.threshold_bytes, k=group.k, m=group.m,
             k_to=group.k_to, servers=group.nodes, scheme=cell.scheme,
-            operation=told["operation"], object_bytes=group.object_bytes,
-            repetition=int(told["repetition"]), seconds=float(told["seconds"]),
+            operation=cells["operation"], object_bytes=group.object_bytes,
+            repetition=int(cells["repetition"]),
+            seconds=float(cells["seconds"]),
             **{name: number(name) for name in (
                 "blocks_read", "blocks_written", "block_bytes", "payload_in",
                 "payload_out", "socket_in", "socket_out", "interface_in",

@@ -1,5 +1,5 @@
-// proxy-load: many clients of the text protocol in one thread, who ask as soon
-// as they are answered.
+// proxy-load: many clients of the text protocol in one thread, which ask as
+// soon as they are answered.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -233,8 +233,8 @@ int Main(int argc, char** argv) {
   app.add_option("--seed", options.seed);
   app.add_option("--prefix", options.prefix, "Of every key");
   app.add_flag("--apart", options.apart,
-               "Set other keys than are got: one who overwrites a long value "
-               "cuts off who is reading it");
+               "Set other keys than are got: an overwrite of a long value "
+               "cuts off a client that reads it");
   app.add_flag("--fill", options.fill, "Set each key once, instead");
   const std::optional<int> ended = ers::cli::Parse(app, argc, argv);
   if (ended) return *ended;

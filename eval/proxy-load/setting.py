@@ -85,7 +85,7 @@ class Setting:
             if process.poll() is not None or time.monotonic() > end:
                 sys.exit(f"it has not started: {process.args}; "
                          f"see {self.folder}")
-            # Nothing tells of it: look again soon.
+            # It causes no event: try again soon.
             time.sleep(0.01)
 
     def ersproxy(self, name, program):
@@ -138,7 +138,7 @@ class Setting:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
-        # Who ends it ends what it started, too.
+        # Its end is that of what it started, too.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         return self
 

@@ -104,7 +104,7 @@ class Load {
     std::iota(order.begin(), order.end(), 0);
     std::mt19937_64 random(1);
     Value value;
-    // The first round meets the manifests, and who is out.
+    // The first round meets the manifests, and the servers that are out.
     for (int round = 0; round <= arguments_.rounds; ++round) {
       std::shuffle(order.begin(), order.end(), random);
       for (const int number : order) {

@@ -14,7 +14,7 @@ def output_of(words):
     with subprocess.Popen(words, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True) as child:
         try:
-            told, _ = child.communicate()
+            printed, _ = child.communicate()
         except BaseException:
             # Not killed: a cluster that begins has servers to stop.
             child.terminate()
@@ -22,13 +22,13 @@ def output_of(words):
             raise
     if child.returncode != 0:
         raise subprocess.CalledProcessError(child.returncode, words)
-    return told
+    return printed
 
 
-def told_by(words):
+def report_of(words):
     """What a program says in JSON; None where it says nothing."""
-    told = output_of(words)
-    return json.loads(told) if told else None
+    printed = output_of(words)
+    return json.loads(printed) if printed else None
 
 
 class Group:

@@ -45,14 +45,12 @@ PAPER = (
     Claim("forward-most", "Exp. 3", "ERS-2 reduces the forward transition by "
           "up to 65.8 %.", claims.AT_PAPER, claims.as_far_as("forward", 65.8),
           "Most of the blocks need not be read.",
-          "The paper's SRS re-encodes the old parity, too, which nobody "
-          "needs; ours does not, so there is less to save. Where the link is "
+          "The paper's SRS re-encodes the old parity, too, which is not " "needed; ours does not, so there is less to save. Where the link is "
           "no limit, what all schemes do alike keeps its part of the time."),
     Claim("backward-most", "Exp. 3", "ERS-2 reduces the backward transition by "
           "up to 60.9 %.", claims.AT_PAPER, claims.as_far_as("backward", 60.9),
           "Most of the blocks need not be read.",
-          "The paper's SRS re-encodes the old parity, too, which nobody "
-          "needs; ours does not, so there is less to save."),
+          "The paper's SRS re-encodes the old parity, too, which is not " "needed; ours does not, so there is less to save."),
     Claim("near-theory", "Exp. 3", "Reductions of time are comparable to those "
           "of blocks read (4 MB forward; here: within 10 points).",
           claims.AT_PAPER, claims.gains_near_theory,

@@ -2,7 +2,7 @@
 
 A claim's function takes what was measured and the analyser, and answers with a
 Tally of all settings; the claim is judged by those that it is about, `at`. `why`
-is said where it holds, `why_not` where it does not: what rows cannot tell.
+is said where it holds, `why_not` where it does not: what rows cannot show.
 """
 
 import dataclasses
@@ -53,7 +53,7 @@ IN_CLOUD = Place("links as in a cloud", lambda setting:
 
 
 def as_named(text):
-    """Of a check that looks at no other cells than the claim is about."""
+    """Of a check that reads no other cells than the claim is about."""
     return Place(text, lambda _setting: True)
 
 
@@ -113,7 +113,7 @@ def codes_write_alike(measured, _analyser):
 
 def _against_copies(measured, tally, schemes, limit, counts=None, copies=COPIES,
                     **wanted):
-    """Adds each coded scheme's time over that of copies; `limit` tells whether
+    """Adds each coded scheme's time over that of copies; `limit` says whether
     a ratio is as claimed, `counts`, if given, of (setting, copies) whether the
     claim is about them."""
     left_out = []

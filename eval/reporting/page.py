@@ -259,7 +259,7 @@ def order_table(measured):
 
 
 def own_part(measured):
-    """Of what somebody chose there is nothing to compare: times alone."""
+    """Of chosen parameters there is nothing to compare: times alone."""
     lines = [[setting.operation, f"m = {setting.m}" if setting.k is None
               else label(setting.parameters()),
               size(setting.object_bytes), setting.links(), NAMES[scheme],

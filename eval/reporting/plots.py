@@ -2,10 +2,9 @@
 
 Bars and points are medians; bars of error are the least and the most of all
 repetitions on times, as in the paper, and 95 % of resampled medians on
-reductions. The paper's own values are drawn hollow. Nothing is told by colour
+reductions. The paper's own values are drawn hollow. Nothing is shown by colour
 alone: schemes have markers, dashes and hatches of their own. Axes begin at 0,
-or say that they are logarithmic.
-"""
+or say that they are logarithmic. """
 
 import dataclasses
 import os
@@ -24,7 +23,7 @@ matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "libers"
 from matplotlib import pyplot, ticker  # noqa: E402, after the choice above
 
-# Okabe and Ito's colours: told apart by every kind of colour vision.
+# Okabe and Ito's colours: distinct for every kind of colour vision.
 COLOURS = {"rep": "#000000", "libmemcached-copies": "#CC79A7",
            "srs": "#999999", "ers1": "#E69F00", "ers2-paper": "#56B4E9",
            "ers2-no-order": "#D55E00", "ers2-optimal": "#0072B2",

@@ -1,4 +1,4 @@
-"""What becomes of a claim: cells of it that were looked at, and those missed."""
+"""What becomes of a claim: cells of it that were checked, and those missed."""
 
 import dataclasses
 
@@ -47,7 +47,7 @@ class Tally:
         self.refused.append((setting, why))
 
     def summed(self, text, values):
-        """`values` says how the range is told, with {least} and {most} in it,
+        """`values` says how the range is put, with {least} and {most} in it,
         `text` what it is of, with {values} in it."""
         self.text, self.values = text, values
         return self

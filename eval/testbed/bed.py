@@ -93,7 +93,7 @@ server=$!
 trap 'kill "$server"; wait "$server"; rm -f "$file"' EXIT
 until [ -s "$file" ]; do
   kill -0 "$server" 2>/dev/null || { echo "memcached did not start" >&2; exit 1; }
-  sleep 0.01  # nothing tells of a file that is written
+  sleep 0.01  # a file that is written causes no event
 done
 sed -n 's/^TCP INET: //p' "$file"
 cat >/dev/null
@@ -117,7 +117,7 @@ class Servers:
                               for node, port in zip(nodes, self.ports))
 
     def end(self):
-        # Told to end together, then waited for.
+        # Signalled to end together, then waited for.
         for server in self.running:
             with contextlib.suppress(OSError):
                 server.process.stdin.close()
@@ -148,7 +148,7 @@ class Bed:
             self.tcp = file.read().strip()
 
     def check(self):
-        """Holds the links to what they should carry; a BedError tells of one
+        """Holds the links to what they should carry; a BedError reports one
         that does not."""
 
     def servers(self, count):

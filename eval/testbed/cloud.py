@@ -1,9 +1,9 @@
 """Links as in a cloud: no two alike, some slow, all with latency.
 
 Each server is behind a proxy of its own, toxiproxy, which holds back what goes
-through it: the kernel need not be able to, and nobody has to be root. The client
-is on this machine, too. Where there is root, all of them have a congestion control
-that is not the machine's own, as the other beds' do.
+through it: the kernel need not be able to, and no process has to be root's.
+The client is on this machine, too. Where there is root, all of them have a
+congestion control that is not the machine's own, as the other beds' do.
 """
 
 import dataclasses
@@ -100,8 +100,8 @@ def free_port():
 HOLD = '"$@" </dev/null >/dev/null 2>&1 & held=$!; trap "kill $held" EXIT; cat'
 
 
-# Asks where the proxy is, which nobody outside can reach: for a line with a URL
-# and what to send, one with what was answered, or why nothing was.
+# Asks where the proxy is, which is not reached from outside: for a line with a
+# URL and what to send, one with what was answered, or why nothing was.
 ASK = """
 import json, sys, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -112,10 +112,10 @@ for line in sys.stdin:
         {"Content-Type": "application/json", "User-Agent": "eval"})
     try:
         with opener.open(request, timeout=seconds) as answer:
-            told = [answer.read().decode(), None]
+            answered = [answer.read().decode(), None]
     except OSError as error:
-        told = [None, str(error)]
-    print(json.dumps(told), flush=True)
+        answered = [None, str(error)]
+    print(json.dumps(answered), flush=True)
 """
 
 
@@ -133,7 +133,7 @@ class Proxies:
 
     def start(self, node, seed):
         for left in reversed(range(TRIES)):
-            # Somebody may take the port before it does.
+            # Another process may take the port before it does.
             port = free_port()
             self.url = f"http://127.0.0.1:{port}"
             self.process = bed.Ending(node.command(
@@ -148,13 +148,13 @@ class Proxies:
     def answers(self):
         end = time.monotonic() + START_S
         while time.monotonic() < end:
-            if self.told("version", None)[1] is None:
+            if self.answer_of("version", None)[1] is None:
                 return True
-            # Nothing tells of a port that is listened on.
+            # A port that is listened on causes no event.
             time.sleep(0.01)
         return False
 
-    def told(self, path, what):
+    def answer_of(self, path, what):
         """(answer, why there is none)"""
         data = None if what is None else json.dumps(what)
         self.asking.process.stdin.write(
@@ -163,7 +163,7 @@ class Proxies:
         return json.loads(self.asking.line())
 
     def ask(self, path, what):
-        answer, why_not = self.told(path, what)
+        answer, why_not = self.answer_of(path, what)
         if why_not is not None:
             raise BedError(f"toxiproxy: {path}: {why_not}")
         return answer

@@ -23,7 +23,7 @@ class Host:
         return [*self.ssh, self.name, shlex.join(words)]
 
 
-def told(host, *words):
+def output_of(host, *words):
     """What a command says there."""
     done = subprocess.run(host.command(*words), check=False,
                           stdin=subprocess.DEVNULL, capture_output=True,
@@ -47,12 +47,12 @@ class HostsBed(bed.Bed):
         self.mbit = mbit
         self.interface = self.find_interface()
         self.tcp = "/".join(sorted(
-            {told(node, "cat", bed.TCP_DEFAULT) for node in self.nodes}))
+            {output_of(node, "cat", bed.TCP_DEFAULT) for node in self.nodes}))
 
     def find_interface(self):
         """The client's, towards the servers."""
-        return told(self.client, "python3", "-c", FIND_INTERFACE,
-                    self.nodes[0].address) or None
+        return output_of(self.client, "python3", "-c", FIND_INTERFACE,
+                         self.nodes[0].address) or None
 
     def check(self):
         ways = links.ring([self.client, *self.nodes])

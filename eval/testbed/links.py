@@ -96,7 +96,7 @@ def measure(ways, mbit):
         if not slow:
             break
         if tried > 0:
-            # For the others to be done: nobody tells when they are.
+            # For the others to be done: no event comes when they are.
             time.sleep(PAUSE_S)
         all_before, idle_before = bed.cpu_times()
         for begin in range(0, len(slow), together):

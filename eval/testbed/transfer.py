@@ -5,7 +5,7 @@ Run as a program, it is one end of a connection:
     listen send|receive ADDRESS SECONDS BUFFER        prints its port first
     connect send|receive ADDRESS PORT SECONDS BUFFER
 
-Who receives prints bytes and seconds. This very text is what remote machines
+The receiver prints bytes and seconds. This very text is what remote machines
 run, so it needs nothing but Python.
 """
 

@@ -291,7 +291,7 @@ class CommandLine(unittest.TestCase):
                 (("count", "--fromat", "csv", "4", "1", "5"),
                  "there is no option --fromat")):
             self.assertIn(f"ers-analyze: {text} (ers-analyze {arguments[0]} "
-                          "--help tells more)\n", run(*arguments).stderr)
+                          "--help says more)\n", run(*arguments).stderr)
 
     def test_help_and_version(self):
         self.assertIn("figures", output_of("--help"))

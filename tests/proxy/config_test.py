@@ -280,7 +280,7 @@ class CheckTest(DaemonCase):
         self.assertEqual(
             self.refused("--frob"),
             "ersproxy: there is no option --frob "
-            "(ersproxy --help tells more)\n")
+            "(ersproxy --help says more)\n")
 
     def test_a_value_that_is_none(self):
         # A script's variable that is not set must not start a daemon.

@@ -49,41 +49,41 @@ TEST_CASE("a good command line is no error") {
 
 TEST_CASE("an option that there is not is blamed before its neighbours") {
   const std::string of_get =
-      "there is no option --fromat (tool get --help tells more)";
+      "there is no option --fromat (tool get --help says more)";
   CHECK(Said({"get", "key", "--fromat", "csv"}) == of_get);
   CHECK(Said({"get", "--fromat", "csv", "key"}) == of_get);
   CHECK(Said({"get", "--fromat=csv", "key"}) == of_get);
   CHECK(Said({"get", "--fromat", "csv"}) == of_get);
   CHECK(Said({"--servres", "a:1", "get", "key"}) ==
-        "there is no option --servres (tool --help tells more)");
+        "there is no option --servres (tool --help says more)");
   CHECK(Said({"get", "key", "-q"}) ==
-        "there is no option -q (tool get --help tells more)");
+        "there is no option -q (tool get --help says more)");
   CHECK(Said({"job", "start", "--ot", "wide"}) ==
-        "there is no option --ot (tool job start --help tells more)");
+        "there is no option --ot (tool job start --help says more)");
   CHECK(Said({"get", "key", "--max-parity", "2"}) ==
         "there is no option --max-parity: it is --max-failures now (tool get "
-        "--help tells more)");
+        "--help says more)");
 }
 
 TEST_CASE("a value that is missing does not make the next word one") {
   CHECK(Said({"get", "key", "--format"}) ==
-        "--format needs a value behind it (tool get --help tells more)");
+        "--format needs a value behind it (tool get --help says more)");
   CHECK(Said({"--servers", "--most", "3", "get", "key"}) ==
         "--servers needs a value behind it, and --most follows (if that is the "
-        "value: --servers=--most) (tool --help tells more)");
+        "value: --servers=--most) (tool --help says more)");
 }
 
 TEST_CASE("a word that looks like an option is no value") {
   const std::string servers =
       "--servers needs a value behind it, and --all follows (if that is the "
-      "value: --servers=--all) (tool get --help tells more)";
+      "value: --servers=--all) (tool get --help says more)";
   CHECK(Said({"get", "key", "--servers", "--all"}) == servers);
   CHECK(Said({"--servers", "--all", "get", "key"}) ==
         "--servers needs a value behind it, and --all follows (if that is the "
-        "value: --servers=--all) (tool --help tells more)");
+        "value: --servers=--all) (tool --help says more)");
   CHECK(Said({"get", "key", "--servers", "--nonsense"}) ==
         "--servers needs a value behind it, and --nonsense follows (if that is "
-        "the value: --servers=--nonsense) (tool get --help tells more)");
+        "the value: --servers=--nonsense) (tool get --help says more)");
   CHECK(Said({"get", "key", "-m", "--all"}) ==
         "-m needs a value behind it, and --all follows (tool get --help tells "
         "more)");
@@ -95,7 +95,7 @@ TEST_CASE("a word that looks like an option is no value") {
 TEST_CASE("a value that is empty is none") {
   const std::string servers =
       "--servers: it is empty: give a value, or leave the option out (tool "
-      "get --help tells more)";
+      "get --help says more)";
   CHECK(Said({"get", "key", "--servers", ""}) == servers);
   CHECK(Said({"get", "key", "--servers="}) == servers);
   CHECK(Said({"get", "", "--servers", "a:1"}).empty());
@@ -103,24 +103,24 @@ TEST_CASE("a value that is empty is none") {
 
 TEST_CASE("a flag takes no value") {
   CHECK(Said({"get", "key", "--all=much"}) ==
-        "--all takes no value (tool get --help tells more)");
+        "--all takes no value (tool get --help says more)");
   CHECK(Said({"get", "key", "--all=true"}).empty());
 }
 
 TEST_CASE("commands and arguments that are missing or too many are named") {
-  CHECK(Said({}) == "a command is missing (tool --help tells more)");
-  CHECK(Said({"job"}) == "a command is missing (tool job --help tells more)");
+  CHECK(Said({}) == "a command is missing (tool --help says more)");
+  CHECK(Said({"job"}) == "a command is missing (tool job --help says more)");
   CHECK(Said({"gte", "key"}) ==
-        "there is no command 'gte' (tool --help tells more)");
+        "there is no command 'gte' (tool --help says more)");
   CHECK(Said({"job", "strat"}) ==
-        "there is no command 'strat' (tool job --help tells more)");
-  CHECK(Said({"get"}) == "KEY is missing (tool get --help tells more)");
+        "there is no command 'strat' (tool job --help says more)");
+  CHECK(Said({"get"}) == "KEY is missing (tool get --help says more)");
   CHECK(Said({"job", "start"}) ==
-        "--to is missing (tool job start --help tells more)");
+        "--to is missing (tool job start --help says more)");
   CHECK(Said({"get", "key", "1", "more"}) ==
-        "'more' is more than this command takes (tool get --help tells more)");
+        "'more' is more than this command takes (tool get --help says more)");
   CHECK(Said({"get", "--", "-key", "1", "-x"}) ==
-        "'-x' is more than this command takes (tool get --help tells more)");
+        "'-x' is more than this command takes (tool get --help says more)");
 }
 
 TEST_CASE("values that will not do are shown with those that would") {
@@ -131,23 +131,23 @@ TEST_CASE("values that will not do are shown with those that would") {
   CHECK(Said({"get", "key", "-m255"}) == most);
   CHECK(Said({"get", "key", "--most", "1.5"}) ==
         "--most: '1.5' is not a whole number from 1 to 254 (tool get --help "
-        "tells more)");
+        "says more)");
   CHECK(Said({"get", "key", "--share", "x"}) ==
         "--share: 'x' is not a number from 0.5 to 20 (tool get --help tells "
         "more)");
   CHECK(Said({"get", "key", "--format", "xml"}) ==
-        "--format: 'xml' is none of csv, json (tool get --help tells more)");
+        "--format: 'xml' is none of csv, json (tool get --help says more)");
   CHECK(Said({"get", "key", "many"}) ==
-        "COUNT: 'many' is not a number (tool get --help tells more)");
+        "COUNT: 'many' is not a number (tool get --help says more)");
 }
 
 TEST_CASE("options that do not go together are both named") {
   CHECK(Said({"get", "key", "--some", "--all"}) ==
-        "give --all or --some, not both (tool get --help tells more)");
+        "give --all or --some, not both (tool get --help says more)");
   CHECK(Said({"get", "key", "--few"}) ==
-        "--few needs --some beside it (tool get --help tells more)");
+        "--few needs --some beside it (tool get --help says more)");
   CHECK(Said({"get", "key", "--most", "1", "--most", "2"}) ==
-        "--most may be given only once (tool get --help tells more)");
+        "--most may be given only once (tool get --help says more)");
 }
 
 }  // namespace
