@@ -73,7 +73,7 @@ TEST_CASE("a value that is missing does not make the next word one") {
         "value: --servers=--most) (tool --help says more)");
 }
 
-TEST_CASE("a word that looks like an option is no value") {
+TEST_CASE("a word in the form of an option is no value") {
   const std::string servers =
       "--servers needs a value behind it, and --all follows (if that is the "
       "value: --servers=--all) (tool get --help says more)";
@@ -85,7 +85,7 @@ TEST_CASE("a word that looks like an option is no value") {
         "--servers needs a value behind it, and --nonsense follows (if that is "
         "the value: --servers=--nonsense) (tool get --help says more)");
   CHECK(Said({"get", "key", "-m", "--all"}) ==
-        "-m needs a value behind it, and --all follows (tool get --help tells "
+        "-m needs a value behind it, and --all follows (tool get --help says "
         "more)");
   CHECK(Said({"get", "key", "--servers=--all"}).empty());
   CHECK(Said({"get", "key", "--servers", "-"}).empty());
@@ -125,7 +125,7 @@ TEST_CASE("commands and arguments that are missing or too many are named") {
 
 TEST_CASE("values that will not do are shown with those that would") {
   const std::string most =
-      "--most: '255' is not a number from 1 to 254 (tool get --help tells "
+      "--most: '255' is not a number from 1 to 254 (tool get --help says "
       "more)";
   CHECK(Said({"get", "key", "--most", "255"}) == most);
   CHECK(Said({"get", "key", "-m255"}) == most);
@@ -133,7 +133,7 @@ TEST_CASE("values that will not do are shown with those that would") {
         "--most: '1.5' is not a whole number from 1 to 254 (tool get --help "
         "says more)");
   CHECK(Said({"get", "key", "--share", "x"}) ==
-        "--share: 'x' is not a number from 0.5 to 20 (tool get --help tells "
+        "--share: 'x' is not a number from 0.5 to 20 (tool get --help says "
         "more)");
   CHECK(Said({"get", "key", "--format", "xml"}) ==
         "--format: 'xml' is none of csv, json (tool get --help says more)");

@@ -1,4 +1,4 @@
-// The C interface over a Client that is told what to answer.
+// The C interface over a Client whose answers are set.
 #include "client/c_api.h"
 
 #include <catch2/catch.hpp>
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(Fixture, "A bad scheme reaches no server") {
   CHECK(fake->calls == 0);
 }
 
-TEST_CASE_METHOD(Fixture, "Null arguments are told, not followed") {
+TEST_CASE_METHOD(Fixture, "Null arguments are reported, not followed") {
   const ers_object_detail* detail;
   CHECK(ers_put(&c, nullptr, 1, "v", 1, nullptr, nullptr) ==
         ERS_INVALID_ARGUMENT);
@@ -341,7 +341,7 @@ TEST_CASE_METHOD(Fixture, "ers_stat owns what it points to") {
   CHECK(detail == nullptr);
 }
 
-TEST_CASE_METHOD(Fixture, "ers_list visits until told to stop") {
+TEST_CASE_METHOD(Fixture, "ers_list visits until the callback stops it") {
   fake->objects = {{"one", fake->info}, {"two", fake->info}, {"three", {}}};
   std::vector<std::string> seen;
   const ers_visit visit = [](void* context, const char* key, std::size_t size,

@@ -1,4 +1,4 @@
-// A Client without servers: it keeps what it was asked and answers as told.
+// A Client without servers: it keeps what it was asked and answers as set.
 #ifndef ERS_TESTS_UNIT_CLIENT_FAKE_CLIENT_H_
 #define ERS_TESTS_UNIT_CLIENT_FAKE_CLIENT_H_
 

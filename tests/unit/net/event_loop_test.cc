@@ -61,7 +61,7 @@ TEST_CASE("a stream connects, writes, reads and ends over every kind") {
 TEST_CASE("a host name tries each of its addresses") {
   Listener listener(Listener::Kind::kIpv4);
   Endpoint endpoint = listener.endpoint;
-  endpoint.host = "localhost";  // often ::1 first, where nobody listens
+  endpoint.host = "localhost";  // often ::1 first, where no server listens
   const auto loop = NewEventLoop();
   Handler handler;
   handler.stream = loop->Connect(endpoint, handler);
@@ -71,7 +71,7 @@ TEST_CASE("a host name tries each of its addresses") {
 TEST_CASE("failures to connect come from the loop, with their reason") {
   const auto loop = NewEventLoop();
   Handler handler;
-  SECTION("nobody listens on the port") {
+  SECTION("nothing listens on the port") {
     Listener listener(Listener::Kind::kIpv4);
     listener.Close();
     handler.stream = loop->Connect(listener.endpoint, handler);

@@ -242,7 +242,7 @@ TEST_CASE("pipelined values reach their places under every read size") {
   CHECK(fourth.ends == 1);
 }
 
-TEST_CASE("who waits for a value is told as parts of it come") {
+TEST_CASE("a request for a value is notified as parts of it come") {
   Fixture f;
   Wire& wire = f.Up();
   std::vector<std::size_t> placed;
@@ -451,7 +451,7 @@ TEST_CASE("a chunked item is never stored quietly: its refusal would be lost") {
 
 TEST_CASE("quiet deletes and quiet stores do not share a sentinel") {
   // memcached 1.6.18 answers a quiet delete of nothing, newer ones do not.
-  const bool told = GENERATE(true, false);
+  const bool answered = GENERATE(true, false);
   Fixture f;
   Wire& wire = f.Up();
   Call drop(Verb::kDelete, "a");
@@ -461,13 +461,13 @@ TEST_CASE("quiet deletes and quiet stores do not share a sentinel") {
   f.link->Submit(set);
   f.runtime.RunAll();
   CHECK(wire.received == "md a q\r\nmn\r\nms b 1 T0 F0 q\r\nv\r\nmn\r\n");
-  wire.outgoing = told ? "NF\r\nMN\r\nMN\r\n" : "MN\r\nMN\r\n";
+  wire.outgoing = answered ? "NF\r\nMN\r\nMN\r\n" : "MN\r\nMN\r\n";
   f.runtime.RunAll();
-  CHECK(drop.outcome == (told ? Outcome::kMiss : Outcome::kOk));
+  CHECK(drop.outcome == (answered ? Outcome::kMiss : Outcome::kOk));
   CHECK(set.outcome == Outcome::kOk);
 }
 
-TEST_CASE("a refusal is never told of a quiet request of another run") {
+TEST_CASE("a refusal is never reported of a quiet request of another run") {
   Fixture f;
   Wire& wire = f.Up();
   const int runs[2] = {};
@@ -534,7 +534,7 @@ TEST_CASE("quiet requests that fill many batches each get their sentinel") {
   CHECK(f.link->state() == State::kUp);
 }
 
-TEST_CASE("bytes that nobody asked for end the connection") {
+TEST_CASE("bytes without a request end the connection") {
   Fixture f;
   Wire& wire = f.Up();
   wire.outgoing = "HD\r\n";
@@ -730,7 +730,7 @@ TEST_CASE("after a failure requests end at once while probes back off") {
     limit = std::min<Duration>(2 * limit, std::chrono::seconds(2));
   }
 
-  SECTION("a probe that is on its way holds up nobody") {
+  SECTION("a probe that is on its way holds up no request") {
     f.runtime.on_connect = [](Wire& wire) { wire.silent = true; };
     const std::size_t tries = f.runtime.wires.size();
     f.runtime.RunUntil([&] { return f.runtime.wires.size() > tries; });
@@ -804,7 +804,7 @@ TEST_CASE("a server that takes no connection, or does not greet, is given up") {
                                      : "no connection within 500 ms"));
 }
 
-TEST_CASE("another service at the port is told by what it sends") {
+TEST_CASE("another service at the port is recognised by what it sends") {
   struct Stranger {
     std::string sends;
     bool closes;
@@ -1098,7 +1098,7 @@ TEST_CASE("destroying the link ends what is open at once") {
   CHECK(sent.outcome == Outcome::kLost);
   CHECK(waiting.outcome == Outcome::kNotSent);
   CHECK(sent.ends + waiting.ends == 2);
-  f.runtime.RunAll();  // what was deferred finds nobody
+  f.runtime.RunAll();  // what was deferred finds nothing
 }
 
 TEST_CASE("an answer may destroy the link or send the next request") {

@@ -324,7 +324,7 @@ TEST_CASE("a dump's lines can be taken as they come") {
   }
 }
 
-TEST_CASE("what a server tells who watches it has no end") {
+TEST_CASE("what a server sends to its watchers has no end") {
   const std::string bytes = "OK\r\nts=1 key=a la=1\nEND\n[skipped: 7]\n";
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
     CAPTURE(cut);

@@ -50,11 +50,11 @@ TEST_CASE("every verb becomes its command") {
   CHECK(Encoded(no_bump) == "mg k v c f t s u\r\n");
   no_bump.verb = Verb::kHead;
   CHECK(Encoded(no_bump) == "mg k c f t s u\r\n");
-  Call told(Verb::kGet, "k");
-  told.report_access = true;
-  CHECK(Encoded(told) == "mg k v c f t s h l\r\n");
-  told.no_bump = true;
-  CHECK(Encoded(told) == "mg k v c f t s h l u\r\n");
+  Call reported(Verb::kGet, "k");
+  reported.report_access = true;
+  CHECK(Encoded(reported) == "mg k v c f t s h l\r\n");
+  reported.no_bump = true;
+  CHECK(Encoded(reported) == "mg k v c f t s h l u\r\n");
   Call vivify(Verb::kVivify, "k");
   vivify.exptime = 60;
   CHECK(Encoded(vivify) == "mg k v c f t s N60\r\n");

@@ -41,7 +41,7 @@ Found None(const char* why, bool answered) {
   return found;
 }
 
-// A system's resolver that answers when it is told to, and is silent else.
+// A system's resolver that answers when a test lets it, and is silent else.
 class Answers {
  public:
   Found Next() {
@@ -75,50 +75,51 @@ class Answers {
 };
 
 struct World {
-  // A look-up that hangs outlives its test, and keeps them.
+  // A call that hangs outlives its test, and keeps them.
   std::shared_ptr<Answers> kept = std::make_shared<Answers>();
   Answers& answers = *kept;
   Resolver resolver{[all = kept](const Endpoint&) { return all->Next(); }};
   std::unique_ptr<EventLoop> loop = NewEventLoopWith(resolver);
   const Endpoint name = *ParseEndpoint("cache.example:11211");
 
-  // What is told of the name.
+  // What is found of the name.
   Found Ask() {
-    std::optional<Found> told;
-    const auto query = resolver.Ask(*loop, name, [&told](const Found& found) {
-      CHECK_FALSE(told);
-      told = found;
+    std::optional<Found> answer;
+    const auto query = resolver.Ask(*loop, name, [&answer](const Found& found) {
+      CHECK_FALSE(answer);
+      answer = found;
     });
-    CHECK_FALSE(told);  // never from inside
-    REQUIRE(RunUntil(*loop, [&] { return told.has_value(); }));
-    return *told;
+    CHECK_FALSE(answer);  // never from inside
+    REQUIRE(RunUntil(*loop, [&] { return answer.has_value(); }));
+    return *answer;
   }
 };
 
 const Endpoint kFirst = *ParseEndpoint("127.0.0.2:11211");
 const Endpoint kSecond = *ParseEndpoint("[::1]:11211");
 
-TEST_CASE("a loop goes on while a name is looked up") {
+TEST_CASE("a loop goes on while a name is resolved") {
   World world;
-  std::optional<Found> told;
-  const auto query = world.resolver.Ask(
-      *world.loop, world.name, [&told](const Found& found) { told = found; });
+  std::optional<Found> answer;
+  const auto query =
+      world.resolver.Ask(*world.loop, world.name,
+                         [&answer](const Found& found) { answer = found; });
   world.answers.AwaitAsked(1);
   bool fired = false;
   const auto timer = world.loop->NewTimer([&fired] { fired = true; });
   timer->Start(std::chrono::milliseconds(1));
   REQUIRE(RunUntil(*world.loop, [&] { return fired; }));
-  CHECK_FALSE(told);
+  CHECK_FALSE(answer);
   world.answers.Give(At({kFirst}));
-  REQUIRE(RunUntil(*world.loop, [&] { return told.has_value(); }));
-  CHECK(told->addresses == PlainAddresses(kFirst));
+  REQUIRE(RunUntil(*world.loop, [&] { return answer.has_value(); }));
+  CHECK(answer->addresses == PlainAddresses(kFirst));
 }
 
-TEST_CASE("what was found last is used while nobody answers") {
+TEST_CASE("what was found last is used while no answer comes") {
   World world;
   world.answers.Give(At({kFirst}));
   CHECK(world.Ask().addresses == PlainAddresses(kFirst));
-  // Looked up again each time, once at a time, and not waited for.
+  // Resolved again each time, once at a time, and not waited for.
   CHECK(world.Ask().addresses == PlainAddresses(kFirst));
   CHECK(world.Ask().addresses == PlainAddresses(kFirst));
   world.answers.AwaitAsked(2);
@@ -127,7 +128,7 @@ TEST_CASE("what was found last is used while nobody answers") {
   CHECK(world.Ask().addresses == PlainAddresses(kFirst));
 }
 
-TEST_CASE("an address that has changed is found by those who come later") {
+TEST_CASE("an address that has changed is found by queries that come later") {
   World world;
   world.answers.Give(At({kFirst}));
   CHECK(world.Ask().addresses == PlainAddresses(kFirst));
@@ -162,7 +163,7 @@ TEST_CASE("an address that does not connect is the last from then on") {
   const std::vector<Address> turned = At({kSecond, kFirst}).addresses;
   CHECK(world.Ask().addresses == turned);
   world.answers.AwaitAsked(2);
-  world.answers.Give(both);  // also if it is told in the old order
+  world.answers.Give(both);  // also if it is given in the old order
   world.answers.Give(both);
   const int before = world.answers.asked();
   do {
@@ -170,7 +171,7 @@ TEST_CASE("an address that does not connect is the last from then on") {
   } while (world.answers.asked() == before);
 }
 
-TEST_CASE("who starts waits until each name is known or its time is over") {
+TEST_CASE("a start waits until each name is known or its time is over") {
   World world;
   const std::vector<Endpoint> servers = {kFirst, world.name};
   SECTION("an answer comes") {
@@ -181,7 +182,7 @@ TEST_CASE("who starts waits until each name is known or its time is over") {
     world.answers.Give(None("unknown", true));
     world.resolver.Prepare(servers, std::chrono::hours(1));
   }
-  SECTION("nobody answers") {
+  SECTION("no answer comes") {
     world.resolver.Prepare(servers, std::chrono::milliseconds(1));
     world.answers.AwaitAsked(1);
   }
@@ -222,7 +223,7 @@ TEST_CASE("a name's addresses are tried until one connects") {
     world.answers.Give(At({refuses.endpoint, listens.endpoint}));
   }
   SECTION("the first does not answer") {
-    // Those who came before wait to be accepted, and there is no more room.
+    // Those that came before wait to be accepted, and there is no more room.
     test::Listener full(Kind::kIpv4, 0);
     std::vector<test::Handler> before(4);
     for (test::Handler& one : before) {
@@ -253,7 +254,7 @@ TEST_CASE("a stream without an address says why") {
   CHECK(handler.failure == "cannot resolve the host name: unknown");
 }
 
-// Nor does the end of this program, which leaves look-ups that hang.
+// Nor does the end of this program, which leaves calls that hang.
 TEST_CASE("the end of a stream or loop does not wait for a name") {
   World world;
   test::Handler handler;
@@ -281,8 +282,8 @@ TEST_CASE("a link says that it waits for a name") {
   CHECK(link.last_error().starts_with("its host name is not resolved "));
 }
 
-TEST_CASE("a child looks up for itself") {
-  // What was being looked up when it forked is of no use to it.
+TEST_CASE("a child resolves for itself") {
+  // What was being resolved when it forked is of no use to it.
   Resolver* const parents = &Resolver::OfProcess();
   const pid_t child = fork();
   if (child == 0) _exit(&Resolver::OfProcess() != parents ? 0 : 1);

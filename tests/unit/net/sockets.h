@@ -1,4 +1,4 @@
-// A socket that listens, and one who is told about a stream.
+// A socket that listens, and a handler that notes what a stream does.
 #ifndef TESTS_UNIT_NET_SOCKETS_H_
 #define TESTS_UNIT_NET_SOCKETS_H_
 

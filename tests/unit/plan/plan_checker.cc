@@ -79,7 +79,7 @@ PlanChecker::Outcome PlanChecker::Run(
   }
   for (const BlockId id : plan.given) {
     const auto block = given.find(id);
-    if (block == given.end()) return fail("takes a block nobody gave");
+    if (block == given.end()) return fail("takes a block that was not given");
     sources.push_back(&block->second);
   }
   if (plan.given.size() != given.size()) return fail("leaves given blocks");
@@ -226,7 +226,7 @@ std::string PlanChecker::CheckGet(Width width,
   }
   if (plan->steps.empty() &&
       plan->reads.size() > std::set(wanted.begin(), wanted.end()).size()) {
-    return "reads what nobody wants";
+    return "reads what is not wanted";
   }
   return Compare(outcome, width, OldData());
 }

@@ -1,4 +1,4 @@
-// What plans look like, and what planners refuse.
+// What form plans have, and what planners refuse.
 #include "plan/planners.h"
 
 #include <algorithm>

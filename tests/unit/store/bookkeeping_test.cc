@@ -53,8 +53,8 @@ TEST_CASE("a generation map is a vector, only shorter") {
 TEST_CASE("change ids rise, whatever the clock does") {
   test::TestClock clock;
   clock.wall_us = 1000;
-  const ClusterClock untold(1);
-  ChangeIdSource source(clock, untold);
+  const ClusterClock unset(1);
+  ChangeIdSource source(clock, unset);
   const ChangeId first = source.Next(0);
   CHECK(first.time_us == 1000);
   CHECK(first.nonce == 5);                // never 0, so that no id is "none"
@@ -64,7 +64,7 @@ TEST_CASE("change ids rise, whatever the clock does") {
   clock.wall_us = 5000;
   CHECK(source.Next(0).time_us == 5000);
   clock.random = 8;
-  CHECK(ChangeIdSource(clock, untold).Next(0) == ChangeId{5000, 9});
+  CHECK(ChangeIdSource(clock, unset).Next(0) == ChangeId{5000, 9});
   const ChangeId marked = source.Next(7);
   CHECK(marked.flush_mark() == 7);
   CHECK(marked.maker() == first.maker());
@@ -134,7 +134,7 @@ TEST_CASE("items outlive their object by a minute") {
   CHECK(BlockExptime(2147483587, kNowUs) == 2147483647);
   CHECK(BlockExptime(2147483588, kNowUs) == 0);
   CHECK(BlockExptime(kNow + 10, kNowUs) == 70);
-  // Expired already: memcached must not be told 0, which is for ever.
+  // Expired already: memcached must not be sent 0, which is for ever.
   CHECK(BlockExptime(kNow - 1000, kNowUs) == 60);
   CHECK(BlockExptime(1, kNowUs) == 60);
   // Over 30 days memcached takes the number for a Unix time.

@@ -1,4 +1,4 @@
-// Memory that tasks share: who gets some, who waits, in which order.
+// Memory that tasks share: which get some, which wait, in which order.
 #include "store/support/bounded_memory.h"
 
 #include <catch2/catch.hpp>
@@ -27,7 +27,7 @@ struct Fixture {
     order += name;
   }
   void Give(const std::string& name) { shares.erase(name); }
-  // Lets those go on who were given what they waited for.
+  // Lets those go on that were given what they waited for.
   std::string Order() {
     bool done = false;
     loop->Post([&done] { done = true; });
@@ -56,7 +56,8 @@ TEST_CASE("no more is held than the limit") {
   CHECK(f.memory.held() == 0);
 }
 
-TEST_CASE("who waits for much is not passed by who asks for little") {
+TEST_CASE(
+    "a task that waits for much is not passed by one that asks for little") {
   Fixture f;
   f.Take("a", 50);
   f.Take("b", 80);
@@ -72,9 +73,9 @@ TEST_CASE("who waits for much is not passed by who asks for little") {
   for (const char* name : {"b", "d"}) f.Give(name);
 }
 
-TEST_CASE("who asks for more than there is has it alone") {
+TEST_CASE("a task that asks for more than there is has it alone") {
   Fixture f;
-  SECTION("at once where nobody holds any") {
+  SECTION("at once where no task holds any") {
     f.Take("a", 101);
     f.Take("b", 1);
     CHECK(f.Order() == "a");
@@ -100,7 +101,7 @@ TEST_CASE("who asks for more than there is has it alone") {
   CHECK(f.memory.held() == 0);
 }
 
-TEST_CASE("without a memory nobody counts") {
+TEST_CASE("without a memory no limit holds") {
   Fixture f;
   BoundedMemory::Share share(nullptr);
   net::SyncWait(*f.loop, share.Take(1000));

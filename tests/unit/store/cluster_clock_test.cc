@@ -34,7 +34,8 @@ struct Fixture {
   ClusterClock clock{4};
 };
 
-TEST_CASE("the time is this process's own until half of the servers told it") {
+TEST_CASE(
+    "the time is this process's own until half of the servers have shown it") {
   Fixture f;
   CHECK(f.Seconds() == kStart);
   f.Note(0, kStart + kHour);

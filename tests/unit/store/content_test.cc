@@ -23,7 +23,7 @@ std::string Take(Content& content, std::size_t max_bytes) {
   return bytes ? Text(*bytes) : "error: " + bytes.error().message();
 }
 
-std::string Look(Content& content, std::size_t max_bytes) {
+std::string Peek(Content& content, std::size_t max_bytes) {
   test::FakeRuntime runtime;
   const auto bytes = net::SyncWait(runtime, content.Peek(max_bytes));
   return bytes ? Text(*bytes) : "error: " + bytes.error().message();
@@ -123,7 +123,7 @@ TEST_CASE("a part that cannot be filled is there until it is released") {
   content.Release();
 }
 
-TEST_CASE("any mix of looks and takes gives the prefix and the source") {
+TEST_CASE("any mix of peeks and takes gives the prefix and the source") {
   const std::string all = "0123456789abcdefghijklmnopqrstuvwxyz";
   for (unsigned seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
@@ -135,14 +135,14 @@ TEST_CASE("any mix of looks and takes gives the prefix and the source") {
     while (at < all.size()) {
       const std::size_t max_bytes = 1 + random() % 10;
       if (random() % 2 == 0) {
-        REQUIRE(Look(content, max_bytes) == all.substr(at, max_bytes));
+        REQUIRE(Peek(content, max_bytes) == all.substr(at, max_bytes));
       } else {
         REQUIRE(Take(content, max_bytes) == all.substr(at, max_bytes));
         at += max_bytes;
         if (random() % 2 == 0) content.Release();
       }
     }
-    REQUIRE(Look(content, 5).empty());
+    REQUIRE(Peek(content, 5).empty());
     REQUIRE(Take(content, 5).empty());
   }
 }
@@ -169,8 +169,8 @@ TEST_CASE("a source's error comes through, with nothing made up") {
   SourceContent content(source);
   CHECK(Take(content, 4) == "error: disk gone");
   calls = 0;
-  SourceContent looked(source);
-  CHECK(Look(looked, 4) == "error: disk gone");
+  SourceContent peeked(source);
+  CHECK(Peek(peeked, 4) == "error: disk gone");
 }
 
 TEST_CASE("a source that claims too much is refused") {

@@ -26,7 +26,7 @@ TEST_CASE("the age at eviction is the shortest of the classes that evicted") {
                     "STAT items:12:outofmemory 0\n") == seconds(61));
 }
 
-TEST_CASE("an age of less than a second, which is told as 0, is one") {
+TEST_CASE("an age of less than a second, which is shown as 0, is one") {
   CHECK(EvictionAge("STAT items:5:evicted 3\n"
                     "STAT items:5:evicted_time 93\n"
                     "STAT items:9:evicted 3\n"

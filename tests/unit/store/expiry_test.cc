@@ -12,7 +12,7 @@ TEST_CASE("a plain item ends with the object that it was") {
   constexpr std::int64_t kMonth = 60 * 60 * 24 * 30;
   CHECK(PlainExptime(0, kNowUs) == 0);
   CHECK(PlainExptime(kNow + 10, kNowUs) == 10);
-  // Over by now: memcached must not be told 0, which is for ever.
+  // Over by now: memcached must not be sent 0, which is for ever.
   CHECK(PlainExptime(kNow, kNowUs) == 1);
   // Over 30 days memcached takes the number for a Unix time, of 31 bits.
   CHECK(PlainExptime(kNow + kMonth, kNowUs) == kMonth);
@@ -36,7 +36,7 @@ TEST_CASE("an item ends before its object, or does not") {
   CHECK_FALSE(EndsBefore(BlockExptime(kNow + 10, kNowUs), kNow + 10, kNowUs));
 }
 
-TEST_CASE("by when a manifest's item ends it can be told that it has ended") {
+TEST_CASE("by when a manifest's item ends it is known that it has ended") {
   constexpr std::int64_t kNow = 1'700'000'000;
   constexpr std::int64_t kNowUs = kNow * 1'000'000;
   constexpr std::int64_t kDay = 60 * 60 * 24;

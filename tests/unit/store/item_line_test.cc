@@ -5,7 +5,7 @@
 namespace ers::store {
 namespace {
 
-TEST_CASE("a line tells an item's key, and numbers") {
+TEST_CASE("a line has an item's key, and numbers") {
   constexpr char kEvicted[] =
       "ts=1700000000.123 gid=5 type=eviction key=a%20la%3D7%25 fetch=no "
       "ttl=-1 la=12 clsid=5 size=1234";
@@ -22,7 +22,7 @@ TEST_CASE("a line tells an item's key, and numbers") {
   CHECK(FieldOfLine(kDumped, "exp") == 99);
 }
 
-TEST_CASE("a line that tells of none") {
+TEST_CASE("a line that describes none") {
   for (const char* line :
        {"", " ", "[skipped: 7]", "key", "key=", "monkey=b"}) {
     CAPTURE(line);

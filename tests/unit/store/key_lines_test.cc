@@ -20,7 +20,7 @@ using std::chrono::seconds;
 constexpr net::Duration kPatience = seconds(5);
 
 // Those that have come to their turn, in order, and hold it until they are
-// told.
+// notified.
 struct Queue {
   struct Place {
     bool done = false;
@@ -72,7 +72,7 @@ TEST_CASE("changes of one key come one after the other, of others at once") {
   CHECK(queue.lines.TryTake(queue.runtime, "key"));
 }
 
-TEST_CASE("who waits goes on waiting while turns end, and gives up when not") {
+TEST_CASE("a change waits on while turns end, and gives up when not") {
   Queue queue;
   Queue::Place& first = queue.Join("key");
   Queue::Place& second = queue.Join("key");
@@ -95,7 +95,7 @@ TEST_CASE("who waits goes on waiting while turns end, and gives up when not") {
   CHECK(queue.lines.size() == 0);
 }
 
-TEST_CASE("the next in line is told what is there") {
+TEST_CASE("the next in line gets what is there") {
   Queue queue;
   Queue::Place& first = queue.Join("key");
   Queue::Place& second = queue.Join("key");
@@ -131,7 +131,7 @@ TEST_CASE("threads wait in one line, and no call is lost") {
   constexpr int kTimes = 200;
   KeyLines lines;
   std::atomic<int> inside{0};
-  int sum = 0;  // whoever has the turn adds to it
+  int sum = 0;  // the thread that has the turn adds to it
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {

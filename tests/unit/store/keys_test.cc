@@ -97,7 +97,7 @@ TEST_CASE("a block's key is read as it was written, and no other") {
   CHECK_FALSE(ParseBlockKey("ers!bAAAAAAAAAAAAAAAAAAAAAB" + key.substr(27)));
 }
 
-TEST_CASE("a hashed name tells its hash") {
+TEST_CASE("a hashed name shows its hash") {
   CHECK(HashOfHashedName(ManifestKey("ers!view")) == HashKey("ers!view"));
   CHECK_FALSE(HashOfHashedName("ers!view"));
   CHECK_FALSE(HashOfHashedName("movie"));

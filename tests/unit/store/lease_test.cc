@@ -35,7 +35,7 @@ TEST_CASE("a lease begins with enough members and runs out by itself") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2);
   CHECK_FALSE(lease.Holds(kStart));
-  // Those who change the view may do without any two.
+  // Changes of the view may do without any two.
   Renew(lease, view, 0, 1, kStart);
   CHECK_FALSE(lease.Holds(kStart));
   Renew(lease, view, 2, 2, kStart);
@@ -88,7 +88,8 @@ TEST_CASE("a change of the view ends the lease until it is in force") {
 }
 
 // Invariant V1.
-TEST_CASE("who has not followed is waited for, until it is gone") {
+TEST_CASE(
+    "a participant that has not followed is waited for, until it is gone") {
   Lease lease("process 1 on h");
   const std::vector<Participant> participants = {{5, 3, 9, "a"},
                                                  {6, 4, 2, "b"}};
@@ -136,7 +137,7 @@ TEST_CASE("the record keeps others' lines and drops those of the gone") {
 }
 
 TEST_CASE(
-    "a record of participants survives its writing, and tells a broken one") {
+    "a record of participants survives its writing, and shows a broken one") {
   const std::vector<Participant> participants = {
       {~std::uint64_t{0}, 3, 9, "process 1 on h"}, {6, 1, 2, ""}};
   const std::string text = EncodeParticipants(participants);

@@ -47,7 +47,7 @@ TEST_CASE("what was not done is known by what came before") {
   CHECK(Happened(mine, &base, After(base, others)) == false);
 }
 
-TEST_CASE("what nothing tells is not known") {
+TEST_CASE("what nothing shows is not known") {
   const Manifest base = After({}, {1});
   const std::vector<std::uint64_t> others(20, 1);
   const ChangeId mine = {1000, 3};

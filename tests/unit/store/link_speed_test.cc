@@ -10,7 +10,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::seconds;
 
-TEST_CASE("nothing is known of a link that nobody has used") {
+TEST_CASE("nothing is known of a link that was not used") {
   CHECK_FALSE(LinkSpeed().Known(net::TimePoint{}));
 }
 
@@ -26,7 +26,7 @@ TEST_CASE("the best rate and the least travel count") {
   CHECK(known->travel == microseconds(200));
 }
 
-// However often it is learnt anew: who asks for little sees little.
+// However often it is learnt anew: a run that asks for little sees little.
 TEST_CASE("a minute after the first run all of it is forgotten") {
   LinkSpeed speed;
   const net::TimePoint begin{};

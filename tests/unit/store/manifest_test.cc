@@ -151,7 +151,7 @@ TEST_CASE("a wrong manifest with a right checksum does no harm") {
   }
 }
 
-TEST_CASE("a manifest of a newer format is told apart from a broken one") {
+TEST_CASE("a manifest of a newer format is distinguished from a broken one") {
   std::string bytes = test::FromHex(test::kInlineHex);
   bytes[4] = kManifestFormatVersion + 1;
   const Result<Manifest> newer = DecodeManifest(Sealed(bytes));
@@ -163,7 +163,7 @@ TEST_CASE("a manifest of a newer format is told apart from a broken one") {
   CHECK(tiny.error().code() == StatusCode::kUnsupportedFormat);
 }
 
-TEST_CASE("flags that nobody knows are not passed over") {
+TEST_CASE("unknown flags are not passed over") {
   // What has no blocks is not outlived by them.
   const int flag = GENERATE(0x80, 0x40);
   std::string bytes = test::FromHex(test::kInlineHex);

@@ -108,7 +108,8 @@ TEST_CASE("after a loss, every fleet of five goes on as it may") {
 }
 
 TEST_CASE(
-    "who does not answer after a loss is named, and who lost its memory") {
+    "a server that does not answer after a loss is named, and one that lost "
+    "its memory") {
   const Fleet fleet =
       MakeFleet({Case::kLost, Case::kSilent, Case::kKept, Case::kKept}, 1);
   const Result<View> next = AfterLoss(fleet.view, fleet.memories, kNow);
@@ -140,7 +141,7 @@ TEST_CASE("what was lost was lost by the start of the server, if it started") {
       {"23/1700000060/e", "", net::TimePoint{seconds(60)}},
       {"14/1700000000/c", "", net::TimePoint{seconds(0)}}};
   CHECK(LostBy(view, memories, seen) == net::TimePoint{seconds(60)});
-  // Emptied, by whom and when nobody tells.
+  // Emptied, by what and when is unknown.
   memories[1] = {"13/1700000000/e", "", net::TimePoint{seconds(0)}};
   CHECK(LostBy(view, memories, seen) == seen);
   // Of what it was before nothing is known.

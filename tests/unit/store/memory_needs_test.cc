@@ -10,7 +10,7 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-TEST_CASE("endings are noted once somebody takes them, and taken once") {
+TEST_CASE("endings are noted once a collector takes them, and taken once") {
   MemoryNeeds needs;
   needs.NoteEnding("before", 5);
   needs.Serve(/*collects=*/false);
@@ -32,7 +32,7 @@ TEST_CASE("behind a flush of full servers there is room to wait for") {
     needs.NoteFlush(until);
     return needs.GivingBack(now);
   };
-  // Nobody gives it back, or there is room.
+  // No collector gives it back, or there is room.
   needs.Serve(/*collects=*/false);
   needs.NoteShortage();
   CHECK_FALSE(waits());

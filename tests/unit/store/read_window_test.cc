@@ -73,7 +73,7 @@ TEST_CASE("a few packets are asked for however slow the link") {
   CHECK(Ahead(window, 1024) == 16 * 1024);
 }
 
-TEST_CASE("a run tells what the link brought and how long requests took") {
+TEST_CASE("a run shows what the link brought and how long requests took") {
   LinkSpeed speed;
   RunOver(speed, 25, microseconds(300), 600'000);
   const auto known = speed.Known(net::TimePoint{});
@@ -82,14 +82,14 @@ TEST_CASE("a run tells what the link brought and how long requests took") {
   CHECK(known->travel == microseconds(300));
 }
 
-TEST_CASE("too little to time tells nothing") {
+TEST_CASE("too little to time shows nothing") {
   LinkSpeed speed;
   RunOver(speed, 25, microseconds(300), 200'000);
   CHECK_FALSE(speed.Known(net::TimePoint{}));
 }
 
 // Some of it piled up and came at once, the last was one slow server's.
-TEST_CASE("the middle part of a run tells its rate") {
+TEST_CASE("the middle part of a run shows its rate") {
   LinkSpeed speed;
   net::TimePoint now{};
   ReadWindow window(speed, now);
@@ -110,7 +110,7 @@ TEST_CASE("the middle part of a run tells its rate") {
 }
 
 // It waited behind other blocks.
-TEST_CASE("the block that travelled least tells how long requests take") {
+TEST_CASE("the block that travelled least shows how long requests take") {
   LinkSpeed speed;
   net::TimePoint now{};
   ReadWindow window(speed, now);
@@ -188,7 +188,7 @@ TEST_CASE("what came and is asked for again is on its way again") {
   CHECK_FALSE(window.IsOpen());
 }
 
-TEST_CASE("a run by what is forgotten at its end tells nothing") {
+TEST_CASE("a run by what is forgotten at its end shows nothing") {
   LinkSpeed speed = Knowing(kSlow, microseconds(200));
   net::TimePoint now = net::TimePoint{} + std::chrono::seconds(59);
   ReadWindow window(speed, now);

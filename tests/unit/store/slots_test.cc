@@ -41,7 +41,7 @@ TEST_CASE("servers that are not the view's do not fit") {
   }
 }
 
-TEST_CASE("an old list is told who has taken whose place") {
+TEST_CASE("an old list is reported with the servers that took its places") {
   const View view = Replaced();
   CHECK(Outdated(Servers("a:1,y:1:2,c:3"), view).empty());
   CHECK(Outdated(Servers("a:1,b:2:2,c:3"), view) ==
@@ -51,7 +51,7 @@ TEST_CASE("an old list is told who has taken whose place") {
 }
 
 // Invariant V6.
-TEST_CASE("the ring is that of the slots, whoever has them") {
+TEST_CASE("the ring is that of the slots, whatever servers have them") {
   SlotRing slots;
   View view = Replaced();
   const auto ring = slots.Of(view);

@@ -55,7 +55,8 @@ TEST_CASE("writes are admitted under the view in force only") {
 }
 
 // Invariant V1.
-TEST_CASE_METHOD(Kept, "a change waits for every write but those to who leaves",
+TEST_CASE_METHOD(Kept,
+                 "a change waits for every write but those to leaving members",
                  "") {
   REQUIRE(keeper.BeginWrite(1, 0));
   REQUIRE(keeper.BeginWrite(1, 1));
@@ -75,8 +76,7 @@ TEST_CASE_METHOD(Kept, "a change waits for every write but those to who leaves",
   keeper.EndChange(nullptr);
 }
 
-TEST_CASE_METHOD(Kept, "who may not write is told when the change is over",
-                 "") {
+TEST_CASE_METHOD(Kept, "a refused write is woken when the change is over", "") {
   int woken = 0;
   CHECK(keeper.AtRest([&woken] { ++woken; }));
   REQUIRE(keeper.BeginChange([] {}));
@@ -123,7 +123,8 @@ TEST_CASE_METHOD(Kept, "a write in doubt that is resolved lets its member stay",
   keeper.Resolve(first);
   CHECK(keeper.IsInDoubt(second));
   CHECK(keeper.MembersInDoubt() == std::vector<int>{1});
-  // The member leaves, and takes the other along: it is nobody's any more.
+  // The member leaves, and takes the other along: it belongs to no member any
+  // more.
   REQUIRE(keeper.BeginChange([] {}));
   keeper.EndChange(MakeView(2, 1));
   CHECK_FALSE(keeper.IsInDoubt(second));
@@ -159,7 +160,7 @@ TEST_CASE_METHOD(Kept, "of two changers one waits until the other is done",
   CHECK_FALSE(keeper.BeginChange([&woken] { ++woken; }));
   CHECK_FALSE(keeper.BeginChange([&woken] { ++woken; }));
   CHECK(woken == 0);
-  // Whoever is woken may claim the change at once.
+  // A waiter that is woken may claim the change at once.
   keeper.EndChange(MakeView(2));
   CHECK(woken == 2);
   CHECK(keeper.BeginChange([] {}));
@@ -203,7 +204,7 @@ TEST_CASE("the state file gives back the view it was given") {
   REQUIRE(keeper.WriteStateFile(view).ok());
   ++view.epoch;
   REQUIRE(keeper.WriteStateFile(view).ok());
-  // Who is behind does not take it back.
+  // A process that is behind does not take it back.
   REQUIRE(keeper.WriteStateFile(test::ViewExample()).ok());
   const Result<View> read = keeper.ReadStateFile();
   REQUIRE(read.has_value());

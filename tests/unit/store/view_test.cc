@@ -62,7 +62,7 @@ TEST_CASE("a view with a member that was taken in empty is of format 4") {
   REQUIRE(read.has_value());
   CHECK(read->members[0].lacking);
   CHECK_FALSE(read->members[1].lacking);
-  // Who is not in sync lacks everything.
+  // A member that is not in sync lacks everything.
   view.members[1].lacking = true;
   const Result<View> odd = DecodeView(EncodeView(view));
   REQUIRE_FALSE(odd.has_value());
@@ -207,7 +207,7 @@ TEST_CASE("no changed byte of a view record goes unseen") {
   }
 }
 
-TEST_CASE("a view of a newer format is told apart from a broken one") {
+TEST_CASE("a view of a newer format is distinguished from a broken one") {
   const Result<View> newer =
       DecodeView(R"({"format":6,"crc32c":0,"unheard":[1]})");
   REQUIRE_FALSE(newer.has_value());
