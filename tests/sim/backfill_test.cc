@@ -99,7 +99,7 @@ TEST_CASE("a member gets in sync though clients write all the time") {
   CHECK(f.session.view()->NotInSync() == 0);
 }
 
-TEST_CASE("what does not fit is told, and all else is backfilled") {
+TEST_CASE("what does not fit is reported, and all else is backfilled") {
   Fixture f;
   for (int i = 0; i < 40; ++i)
     REQUIRE(net::SyncWait(f.process, f.Put(fmt::format("cold{}", i))).ok());

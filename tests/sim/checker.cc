@@ -107,15 +107,16 @@ class KeyCheck {
     return text;
   }
 
-  // Up to whose return no order explains what was told, the earliest.
+  // Up to whose return no order explains what was answered, the earliest.
   const Operation* FirstImpossible() const {
-    std::vector<const Operation*> told;
+    std::vector<const Operation*> answered;
     for (const Operation* operation : operations_) {
-      if (operation->returned != TimePoint::max()) told.push_back(operation);
+      if (operation->returned != TimePoint::max())
+        answered.push_back(operation);
     }
-    std::sort(told.begin(), told.end(), [](const auto* a, const auto* b) {
-      return a->returned < b->returned;
-    });
+    std::sort(
+        answered.begin(), answered.end(),
+        [](const auto* a, const auto* b) { return a->returned < b->returned; });
     const auto impossible = [this](const Operation* last) {
       std::vector<Operation> known;
       for (const Operation* operation : operations_) {
@@ -131,9 +132,9 @@ class KeyCheck {
       return SearchOrder(pointers, options_) == SearchResult::kImpossible;
     };
     const auto first = std::partition_point(
-        told.begin(), told.end(),
+        answered.begin(), answered.end(),
         [&](const Operation* last) { return !impossible(last); });
-    return first == told.end() ? told.back() : *first;
+    return first == answered.end() ? answered.back() : *first;
   }
 
   void CheckEnds() {
@@ -351,7 +352,8 @@ class KeyCheck {
     return MayHappen(operation) && (operation.kind == OperationKind::kDelete ||
                                     operation.expires <= miss.returned);
   }
-  // Was a longer life under way when the miss was told? See order_search.cc.
+  // Was a longer life under way when the miss was answered? See
+  // order_search.cc.
   [[nodiscard]] bool MayRevive(const Operation& miss) const {
     return std::any_of(
         operations_.begin(), operations_.end(), [&miss](const Operation* op) {

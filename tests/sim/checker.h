@@ -3,8 +3,8 @@
 //
 // First come tests for one breach each, which name it exactly; then, for every
 // key, a search for any order of the operations that explains all that the
-// clients were told (Wing and Gong's, with memoised dead ends): linearizability
-// of a register whose writes may have an unknown outcome.
+// clients were answered (Wing and Gong's, with memoised dead ends):
+// linearizability of a register whose writes may have an unknown outcome.
 #ifndef ERS_TESTS_SIM_CHECKER_H_
 #define ERS_TESTS_SIM_CHECKER_H_
 

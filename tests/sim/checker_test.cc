@@ -165,7 +165,7 @@ TEST_CASE("good histories of puts under a condition pass") {
   tale.Miss(26, 27);
   tale.PutIf(kAdd, 28, 29, Ending::kRefused);
   tale.Get(30, 31, {late});
-  // Contents without a cell cannot be told apart.
+  // Contents without a cell cannot be distinguished.
   tale.Put(32, 33, Ending::kAcked, 0);
   tale.PutIf(kCas, 34, 35, Ending::kRefused, {});
   tale.PutIf(kCas, 36, 37, Ending::kAcked, {}, 0);
@@ -190,7 +190,7 @@ TEST_CASE("a put over what it must not replace is found") {
     tale.PutIf(kReplace, 5, 6);
     tale.Breaks(Invariant::kOneChain);
   }
-  SECTION("a replace that is told of nothing where there is an object") {
+  SECTION("a replace that finds nothing where there is an object") {
     tale.PutIf(kReplace, 3, 4, Ending::kNotFound);
     tale.Breaks(Invariant::kNothingLost);
   }
@@ -363,7 +363,7 @@ TEST_CASE("a flush that does too much, too little, or is taken back is found") {
     tale.Get(7, 8, {a});
     tale.Breaks(Invariant::kOneChain);
   }
-  SECTION("that was told not to have been") {
+  SECTION("that was reported not to have been") {
     tale.Flush(3, 4, 3, Ending::kFailed);
     tale.Miss(5, 6);
     tale.Breaks(Invariant::kNothingLost);
@@ -394,7 +394,7 @@ TEST_CASE("an append that is lost, done twice or misplaced is found") {
     tale.Get(5, 6, {a});
     tale.Breaks(Invariant::kOneChangesBytes);
   }
-  SECTION("though it was told not to have been") {
+  SECTION("though it was reported not to have been") {
     const auto c = tale.Append(7, 8, 1, Ending::kFailed);
     tale.Get(9, 10, {a, a, b, c});
     tale.Breaks(Invariant::kFailedLeavesWhole);
@@ -521,7 +521,7 @@ TEST_CASE("invariant 7: bytes that are not one change's are found") {
     tale.Get(4, 9, {a, b, a});
     tale.Breaks(Invariant::kOneChangesBytes);
   }
-  SECTION("bytes that nobody wrote") {
+  SECTION("bytes that no client wrote") {
     Tale tale;
     const auto a = tale.Put(1, 2);
     tale.Get(3, 4, {a, 99, a});
@@ -606,7 +606,7 @@ TEST_CASE("every invariant has its number and a name") {
 bool SomeOrderExplains(const std::vector<const Operation*>& operations) {
   std::vector<std::size_t> order(operations.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto told = [](const Operation& op) {
+  const auto certain = [](const Operation& op) {
     return op.ending == Ending::kAcked || op.ending == Ending::kNotFound ||
            op.ending == Ending::kRefused;
   };
@@ -615,23 +615,24 @@ bool SomeOrderExplains(const std::vector<const Operation*>& operations) {
     return state && (op.kind != kCas || *state == op.expected);
   };
   do {
-    // Any subset of the untold ones may be left out.
-    std::vector<std::size_t> untold;
+    // Any subset of the uncertain ones may be left out.
+    std::vector<std::size_t> uncertain;
     for (std::size_t i = 0; i < operations.size(); ++i) {
-      if (!told(*operations[i])) untold.push_back(i);
+      if (!certain(*operations[i])) uncertain.push_back(i);
     }
-    for (unsigned out = 0; out < 1U << untold.size(); ++out) {
+    for (unsigned out = 0; out < 1U << uncertain.size(); ++out) {
       std::optional<Cells> state;
       bool good = true;
       std::vector<const Operation*> past;
       for (const std::size_t i : order) {
         const Operation& op = *operations[i];
-        const auto at = std::find(untold.begin(), untold.end(), i);
-        if (at != untold.end() && (out >> (at - untold.begin()) & 1) != 0) {
+        const auto at = std::find(uncertain.begin(), uncertain.end(), i);
+        if (at != uncertain.end() &&
+            (out >> (at - uncertain.begin()) & 1) != 0) {
           continue;
         }
         for (const Operation* earlier : past) {
-          if (told(op) && op.returned < earlier->invoked) good = false;
+          if (certain(op) && op.returned < earlier->invoked) good = false;
         }
         past.push_back(&op);
         if (op.ending == Ending::kNotFound) {
@@ -682,7 +683,7 @@ TEST_CASE("the search agrees with all orders of small histories") {
       const OperationKind kind = kPuts[below(3)];
       switch (below(8)) {
         case 0:
-          // Two values without a cell cannot be told apart.
+          // Two values without a cell cannot be distinguished.
           tale.Put(from, to, ending, below(3) == 0 ? 0 : 1);
           break;
         case 1:

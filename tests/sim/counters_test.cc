@@ -184,7 +184,7 @@ TEST_CASE("servers that are gone before the commit count as a failure") {
   CHECK(Ends(f.a) == expected);
 }
 
-TEST_CASE("a change that is cut off counts as what it is told to be") {
+TEST_CASE("a change that is cut off counts as what it is reported to be") {
   Ends all;
   for (int i = 0; i < 100; ++i) {
     CAPTURE(i);

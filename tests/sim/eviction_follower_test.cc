@@ -74,14 +74,14 @@ struct Fixture {
   void Reconcile(Duration time = seconds(1)) {
     world.RunUntil([] { return false; }, time);
   }
-  // As who owns it does.
+  // As its owner does.
   void Scan() {
     for (int i = 0; i < 20; ++i) {
       follower.Scan();
       Reconcile();
     }
   }
-  // A small value that nobody has accessed for long; its replicas.
+  // A small value without an access for long; its replicas.
   std::vector<SimServer*> PutLongAgo() {
     Put(10);
     Scan();
@@ -157,7 +157,7 @@ TEST_CASE("what one server has evicted the others drop") {
       f.Reconcile();
       CHECK(f.Replicas().empty());
       CHECK(static_cast<int>(f.dropped()) == max_failures);
-      // No other item than the one that was looked at.
+      // No other item than the one that was read.
       CHECK(f.deletes == max_failures);
       CHECK(f.tokens == max_failures);
       CHECK_FALSE(f.follower.at_work());
@@ -198,7 +198,8 @@ TEST_CASE("what was stored a second ago stays, however soon servers evict") {
   CHECK(f.Get());
 }
 
-TEST_CASE("what has been stored again since stays, however late it is told") {
+TEST_CASE(
+    "what has been stored again since stays, however late it is reported") {
   Fixture f;
   f.PutLongAgo();
   SimServer* other = f.OtherReplica();
@@ -265,7 +266,7 @@ TEST_CASE("long values keep their manifests") {
   f.CheckThatItFollows();
 }
 
-TEST_CASE("who evicts nothing is not watched") {
+TEST_CASE("a server that evicts nothing is not watched") {
   Fixture f(0);
   const std::vector<SimServer*> replicas = f.PutLongAgo();
   REQUIRE(replicas[0]->Evict(kKey));

@@ -162,7 +162,7 @@ TEST_CASE("a change that was cut off is taken back where there is no memory") {
   REQUIRE(f.world.RunUntil([&] { return victim->process.killed(); }, hours(1)));
   first.on_applied = nullptr;
   f.Wait(seconds(6));
-  // The primary decides, and nobody needs memory to see it.
+  // The primary decides, and no server needs memory to see it.
   CHECK(f.Read(f.client, "k") == (there ? "old" : ""));
   CHECK(f.Delete("k") ==
         (there ? StatusCode::kNoMemory : StatusCode::kNotFound));

@@ -139,9 +139,9 @@ TEST_CASE("what a killed put has stored is dropped once it is old") {
   CHECK(early.young == live + left);
   CHECK(early.dropped == 0);
   f.Wait(hours(2));
-  store::GarbageTerms look_only;
-  look_only.options.dry_run = true;
-  CHECK(f.client.Collect(look_only).dropped == left);
+  store::GarbageTerms dry_run;
+  dry_run.options.dry_run = true;
+  CHECK(f.client.Collect(dry_run).dropped == left);
   CHECK(f.Blocks() == live + left);
 
   const GarbageReport report = f.client.Collect();
@@ -172,14 +172,14 @@ TEST_CASE("a change that is found half way is brought to its end, and stays") {
   CHECK(f.client.Read("k") == std::string(kBytes, 'x'));
 }
 
-TEST_CASE("a look for garbage changes nothing, and tells what there is") {
+TEST_CASE("a dry run changes nothing, and shows what there is") {
   const bool fresh = GENERATE(false, true);
   const int manifests = GENERATE(0, 1);
   Fixture f;
   REQUIRE(f.client.Put("k", std::string(kBytes, 'a')).ok());
   REQUIRE(f.PutAndDie("k", manifests) > 0);
   f.Wait(hours(2));
-  // Nobody has missed it yet.
+  // No process has missed it yet.
   f.world.servers()[kServers - 1]->Crash();
   f.world.servers()[kServers - 1]->Restart();
   std::string written;
@@ -191,18 +191,18 @@ TEST_CASE("a look for garbage changes nothing, and tells what there is") {
     };
   }
   Client another(f.world, f.servers, "another");
-  store::GarbageTerms look_only;
-  look_only.options.dry_run = true;
+  store::GarbageTerms dry_run;
+  dry_run.options.dry_run = true;
   Client& client = fresh ? another : f.client;
-  // The first one may find out who was restarted.
-  (void)client.Collect(look_only);
-  const GarbageReport look = client.Collect(look_only);
+  // The first one may find out which was restarted.
+  (void)client.Collect(dry_run);
+  const GarbageReport dry = client.Collect(dry_run);
   CHECK(written == "");
-  CHECK(look.dropped > 0);
+  CHECK(dry.dropped > 0);
   for (const auto& server : f.world.servers()) server->on_applied = nullptr;
   std::uint64_t dropped = 0;
   for (int i = 0; i < 2; ++i) dropped += f.client.Collect().dropped;
-  CHECK(look.dropped == dropped);
+  CHECK(dry.dropped == dropped);
 }
 
 TEST_CASE("names take little memory at a time, whatever there is") {
@@ -282,10 +282,10 @@ TEST_CASE("of a key that no server lists nothing goes under an old view") {
   // While one process lists, another one changes the view.
   Result<GarbageReport> report = Fail(StatusCode::kUnavailable, "not yet");
   bool done = false;
-  net::Spawn([](store::Session& session, Result<GarbageReport>& told,
+  net::Spawn([](store::Session& session, Result<GarbageReport>& into,
                 bool& ended) -> net::Task<void> {
     const store::GarbageTerms terms;
-    told = co_await store::CollectGarbage(session, terms);
+    into = co_await store::CollectGarbage(session, terms);
     ended = true;
   }(*f.client.session, report, done));
   f.Wait(seconds(1));
@@ -300,7 +300,7 @@ TEST_CASE("of a key that no server lists nothing goes under an old view") {
   CHECK(report->skipped == left);
 }
 
-TEST_CASE("no more objects are looked at than are allowed in a second") {
+TEST_CASE("no more objects are checked than are allowed in a second") {
   Fixture f;
   constexpr int kObjects = 20;
   for (int i = 0; i < kObjects; ++i) {
@@ -341,9 +341,9 @@ TEST_CASE("small values that were flushed give their memory back") {
   REQUIRE(net::SyncWait(f.client.process, f.client.store->Flush(store::kAtOnce))
               .ok());
   REQUIRE(f.client.Put("new", "small").ok());
-  store::GarbageTerms look_only;
-  look_only.options.dry_run = true;
-  CHECK(f.client.Collect(look_only).flushed == 2);
+  store::GarbageTerms dry_run;
+  dry_run.options.dry_run = true;
+  CHECK(f.client.Collect(dry_run).flushed == 2);
   CHECK(f.client.Collect().flushed == 2);
   CHECK(f.client.Collect().flushed == 0);
   CHECK(f.client.Read("new") == "small");

@@ -29,7 +29,7 @@ bool PutsWhole(OperationKind kind) {
 
 std::string Describe(const Operation& operation) {
   constexpr std::array<std::string_view, kEndings> kEnded = {
-      "never told",     "acked",           "not found",
+      "no answer",      "acked",           "not found",
       "did not happen", "outcome unknown", "refused"};
   std::string text = fmt::format(
       "{} {} by client {} [{} ms, {}] {}", OperationName(operation.kind),

@@ -1,6 +1,7 @@
-// History: what the clients of a run asked for, when, and what they were told.
+// History: what the clients of a run asked for, when, and what the answers
+// were.
 //
-// Values are known by who wrote them. A driver stores values of a fixed number
+// Values are known by their writers. A driver stores values of a fixed number
 // of cells (any bytes; a cell may be a block's worth); a PUT writes its own
 // operation number into every cell (so do a CAS, an ADD and a REPLACE, which
 // are puts under a condition), an UPDATE into a range of them, an APPEND into
@@ -44,12 +45,12 @@ std::string_view OperationName(OperationKind kind);
 bool PutsWhole(OperationKind kind);
 
 enum class Ending : std::uint8_t {
-  kOpen,      // never told: under way, or its process was killed
+  kOpen,      // no answer: under way, or its process was killed
   kAcked,     // done; for kGet: a value was read
-  kNotFound,  // told that there is no object: an observation of a miss
-  kFailed,    // told that it did not happen; a kGet that read nothing
-  kUnknown,   // told that the outcome is unknown
-  // Told that there is an object, of another content: an observation, too, of
+  kNotFound,  // there is no object: an observation of a miss
+  kFailed,    // it did not happen; a kGet that read nothing
+  kUnknown,   // the outcome is unknown
+  // There is an object, of another content: an observation, too, of
   // kCas and kAdd.
   kRefused,
 };
@@ -78,13 +79,13 @@ struct Operation {
   TimePoint invoked{};
   TimePoint returned = TimePoint::max();
   Ending ending = Ending::kOpen;
-  // kGet that was acked: what was read. `client_cas` 0: not looked at.
+  // kGet that was acked: what was read. `client_cas` 0: not checked.
   Cells cells;
   std::uint64_t client_cas = 0;
   std::uint64_t attributes = 0;  // flags, hashed by the driver
   std::optional<TimePoint> expiry_read;
 
-  // For puts: what a GET must show with it; 0: not looked at.
+  // For puts: what a GET must show with it; 0: not checked.
   std::uint64_t attributes_put = 0;
 };
 

@@ -73,7 +73,7 @@ struct Fixture {
   void SetReachable(bool reachable) {
     for (const auto& server : world.servers()) server->SetReachable(reachable);
   }
-  // Calls go on, as links are tried again in their own time, and nobody else
+  // Calls go on, as links are tried again in their own time, and nothing else
   // renews the lease that a write needs.
   bool Resolved() {
     for (int i = 0; i < 60; ++i) {

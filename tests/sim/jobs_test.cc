@@ -102,7 +102,7 @@ TEST_CASE("a job that is resumed has all its lanes again") {
   CHECK(most == kParallel);
 }
 
-TEST_CASE("an error that was overcome is told no more") {
+TEST_CASE("an error that was overcome is reported no more") {
   Fixture f;
   for (int i = 0; i < 2; ++i) f.world.servers()[i]->Stall();
   proxy::JournalEntry entry;
@@ -119,34 +119,34 @@ TEST_CASE("an error that was overcome is told no more") {
 }
 
 // What the daemon's timer does.
-int LookFor(Fixture& f, proxy::Backfiller& backfiller, int times) {
-  int looks = 0;
+int ScanFor(Fixture& f, proxy::Backfiller& backfiller, int times) {
+  int runs = 0;
   for (int i = 0; i < times; ++i) {
     backfiller.Scan();
-    looks += backfiller.at_work() ? 1 : 0;
+    runs += backfiller.at_work() ? 1 : 0;
     f.world.RunUntil([] { return false; }, milliseconds(500));
     REQUIRE(f.Until([&] { return !backfiller.at_work(); }));
   }
-  return looks;
+  return runs;
 }
 
 TEST_CASE(
-    "who cannot be backfilled as others are silent is tried less and less") {
+    "a server that cannot be backfilled as others are silent is tried less and "
+    "less") {
   Fixture f(2);
   for (int i = 0; i < 2; ++i) f.world.servers()[i]->Crash();
   // Objects that survive one dead server: these changes only find out.
   for (int i = 0; i < kObjects; ++i) (void)f.Put(i);
   REQUIRE(f.session.view()->NotInSync() == 2);
   proxy::Backfiller backfiller(f.host, proxy::BackfillLimits());
-  CHECK(LookFor(f, backfiller, 20) ==
-        20);  // nobody answers: that is soon asked
+  CHECK(ScanFor(f, backfiller, 20) == 20);  // none answers: that is soon asked
   f.world.servers()[0]->Restart();
-  CHECK(LookFor(f, backfiller, 120) < 20);
+  CHECK(ScanFor(f, backfiller, 120) < 20);
   CHECK(f.session.view()->members[0].state == MemberState::kBackfilling);
   f.world.servers()[1]->Restart();
-  LookFor(f, backfiller, 60);
+  ScanFor(f, backfiller, 60);
   CHECK(f.session.view()->NotInSync() == 0);
-  CHECK(LookFor(f, backfiller, 20) == 20);
+  CHECK(ScanFor(f, backfiller, 20) == 20);
 }
 
 // A listing alone takes longer than they are left alone.
@@ -168,7 +168,7 @@ TEST_CASE("policies that are set again as they are go on") {
   CHECK(runner.counts().last_look > 0);
   const auto changed = [&] { return runner.counts().objects[0][0]; };
   CHECK(changed() == kObjects);
-  // Other ones hold at once, in the middle of the time to the next look.
+  // Other ones hold at once, in the middle of the time to the next scan.
   const std::string value(kBytes, 'v');
   REQUIRE(net::SyncWait(f.process,
                         f.store.Put("new", std::as_bytes(std::span(value)), {}))

@@ -31,7 +31,7 @@ constexpr int kServers = 6;
 constexpr std::size_t kMeeting = 2;  // the server that the newcomer reaches
 constexpr std::size_t kLeaving = 5;
 
-// What whoever was killed had stored, and had told nobody of.
+// What a killed process had stored, and had reported to no other.
 void LeaveCutOff(World& world, store::View view) {
   ++view.epoch;
   view.members[kLeaving].state = MemberState::kDown;
@@ -44,7 +44,9 @@ void LeaveCutOff(World& world, store::View view) {
 }
 
 // Invariant V3.
-TEST_CASE("who ends another one's change asks as many members as it would") {
+TEST_CASE(
+    "a process that ends another one's change asks as many members as it "
+    "would") {
   World world(5);
   const std::string servers = world.AddServers(kServers);
   {
@@ -80,7 +82,7 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
     done = true;
   };
   net::Spawn(begin(newcomer, ended));
-  // The other one's heartbeats go on, and reach nobody who knows better.
+  // The other one's heartbeats go on, and reach no server that knows better.
   bool both = false;
   for (int i = 0; i < 40 && !ended; ++i) {
     world.RunUntil([&] { return ended; }, std::chrono::milliseconds(250));
@@ -103,10 +105,10 @@ TEST_CASE("who ends another one's change asks as many members as it would") {
   CHECK(old.session.view()->epoch == newcomer.session.view()->epoch);
 }
 
-// The other process cannot go on to the next view, and nobody has to wait for
-// that.
-// Invariant R4.
-TEST_CASE("who comes while more than f are silent is told so, and soon") {
+// The other process cannot go on to the next view, and no process has to wait
+// for that. Invariant R4.
+TEST_CASE(
+    "a start while more than f are silent fails with the reason, and soon") {
   World world(6);
   const std::string servers = world.AddServers(kServers);
   SimClient old(world, servers, "old");
@@ -118,20 +120,20 @@ TEST_CASE("who comes while more than f are silent is told so, and soon") {
   REQUIRE_FALSE(old.MarkDown(0).ok());
   SimClient newcomer(world, servers, "newcomer");
   const TimePoint begun = newcomer.process.Now();
-  std::optional<Status> told;
+  std::optional<Status> outcome;
   const auto begin = [](SimClient& client,
                         std::optional<Status>& status) -> net::Task<void> {
     status = co_await store::EnsureView(client.session, 0);
   };
-  net::Spawn(begin(newcomer, told));
-  while (!told && newcomer.process.Now() - begun < seconds(60)) {
-    world.RunUntil([&] { return told.has_value(); },
+  net::Spawn(begin(newcomer, outcome));
+  while (!outcome && newcomer.process.Now() - begun < seconds(60)) {
+    world.RunUntil([&] { return outcome.has_value(); },
                    std::chrono::milliseconds(250));
     (void)old.Begin();
   }
-  REQUIRE(told);
-  CHECK(told->code() == StatusCode::kUnavailable);
-  const std::string why(told->message());
+  REQUIRE(outcome);
+  CHECK(outcome->code() == StatusCode::kUnavailable);
+  const std::string why(outcome->message());
   CAPTURE(why);
   CHECK(why.find("10.0.0.1:11211: connection refused") != std::string::npos);
   CHECK(newcomer.process.Now() - begun < seconds(8));

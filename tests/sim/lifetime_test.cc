@@ -197,20 +197,20 @@ TEST_CASE("a put that a flush overtakes is of behind the flush") {
   // It is stopped with its put half way.
   static constexpr std::string_view kOld = "the older one of the two";
   const PutOptions put;
-  Result<ObjectInfo> info = Fail(StatusCode::kCorruption, "not told");
-  bool told = false;
+  Result<ObjectInfo> info = Fail(StatusCode::kCorruption, "not done");
+  bool ended = false;
   net::Spawn([](store::Store& by, const PutOptions& with,
                 Result<ObjectInfo>& into, bool& done) -> net::Task<void> {
     into = co_await by.Put("k", std::as_bytes(std::span(kOld)), with);
     done = true;
-  }(store, put, info, told));
+  }(store, put, info, ended));
   f.Wait(std::chrono::microseconds(10));
   other.PauseFor(seconds(8));
   f.Wait(milliseconds(1));
   REQUIRE(net::SyncWait(f.process, f.store->Flush(store::kAtOnce)).ok());
   CHECK(f.Get().error().code() == StatusCode::kNotFound);
   f.PutUntil(0);
-  REQUIRE(f.world.RunUntil([&told] { return told; }, seconds(60)));
+  REQUIRE(f.world.RunUntil([&ended] { return ended; }, seconds(60)));
   REQUIRE(info.has_value());
   REQUIRE(net::SyncWait(f.process, f.store->Get("k", value)));
   CHECK(value.text() == kOld);

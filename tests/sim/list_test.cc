@@ -160,7 +160,7 @@ TEST_CASE("a server that forgot everything is refused by the listing") {
 }
 
 // A dump's connection tries again while others are dumped.
-TEST_CASE("why a dump failed is told as it was then") {
+TEST_CASE("why a dump failed is reported as it was then") {
   Fixture f;
   for (const auto& server : f.world.servers()) {
     server->faults().dump_time = seconds(5);
@@ -168,9 +168,9 @@ TEST_CASE("why a dump failed is told as it was then") {
   f.world.servers()[1]->items().Flush();
   std::optional<store::KeyDump> dump;
   net::Spawn([](Fixture& fixture,
-                std::optional<store::KeyDump>& told) -> net::Task<void> {
+                std::optional<store::KeyDump>& into) -> net::Task<void> {
     const auto visit = [](const store::DumpedItem&) {};
-    told = co_await store::DumpKeys(fixture.session, fixture.session.view(),
+    into = co_await store::DumpKeys(fixture.session, fixture.session.view(),
                                     kServers, nullptr, visit);
   }(f, dump));
   f.world.RunUntil([] { return false; }, seconds(1));
@@ -198,7 +198,7 @@ Seen ListThose(Fixture& f, const store::ListTerms& terms) {
   return seen;
 }
 
-TEST_CASE("a listing tells the last access, and is none") {
+TEST_CASE("a listing shows the last access, and is none") {
   Fixture f;
   store::ListTerms terms;
   terms.wanted = [](std::string_view key) { return key == "one"; };

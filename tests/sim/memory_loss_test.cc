@@ -38,7 +38,7 @@ void Restart(World& world, const std::vector<std::size_t>& servers) {
 }
 
 // What a daemon does, until the view has changed or so much time is over.
-void LookFor(SimClient& client, Duration patience) {
+void ScanFor(SimClient& client, Duration patience) {
   const std::uint64_t epoch = client.epoch();
   const TimePoint end = client.process.Now() + patience;
   while (client.epoch() == epoch && client.process.Now() < end) {
@@ -73,7 +73,7 @@ TEST_CASE("where all have lost their memory all goes on, empty, at once") {
   SimClient client(world, world.AddServers(kServers), "one");
   REQUIRE(client.Put().ok());
   Restart(world, {0, 1, 2, 3, 4, 5});
-  LookFor(client, seconds(2));
+  ScanFor(client, seconds(2));
   CHECK(client.session.view()->AllInSync());
   CHECK(Get(client) == StatusCode::kNotFound);
   CHECK(client.Put().ok());
@@ -96,7 +96,7 @@ TEST_CASE("what more than f others have kept is there, once leases are over") {
   }
   const TimePoint begun = client.process.Now();
   Restart(world, lost);
-  LookFor(client, seconds(20));
+  ScanFor(client, seconds(20));
   CHECK(client.process.Now() - begun >= store::kGoneAfter);
   CHECK(client.process.Now() - begun < seconds(10));
   const std::shared_ptr<const store::View> view = client.session.view();
@@ -122,7 +122,7 @@ TEST_CASE("what is lost is a miss also when another server is silent later") {
   constexpr int kObjects = 24;
   for (int i = 0; i < kObjects; ++i) REQUIRE(PutBlocks(client, i).ok());
   Restart(world, {0, 1, 2});
-  LookFor(client, seconds(20));
+  ScanFor(client, seconds(20));
   const std::vector<int> all;
   const store::BackfillTerms terms;
   const auto filled = net::SyncWait(
@@ -148,14 +148,15 @@ TEST_CASE("another process goes on in the view that the first one has made") {
   REQUIRE(first.Put().ok());
   REQUIRE(second.Put().ok());
   Restart(world, {0, 1, 2, 3, 4, 5});
-  LookFor(first, seconds(2));
-  LookFor(second, seconds(2));
+  ScanFor(first, seconds(2));
+  ScanFor(second, seconds(2));
   CHECK(first.epoch() == second.epoch());
   CHECK(first.Put().ok());
   CHECK(Get(second) == StatusCode::kOk);
 }
 
-TEST_CASE("who comes after the loss goes on, too, and without a daemon") {
+TEST_CASE(
+    "a process that comes after the loss goes on, too, and without a daemon") {
   World world(14);
   const std::string servers = world.AddServers(kServers);
   {
@@ -188,9 +189,9 @@ std::vector<Successor> SuccessorsOf(World& world,
 }
 
 Status Recover(SimClient& client, std::vector<Successor> successors,
-               Loss* told = nullptr) {
-  const auto agree = [told](const Loss& loss) {
-    if (told != nullptr) *told = loss;
+               Loss* shown = nullptr) {
+  const auto agree = [shown](const Loss& loss) {
+    if (shown != nullptr) *shown = loss;
     return true;
   };
   return net::SyncWait(
@@ -227,26 +228,26 @@ TEST_CASE(
   REQUIRE(other.Put().ok());
   const std::vector<std::size_t> dead = NoReplicas(client, 2);
   Crash(world, dead);
-  LookFor(client, seconds(8));
+  ScanFor(client, seconds(8));
   // By itself nothing goes on: they may be alive for others.
   const std::uint64_t before = client.epoch();
   CHECK(before == other.epoch());
   // A third process, which has met none of them.
   SimClient person(world, servers, "person");
   const TimePoint begun = person.process.Now();
-  Loss told;
-  REQUIRE(Recover(person, SuccessorsOf(world, dead), &told).ok());
+  Loss loss;
+  REQUIRE(Recover(person, SuccessorsOf(world, dead), &loss).ok());
   CHECK(person.process.Now() - begun >= store::kGoneAfter);
-  CHECK(told.silent.size() == 2);
-  CHECK(told.kept == kServers - 2);
-  CHECK_FALSE(told.all_is_lost);
+  CHECK(loss.silent.size() == 2);
+  CHECK(loss.kept == kServers - 2);
+  CHECK_FALSE(loss.all_is_lost);
   for (SimClient* one : {&client, &other}) {
-    LookFor(*one, seconds(8));
+    ScanFor(*one, seconds(8));
     CHECK(one->epoch() > before);
     CHECK(Get(*one) == StatusCode::kOk);
     CHECK(one->Put().ok());
   }
-  // The dead come back with all that they had: nobody asks them.
+  // The dead come back with all that they had: no process asks them.
   for (const std::size_t server : dead) world.servers()[server]->Restart();
   CHECK(Get(client) == StatusCode::kOk);
   SimClient late(world, servers, "late");
@@ -270,15 +271,16 @@ TEST_CASE("where too few have kept what they had nothing of it counts") {
     if (static_cast<int>(i) != replicas[0]) dead.push_back(i);
   }
   Crash(world, dead);
-  Loss told;
+  Loss loss;
   SimClient person(world, servers, "person");
-  REQUIRE(Recover(person, SuccessorsOf(world, dead), &told).ok());
-  CHECK(told.all_is_lost);
+  REQUIRE(Recover(person, SuccessorsOf(world, dead), &loss).ok());
+  CHECK(loss.all_is_lost);
   CHECK(Get(person) == StatusCode::kNotFound);
   CHECK(person.Put().ok());
 }
 
-TEST_CASE("all is lost, some never return, and nobody but who runs knows it") {
+TEST_CASE(
+    "all is lost, some never return, and only processes that run know it") {
   World world(24);
   const std::string servers = world.AddServers(kServers);
   SimClient client(world, servers, "one");
@@ -287,28 +289,28 @@ TEST_CASE("all is lost, some never return, and nobody but who runs knows it") {
   for (const std::size_t server : {2, 3, 4, 5}) {
     world.servers()[server]->Restart();
   }
-  LookFor(client, seconds(8));
+  ScanFor(client, seconds(8));
   const std::uint64_t before = client.epoch();
   const std::vector<Successor> successors = SuccessorsOf(world, {0, 1});
   SimClient stranger(world, servers, "stranger", {}, 0);
   const Status refused = Recover(stranger, successors);
   CHECK(refused.code() == StatusCode::kInvalidArgument);
   CHECK(refused.message().find("--max-failures") != std::string::npos);
-  Loss told;
+  Loss loss;
   SimClient person(world, servers, "person");
   CHECK(Recover(person, {successors[0]}).code() ==
         StatusCode::kInvalidArgument);
-  REQUIRE(Recover(person, successors, &told).ok());
-  CHECK(told.all_is_lost);
-  CHECK(told.silent.size() == 2);
-  CHECK(told.lost.size() == 4);
+  REQUIRE(Recover(person, successors, &loss).ok());
+  CHECK(loss.all_is_lost);
+  CHECK(loss.silent.size() == 2);
+  CHECK(loss.lost.size() == 4);
   CHECK(person.session.view()->AllInSync());
-  LookFor(client, seconds(8));
+  ScanFor(client, seconds(8));
   CHECK(client.epoch() > before);
   CHECK(Get(client) == StatusCode::kNotFound);
   CHECK(client.Put().ok());
   CHECK(Get(person) == StatusCode::kOk);
-  // The dead come back: nobody asks them.
+  // The dead come back: no process asks them.
   for (const std::size_t server : {0, 1}) world.servers()[server]->Restart();
   SimClient late(world, servers, "late");
   REQUIRE(late.Begin().ok());
@@ -328,11 +330,11 @@ TEST_CASE("what a person asks for is refused where it loses for nothing") {
   CHECK(Recover(client, {successors[0]}).code() ==
         StatusCode::kInvalidArgument);
   Crash(world, {1});
-  // Who is left out may hold what others lost.
+  // A server that is left out may hold what others lost.
   const Status partly = Recover(client, {successors[0]});
   CHECK(partly.code() == StatusCode::kInvalidArgument);
   CHECK(partly.message().find(successors[1].old_server) != std::string::npos);
-  // Who answers has blocks.
+  // A server that answers has blocks.
   const Status living = Recover(client, successors);
   CHECK(living.code() == StatusCode::kInvalidArgument);
   CHECK(living.message().find(successors[2].old_server) != std::string::npos);

@@ -35,7 +35,7 @@ bool SameReply(const std::string& a, const std::string& b) {
   return !(right >> y);
 }
 
-// A real server and a model that are told the same.
+// A real server and a model that get the same requests.
 struct Pair {
   explicit Pair(const std::vector<std::string>& arguments = {})
       : real(arguments),
@@ -302,7 +302,7 @@ TEST_CASE("a store without memory deletes what the real server deletes") {
     pair.Same("set old" + std::to_string(i) + " 0 0 100000\r\n" + Big(bytes),
               random);
   }
-  // Fill the real one until it refuses, then tell the model to.
+  // Fill the real one until it refuses, then make the model refuse.
   std::string reply = "STORED\r\n";
   for (int i = 0; i < 200 && reply == "STORED\r\n"; ++i) {
     reply = pair.real.Ask(

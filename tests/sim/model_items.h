@@ -20,7 +20,7 @@ struct ModelItem {
   std::uint32_t accessed = 0;  // server seconds; also when it was stored
   bool fetched = false;
   bool stale = false;       // md with I: shown as X
-  bool token_sent = false;  // somebody was told W: others are told Z
+  bool token_sent = false;  // one client got W: others get Z
 };
 
 // Lives as long as one server process. One thread.

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxOpaqueBytes = 32;
 
 // Checks letters against `known` and for repeats, as the real one does before
-// it looks at any of them. Empty: fine.
+// it reads any of them. Empty: fine.
 template <typename Tokens>
 std::string_view CheckFlags(const Tokens& tokens, std::size_t first,
                             std::string_view known) {
@@ -90,8 +90,8 @@ void ModelServer::MetaGet(Session& session, const Tokens& tokens,
   if (counts && item->fetched) item->accessed = items_->Now();
   item->fetched |= counts;
   session.has_token = false;
-  if (created) Tell(session, "vivify", key, {}, true, "W");
-  if (touches) Tell(session, "touch", key, {}, true, "HD");
+  if (created) Report(session, "vivify", key, {}, true, "W");
+  if (touches) Report(session, "touch", key, {}, true, "HD");
 }
 
 void ModelServer::MetaHit(const Tokens& tokens, ModelItem& item, bool created,
@@ -266,7 +266,7 @@ void ModelServer::MetaDelete(Session& session, const Tokens& tokens,
   } else {
     items_->Erase(key);
   }
-  Tell(session, "md", key, {}, reply == "HD", reply);
+  Report(session, "md", key, {}, reply == "HD", reply);
   if (quiet && reply == "HD") return;
   out += reply;
   for (std::size_t i = 2; i < tokens.count; ++i) {

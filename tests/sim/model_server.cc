@@ -155,9 +155,9 @@ void ModelServer::TextCommand(Session& session, const Tokens& tokens,
   }
 }
 
-void ModelServer::Tell(const Session& session, std::string_view verb,
-                       std::string_view key, std::string_view value,
-                       bool applied, std::string_view reply) const {
+void ModelServer::Report(const Session& session, std::string_view verb,
+                         std::string_view key, std::string_view value,
+                         bool applied, std::string_view reply) const {
   if (!on_applied) return;
   AppliedCommand command;
   command.session = session.id;
@@ -228,7 +228,7 @@ void ModelServer::Refuse(Session& session, std::string_view reply) {
   if (session.verb == "ms" || session.verb == "set") {
     items_->Erase(session.key);
   }
-  Tell(session, session.verb, session.key, {}, false, "SERVER_ERROR");
+  Report(session, session.verb, session.key, {}, false, "SERVER_ERROR");
 }
 
 void ModelServer::BeginStore(Session& session) {
@@ -248,7 +248,7 @@ void ModelServer::FinishStore(Session& session, std::string_view value,
   const bool meta = session.verb == "ms";
   const auto answer = [&](std::string_view text, bool applied,
                           std::uint64_t token) {
-    Tell(session, session.verb, session.key, value, applied, text);
+    Report(session, session.verb, session.key, value, applied, text);
     if (session.quiet && (!meta || text == "HD")) return;
     out += text;
     for (std::size_t i = 0; i < session.echo.size(); ++i) {
@@ -304,8 +304,8 @@ void ModelServer::TextDelete(Session& session, const Tokens& tokens,
   session.has_token = false;
   items_->Find(tokens.at[1]);  // an expired one is not found
   const bool there = items_->Erase(tokens.at[1]);
-  Tell(session, "delete", tokens.at[1], {}, there,
-       there ? "DELETED" : "NOT_FOUND");
+  Report(session, "delete", tokens.at[1], {}, there,
+         there ? "DELETED" : "NOT_FOUND");
   if (!quiet) Line(out, there ? "DELETED" : "NOT_FOUND");
 }
 
@@ -319,8 +319,8 @@ void ModelServer::TextTouch(Session& session, const Tokens& tokens,
   ModelItem* item = items_->Find(tokens.at[1]);
   if (item != nullptr) item->expires = items_->ExpiryOf(exptime);
   session.has_token = false;
-  Tell(session, "touch", tokens.at[1], {}, item != nullptr,
-       item != nullptr ? "TOUCHED" : "NOT_FOUND");
+  Report(session, "touch", tokens.at[1], {}, item != nullptr,
+         item != nullptr ? "TOUCHED" : "NOT_FOUND");
   if (tokens.count == 4 && tokens.at[3] == "noreply") return;
   Line(out, item != nullptr ? "TOUCHED" : "NOT_FOUND");
 }
@@ -335,7 +335,7 @@ void ModelServer::FlushAll(Session& session, const Tokens& tokens,
   }
   items_->Flush();
   session.has_token = false;
-  Tell(session, "flush_all", {}, {}, true, "OK");
+  Report(session, "flush_all", {}, {}, true, "OK");
   if (!quiet) Line(out, "OK");
 }
 

@@ -5,7 +5,7 @@
 // q O), mn; get gets set add replace cas delete touch, version, verbosity,
 // flush_all without a delay, stats, stats settings|items (only the lines that
 // are read here), lru_crawler metadump hash|all (la, cls and fetch are
-// constant), watch evictions (what is told then is SimServer's to send).
+// constant), watch evictions (what is reported then is SimServer's to send).
 // Anything else is answered with ERROR or "CLIENT_ERROR invalid flag".
 #ifndef ERS_TESTS_SIM_MODEL_SERVER_H_
 #define ERS_TESTS_SIM_MODEL_SERVER_H_
@@ -31,7 +31,8 @@ struct ModelServerOptions {
   std::chrono::seconds clock_ahead{};  // of the world's
 };
 
-// One command that changed something, or tried to: told after it was applied.
+// One command that changed something, or tried to: reported after it was
+// applied.
 struct AppliedCommand {
   std::uint64_t session = 0;  // Session::id
   std::string_view verb;      // "ms", "cas", "set", "add", "replace", "md",
@@ -78,7 +79,7 @@ class ModelServer {
   // A new process: memory forgotten, tokens from 1, another pid and start.
   void Boot(int pid);
 
-  // What "watch evictions" tells of an item that is there still.
+  // What "watch evictions" reports of an item that is there still.
   std::string EvictionLine(std::string_view key);
 
   ModelItems& items() { return *items_; }
@@ -127,8 +128,9 @@ class ModelServer {
   // memory, with the item already there deleted by "ms" and "set".
   void BeginStore(Session& session);
   void Refuse(Session& session, std::string_view reply);
-  void Tell(const Session& session, std::string_view verb, std::string_view key,
-            std::string_view value, bool applied, std::string_view reply) const;
+  void Report(const Session& session, std::string_view verb,
+              std::string_view key, std::string_view value, bool applied,
+              std::string_view reply) const;
 
   ModelServerOptions options_;
   int pid_;

@@ -1,5 +1,5 @@
-// Records on the servers that a newer version of the library wrote: whoever
-// does not know their format stops, and leaves them as they are.
+// Records on the servers that a newer version of the library wrote: a process
+// that does not know their format stops, and leaves them as they are.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>

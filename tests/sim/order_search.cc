@@ -1,5 +1,5 @@
-// SearchOrder: is there an order of one key's operations that explains what
-// every client was told?
+// SearchOrder: is there an order of one key's operations that explains every
+// client's answers?
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -20,20 +20,20 @@ using State = std::uint32_t;
 
 class Search {
  public:
-  // Without `all_untold`, a PUT, an update or a touch of unknown outcome that
-  // no read shows is left out: it seldom explains anything, and each one
+  // Without `all_uncertain`, a PUT, an update or a touch of unknown outcome
+  // that no read shows is left out: it seldom explains anything, and each one
   // doubles the search.
   Search(const std::vector<const Operation*>& operations,
-         const CheckOptions& options, bool all_untold)
+         const CheckOptions& options, bool all_uncertain)
       : options_(options), all_(operations) {
     for (const Operation* operation : operations) {
       if (!Matters(*operation, operations)) continue;
-      const bool unseen = !Told(operation) &&
+      const bool unseen = !IsCertain(operation) &&
                           (PutsWhole(operation->kind) ||
                            operation->kind == OperationKind::kUpdate ||
                            operation->kind == OperationKind::kTouch) &&
                           !Seen(*operation, operations);
-      if (all_untold || !unseen) operations_.push_back(operation);
+      if (all_uncertain || !unseen) operations_.push_back(operation);
     }
     AddTimes();
     std::sort(operations_.begin(), operations_.end(),
@@ -45,7 +45,7 @@ class Search {
     }
     done_.assign((operations_.size() + 7) / 8, '\0');
     left_ = static_cast<std::size_t>(
-        std::count_if(operations_.begin(), operations_.end(), &Told));
+        std::count_if(operations_.begin(), operations_.end(), &IsCertain));
   }
 
   SearchResult Run() {
@@ -62,7 +62,7 @@ class Search {
     TimePoint last{};
     std::set<TimePoint> times;
     for (const Operation* operation : operations_) {
-      if (Told(operation)) last = std::max(last, operation->returned);
+      if (IsCertain(operation)) last = std::max(last, operation->returned);
       times.insert(operation->expires);
       if (IsToCome(*operation)) times.insert(operation->flush_at);
     }
@@ -87,7 +87,7 @@ class Search {
   }
 
   // It happened, or was seen not to, before its client went on.
-  static bool Told(const Operation* operation) {
+  static bool IsCertain(const Operation* operation) {
     return operation->ending == Ending::kAcked ||
            operation->ending == Ending::kNotFound ||
            operation->ending == Ending::kRefused;
@@ -102,8 +102,8 @@ class Search {
                        operation.id) != other->cells.end();
     });
   }
-  // It was told something, and no state is another one for it.
-  static bool Looks(const Operation& operation) {
+  // It got an answer, and no state is another one for it.
+  static bool Observes(const Operation& operation) {
     if (Passes(operation)) return false;
     return operation.ending == Ending::kNotFound ||
            operation.ending == Ending::kRefused ||
@@ -116,14 +116,14 @@ class Search {
   static bool Matters(const Operation& operation,
                       const std::vector<const Operation*>& all) {
     if (operation.ending == Ending::kFailed) return false;
-    // A check goes by the newest view that servers tell, also by one with a
+    // A check goes by the newest view that servers show, also by one with a
     // flush that is not in force yet.
     if (operation.kind == OperationKind::kVerify &&
         operation.ending == Ending::kNotFound) {
       return false;
     }
-    if (Told(&operation)) return true;
-    // Of unknown outcome: an update that nobody saw explains nothing but why a
+    if (IsCertain(&operation)) return true;
+    // Of unknown outcome: an update that no read saw explains nothing but why a
     // CAS is another one. An append may have made room for a later update.
     if (operation.kind == OperationKind::kUpdate) {
       return Seen(operation, all) ||
@@ -167,7 +167,8 @@ class Search {
 
   // Is `state` one that fits the condition of a put, or lets itself be touched?
   // What began before the object expired may give it a longer life, though
-  // others were told meanwhile that there is none (docs/internals/commit.md).
+  // others were answered meanwhile that there is none
+  // (docs/internals/commit.md).
   bool LetsIn(const Operation& change, State state) const {
     if (change.kind == OperationKind::kAdd) return !Alive(state);
     if (state == 0) return false;
@@ -175,7 +176,7 @@ class Search {
     return change.kind != OperationKind::kCas || options_.cas_may_repeat ||
            ContentOf(state) == change.expected;
   }
-  // And one that does not? Contents without a cell cannot be told apart.
+  // And one that does not? Contents without a cell cannot be distinguished.
   bool Refuses(const Operation& put, State state) const {
     if (!Alive(state)) return false;
     return put.kind == OperationKind::kAdd || put.expected.empty() ||
@@ -246,8 +247,8 @@ class Search {
   }
 
   // When the object was last changed, a flush of `time` that takes effect by
-  // `until` goes by. Nobody is told that: where a change that keeps the content
-  // may have come in between, either is possible.
+  // `until` goes by. No answer shows that: where a change that keeps the
+  // content may have come in between, either is possible.
   enum class Fate { kGoes, kStays, kEither };
   [[nodiscard]] Fate Flushed(State state, TimePoint time,
                              TimePoint until) const {
@@ -270,7 +271,7 @@ class Search {
   }
   // By when it has taken effect, if ever.
   static TimePoint EndOf(const Operation& operation) {
-    return Told(&operation) ? operation.returned : TimePoint::max();
+    return IsCertain(&operation) ? operation.returned : TimePoint::max();
   }
 
   // A flush, or the coming of one's time: all that may follow.
@@ -299,19 +300,19 @@ class Search {
   std::vector<std::size_t> Candidates(std::size_t low) const {
     TimePoint first_return = TimePoint::max();
     std::vector<std::size_t> found;
-    std::vector<std::size_t> untold;  // last: they need not come at all
+    std::vector<std::size_t> uncertain;  // last: they need not come at all
     for (std::size_t i = low; i < operations_.size(); ++i) {
       const Operation& operation = *operations_[i];
       if (operation.invoked > first_return) break;
       if (IsDone(i)) continue;
-      if (Told(&operation)) {
+      if (IsCertain(&operation)) {
         found.push_back(i);
         first_return = std::min(first_return, operation.returned);
       } else {
-        untold.push_back(i);
+        uncertain.push_back(i);
       }
     }
-    found.insert(found.end(), untold.begin(), untold.end());
+    found.insert(found.end(), uncertain.begin(), uncertain.end());
     return found;
   }
 
@@ -327,10 +328,10 @@ class Search {
     if (++steps_ > options_.search_limit) return false;
     while (low < operations_.size() && IsDone(low)) ++low;
     const std::vector<std::size_t> candidates = Candidates(low);
-    // What only looks, and sees what is true now, may as well come now.
+    // What only observes, and sees what is true now, may as well come now.
     for (const std::size_t i : candidates) {
       State after = state;
-      if (Looks(*operations_[i]) && Apply(*operations_[i], state, &after) &&
+      if (Observes(*operations_[i]) && Apply(*operations_[i], state, &after) &&
           after == state) {
         return Try(i, low, after);
       }
@@ -344,11 +345,11 @@ class Search {
   }
 
   bool Try(std::size_t i, std::size_t low, State after) {
-    const std::size_t told = Told(operations_[i]) ? 1 : 0;
+    const std::size_t certain = IsCertain(operations_[i]) ? 1 : 0;
     Flip(i);
-    left_ -= told;
+    left_ -= certain;
     const bool explained = Explain(low, after);
-    left_ += told;
+    left_ += certain;
     Flip(i);
     return explained;
   }
@@ -357,7 +358,7 @@ class Search {
   const std::vector<const Operation*>& all_;
   std::vector<const Operation*> operations_;
   std::string done_;      // one bit each
-  std::size_t left_ = 0;  // told and not done
+  std::size_t left_ = 0;  // certain and not done
   std::size_t steps_ = 0;
   std::set<TimePoint> pending_;      // flushes that are, or were, to come
   std::vector<Operation> passings_;  // of times

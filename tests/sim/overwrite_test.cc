@@ -123,7 +123,8 @@ TEST_CASE("a value that had lived is read to its end when it is replaced") {
 }
 
 // Invariants C9 and C4.
-TEST_CASE("a reader who is overtaken is told so, and saw one version only") {
+TEST_CASE(
+    "a reader that is overtaken gets an error, and saw one version only") {
   Fixture f;
   f.Put(kOld);
   SECTION("by a change of a value that was fresh") {

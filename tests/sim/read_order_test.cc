@@ -69,7 +69,7 @@ TEST_CASE("a transition stages its first parity long before its last read") {
   CHECK(at_first_stage < kBlocks * kBlockBytes * 3 / 4);
 }
 
-TEST_CASE("a transition tells the next one how fast blocks come") {
+TEST_CASE("a transition leaves the next one the speed at which blocks come") {
   World world(1);
   const std::string servers = world.AddServers(kServers);
   SimRuntime& process = world.AddProcess("client");

@@ -84,7 +84,7 @@ struct Client {
   std::size_t turn = 0;
 };
 
-// Writes and reads its own keys until it is told to end.
+// Writes and reads its own keys until a test ends it.
 struct Load {
   Load(Client& its_client, std::string its_prefix)
       : client(its_client), prefix(std::move(its_prefix)) {
@@ -175,7 +175,7 @@ TEST_CASE("a dead server is replaced under the load of two processes") {
   REQUIRE(f.one.Replace(f.old->name(), f.fresh->name()).ok());
   CHECK(f.one.Fill() == std::vector<std::string>{f.fresh->name()});
   f.Wait(seconds(2));
-  // Nobody goes by what is at the old address now.
+  // No process goes by what is at the old address now.
   f.old->Restart();
   f.Wait(seconds(2));
   f.End(first);
@@ -271,7 +271,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "two replace a server by the same one at any time, and both are told") {
+    "two replace a server by the same one at any time, and both succeed") {
   for (int commands = 1;; commands += 1 + commands / 20) {
     CAPTURE(commands);
     Fixture f;
@@ -340,7 +340,7 @@ TEST_CASE("of two that replace a server by others at once one at most does") {
   f.AllRight(f.two);
 }
 
-TEST_CASE("no plain item is made where plain clients would not look") {
+TEST_CASE("no plain item is made where plain clients would not ask") {
   Fixture f;
   f.old->Crash();
   REQUIRE(f.one.Replace(f.old->name(), f.fresh->name()).ok());
@@ -386,7 +386,8 @@ TEST_CASE("a server that lives is replaced only while all others are in sync") {
   f.AllRight(f.two);
 }
 
-TEST_CASE("a death that nobody has noticed yet counts when one is replaced") {
+TEST_CASE(
+    "a death that no process has noticed yet counts when one is replaced") {
   Fixture f;
   f.world.servers()[0]->Crash();
   const std::uint64_t epoch = f.one.session().view()->epoch;
@@ -399,13 +400,14 @@ TEST_CASE("a death that nobody has noticed yet counts when one is replaced") {
   f.AllRight(f.one);
 }
 
-// Waits until somebody of the process changes the view.
+// Waits until a task of the process changes the view.
 void AwaitClaim(Fixture& f, Client& client) {
   store::ViewKeeper& keeper = client.session().cluster().keeper;
   REQUIRE(f.world.RunUntil([&] { return !keeper.AtRest([] {}); }, seconds(9)));
 }
 
-TEST_CASE("who finds the old server dead too late leaves the new one in") {
+TEST_CASE(
+    "a process that finds the old server dead too late leaves the new one in") {
   const std::size_t session = GENERATE(0, 1);  // that which replaces, another
   Fixture f;
   f.old->Crash();
@@ -428,7 +430,8 @@ TEST_CASE("who finds the old server dead too late leaves the new one in") {
 }
 
 // Invariant R7.
-TEST_CASE("who did not hear of a replacement leaves the new server in") {
+TEST_CASE(
+    "a process that did not hear of a replacement leaves the new server in") {
   Fixture f;
   REQUIRE(f.two.Replace(f.old->name(), f.fresh->name()).ok());
   REQUIRE(f.one.session().view()->members[kOldServer].address.empty());

@@ -1,5 +1,5 @@
-// A server that falls silent: whoever finds it out does so for all loops of the
-// process.
+// A server that falls silent: the loop that finds it out does so for all loops
+// of the process.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SimClient: one process that stores small values in a model cluster, for the
-// tests of what processes tell each other.
+// tests of what processes share.
 #ifndef ERS_TESTS_SIM_SIM_CLIENT_H_
 #define ERS_TESTS_SIM_SIM_CLIENT_H_
 

@@ -44,8 +44,8 @@ SimConnection::SimConnection(World& world, SimRuntime& process,
           std::make_unique<Delivery>(*this, &SimConnection::DeliverToServer)),
       deliver_to_client_(
           std::make_unique<Delivery>(*this, &SimConnection::DeliverToClient)),
-      tell_client_(
-          std::make_unique<Delivery>(*this, &SimConnection::TellClient)) {
+      notify_client_(
+          std::make_unique<Delivery>(*this, &SimConnection::NotifyClient)) {
   session_.id = world_.NextConnectionId();
   if (server_ != nullptr) server_->Meet(*this);
   const NetworkOptions& network = world_.network();
@@ -228,7 +228,7 @@ void SimConnection::ClientGone() {
   if (stream_ != nullptr) stream_->connection_ = nullptr;
   stream_ = nullptr;
   client_finished_ = true;
-  tell_client_->Cancel();
+  notify_client_->Cancel();
   KeepOnly(to_client_, 0);
   inbox_.clear();
   SeededRandom& random = world_.random();
@@ -270,8 +270,8 @@ bool SimConnection::Finished() const {
 }
 
 void SimConnection::WakeClient() {
-  if (handler_ != nullptr && !tell_client_->scheduled()) {
-    tell_client_->Schedule(world_.now());
+  if (handler_ != nullptr && !notify_client_->scheduled()) {
+    notify_client_->Schedule(world_.now());
   }
 }
 
@@ -285,38 +285,39 @@ bool SimConnection::Writable() const {
          bytes_to_server() + unread_.size() < world_.network().window_bytes;
 }
 
-void SimConnection::TellClient() {
+void SimConnection::NotifyClient() {
   if (handler_ == nullptr || process_.killed()) return;
   if (process_.paused_until() > world_.now()) {
-    tell_client_->Schedule(process_.paused_until());
+    notify_client_->Schedule(process_.paused_until());
     return;
   }
   firing_ = true;
-  const auto tell = [this](auto&& call) {
+  const auto notify = [this](auto&& call) {
     process_.RunTurn([&] { call(*handler_); });
   };
   if (opening_ == Opening::kRefused) {
-    tell([](auto& handler) { handler.OnFailed("connection refused"); });
+    notify([](auto& handler) { handler.OnFailed("connection refused"); });
   } else if (opening_ == Opening::kAccepted) {
-    opening_ = Opening::kTaken;
-    tell([](auto& handler) { handler.OnConnected(); });
+    opening_ = Opening::kConnected;
+    notify([](auto& handler) { handler.OnConnected(); });
     if (handler_ != nullptr && ending_ != Ending::kNone) {
       deliver_to_client_->Schedule(world_.now() + kAgain);
     }
   } else {
     if (ending_heard_ == Ending::kFailed && inbox_head_ == inbox_.size()) {
-      tell([](auto& handler) { handler.OnFailed("connection reset by peer"); });
+      notify(
+          [](auto& handler) { handler.OnFailed("connection reset by peer"); });
     } else if (Readable()) {
-      tell([](auto& handler) { handler.OnReadable(); });
+      notify([](auto& handler) { handler.OnReadable(); });
     }
     if (handler_ != nullptr && Writable() && ending_heard_ == Ending::kNone) {
-      tell([](auto& handler) { handler.OnWritable(); });
+      notify([](auto& handler) { handler.OnWritable(); });
     }
   }
   firing_ = false;
   if (handler_ == nullptr || opening_ == Opening::kRefused) return;
   if (Readable() || Writable() || ending_heard_ == Ending::kFailed) {
-    tell_client_->Schedule(world_.now() + kAgain);
+    notify_client_->Schedule(world_.now() + kAgain);
   }
 }
 
@@ -356,7 +357,7 @@ ssize_t SimConnection::Write(const iovec* pieces, int count) {
   }
   const std::size_t full = bytes_to_server() + unread_.size();
   const std::size_t window = world_.network().window_bytes;
-  if (opening_ != Opening::kTaken || full >= window) {
+  if (opening_ != Opening::kConnected || full >= window) {
     errno = EAGAIN;
     return -1;
   }
@@ -375,7 +376,7 @@ ssize_t SimConnection::Write(const iovec* pieces, int count) {
     bytes.append(static_cast<const char*>(pieces[i].iov_base), now);
     left -= now;
   }
-  if (!server_open_) return static_cast<ssize_t>(moved);  // to nobody
+  if (!server_open_) return static_cast<ssize_t>(moved);  // to no server
   Send(to_server_, bytes, {});
   ScheduleNext(to_server_, *deliver_to_server_);
   return static_cast<ssize_t>(moved);

@@ -81,7 +81,12 @@ class SimConnection {
   };
   class Delivery;
   enum class Ending : std::uint8_t { kNone, kEnd, kReset, kFailed };
-  enum class Opening : std::uint8_t { kUnderWay, kRefused, kAccepted, kTaken };
+  enum class Opening : std::uint8_t {
+    kUnderWay,
+    kRefused,
+    kAccepted,
+    kConnected
+  };
 
   void Send(Flow& flow, std::string_view bytes, Duration delay);
   // Takes the bytes that are due, or a random part of them; the view holds
@@ -96,7 +101,7 @@ class SimConnection {
   void Open();
   void DeliverToServer();
   void DeliverToClient();
-  void TellClient();
+  void NotifyClient();
   void WakeClient();
   [[nodiscard]] bool Readable() const;
   [[nodiscard]] bool Writable() const;
@@ -105,7 +110,7 @@ class SimConnection {
 
   World& world_;
   SimRuntime& process_;
-  SimServer* const server_;  // null: nobody is at that address
+  SimServer* const server_;  // null: none is at that address
   net::StreamHandler* handler_;
   ClientStream* stream_ = nullptr;
   ModelServer::Session session_;
@@ -124,7 +129,7 @@ class SimConnection {
   std::unique_ptr<Delivery> open_;
   std::unique_ptr<Delivery> deliver_to_server_;
   std::unique_ptr<Delivery> deliver_to_client_;
-  std::unique_ptr<Delivery> tell_client_;
+  std::unique_ptr<Delivery> notify_client_;
 };
 
 }  // namespace ers::sim

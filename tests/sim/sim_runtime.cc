@@ -78,7 +78,7 @@ SimRuntime::SimRuntime(World& world, std::string name, std::uint64_t seed)
       random_(seed),
       turn_(std::make_unique<Turn>(*this)) {}
 
-// Whoever deferred something last may have left it behind to be run.
+// What was deferred last may have been left behind to be run.
 SimRuntime::~SimRuntime() { RunDeferred(); }
 
 TimePoint SimRuntime::Now() { return world_.now(); }

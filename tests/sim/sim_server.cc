@@ -39,7 +39,7 @@ void SimServer::Crash() {
   up_ = false;
   stalled_ = false;
   for (SimConnection* connection : connections_) connection->ServerGone();
-  // At once, so that no check of the driver sees what nobody can read.
+  // At once, so that no check of the driver sees what no client can read.
   model_.Boot(model_.pid());
 }
 

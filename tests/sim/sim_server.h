@@ -37,7 +37,7 @@ class SimServer {
   SimServer(World& world, std::string name, ModelServerOptions options,
             int pid);
 
-  // kill -9: connections break, memory is forgotten, nobody listens.
+  // kill -9: connections break, memory is forgotten, nothing listens.
   void Crash();
   // A new, empty process with another pid. No-op unless it is down.
   void Restart();
@@ -62,7 +62,7 @@ class SimServer {
   ModelServer& model() { return model_; }
   ModelItems& items() { return model_.items(); }
 
-  // Told after each command that changed or tried to change an item. Must not
+  // Called after each command that changed or tried to change an item. Must not
   // act on the world at once: World::After does.
   std::function<void(const SimConnection&, const AppliedCommand&)> on_applied;
 

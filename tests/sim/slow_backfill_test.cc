@@ -227,16 +227,16 @@ TEST_CASE("what is done slowly is stopped at once") {
   proxy::GarbageRequest request;
   request.grace = milliseconds(0);
   request.objects_per_second = 1;
-  bool told = false;
-  collector.Collect(request, [&told](const Result<GarbageReport>& report) {
+  bool reported = false;
+  collector.Collect(request, [&reported](const Result<GarbageReport>& report) {
     CHECK_FALSE(report.has_value());
-    told = true;
+    reported = true;
   });
   // One object a second.
   f.Pass(milliseconds(2100));
-  REQUIRE_FALSE(told);
+  REQUIRE_FALSE(reported);
   collector.Stop();
-  CHECK(f.Until([&told] { return told; }, milliseconds(500)));
+  CHECK(f.Until([&reported] { return reported; }, milliseconds(500)));
 }
 
 }  // namespace

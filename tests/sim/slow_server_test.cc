@@ -1,4 +1,4 @@
-// What tells a server that is slow from one that is dead: request_timeout.
+// What separates a server that is slow from one that is dead: request_timeout.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Changes that are staged while a server is away, and committed when it is back
-// and in sync: nobody but they know what it lacks.
+// and in sync: only they know what it lacks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::shared_ptr<store::ClusterState> Open(const std::string& servers) {
   return store::OpenClusterState(options).value();
 }
 
-// The first half of the value is there, the other comes when it is told to.
+// The first half of the value is there, the other comes when a test lets it.
 class HalvedContent final : public store::Content {
  public:
   HalvedContent(net::Runtime& runtime, std::span<const std::byte> bytes)
@@ -201,7 +201,7 @@ TEST_CASE("a change that a flush overtakes takes place behind it") {
 }
 
 // Invariant C8.
-// Beyond f it cannot leave, and nobody will fill it.
+// Beyond f it cannot leave, and is not backfilled.
 TEST_CASE("no change leaves out a server that stays in the view") {
   Fixture f;
   // On four of the servers: many are on the one, and not on the other.

@@ -220,7 +220,7 @@ TEST_CASE("a check beside changes finds nothing and writes nothing") {
   CHECK(f.written.empty());
 }
 
-TEST_CASE("each fault is told as what it is, and repaired") {
+TEST_CASE("each fault is reported as what it is, and repaired") {
   Fixture f;
   const store::ObjectMap one(f.ManifestOf(1));
   const store::ObjectMap two(f.ManifestOf(2));
@@ -251,7 +251,7 @@ TEST_CASE("each fault is told as what it is, and repaired") {
   for (int i = 1; i < kKeys; ++i) CHECK(f.Reads(i, 5000));
 }
 
-TEST_CASE("parity that contradicts decoded data is told, and left alone") {
+TEST_CASE("parity that contradicts decoded data is reported, and left alone") {
   Fixture f;
   const store::ObjectMap one(f.ManifestOf(1));
   const std::vector<layout::BlockId> blocks =
@@ -269,7 +269,7 @@ TEST_CASE("parity that contradicts decoded data is told, and left alone") {
   CHECK(f.ItemsOf(one, data).Find(one.KeyOf(0, data)) == nullptr);
 }
 
-TEST_CASE("an object that lost too much is told as unreadable") {
+TEST_CASE("an object that lost too much is reported as unreadable") {
   Fixture f;
   const store::ObjectMap one(f.ManifestOf(1));
   for (const layout::BlockId block : one.geometry().StoredBlocks(one.width())) {
@@ -285,7 +285,7 @@ TEST_CASE("an object that lost too much is told as unreadable") {
 }
 
 TEST_CASE(
-    "replicas that differ for good are told, and reconciled by a repair") {
+    "replicas that differ for good are reported, and reconciled by a repair") {
   Fixture f;
   const bool coded = GENERATE(false, true);
   const std::string key = Fixture::Key(coded ? 1 : 0);
@@ -303,7 +303,7 @@ TEST_CASE(
 }
 
 // Readers see it, and reconciling takes it away.
-TEST_CASE("a delete that was cut off is told, and finished by a repair") {
+TEST_CASE("a delete that was cut off is reported, and finished by a repair") {
   Fixture f;
   const bool coded = GENERATE(false, true);
   const std::string key = Fixture::Key(coded ? 1 : 0);
@@ -335,7 +335,8 @@ TEST_CASE("a delete that was cut off is told, and finished by a repair") {
   CHECK(gone.error().code() == StatusCode::kNotFound);
 }
 
-TEST_CASE("a server that lost its memory unseen is told, and no view changed") {
+TEST_CASE(
+    "a server that lost its memory unseen is reported, and no view changed") {
   Fixture f;
   f.world.servers()[2]->Crash();
   const bool back = GENERATE(false, true);

@@ -87,7 +87,7 @@ struct Fixture {
 // One process flushes; the other has a write on its way to a server that stands
 // still, and so cannot take the flush's view as it is.
 // Invariant V1.
-TEST_CASE("nobody goes by a view that another process could not take") {
+TEST_CASE("no process goes by a view that another one could not take") {
   Fixture f;
   Client flusher(f.world, f.servers, "flusher");
   Client writer(f.world, f.servers, "writer");
@@ -99,7 +99,7 @@ TEST_CASE("nobody goes by a view that another process could not take") {
   const auto first = static_cast<std::size_t>(replicas.members.front());
   SimServer& stopped = *f.world.servers()[first];
 
-  // Once the flush is on all servers the writer begins; behind its look at the
+  // Once the flush is on all servers the writer begins; behind its read of the
   // first replica that one stops, with the writer's commit unread.
   int took = 0;
   bool stops = false;
@@ -119,9 +119,9 @@ TEST_CASE("nobody goes by a view that another process could not take") {
   stopped.on_applied = [&](const SimConnection& connection,
                            const AppliedCommand& command) {
     start_put(connection, command);
-    const bool looks = put && command.key == "new" && !stops &&
+    const bool reads = put && command.key == "new" && !stops &&
                        &connection.process() == &writer.process;
-    if (!looks) return;
+    if (!reads) return;
     stops = true;
     f.world.After({}, [&] { stopped.Stall(); });
   };
@@ -151,7 +151,8 @@ TEST_CASE("nobody goes by a view that another process could not take") {
 }
 
 // Invariant V3.
-TEST_CASE("who goes by a view has it stored for those that look for it") {
+TEST_CASE(
+    "a process that goes by a view has it stored for those that need it") {
   const bool rests = GENERATE(true, false);
   CAPTURE(rests);
   Fixture f;
@@ -175,7 +176,7 @@ TEST_CASE("who goes by a view has it stored for those that look for it") {
   CHECK(second.epoch() == first.epoch());
 }
 
-TEST_CASE("who has told others of a view does not forget it") {
+TEST_CASE("a process that has spread a view does not forget it") {
   Fixture f;
   Client first(f.world, f.servers, "first");
   Client second(f.world, f.servers, "second");

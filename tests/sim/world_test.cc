@@ -107,7 +107,7 @@ TEST_CASE("a server answers over the simulated network") {
   CHECK(talker->heard == "STORED\r\nVALUE a 0 1 1\r\nx\r\nEND\r\n");
 }
 
-TEST_CASE("unread bytes are told of again and again") {
+TEST_CASE("unread bytes are reported again and again") {
   Fixture f;
   const auto talker = f.Talk();
   talker->deaf = true;
@@ -116,12 +116,12 @@ TEST_CASE("unread bytes are told of again and again") {
   talker->deaf = false;
   f.Wait(milliseconds(1));
   CHECK(talker->heard == "MN\r\n");
-  const int told = talker->readable;
+  const int calls = talker->readable;
   f.Wait(milliseconds(1));
-  CHECK(talker->readable == told);
+  CHECK(talker->readable == calls);
 }
 
-TEST_CASE("a full window takes no more and tells when it does") {
+TEST_CASE("a full window takes no more and reports when it does") {
   Fixture f;
   f.world.network().window_bytes = 10;
   const auto talker = f.Talk();
@@ -151,7 +151,7 @@ TEST_CASE("bytes are split at every place") {
   for (std::size_t i = 1; i <= 16; ++i) CHECK(split[i]);
 }
 
-TEST_CASE("nobody listens on a crashed server or at a wrong address") {
+TEST_CASE("nothing listens on a crashed server or at a wrong address") {
   Fixture f;
   f.server->Crash();
   Talker talker(*f.process);

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kKinds> kNames = {
     "cut",       "lost-replies", "cut-replies",  "slow",        "evict",
     "no-memory", "corrupt",      "client-pause", "client-kill", "replace"};
 
-// May strike servers that are no victims: nothing is lost by it, and nobody
+// May strike servers that are no victims: nothing is lost by it, and no server
 // has to leave the view.
 bool IsMild(FaultKind kind, const Scenario& scenario) {
   switch (kind) {
@@ -70,7 +70,7 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
   }
 }
 
-// Of what is repaired only by who reads it, too much would come together.
+// Of what is repaired only by its readers, too much would come together.
 FaultKind Rolling(FaultKind kind) {
   switch (kind) {
     case FaultKind::kCrash:
@@ -122,7 +122,8 @@ void FaultPlan::Draw(Duration span) {
   for (std::uint64_t i = 0; i < count; ++i) {
     auto kind = static_cast<FaultKind>(random.Below(kDrawn));
     if (scenario_.stress) {
-      // Who leaves the view, and what is still under way then, is the matter.
+      // The leaving of servers, and what is still under way then, is the
+      // matter.
       constexpr std::array kMax = {FaultKind::kHiccup, FaultKind::kHiccup,
                                    FaultKind::kCrash, FaultKind::kStall};
       if (random.Below(4) != 0) kind = kMax[random.Below(kMax.size())];
@@ -168,8 +169,8 @@ void FaultPlan::DrawRest(Duration span) {
 
 // More than f servers die, one soon after the other, and come back empty, in
 // any order. At times one of the others is cut off from a process meanwhile, or
-// all die but for one that was cut off from everybody before, and knows nothing
-// of what was changed without it.
+// all die but for one that was cut off from every process before, and knows
+// nothing of what was changed without it.
 void FaultPlan::DrawLosses(Duration span) {
   SeededRandom aside = world_.random();
   const std::uint64_t losses = 1 + aside.Below(3);
@@ -231,7 +232,7 @@ void FaultPlan::DrawLossOfOthers(Duration begin, SeededRandom& aside) {
     const Duration dies = others + aside.Between(Duration{}, milliseconds(300));
     LoseAt(dies, server, aside.Between(milliseconds(1), seconds(1)));
   }
-  // So that, mostly, nobody is left who knows the newest view.
+  // So that, mostly, no process is left that knows the newest view.
   constexpr int kKills = 5;
   for (int i = 0; i < kKills; ++i) {
     world_.After(others + milliseconds(310 + i), [this] {
@@ -240,7 +241,8 @@ void FaultPlan::DrawLossOfOthers(Duration begin, SeededRandom& aside) {
   }
 }
 
-// Of a server that is up, or has just died; at times who replaces it dies, too.
+// Of a server that is up, or has just died; at times the process that replaces
+// it dies, too.
 void FaultPlan::DrawReplacement(Duration span, SeededRandom& aside) {
   const Duration earliest = milliseconds(3) + 20 * scenario_.latency;
   const Duration begin = earliest + aside.Between(Duration{}, span);
@@ -263,7 +265,7 @@ void FaultPlan::DrawReplacement(Duration span, SeededRandom& aside) {
   });
 }
 
-// Has somebody begun to change the view?
+// Has a process begun to change the view?
 bool FaultPlan::IsChanging(const store::View& view) const {
   const auto& servers = world_.servers();
   return std::any_of(servers.begin(), servers.end(), [&](const auto& server) {
@@ -398,11 +400,11 @@ void FaultPlan::Corrupt(SimServer& server) {
   if (keys.empty()) return;
   std::string& value =
       server.items().Find(keys[random.Below(keys.size())])->value;
-  // Behind magic and version: an item that is not ours, or newer, is told as
-  // such, whatever it was before.
+  // Behind magic and version: an item that is not ours, or newer, is reported
+  // as such, whatever it was before.
   constexpr std::size_t kSpared = 5;
   if (value.size() <= kSpared) return;
-  // Nobody could tell: a plain item has no checksum.
+  // It would not be noticed: a plain item has no checksum.
   if (!value.starts_with("eRS")) return;
   char& byte = value[kSpared + random.Below(value.size() - kSpared)];
   byte = static_cast<char>(byte ^ (1 << random.Below(8)));

@@ -16,7 +16,7 @@
 namespace ers::sim {
 
 enum class FaultKind : std::uint8_t {
-  kCrash,        // memory is gone, nobody listens
+  kCrash,        // memory is gone, nothing listens
   kRestart,      // a crash, and an empty server comes back
   kStall,        // longer than the request timeout
   kHiccup,       // a shorter one
@@ -57,7 +57,7 @@ class FaultPlan {
     std::function<void()> kill;
     // `over`: the new server is in sync. False: it is being replaced already.
     std::function<bool(SimServer&, std::function<void()> over)> replace;
-    std::function<bool()> replacing;     // somebody does
+    std::function<bool()> replacing;     // a process does
     std::function<void(Duration)> rest;  // its clients do nothing for a while
     // The view in force; null where the process knows none.
     std::function<std::shared_ptr<const store::View>()> view;

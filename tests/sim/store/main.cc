@@ -32,7 +32,7 @@ using store::PlantedBug;
 
 // Seeds of one process.
 constexpr std::uint64_t kChunk = 250;
-// Of one that looks for a bug, which most show soon.
+// Of one that searches for a bug, which most show soon.
 constexpr std::uint64_t kBugChunk = 25;
 
 struct Planted {

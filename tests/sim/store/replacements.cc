@@ -61,7 +61,7 @@ net::Task<void> Replacements::Run(Process process, Replacement& one) {
     const Status status = co_await store::ReplaceServer(
         process->session(), one.before->name(), one.after->name());
     done = status.ok();
-    one.told = status.message();
+    one.why_not = status.message();
     const bool restart = status.code() == StatusCode::kInvalidArgument;
     one.refused = restart && &watch_.ServerOf(one.slot) == one.after;
     if (done || one.refused) break;
@@ -74,7 +74,8 @@ net::Task<void> Replacements::Run(Process process, Replacement& one) {
   one.by.erase(process.get());
 }
 
-// As is told: it was given the place by a view that never came into force.
+// As the error says: it was given the place by a view that never came into
+// force.
 void Replacements::RestartEmpty(Replacement& one) {
   world_.After({}, [&one] {
     if (!one.after->up()) return;
@@ -119,7 +120,7 @@ std::vector<Violation> Replacements::Check() const {
     if (!one.done && (one.refused || must)) {
       violations.push_back(
           Breach(Invariant::kEverythingEnds, "",
-                 fmt::format("{} was not taken: {}", what, one.told)));
+                 fmt::format("{} was not taken: {}", what, one.why_not)));
     }
     if (!one.done || !slots.insert(one.slot).second) continue;
     if (&watch_.ServerOf(one.slot) == one.after) continue;

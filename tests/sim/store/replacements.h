@@ -52,13 +52,13 @@ class Replacements {
     std::set<const ClientProcess*> by;
     bool done = false;
     bool refused = false;  // its restart was asked for, when it has the place
-    std::string told;      // why not
+    std::string why_not;
   };
 
   void Start(Replacement& one, const Process& process);
   net::Task<void> Run(Process process, Replacement& one);
   void RestartEmpty(Replacement& one);
-  // Until the new server is in sync, where somebody backfills it.
+  // Until the new server is in sync, where a process backfills it.
   net::Task<void> AwaitInSync(Process process, Replacement& one);
 
   World& world_;

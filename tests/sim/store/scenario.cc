@@ -57,7 +57,7 @@ int LeastParity(const Scenario& scenario) {
 }
 
 // Two processes at least, each of which may miss what the other does, and
-// pauses that let the time go by in which nobody may act yet.
+// pauses that let the time go by in which no process may act yet.
 void DrawLosses(SeededRandom& random, Scenario& scenario) {
   scenario.loses = true;
   scenario.scope = FaultScope::kBeyond;
@@ -179,7 +179,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   SeededRandom aside = random;
   scenario.bumps_lru = aside.Below(2) == 0;
   scenario.all_kinds = kinds;
-  // A plain item is flushed by nobody.
+  // A plain item is never flushed.
   scenario.flushes =
       scenario.all_kinds && aside.Below(2) == 0 && !scenario.exports;
   scenario.lifetimes =

@@ -31,7 +31,7 @@ struct SeedCounts {
 
 // Calls `run` for each of `chunks`, in a child process, up to `jobs` at once,
 // and prints what each one adds to `text`, in the order of the chunks. The sum;
-// a child that crashed counts as a failed seed and is told of. One thread.
+// a child that crashed counts as a failed seed and is reported. One thread.
 SeedCounts RunChunks(
     const std::vector<Seeds>& chunks, int jobs,
     const std::function<SeedCounts(const Seeds&, std::string* text)>& run);

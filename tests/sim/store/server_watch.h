@@ -33,8 +33,8 @@ class ServerWatch : private store::StoreWatch {
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
 
-  // Whose views decide who primaries: the newest of those that their processes
-  // may go by does. A process outlives its being followed.
+  // Their views decide which members are primaries: the newest of those that
+  // their processes may go by does. A process outlives its being followed.
   void Follow(const ClientProcess* process) { processes_.insert(process); }
   void Leave(const ClientProcess* process);
   // Has, or is to have, that slot from now on. All of the world when this is
@@ -46,7 +46,7 @@ class ServerWatch : private store::StoreWatch {
   // That has the slot in the newest view.
   [[nodiscard]] SimServer& ServerOf(int member) const;
 
-  // Null where nobody knows one.
+  // Null where no process knows one.
   [[nodiscard]] std::shared_ptr<const store::View> view() const;
   // Null where no process may go by any.
   [[nodiscard]] std::shared_ptr<const store::View> view_in_force() const;

@@ -144,8 +144,8 @@ class Driver {
   int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
   int collecting_ = 0;   // garbage: the same
-  int probing_ = 0;      // who has come back: the same
-  bool ended_ = false;   // nobody looks any more
+  int probing_ = 0;      // for servers that came back: the same
+  bool ended_ = false;   // no process probes any more
   bool ending_ = false;  // no more is backfilled, nor collected
   bool collected_ = false;
   int clients_ = 0;
@@ -220,7 +220,7 @@ net::Task<void> Driver::CollectAgainAndAgain(
   --collecting_;
 }
 
-// Looks again and again who is out and answers.
+// Probes again and again which servers are out and answer.
 net::Task<void> Driver::Backfill(std::shared_ptr<ClientProcess> process) {
   while (!ending_) {
     const auto nap = store::Wakeup::New(process->runtime());
@@ -313,21 +313,21 @@ void Driver::ReadAllAtTheEnd() {
   }
 }
 
-// Nobody writes any more: whatever was staged for nothing is old enough.
+// Nothing is written any more: whatever was staged for nothing is old enough.
 void Driver::CollectGarbageAtTheEnd() {
   ClientProcess& process = *AnyProcess().process;
   Result<GarbageReport> report =
       Fail(StatusCode::kUnavailable, "it does not end");
   bool ended = false;
-  net::Spawn([](store::Session& session, Result<GarbageReport>& told,
+  net::Spawn([](store::Session& session, Result<GarbageReport>& into,
                 bool& done) -> net::Task<void> {
     store::GarbageTerms terms;
     terms.options.grace = {};
     // A server that turns out to have another memory leaves in the first one,
     // or, where its connection is just being tried again, in a later one.
     for (int i = 0; i < 8; ++i) {
-      told = co_await store::CollectGarbage(session, terms);
-      if (told && told->silent == 0) break;
+      into = co_await store::CollectGarbage(session, terms);
+      if (into && into->silent == 0) break;
     }
     done = true;
   }(process.session(), report, ended));
@@ -343,8 +343,8 @@ void Driver::CollectGarbageAtTheEnd() {
         view->members[static_cast<std::size_t>(i)].state == MemberState::kDown;
     all_up = all_up && (down || watch_->IsMember(i));
   }
-  // What no server can tell stays: of manifests that are damaged everywhere,
-  // and where a server has died that nobody has missed yet.
+  // What no server can decide stays: of manifests that are damaged everywhere,
+  // and where a server has died that no process has missed yet.
   if (collected_ || scenario_.scope == FaultScope::kBeyond || !all_up ||
       why.code() == StatusCode::kCorruption) {
     return;
@@ -367,7 +367,8 @@ void Driver::Collect(StoreRun& run) {
     if (collected_) {
       add(CheckNothingLeftOver(scenario_, *watch_));
     }
-    // Beyond f some are lost for good, and every member has missed who died.
+    // Beyond f some are lost for good, and every member has missed those that
+    // died.
     if (collected_ && scenario_.scope != FaultScope::kBeyond) {
       const bool may_lose = std::any_of(
           run.faults.begin(), run.faults.end(), [](const FaultWindow& fault) {
@@ -418,7 +419,7 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
   process_faults.replace = [this](SimServer& server,
                                   std::function<void()> over) {
     std::vector<std::shared_ptr<ClientProcess>> by = {AnyProcess().process};
-    // Another one at the same time, as an operator who is not patient.
+    // Another one at the same time, as by an operator without patience.
     const auto& other = AnyProcess().process;
     if (other != by.front()) by.push_back(other);
     return replacements_->Begin(watch_->SlotOf(server), by, std::move(over));

@@ -18,7 +18,7 @@ constexpr Duration kShortPause = std::chrono::microseconds(50);
 using net::Task;
 
 // For an object, then for a plain item.
-constexpr int kLooks = 4;
+constexpr int kReads = 4;
 constexpr std::uint64_t kMaxAppended = 4;  // cells
 // Of each key, what reads showed: a CAS among them is a stale one, most often.
 constexpr std::size_t kSeenKept = 4;
@@ -73,7 +73,7 @@ Cells Workload::CellsOf(std::uint32_t id, const std::string& key,
   if (!whole) {
     violations_.push_back(
         Breach(Invariant::kOneChangesBytes, key,
-               fmt::format("get {} shows a cell that nobody wrote", id)));
+               fmt::format("get {} shows a cell that no client wrote", id)));
   }
   return cells;
 }
@@ -157,14 +157,14 @@ Task<void> Workload::Cas(store::Store& store, int client,
                          const std::string& key) {
   SeededRandom& random = world_.random();
   std::deque<Seen>& seen = seen_[key];
-  const bool looks = seen.empty() || random.Below(2) == 0;
-  if (looks) {
+  const bool reads = seen.empty() || random.Below(2) == 0;
+  if (reads) {
     ++started_;
     co_await Get(store, client, key);
     if (seen.empty()) co_return;
   }
   const std::size_t at =
-      looks ? seen.size() - 1
+      reads ? seen.size() - 1
             : static_cast<std::size_t>(random.Below(seen.size()));
   const Seen what = seen[at];
   std::size_t cells = 0;
@@ -193,7 +193,7 @@ Task<void> Workload::Get(store::Store& store, int client,
   };
   Result<GetInfo> info = Fail(StatusCode::kUnavailable, "not asked yet");
   // What is no object is read as the proxy reads it.
-  for (int i = 0; i < kLooks; ++i) {
+  for (int i = 0; i < kReads; ++i) {
     streamed.clear();
     if (stream) {
       info = co_await store.GetTo(key, begin, sink);

@@ -1,4 +1,4 @@
-// Workload: what the simulated clients do, and what they are told, written
+// Workload: what the simulated clients do, and the answers, written
 // into a History.
 #ifndef ERS_TESTS_SIM_STORE_WORKLOAD_H_
 #define ERS_TESTS_SIM_STORE_WORKLOAD_H_
