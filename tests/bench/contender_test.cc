@@ -93,7 +93,7 @@ TEST_CASE("Servers that cannot be parsed are quoted") {
   CHECK(PlainClient::Open("127.0.0.1:1,[::1]:2:5,/tmp/socket").has_value());
 }
 
-TEST_CASE("A miss, a dead server and a value too large are told apart") {
+TEST_CASE("A miss, a dead server and a value too large are distinguished") {
   const std::string key = "key";
   std::string servers;
   {

@@ -54,7 +54,7 @@ def wait_until(condition, seconds=20):
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError("not in time")
-        # Between two looks at what sends no word: the condition decides.
+        # Between two checks of what sends no event: the condition decides.
         time.sleep(0.01)
 
 
@@ -172,7 +172,7 @@ class Children(unittest.TestCase):
     """However it ends, its servers end with it."""
 
     def end_by(self, number):
-        # Who is killed cannot tidy up after itself.
+        # A killed process cannot tidy up after itself.
         folder = tempfile.TemporaryDirectory(prefix="ers-bench-test-")
         self.addCleanup(folder.cleanup)
         with subprocess.Popen(

@@ -1,4 +1,5 @@
-"""What eval/lhrs/measure tells of each scenario of LH*RS, on real servers."""
+"""What eval/lhrs/measure reports of each scenario of LH*RS, on real
+servers."""
 
 import csv
 import os
@@ -25,7 +26,7 @@ class LhrsMeasureTest(unittest.TestCase):
             text=True, timeout=DEADLINE_S)
         cls.rows = list(csv.DictReader(result.stdout.splitlines()))
 
-    def test_rows_tell_of_the_network(self):
+    def test_rows_name_the_network(self):
         for row in self.rows:
             self.assertEqual((row["bed"], row["link_mbit"]), ("unshaped", ""))
             self.assertTrue(row["tcp"])

@@ -1,4 +1,4 @@
-"""What eval/rebuild/measure tells of real servers that are rebuilt."""
+"""What eval/rebuild/measure reports of real servers that are rebuilt."""
 
 import csv
 import os
@@ -65,7 +65,7 @@ class RebuildMeasureTest(unittest.TestCase):
                 self.assertLess(read, 1.1 * OBJECTS * BYTES)
                 self.assertGreater(float(row["ratio"]), 0)
 
-    def test_links_carry_no_more_than_they_are_told(self):
+    def test_links_carry_no_more_than_they_are_given(self):
         if not can_shape():
             self.skipTest("no network namespaces or traffic shaping here")
         mbit = 100
@@ -80,7 +80,7 @@ class RebuildMeasureTest(unittest.TestCase):
                 # Bursts come on top.
                 self.assertLess(float(row["read_MBps"]), 1.2 * mbit / 8)
 
-    def test_who_may_not_shape_links_is_told_so(self):
+    def test_a_user_that_may_not_shape_links_gets_an_error(self):
         words = command("--objects", "1", "--link-mbit", "100")
         if os.geteuid() == 0:
             words = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--",

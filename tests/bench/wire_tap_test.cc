@@ -47,7 +47,7 @@ Traffic TrafficOf(std::string written, std::string read, std::size_t step) {
   return traffic;
 }
 
-TEST_CASE("The tap tells blocks from all else, however they are cut") {
+TEST_CASE("The tap distinguishes blocks from all else, however they are cut") {
   const std::string written =
       "version\r\nstats settings\r\n"
       "mg ers!boot v c f t s\r\n"

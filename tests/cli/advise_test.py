@@ -55,9 +55,9 @@ class AdviseTest(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_each_scheme_has_the_figures_of_the_model(self):
-        told = self.ask("--object-size", str(MIB), "--mbit", "8",
-                        "--reads-per-write", "3")
-        rows = {row["scheme"]: row for row in told["candidates"]}
+        advice = self.ask("--object-size", str(MIB), "--mbit", "8",
+                          "--reads-per-write", "3")
+        rows = {row["scheme"]: row for row in advice["candidates"]}
         self.assertEqual(list(rows), ["rep:2", "ers2:4,1,5", "ers2:8,1,10"])
         second = MIB / 1e6  # over a link of a million bytes a second
         copies, coded = rows["rep:2"], rows["ers2:4,1,5"]
@@ -75,9 +75,9 @@ class AdviseTest(unittest.TestCase):
     def test_slow_links_take_codes_and_fast_ones_copies(self):
         for mbit, scheme in (("8", "ers2:8,1,10"), ("100000", "rep:2")):
             with self.subTest(mbit=mbit):
-                told = self.ask("--object-size", str(MIB), "--mbit", mbit)
-                self.assertEqual(told["scheme"], scheme)
-                self.assertTrue(told["reasons"])
+                advice = self.ask("--object-size", str(MIB), "--mbit", mbit)
+                self.assertEqual(advice["scheme"], scheme)
+                self.assertTrue(advice["reasons"])
 
     def test_what_stores_least_is_taken_of_those_about_as_fast(self):
         # All reads: copies are the fastest by the blocks' 20 and 40 ms.
@@ -85,13 +85,13 @@ class AdviseTest(unittest.TestCase):
         for mbit, scheme in (("8", "ers2:8,1,10"), ("20", "ers2:8,1,10"),
                              ("28", "ers2:4,1,5"), ("100", "rep:2")):
             with self.subTest(mbit=mbit):
-                told = self.ask(*words, "--mbit", mbit)
-                self.assertEqual(told["scheme"], scheme)
+                advice = self.ask(*words, "--mbit", mbit)
+                self.assertEqual(advice["scheme"], scheme)
 
     def test_more_failures_take_more_parity_and_copies(self):
-        told = self.ask("--object-size", str(MIB), "--mbit", "8",
-                        "--failures", "3")
-        self.assertEqual([row["scheme"] for row in told["candidates"]],
+        advice = self.ask("--object-size", str(MIB), "--mbit", "8",
+                          "--failures", "3")
+        self.assertEqual([row["scheme"] for row in advice["candidates"]],
                          ["rep:4", "ers2:4,3,5", "ers2:8,3,10"])
 
     def test_what_needs_more_servers_than_there_are_is_left_out(self):
@@ -99,22 +99,22 @@ class AdviseTest(unittest.TestCase):
         for count, schemes in ((11, 3), (10, 2), (6, 2), (5, 1), (2, 1)):
             names = ",".join(f"a{i}:1" for i in range(count))
             with self.subTest(count=count):
-                told = self.ask(*words, names)
-                self.assertEqual(len(told["candidates"]), schemes)
+                advice = self.ask(*words, names)
+                self.assertEqual(len(advice["candidates"]), schemes)
         self.refused(run(*words, "a:1", "--model", self.path))
 
     def test_short_values_are_kept_whole_whatever_the_scheme(self):
-        told = self.ask("--object-size", "4095", "--mbit", "1")
-        self.assertEqual((told["scheme"], told["inline"]), ("rep:2", True))
-        self.assertIn("kept whole on 2 servers", told["reasons"][0])
-        told = self.ask("--object-size", "4096", "--mbit", "1")
-        self.assertFalse(told["inline"])
+        advice = self.ask("--object-size", "4095", "--mbit", "1")
+        self.assertEqual((advice["scheme"], advice["inline"]), ("rep:2", True))
+        self.assertIn("kept whole on 2 servers", advice["reasons"][0])
+        advice = self.ask("--object-size", "4096", "--mbit", "1")
+        self.assertFalse(advice["inline"])
 
     def test_beyond_what_was_measured_is_said(self):
         for size, mbit, beyond in ((MIB, "1000", False), (MIB, "0.5", True),
                                    (16 * MIB, "1000", True)):
-            told = self.ask("--object-size", str(size), "--mbit", mbit)
-            self.assertEqual(told["beyond_measurements"], beyond)
+            advice = self.ask("--object-size", str(size), "--mbit", mbit)
+            self.assertEqual(advice["beyond_measurements"], beyond)
 
     def test_text_has_the_scheme_first_then_reasons_and_figures(self):
         done = run("--object-size", str(MIB), "--mbit", "8", "--model",
@@ -131,10 +131,10 @@ class AdviseTest(unittest.TestCase):
         done = run("--object-size", str(MIB), "--mbit", "200", "--failures",
                    "2", "--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        told = json.loads(done.stdout)
+        advice = json.loads(done.stdout)
         # Three times the bytes over a link that is the limit.
-        self.assertRegex(told["scheme"], "^ers2:")
-        self.assertFalse(told["beyond_measurements"])
+        self.assertRegex(advice["scheme"], "^ers2:")
+        self.assertFalse(advice["beyond_measurements"])
 
     def test_what_is_wrong_is_named(self):
         good = ("--object-size", "5000", "--mbit", "8", "--model", self.path)

@@ -227,7 +227,7 @@ class LostReportTest(CtlCase):
                     timeout=DEADLINE_S, check=False,
                     preexec_fn=(lambda: os.close(1)) if close else None)
 
-    def test_a_change_is_told_as_made(self):
+    def test_a_change_is_reported_as_made(self):
         appended = b"start"
         self.put("grows", appended)
         for words in (["append", "grows", "-"],
@@ -342,7 +342,7 @@ class StateFileTest(CtlCase):
 
 class ForeignItemTest(CtlCase):
 
-    def test_a_plain_item_is_told_and_left_alone(self):
+    def test_a_plain_item_is_reported_and_left_alone(self):
         self.put("first", b"a cluster in use")
         for server in self.servers.split(","):
             ask(server, b"set plain 5 0 4\r\nours\r\n")

@@ -49,7 +49,7 @@ def item_expiries(server):
     """{key: Unix seconds, None where it never expires} of all items that a
     server holds."""
     host, port = server.rsplit(":", 1)
-    text = b"BUSY"  # with a listing for somebody else
+    text = b"BUSY"  # with a listing for another client
     with socket.create_connection((host, int(port)), DEADLINE_S) as link:
         while not text.endswith(b"END\r\n"):
             if text.startswith(b"BUSY"):

@@ -36,7 +36,7 @@ class ExamplesTest(CtlCase):
         self.assertEqual(lines[2], "ers2:4,1,5, 46 bytes")
         self.assertRegex(lines[3], r"^ers2:4,1,5, \d+ blocks, the first on 127")
 
-    def test_wrong_use_is_told(self):
+    def test_wrong_use_is_reported(self):
         for variable, default in (("ERS_EXAMPLE_CPP", "example_cpp"),
                                   ("ERS_EXAMPLE_C", "example_c")):
             self.assertEqual(self.run_example(variable, default).returncode, 2)

@@ -78,10 +78,10 @@ class TooManyDeadTest(CtlCase):
         self.assertEqual(os.listdir(self.work), ["out"])
 
     def test_no_server_at_all(self):
-        nobody = "127.0.0.1:1,127.0.0.1:2"
+        absent = "127.0.0.1:1,127.0.0.1:2"
         for words in (["get", "k"], ["ls"], ["rm", "k"]):
             message = self.refused(CLUSTER_ERROR, "none of the 2 servers",
-                                   *words, servers=nobody)
+                                   *words, servers=absent)
             self.assertNotIn("the others", message)
         self.refused(BAD_USAGE, "list every server", "put", "k", "-",
                      servers="127.0.0.1:1", data=b"x")
@@ -188,7 +188,7 @@ class SlowCallerTest(CtlCase):
         return first + rest
 
     def tearDown(self):
-        # Nobody was taken for dead.
+        # No server was taken for dead.
         states = {s["state"] for s in self.ctl_json("servers")["servers"]}
         self.assertEqual(states, {"full"})
 

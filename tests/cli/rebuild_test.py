@@ -68,9 +68,9 @@ class WithoutDaemonTest(RebuildCase):
 
 class SilentTest(RebuildCase):
 
-    def test_who_does_not_answer_is_named_and_the_other_is_filled(self):
+    def test_a_silent_server_is_named_and_the_other_is_filled(self):
         self.tool("kill", "3")
-        # Before anybody has missed it.
+        # Before any process has missed it.
         result = self.run_ctl("rebuild", "--json")
         self.assertEqual(result.returncode, CLUSTER_ERROR, result.stderr)
         self.assertEqual(len(json.loads(result.stdout)["out"]), 1)

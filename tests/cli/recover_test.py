@@ -58,7 +58,7 @@ class RecoverTest(CtlCase):
                 found += 1
         self.assertGreater(found, 0)
         self.ctl("put", "more", "-", servers=self.six, data=b"x" * 5000)
-        # The old ones come back, empty: nobody asks them.
+        # The old ones come back, empty: no process asks them.
         for number in (1, 2):
             self.tool("start", str(number))
         about = self.ctl_json("servers", servers=self.six)["servers"]

@@ -126,7 +126,7 @@ class LostTest(VerifyCase):
 
 class ServerOutTest(VerifyCase):
 
-    def test_a_server_that_is_out_is_told_and_stays_in_the_view(self):
+    def test_a_server_that_is_out_is_reported_and_stays_in_the_view(self):
         views = ask(self.members[0], b"get ers!view\r\n")
         self.tool("kill", "3")
         report = self.verify(NOT_WHOLE)

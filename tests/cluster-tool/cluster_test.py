@@ -95,7 +95,7 @@ class ClusterToolTest(unittest.TestCase):
                      b"STAT inter 127.0.0.1"):
             self.assertIn(line + b"\r\n", settings)
 
-    def test_servers_listen_where_they_are_told(self):
+    def test_servers_listen_where_host_says(self):
         self.done("up", "-n", "2", "--host", "127.0.0.2")
         self.done("kill", "2")
         self.done("start", "2")

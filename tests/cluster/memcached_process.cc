@@ -30,8 +30,8 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// Free a moment ago: who takes it meanwhile makes the start fail, and another
-// is tried.
+// Free a moment ago: a process that takes it meanwhile makes the start fail,
+// and another is tried.
 int FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = Loopback(0);
@@ -103,7 +103,8 @@ void MemcachedProcess::Resume() { kill(pid_, SIGCONT); }
 void MemcachedProcess::Start() {
   for (int i = 0; i < kStartTries; ++i) {
     if (TryStart()) return;
-    // The port is somebody else's just now, who does not say when it is free.
+    // The port is another process's just now, and no event says when it is
+    // free.
     std::this_thread::sleep_for(kPollInterval);
   }
   throw std::runtime_error("memcached does not start at " + endpoint_.name());
@@ -141,14 +142,14 @@ bool MemcachedProcess::TryStart() {
     const int fd = Connect();
     if (fd >= 0) {
       close(fd);
-      // Whoever took the port answers too: ours must still be alive.
+      // A process that took the port answers too: ours must still be alive.
       if (Ask("stats\r\n", "END")
               .find("STAT pid " + std::to_string(pid_) + "\r\n") !=
           std::string::npos) {
         return true;
       }
     }
-    // Nothing tells when it begins to listen: ask again soon.
+    // No event says when it begins to listen: ask again soon.
     std::this_thread::sleep_for(kPollInterval);
   }
   Kill();

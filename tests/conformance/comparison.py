@@ -15,7 +15,7 @@ class Comparer:
     """Plays cases one after the other and prints what is not the same.
 
     entries: the differences allowed; those met are marked as seen.
-    run_name: tells the keys of this process from those of others.
+    run_name: sets the keys of this process apart from those of others.
     """
 
     def __init__(self, reference, target, mode, run_name, entries, show):

@@ -156,14 +156,14 @@ class RandomTest(ConformanceCase):
 class PlantedDifferencesTest(ConformanceCase):
     """Each alters one answer; the suite must see each."""
 
-    def told(self, lie, *words, code=1, ends=b"MN\r\n"):
+    def output_of(self, lie, *words, code=1, ends=b"MN\r\n"):
         relay = lying_relay.LyingRelay(SERVERS[1], lie, ends)
         self.addCleanup(relay.close)
         return self.run_own(*words, code=code, target=relay.address)
 
     def differs(self, lie, *texts, **options):
         self.case(TEXT)
-        said = self.told(lie, **options)
+        said = self.output_of(lie, **options)
         self.assertIn("own/two-keys step 1 differs", said)
         self.assertIn("1 differ,", said)
         for text in texts:
@@ -171,7 +171,7 @@ class PlantedDifferencesTest(ConformanceCase):
 
     def test_what_is_not_altered_agrees(self):
         self.case(TEXT)
-        self.assertIn("1 agree", self.told(lambda a: a, code=0))
+        self.assertIn("1 agree", self.output_of(lambda a: a, code=0))
 
     def test_another_string(self):
         self.differs(lambda a: a.replace(b"NOT_FOUND", b"NOT_STORED"),
@@ -230,14 +230,14 @@ class PlantedDifferencesTest(ConformanceCase):
         def shift(reply):
             reply = re.sub(rb"(VALUE \S+ 0 1) (\d+)", rb"\1 7\2", reply)
             return re.sub(rb" c(\d+)", rb" c7\1", reply)
-        self.told(shift, code=0)
+        self.output_of(shift, code=0)
 
     def test_a_cas_value_of_zero(self):
         self.differs(lambda a: re.sub(rb" c\d+", b" c0", a))
 
     def test_a_time_within_the_tolerance_agrees_and_beyond_differs(self):
         self.case(TEXT)
-        self.told(lambda a: re.sub(rb" t\d+", b" t98", a), code=0)
+        self.output_of(lambda a: re.sub(rb" t\d+", b" t98", a), code=0)
         self.differs(lambda a: re.sub(rb" t\d+", b" t90", a))
         self.differs(lambda a: re.sub(rb" t\d+", b" t-1", a))
 
@@ -246,43 +246,44 @@ class PlantedDifferencesTest(ConformanceCase):
 
     def test_a_connection_closed_behind_the_answer(self):
         self.case("case two\n> version\n\n> delete {a}\n")
-        said = self.told(lambda a: None if b"NOT_FOUND" in a else a)
+        said = self.output_of(lambda a: None if b"NOT_FOUND" in a else a)
         self.assertIn("own/two step 2 differs", said)
 
     def test_a_connection_that_stays_open(self):
         self.case("case quits\n> quit\n! eof\n")
-        self.told(lambda a: a, code=0)
+        self.output_of(lambda a: a, code=0)
         over = threading.Event()
         try:
-            said = self.told(lambda a: over.wait() and a, "--timeout", "3")
+            said = self.output_of(lambda a: over.wait() and a, "--timeout",
+                                  "3")
         finally:
             over.set()
         self.assertIn("+(no answer in time)", said)
 
     def test_an_answer_that_never_comes(self):
         self.case(TEXT)
-        said = self.told(lambda a: a[:-4], "--timeout", "3")
+        said = self.output_of(lambda a: a[:-4], "--timeout", "3")
         self.assertIn("+(no answer in time)", said)
 
     def test_binary_fields(self):
         fence = struct.pack(">IQ", 0x6D6E6D6E, 0)
         self.case(BINARY, "binary")
-        self.told(lambda a: a, code=0, ends=fence)
+        self.output_of(lambda a: a, code=0, ends=fence)
         # Of the first frame: opcode, key length, data type, status, opaque.
         for at in (1, 3, 5, 7, 15):
             def alter(reply, at=at):
                 return (reply[:at] + bytes([reply[at] ^ 1])
                         + reply[at + 1:])
             with self.subTest(at=at):
-                self.assertIn("own/two-keys step 1 differs",
-                              self.told(alter, "--timeout", "3", ends=fence))
+                said = self.output_of(alter, "--timeout", "3", ends=fence)
+                self.assertIn("own/two-keys step 1 differs", said)
         # Of the second: flags, value, CAS.
         for at in (24 + 23, 24 + 24 + 3, 24 + 24 + 4):
             def alter_second(reply, at=at):
                 return (reply[:at] + bytes([reply[at] ^ 1])
                         + reply[at + 1:])
             with self.subTest(at=at):
-                self.told(alter_second, ends=fence)
+                self.output_of(alter_second, ends=fence)
 
     def test_pieces_come_one_by_one(self):
         self.case("case one\n> version\n> delete x\n")
@@ -298,21 +299,21 @@ class PlantedDifferencesTest(ConformanceCase):
     def test_a_difference_in_the_list_is_allowed(self):
         self.case(TEXT)
         self.allow("own/two-keys | 1 | *End* | it likes it so")
-        said = self.told(lambda a: a.replace(b"END", b"End"), code=0)
+        said = self.output_of(lambda a: a.replace(b"END", b"End"), code=0)
         self.assertIn("1 differ as allowed", said)
 
     def test_another_difference_in_the_same_step_is_not(self):
         self.case(TEXT)
         self.allow("own/two-keys | 1 | *eND* | it likes it so")
-        said = self.told(lambda a: a.replace(b"END", b"End"))
+        said = self.output_of(lambda a: a.replace(b"END", b"End"))
         self.assertIn("differs", said)
         self.assertIn("no longer different: | own/two-keys | 1 |", said)
 
     def test_steps_behind_an_allowed_difference_are_compared(self):
         self.case(TEXT + "\n> delete {a}\n")
         self.allow("own/two-keys | 1 | *eND* | it likes it so")
-        said = self.told(lambda a: a.replace(b"END", b"eND")
-                         .replace(b"DELETED", b"deleted"))
+        said = self.output_of(lambda a: a.replace(b"END", b"eND")
+                              .replace(b"DELETED", b"deleted"))
         self.assertIn("own/two-keys step 2 differs", said)
         self.assertNotIn("step 1 differs", said)
 
@@ -320,10 +321,10 @@ class PlantedDifferencesTest(ConformanceCase):
         self.case(TEXT)
         self.allow("own/two-keys | 1 | * | it was so once")
         self.assertIn("1 entries of the list no longer differ",
-                      self.told(lambda a: a))
+                      self.output_of(lambda a: a))
         self.allow("own/nothing | 1 | * | no such case")
         self.assertIn("no longer different: | own/nothing",
-                      self.told(lambda a: a))
+                      self.output_of(lambda a: a))
 
 
 class ReferenceTest(ConformanceCase):

@@ -101,8 +101,8 @@ class Link:
         its socket at the same time would be one again."""
         deadline = time.monotonic() + TAKEN_S
         while self._untaken.any() and time.monotonic() < deadline:
-            # The kernel tells how much lies there, but not when it changes.
-            # Nor does a server read on whose answers nobody takes.
+            # The kernel shows how much lies there, but not when it changes.
+            # Nor does a server read on whose answers are not taken.
             if select.select([] if self.closed else [self._socket], [], [],
                              POLL_S)[0]:
                 self._read()

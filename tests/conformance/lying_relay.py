@@ -59,10 +59,10 @@ class LyingRelay:
                     part = server.recv(65536)
                     answer += part
                     if not part or answer.endswith(self._ends):
-                        told = self._lie(answer)
-                        if told is None:
+                        altered = self._lie(answer)
+                        if altered is None:
                             return
-                        client.sendall(told)
+                        client.sendall(altered)
                         answer = b""
                     if not part:
                         return

@@ -6,7 +6,7 @@ agree on from one run to the next, or on purpose (docs/reference/protocol.md): a
 on an item whose answer memcached has not sent yet (it makes a new item then),
 T of ma (which memcached gives to the item that a longer number replaced), and
 whether one key's CAS is lower than another's.
-No value holds a minus: memcached looks for one behind the item's end.
+No value holds a minus: memcached searches for one behind the item's end.
 """
 
 import random
@@ -64,7 +64,7 @@ class Drawn:
         self.most = dict.fromkeys(KEYS, 0)  # bytes
         self.held = set()  # keys that were read in this step
         self.room = 0
-        self.written = 0  # CAS values that may have been told
+        self.written = 0  # CAS values that may have been answered
 
     def begin(self):
         self.case.steps.append(case_file.Step("1"))
@@ -175,7 +175,7 @@ class Drawn:
 
     def flags(self, *flags):
         """Some of these, in any order. Of an item that has ended memcached
-        tells any number as its TTL."""
+        shows any number as its TTL."""
         chosen = [flag for flag in flags if self.draw.random() < 0.3]
         self.draw.shuffle(chosen)
         lives = LONG_LIVES if "t" in chosen else LIVES

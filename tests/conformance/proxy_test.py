@@ -55,7 +55,7 @@ class ProxyTest(unittest.TestCase):
         while not os.path.exists(port_file):
             self.assertIsNone(proxy.poll(), "ersproxy ended")
             self.assertLess(time.monotonic(), deadline)
-            # Nothing tells of a file that appears: look again soon.
+            # A file that appears causes no event: try again soon.
             time.sleep(0.02)
         with open(port_file, encoding="ascii") as file:
             self.address = file.read().strip()
@@ -102,10 +102,10 @@ class DocumentTest(unittest.TestCase):
     def test_the_list_is_in_the_document(self):
         text = self.text()
         listed = [str(entry) for entry in allowed.read()]
-        told = [line for line in text.splitlines()
-                if line.startswith("| ") and "/" in line.split(" ")[1]
-                and "| * |" in line]
-        self.assertEqual(told, listed)
+        documented = [line for line in text.splitlines()
+                      if line.startswith("| ") and "/" in line.split(" ")[1]
+                      and "| * |" in line]
+        self.assertEqual(documented, listed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How many bytes a server on this machine has not read from its socket yet.
 
 Asks the kernel for the server's end of a connection by its addresses
-(sock_diag(7)); /proc/net/tcp tells the same a thousand times slower.
+(sock_diag(7)); /proc/net/tcp shows the same a thousand times slower.
 """
 
 import socket

@@ -78,7 +78,7 @@ class LeftBehindTest(unittest.TestCase):
             for line in run.stderr:
                 if " 1/" in line:  # so there are rows, and it goes on
                     break
-            # Servers, and who is at work on them.
+            # Servers, and the processes at work on them.
             while len(started := below(run.pid)) < 8 and run.poll() is None:
                 pass
             run.send_signal(number)
@@ -88,7 +88,7 @@ class LeftBehindTest(unittest.TestCase):
         end = time.monotonic() + END_S
         while left := [pid for pid in started if is_there(pid)]:
             self.assertLess(time.monotonic(), end, left)
-            time.sleep(0.02)  # nothing tells of the end of another's child
+            time.sleep(0.02)  # the end of another's child causes no event
         self.assertEqual(interfaces(), before)
         # It goes on where it was.
         done = {(row.experiment, row.object_bytes)

@@ -135,7 +135,8 @@ class Runner:
         gone with its server."""
         world = self.world
         if operation.by == "ctl":
-            # A view that ersctl has changed is known to who starts then.
+            # A view that ersctl has changed is known to a proxy that starts
+            # then.
             world.kill_proxy()
             if said is not None and said[0] < 0:
                 said = None
@@ -146,14 +147,14 @@ class Runner:
         refused = not acknowledged and is_refusal(said)
         if operation.reads and not acknowledged and not killed:
             raise Broken(f"a read failed: {brief(said)}")
-        seen = operation.look(world.link)
+        seen = operation.observe(world.link)
         if not (lossy and seen is None):
             check_outcome(operation, said, acknowledged, refused, seen)
         after()
         operation.recover(acknowledged)
         if not degraded:
             world.heal()
-        again = operation.look(world.link)
+        again = operation.observe(world.link)
         if again != seen:
             raise Broken(f"it changed by itself: {brief(seen)}, then "
                          f"{brief(again)}")
@@ -188,7 +189,7 @@ class Runner:
         and of those that were there before, and no other; and without the
         object none of its."""
         # What a server has that is out meanwhile stays: one whose silence shows
-        # only now was full when the change was looked at.
+        # only now was full when the change was checked.
         epoch = None
         while epoch != (epoch := self.world.view()["epoch"]):
             self.world.collect_garbage()

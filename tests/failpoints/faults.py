@@ -23,7 +23,7 @@ class Fault:
         return True
 
     def end(self):
-        """After the first look at what has become of it."""
+        """After the first observation of what has become of it."""
 
 
 class ProxyDies(Fault):

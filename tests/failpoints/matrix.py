@@ -1,4 +1,4 @@
-"""Which runs there are, who runs them, and what came of them."""
+"""Which runs there are, their workers, and what came of them."""
 
 import collections
 import glob
@@ -23,7 +23,7 @@ from world import TOP, World
 SUBMITS = re.compile(r"(\.|->)Submit\(")
 COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary",
            "write-view")
-# What a daemon sends by its clock, and who sends it surely.
+# What a daemon sends by its clock, and which operations send it surely.
 BACKGROUND = {"probe-round": ("backfill", "complete"),
               "read-participants": ("ersctl append", "export", "servers"),
               "write-participants": ("ersctl append", "export", "servers")}

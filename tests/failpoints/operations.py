@@ -43,12 +43,12 @@ def store_bystanders(link):
 class Operation:
     """One command of a client on one key. A new object for each run.
 
-    `old` and `new` are what is there before and after, as look() tells it.
-    What act() returns is the client's answer; None: it got none."""
+    `old` and `new` are what is there before and after, as observe() returns
+    it. What act() returns is the client's answer; None: it got none."""
 
     name = None
     size = CODED        # of the old value; None: there is none
-    by = "proxy"        # or "ctl": who does it, and what is killed
+    by = "proxy"        # or "ctl": what does it, and is killed
     reads = False       # a read must succeed whatever one fault does
     plain = False       # it may end as a plain item, which its server can lose
 
@@ -77,14 +77,14 @@ class Operation:
         raise NotImplementedError
 
     def pid(self):
-        """Of who does it."""
+        """Of the process that does it."""
         return self.world.proxy.process.pid
 
     def done(self, said):
         """Was it acknowledged?"""
         return said in (b"STORED", b"DELETED", b"TOUCHED", b"UPDATED")
 
-    def look(self, link):
+    def observe(self, link):
         return show(link, self.key)
 
     def states(self):
@@ -265,7 +265,7 @@ class Delete(Operation):
 class Transition(Operation):
     name, to = "forward", "wide"
 
-    def look(self, link):
+    def observe(self, link):
         state = show(link, self.key)
         facts = self.world.facts(self.key)
         return state, facts.get("scheme"), facts.get("width")
@@ -274,12 +274,12 @@ class Transition(Operation):
         super().prepare()
         link = self.world.link
         self.first(link)
-        self.old = self.look(link)
+        self.old = self.observe(link)
         twin = type(self)(self.world)
         Operation.prepare(twin)
         twin.first(link)
         twin.act(link)
-        self.new = self.old[0], *twin.look(link)[1:]
+        self.new = self.old[0], *twin.observe(link)[1:]
         link.ask(f"delete {twin.key}".encode())
         if self.new == self.old:
             raise Broken(f"{self.name} changes nothing")
@@ -317,7 +317,7 @@ class DropParity(Transition):
 
 
 class Touch(Operation):
-    """Longer: the blocks are told first."""
+    """Longer: the blocks are touched first."""
     name = "touch"
     ttls = (1000, 5000)
 
@@ -329,7 +329,7 @@ class Touch(Operation):
     def act(self, link):
         return link.ask(f"touch {self.key} {self.ttls[1]}".encode())
 
-    def look(self, link):
+    def observe(self, link):
         """With the nearest of both TTLs."""
         said = link.ask(f"mg {self.key} t".encode())
         if not said.startswith(b"HD t"):
@@ -354,8 +354,8 @@ class Invalidate(Operation):
     def done(self, said):
         return said == b"HD"
 
-    def look(self, link):
-        """With: is its CAS another? "mg" would tell more, and win it."""
+    def observe(self, link):
+        """With: is its CAS another? "mg" would show more, and win it."""
         found = link.get_many(self.key, verb="gets").get(self.key)
         return found and (found[:2], found[2] != self.token)
 

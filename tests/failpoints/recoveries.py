@@ -101,7 +101,7 @@ class PrimaryDies(ReplicaDies):
 
 
 class PrimaryForgets(ReplicaDies):
-    """It dies with the new manifest, and nobody hears of it."""
+    """It dies with the new manifest, and no process hears of it."""
     name = "primary forgets"
 
     def forget(self, point):
@@ -123,7 +123,7 @@ class Fill(Operation):
         self.meanwhile()
 
     def meanwhile(self):
-        self.look(self.world.link)
+        self.observe(self.world.link)
 
     def act(self, _):
         self.server.start()
@@ -249,7 +249,7 @@ class Replace(Command):
 
     def leave(self):
         self.leaving.kill()
-        self.look(self.world.link)
+        self.observe(self.world.link)
 
     def words(self):
         return "replace", self.leaving.name, self.coming.name
@@ -278,7 +278,7 @@ class FlushAll(Operation):
     name = "flush_all"
 
     def plan(self):
-        self.old = self.look(self.world.link)
+        self.old = self.observe(self.world.link)
         self.new = [None] * len(self.old)
 
     def act(self, link):
@@ -287,7 +287,7 @@ class FlushAll(Operation):
     def done(self, said):
         return said == b"OK"
 
-    def look(self, link):
+    def observe(self, link):
         return [show(link, key) for key in (self.key, *BYSTANDERS)]
 
     def restore(self):

@@ -44,7 +44,7 @@ class Strike:
     # "again": the connection breaks before the message gets there; it is
     #          applied only when deliver() is called, over the old connection.
     def __init__(self, kind, verb, key, applied=lambda: None, seconds=0.0):
-        """applied: called once the server has done it, before anybody knows.
+        """applied: called once the server has done it, before it is answered.
         """
         self.kind, self.applied, self.seconds = kind, applied, seconds
         self.begins = verb.encode() + (b"" if key == "-" else

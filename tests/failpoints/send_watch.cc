@@ -1,8 +1,8 @@
 // Asks a test before every message that the store sends, over the socket that
-// ERS_SEND_WATCH names. It is told the names of all steps first, then for each
+// ERS_SEND_WATCH names. It gets the names of all steps first, then for each
 // message "STEP VERB SERVER KEY", and answers one byte: '.' to send it; 'h' to
 // hold it and all that come after it. Then what was sent before is on its way,
-// "held" tells so, and the next answer lets everything go on. Meanwhile the
+// "held" reports so, and the next answer lets everything go on. Meanwhile the
 // process stands still: this is where a test kills.
 #include "store/membership/send_watch.h"
 

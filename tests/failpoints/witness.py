@@ -88,11 +88,11 @@ class Witness:
             try:
                 link.send(b".")
                 while line := link.recv(4096):
-                    self._tell(link, pid, line)
+                    self._take(link, pid, line)
             except OSError:
                 pass  # it was killed
 
-    def _tell(self, link, pid, line):
+    def _take(self, link, pid, line):
         message = tuple(os.fsdecode(line).split(" ", 3))
         with self._lock:
             self._seen.append((pid, *message))

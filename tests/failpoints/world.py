@@ -31,7 +31,7 @@ REQUEST_MS = 5000 if SANITIZED else 1500
 SETTINGS = {"memory_mb": 128, "item_max_mb": 8, "threads": 1, "evict": False}
 
 
-# Blocks that live no longer are left to readers who are late.
+# Blocks that live no longer are left to readers that are late.
 LASTING_S = 120
 
 
@@ -45,7 +45,7 @@ def until(condition, what):
     while not (found := condition()):
         if time.monotonic() > end:
             raise Broken(f"never: {what}")
-        # Between two looks at what sends no word: the condition decides.
+        # Between two checks of what sends no event: the condition decides.
         time.sleep(0.05)
     return found
 
@@ -120,7 +120,7 @@ class Server:
     def start(self):
         started = member_process.start_process(SETTINGS, self.port, self._log,
                                                10)
-        if started is None:  # somebody else has the port by now
+        if started is None:  # another process has the port by now
             self.port, *started = member_process.start_anywhere(
                 SETTINGS, self._log, 10)
             self.relay.lead_to(("127.0.0.1", self.port))
@@ -145,7 +145,7 @@ class World:
         self.servers = []
         self.spare = None  # an empty one, that is to have another's place
         self._gone = []
-        # Plain clients would look for items elsewhere than the ring has them.
+        # Plain clients would expect items elsewhere than the ring has them.
         self.worn = False
         self.proxy = None
         self._link = None
@@ -265,10 +265,10 @@ class World:
         return out
 
     def collect_garbage(self):
-        """Nobody writes: all there is."""
+        """Nothing is written: all there is."""
         said = json.loads(self.ctl("--json", "gc", "--grace", "0"))
         if said["skipped"]:
-            raise Broken(f"garbage that cannot be told: {said}")
+            raise Broken(f"garbage that cannot be decided: {said}")
 
     # --- What holds ---------------------------------------------------------
 
@@ -305,7 +305,7 @@ class World:
         until(self.in_sync, "all servers are in sync")
 
     def facts(self, key):
-        """What `ers stat` tells of an object."""
+        """What `ers stat` shows of an object."""
         lines = lines_of(self.link, f"ers stat {key}".encode())
         if isinstance(lines, bytes):
             raise Broken(f"ers stat: {lines}")

@@ -131,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   constexpr std::array<std::size_t, 4> kSizes = {1, 3, 40, 3000};
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t most = kSizes[random() % kSizes.size()];
-    // In memory of its own, so that looking beyond it shows.
+    // In memory of its own, so that a read beyond it shows.
     const std::string piece(bytes.substr(at, 1 + random() % most));
     pieces.Feed(piece);
     at += piece.size();

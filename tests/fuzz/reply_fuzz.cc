@@ -148,7 +148,7 @@ class Pieces {
       stream_.remove_prefix(placed);
       return parser.Placed(placed);
     }
-    // In memory of its own, so that looking beyond it shows.
+    // In memory of its own, so that a read beyond it shows.
     const std::string piece(stream_.substr(0, length));
     std::string_view left = piece;
     const Progress progress = parser.Parse(&left);

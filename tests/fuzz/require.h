@@ -7,7 +7,7 @@
 
 namespace ers::fuzz {
 
-// Ends the process, which is what the fuzzer looks for.
+// Ends the process, which is what the fuzzer searches for.
 inline void Require(bool condition, const char* what) {
   if (condition) return;
   std::fprintf(stderr, "does not hold: %s\n", what);

@@ -1,6 +1,6 @@
 // Any bytes as what servers keep: manifests, blocks, view records and records
-// of participants; and as a line in which they tell of an item. What is read is
-// written again as it was; what is not exactly a block is none.
+// of participants; and as a line in which they describe an item. What is read
+// is written again as it was; what is not exactly a block is none.
 //
 // The first byte of an input says what the others are. A checksum stands
 // between a fuzzer and all that is behind it: some kinds get the right one.
@@ -110,7 +110,7 @@ void CheckParticipants(std::string_view text) {
           "a record of participants is written again as it was read");
   std::vector<Participant> merged = *read;
   MergeParticipants(*again, merged);
-  Require(merged.size() == read->size(), "who is known already is not added");
+  Require(merged.size() == read->size(), "a known one is not added");
 }
 
 // `check` gets the record with the right checksum.

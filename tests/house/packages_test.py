@@ -61,7 +61,7 @@ class ChecksTest(unittest.TestCase):
 
 class VersionTest(unittest.TestCase):
 
-    def test_every_script_tells_the_projects_version(self):
+    def test_every_script_prints_the_projects_version(self):
         with open(os.path.join(TOP, "CMakeLists.txt"),
                   encoding="utf-8") as file:
             version = re.search(r"libers VERSION ([\d.]+)", file.read())[1]

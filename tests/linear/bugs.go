@@ -26,14 +26,14 @@ var rivals = directions{histories: 6, seconds: 4, faults: 2, clients: 12,
 var deaths = directions{histories: 6, seconds: 4, faults: 6, clients: 12,
 	shape: 1}
 
-// What shows to who reads a block in the half second between its damage and the
-// death of its server: one damage in three or four is met.
+// What shows to a reader of a block in the half second between its damage and
+// the death of its server: one damage in three or four is met.
 var damages = directions{histories: 12, seconds: 4, faults: 6, clients: 12,
 	shape: -1}
 
 // The planted bugs that clients of one ersproxy must see, as they break what
-// those are told while no more than f servers are out. docs/internals/testing.md says
-// why the others cannot show here.
+// those are answered while no more than f servers are out.
+// docs/internals/testing.md says why the others cannot show here.
 var visible = []struct {
 	bug string
 	directions

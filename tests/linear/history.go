@@ -63,7 +63,7 @@ type Options struct {
 	Stop    <-chan struct{} // closed where it is to end
 }
 
-// History is what clients were told.
+// History is what clients were answered.
 type History struct {
 	Options Options
 	Setup   Setup

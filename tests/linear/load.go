@@ -22,7 +22,7 @@ type load struct {
 	stop    atomic.Bool
 	tags    atomic.Uint64
 	clients atomic.Int64
-	// Collections of garbage that looked at all there is.
+	// Collections of garbage that checked all there is.
 	collections atomic.Int64
 
 	mutex  sync.Mutex
@@ -190,7 +190,7 @@ func (load *load) fillCold(random *rand.Rand) error {
 	return nil
 }
 
-// Reads every key through every proxy, and tells those that gave no value and
+// Reads every key through every proxy, and returns those that gave no value and
 // no miss.
 func (load *load) readAll() ([]string, error) {
 	silent := []string{}

@@ -82,7 +82,7 @@ type sum struct {
 
 func (total sum) judged() int { return total.linear + total.wrong + total.undecided }
 
-var errTooBusy = errors.New("this machine is too busy: servers that nobody " +
+var errTooBusy = errors.New("this machine is too busy: servers that no fault " +
 	"hurt are taken for dead")
 
 // Records and checks the next history; the seeds are counted up. One that
@@ -133,7 +133,7 @@ func (runs *runs) all() int {
 
 const (
 	checkTimeout = 60 * time.Second
-	// Of each of the some ten checks that look for the shortest.
+	// Of each of the some ten checks that search for the shortest.
 	cutTimeout = 5 * time.Second
 )
 
@@ -150,7 +150,7 @@ func check(history *History, kept string, total *sum) bool {
 		switch verdict.Result {
 		case porcupine.Illegal:
 			bad = append(bad, key+": "+verdict.Why)
-			// Nobody has to look at what a planted bug has done.
+			// What a planted bug has done need not be read.
 			if history.Options.Bug == "" {
 				explain(history, key, kept)
 			}

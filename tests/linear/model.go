@@ -71,7 +71,7 @@ type Tokens struct {
 }
 
 // TokensOf collects them, and refuses a value with two, a token of two, and
-// bytes that nobody wrote.
+// bytes that no client wrote.
 func TokensOf(events []Event) (*Tokens, error) {
 	tokens := &Tokens{map[uint64]string{}, map[string]uint64{}}
 	for _, event := range events {
@@ -177,7 +177,7 @@ type Verdict struct {
 // linearizable. It may take about twice the timeout.
 //
 // An event whose outcome is unknown may take effect at any time after it was
-// sent, or never. One whose bytes somebody saw has taken effect by then. The
+// sent, or never. One whose bytes a read saw has taken effect by then. The
 // others are left out at first: if there is an order without them the history
 // is linearizable; only if there is none they are tried as well.
 func Check(events []Event, timeout time.Duration) Verdict {
@@ -200,7 +200,7 @@ func Check(events []Event, timeout time.Duration) Verdict {
 }
 
 // The events as the checker takes them, and how many were left out: of those
-// whose outcome is unknown those that nobody saw, unless they are asked for.
+// whose outcome is unknown those that no read saw, unless they are asked for.
 func (tokens *Tokens) operations(events []Event, unseenToo bool) (
 	operations []porcupine.Operation, left int) {
 	seen := firstSeen(events)
@@ -211,7 +211,7 @@ func (tokens *Tokens) operations(events []Event, unseenToo bool) (
 			when, was := seen[event.Call.Tag]
 			switch {
 			case event.Call.Verb == get || event.Call.Verb == transition:
-				continue // tells nothing, changes nothing
+				continue // shows nothing, changes nothing
 			case was && when > event.Sent:
 				ended = when
 			case unseenToo:

@@ -119,7 +119,7 @@ func TestWrongHistories(t *testing.T) {
 			hit(4, 5, whole(1), 0),
 		"a value before it was sent": begin().hit(0, 1, whole(1), 0).
 			set(2, 3, 1, unknown),
-		"a value that nobody sent": begin().set(0, 1, 1, done).
+		"a value that no client sent": begin().set(0, 1, 1, done).
 			hit(2, 3, whole(2), 0),
 		"two cas of one token": begin().set(0, 1, 1, done).
 			hit(2, 3, whole(1), 10).cas(4, 9, 10, 2, done).

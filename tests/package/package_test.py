@@ -141,7 +141,7 @@ class PackageTest(unittest.TestCase):
                       "--object-size", "1048576", "--mbit", "200")
         self.assertIn("rep:2", said)
 
-    def test_installed_programs_find_the_library_and_tell_the_version(self):
+    def test_installed_programs_find_the_library_and_print_the_version(self):
         programs = os.path.join(self.prefix, "bin")
         self.assertTrue(os.listdir(programs))
         for name in os.listdir(programs):

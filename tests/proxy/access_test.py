@@ -1,4 +1,4 @@
-"""Who may ask the admin port, and as whom the daemon runs."""
+"""Which requests the admin port takes, and which user the daemon runs as."""
 
 import contextlib
 import http.client
@@ -192,7 +192,7 @@ class UserTest(AccessCase):
             print("not run: only root can become another user")
             self.skipTest("not root")
         self.user = pwd.getpwnam(self.name)
-        # The user writes the port file and tells that it is ready.
+        # The user writes the port file and reports that it is ready.
         self.addCleanup(os.umask, os.umask(0))
         os.chmod(self.folder, 0o755)
         os.chmod(self.work, 0o755)
@@ -222,7 +222,7 @@ class UserTest(AccessCase):
             self.assertEqual(set(is_now["Groups"]), groups)
             for capabilities in ("CapEff", "CapPrm", "CapAmb"):
                 self.assertEqual(int(is_now[capabilities][0], 16), 0)
-        # It works, keeps what it keeps, and is told anew.
+        # It works, keeps what it keeps, and reloads.
         client = daemon.client()
         self.assertEqual(client.set(b"k", b"v" * 10000), b"STORED")
         admin = daemon.addresses[-1]
@@ -236,7 +236,7 @@ class UserTest(AccessCase):
         self.assertIn(b"too large", client.set(b"k", b"v" * 11))
         daemon.stop()
 
-    def test_what_the_user_cannot_read_is_told(self):
+    def test_what_the_user_cannot_read_is_reported(self):
         token = self.token_file()
         said = self.run_proxy("--config", self.config(""), "--user",
                               self.name, "--admin", ":0",

@@ -1,4 +1,4 @@
-"""What the admin port of ersproxy tells."""
+"""What the admin port of ersproxy answers."""
 
 import http.client
 import json
@@ -36,7 +36,7 @@ class AdminTest(AdminCase):
         self.assertEqual(self.get(admin, "/healthz"),
                          (200, "text/plain", b"ok\n"))
         self.assertEqual(self.get(admin, "/healthz", "HEAD")[::2], (200, b""))
-        # A slow reader holds up nobody.
+        # A slow reader holds up no other.
         host, port = admin.rsplit(":", 1)
         slow = http.client.HTTPConnection(host, int(port))
         self.addCleanup(slow.close)
@@ -114,11 +114,11 @@ class AdminTest(AdminCase):
         daemon.process.send_signal(signal.SIGCONT)
         self.assertEqual(self.get(admin, "/healthz")[0], 200)
         # The last that came are there still, and have the numbers that were
-        # free: those tell how many there were at a time.
+        # free: those show how many there were at a time.
         self.assertEqual(idle[400].read_all(), b"")
         self.assertLess(highest(), before + 128 + 16)
 
-    def test_who_has_left_takes_no_room(self):
+    def test_clients_that_have_left_take_no_room(self):
         _, admin = self.serve()
         with Link(admin) as stays:
             stays.send(b"GET /heal")
@@ -134,7 +134,7 @@ class AdminTest(AdminCase):
     def test_health_says_when_it_is_ending(self):
         daemon, admin = self.serve()
         client = daemon.client()
-        # Nobody reads most of the answer, so that it cannot end yet.
+        # Most of the answer is not read, so that it cannot end yet.
         value = bytes(32 << 20)
         self.assertEqual(client.set(b"k", value), b"STORED")
         self.assertEqual(client.line(b"get k\r\n"),
@@ -166,9 +166,9 @@ class AdminTest(AdminCase):
         since = {s["since_s"] for s in status["servers"]}
         self.assertTrue(all(0 <= time.time() - s < 600 for s in since), since)
         # The same table as of `stats`.
-        told = client.facts(b"stats")
+        stats = client.facts(b"stats")
         for name in ("cmd_set", "get_hits", "get_misses", "total_connections"):
-            self.assertEqual(status["counters"][name], int(told[name]), name)
+            self.assertEqual(status["counters"][name], int(stats[name]), name)
         self.assertEqual(status["counters"]["get_hits"], 1)
 
     def test_metrics(self):

@@ -1,5 +1,5 @@
 """Several servers that come back together: filled in one walk, within a rate,
-and told how far it is."""
+with a report how far it is."""
 
 import json
 import re
@@ -94,7 +94,7 @@ class SeveralTest(BackfillCase):
 
 class RateTest(BackfillCase):
 
-    def test_it_is_told_how_far_it_is_and_goes_as_fast_as_it_may(self):
+    def test_it_reports_how_far_it_is_and_goes_as_fast_as_it_may(self):
         self.lose(2, 7)
         self.start_next("backfill:\n  bytes_per_second: 200000\n"
                         "  parallel: 1\n")
@@ -108,11 +108,11 @@ class RateTest(BackfillCase):
         self.assertLessEqual(backfill["objects_total"], len(self.values))
         self.assertGreater(backfill["seconds_left"], 0)
         # An object takes seconds: what is left is known by now, not by its end.
-        told = [backfill]
+        shown = [backfill]
 
         def longer_though_nothing_ended():
-            told.append(self.backfill())
-            before, now = told[-2:]
+            shown.append(self.backfill())
+            before, now = shown[-2:]
             return now["objects"] == before["objects"] and \
                 now["seconds_left"] > before["seconds_left"]
         self.until(longer_though_nothing_ended, "the time left is another one")
@@ -152,16 +152,16 @@ class BesideTest(BackfillCase):
             env=self.environment(), cwd=self.work)
         self.addCleanup(watch.stdout.close)
         self.addCleanup(watch.kill)
-        # Each of these takes as long as a first look of the watcher.
+        # Each of these takes as long as a first scan of the watcher.
         for _ in range(4):
             self.assertIn("filling", self.ctl("servers").decode())
         self.assertIsNone(watch.poll())
         report = self.ctl_json("rebuild")
         self.assertEqual(report["backfilled"], [self.members[2]])
-        told = watch.communicate(timeout=DEADLINE_S)[0]
+        shown = watch.communicate(timeout=DEADLINE_S)[0]
         self.assertEqual(watch.returncode, DONE)
-        self.assertEqual(json.loads(told)["lost"], 0)
-        # It gave nobody up meanwhile, nor filled anybody anew.
+        self.assertEqual(json.loads(shown)["lost"], 0)
+        # It gave no server up meanwhile, nor backfilled any anew.
         self.whole()
         self.assertEqual(self.metric("ersproxy_backfill_objects_total"
                                      r'\{backfill_outcome="lost"\}'), 0)

@@ -58,13 +58,13 @@ class Program:
 
 
 class Mover:
-    """Changes the width of a client's objects until told to stop."""
+    """Changes the width of a client's objects until it is stopped."""
 
     def __init__(self, link, keys):
         self.link = link
         self.keys = keys
         self.moved = 0
-        self.told = {}
+        self.answers = {}
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
@@ -73,7 +73,7 @@ class Mover:
         self.link.send(f"ers transition {key} {width}\r\n".encode())
         while (line := self.link.line()).startswith(b"STAT "):
             pass
-        self.told[line] = self.told.get(line, 0) + 1
+        self.answers[line] = self.answers.get(line, 0) + 1
         if line == b"END":
             self.moved += 1
 
@@ -121,7 +121,7 @@ class ClientsCase(ProxyCase):
             rounds += 1
         mover.stop()
         print(f"{program.name}: {rounds} rounds beside {mover.moved} changes "
-              f"of width; all that was told: {mover.told}", flush=True)
+              f"of width; all answers: {mover.answers}", flush=True)
         self.assertEqual(wrong, "")
 
 

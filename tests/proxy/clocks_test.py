@@ -88,7 +88,7 @@ class ClocksTest(ProxyCase):
                                  exptime=LIVES_S), b"STORED")
                     for other in self.links().values():
                         self.left(other, key, since)
-                    # As a Unix time, by the time that it tells.
+                    # As a Unix time, by the time that it shows.
                     at = int(link.stats()["time"]) + LIVES_S
                     since = time.monotonic()
                     self.assertEqual(

@@ -215,9 +215,9 @@ class StartTest(DaemonCase):
                       "program listens there", result.stderr)
 
     def test_without_servers_it_starts_and_says_what_is_wrong(self):
-        with socket.socket() as nobody:  # bound, but it does not listen
-            nobody.bind(("127.0.0.1", 0))
-            port = nobody.getsockname()[1]
+        with socket.socket() as bound:  # bound, but it does not listen
+            bound.bind(("127.0.0.1", 0))
+            port = bound.getsockname()[1]
             path = self.config("scheme: rep:2\n",
                                f"127.0.0.1:{port},localhost:{port}",
                                max_failures=False)
@@ -388,7 +388,7 @@ class ReloadTest(DaemonCase):
         self.assertTrue(still_as_it_was())
         os.unlink(path)
         self.assertIn(f"{path}: cannot be read: No such file", daemon.reload())
-        os.mkfifo(path)  # that nobody writes to
+        os.mkfifo(path)  # that no process writes to
         self.assertIn(f"{path}: cannot be read: it is not a regular file",
                       daemon.reload())
         os.unlink(path)

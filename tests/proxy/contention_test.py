@@ -34,7 +34,7 @@ class Contention:
     def crowd(self, work, connections=CONNECTIONS):
         """work(link, i), on a connection each, gives answers: how often each
         came."""
-        told, problems, lock = collections.Counter(), [], threading.Lock()
+        counts, problems, lock = collections.Counter(), [], threading.Lock()
         start = threading.Barrier(connections)
 
         def one(i):
@@ -45,7 +45,7 @@ class Contention:
             except (OSError, AssertionError, ValueError) as error:
                 answers = [repr(error)]
             with lock:
-                told.update(answers)
+                counts.update(answers)
 
         threads = [threading.Thread(target=one, args=(i,))
                    for i in range(connections)]
@@ -54,7 +54,7 @@ class Contention:
         for thread in threads:
             thread.join()
         self.assertEqual(problems, [])
-        return dict(told)
+        return dict(counts)
 
     def value(self, key):
         """By each process."""
@@ -120,9 +120,9 @@ class Contention:
 
                 whole = [sum(i % 4 == kind for i in range(CONNECTIONS))
                          for kind in range(4)]
-                told = self.crowd(work)
-                self.assertEqual(told, {b"number": EACH * sum(whole[:3]),
-                                        b"HD": EACH * whole[3]})
+                counts = self.crowd(work)
+                self.assertEqual(counts, {b"number": EACH * sum(whole[:3]),
+                                          b"HD": EACH * whole[3]})
                 by = EACH * (3 * whole[0] - 2 * whole[1] + 5 * whole[2]
                              - 4 * whole[3])
                 self.assertEqual(int(self.value(key)), 1_000_000 + by)
@@ -157,17 +157,17 @@ class Contention:
                                           more=f" {cas}"))
             return answers
 
-        told = self.crowd(work)
-        self.assertEqual(told[b"STORED"], times * CONNECTIONS)
-        self.assertLessEqual(set(told), {b"STORED", b"EXISTS"})
+        counts = self.crowd(work)
+        self.assertEqual(counts[b"STORED"], times * CONNECTIONS)
+        self.assertLessEqual(set(counts), {b"STORED", b"EXISTS"})
         self.assertEqual(int(self.value("c")), times * CONNECTIONS)
 
     def test_one_add_of_many_is_stored(self):
         for n in range(5):
-            told = self.crowd(lambda link, i, n=n: [
+            counts = self.crowd(lambda link, i, n=n: [
                 link.store("add", f"add{n}", b"x" * (i % 2 * 9000 + 1))])
-            self.assertEqual(told, {b"STORED": 1,
-                                    b"NOT_STORED": CONNECTIONS - 1})
+            self.assertEqual(counts, {b"STORED": 1,
+                                      b"NOT_STORED": CONNECTIONS - 1})
 
     def test_writes_while_all_is_flushed(self):
         ended = threading.Event()
@@ -192,10 +192,10 @@ class Contention:
                 ended.set()
             return answers
 
-        told = self.crowd(work)
-        self.assertLessEqual(set(told), {
+        counts = self.crowd(work)
+        self.assertLessEqual(set(counts), {
             b"OK", b"STORED", b"NOT_STORED", b"TOUCHED", b"NOT_FOUND",
-            b"DELETED"}, told)
+            b"DELETED"}, counts)
 
 
 for count in PROXIES:

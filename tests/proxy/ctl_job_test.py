@@ -39,7 +39,7 @@ class JobCtlCase(JobsCase):
                 *words]
 
     def job(self, *words, code=DONE, **options):
-        """A command that ends with `code`; the JSON that it tells."""
+        """A command that ends with `code`; the JSON that it prints."""
         result = subprocess.run(
             self.words(*words, "--json", **options), capture_output=True,
             stdin=subprocess.DEVNULL, env=self.environment(""),
@@ -160,7 +160,7 @@ class ProgressTest(JobCtlCase):
             seen += os.read(terminal, 4096)
         self.assertRegex(seen, rb"job \d+ to wide: running \[#+\.*\] +\d+ % "
                                rb"\d+ of 40 objects, [\d.]+ s, about \d+ s left")
-        # Else it would be held up by what nobody reads.
+        # Else it would be held up by what is not read.
         reader = threading.Thread(target=drain, args=(terminal,))
         reader.start()
         self.assertEqual(process.wait(DEADLINE_S), DONE)
@@ -203,11 +203,11 @@ class RestartTest(JobCtlCase):
 class WrongAddressTest(JobCtlCase):
     up = ("-n", "6")
 
-    def test_what_is_no_admin_port_is_told(self):
+    def test_what_is_no_admin_port_is_reported(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
-            nobody = f"127.0.0.1:{taken.getsockname()[1]}"
-        self.fails(CLUSTER_ERROR, "Connection refused", "list", address=nobody)
+            absent = f"127.0.0.1:{taken.getsockname()[1]}"
+        self.fails(CLUSTER_ERROR, "Connection refused", "list", address=absent)
         self.fails(CLUSTER_ERROR, "admin address", "list", address=self.address)
         self.fails(CLUSTER_ERROR, "admin address", "list",
                    address=self.servers.split(",")[0])
@@ -243,7 +243,7 @@ class WrongAddressTest(JobCtlCase):
         self.addCleanup(server.shutdown)
         return f"127.0.0.1:{server.server_port}"
 
-    def test_another_http_server_is_told(self):
+    def test_another_http_server_is_reported(self):
         address = self.serve(b"<html>hello</html>")
         self.fails(CLUSTER_ERROR, "HTTP status 200", "list", address=address)
         self.fails(CLUSTER_ERROR, "HTTP status 501", "start", "--to", "wide",

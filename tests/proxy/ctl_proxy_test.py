@@ -16,7 +16,7 @@ COUNTS = ["data_reads", "parity_reads", "writes", "bytes_read",
 
 
 def free_port():
-    """Where nobody listens."""
+    """Where nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]
@@ -121,8 +121,8 @@ class InBandTest(ProxyCase):
                     for line in ctl("ls").splitlines()]
             self.assertIn(text, keys)
             self.assertIn(reserved, keys)
-            told = [row.get("key") for row in json.loads(ctl("ls", "--json"))]
-            self.assertIn(odd.decode(), told)
+            shown = [row.get("key") for row in json.loads(ctl("ls", "--json"))]
+            self.assertIn(odd.decode(), shown)
             for key in (odd.decode(), "base64:x"):
                 encoded = "base64:" + base64.b64encode(key.encode()).decode()
                 self.assertEqual(
@@ -136,9 +136,9 @@ class InBandTest(ProxyCase):
         key = b"\xff\xfe"
         self.assertEqual(link.ask(b"set %s 0 0 1\r\nx" % key), b"STORED")
         for ctl in (self.done, self.ctl):
-            told = [row.get("key_base64")
-                    for row in json.loads(ctl("ls", "--json"))]
-            self.assertIn(base64.b64encode(key).decode(), told)
+            shown = [row.get("key_base64")
+                     for row in json.loads(ctl("ls", "--json"))]
+            self.assertIn(base64.b64encode(key).decode(), shown)
         self.assertEqual(link.ask(b"delete " + key), b"DELETED")
 
     def test_what_is_refused_says_why(self):
@@ -162,13 +162,13 @@ class InBandTest(ProxyCase):
         self.at_fails(BAD_USAGE, "--servers", "put", "r", "-", data=b"x")
         self.at_fails(BAD_USAGE, "--servers", "export", "r")
 
-    def test_what_is_no_proxy_is_told(self):
+    def test_what_is_no_proxy_is_reported(self):
         self.at_fails(CLUSTER_ERROR, "memcached", "stat", "k",
                       address=self.servers.split(",")[0])
-        nobody = f"127.0.0.1:{free_port()}"
+        absent = f"127.0.0.1:{free_port()}"
         self.at_fails(CLUSTER_ERROR, "Connection refused", "stat", "k",
-                      address=nobody)
-        self.at_fails(CLUSTER_ERROR, nobody, "ls", address=nobody)
+                      address=absent)
+        self.at_fails(CLUSTER_ERROR, absent, "ls", address=absent)
         self.at_fails(BAD_USAGE, "--proxy", "stat", "k", address="localhost")
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
@@ -176,7 +176,7 @@ class InBandTest(ProxyCase):
             address = f"127.0.0.1:{silent.getsockname()[1]}"
             self.at_fails(CLUSTER_ERROR, "in time (--timeout", "stat", "k",
                           "--timeout", "0.2", address=address)
-            # Who only reads changed nothing; who changes may have.
+            # A read changed nothing; a change may have.
             for code, words in (
                     ("unavailable", ["stat", "k"]), ("unavailable", ["ls"]),
                     ("outcome-unknown", ["transition", "k", "--to", "wide"]),

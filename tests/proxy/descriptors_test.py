@@ -24,7 +24,7 @@ class FewDescriptorsTest(ProxyCase):
     options = ("--threads", "4", "--admin", "127.0.0.1:0")
 
     def ask(self):
-        """Of a new client: is it served? If not, it is told at once."""
+        """Of a new client: is it served? If not, it is answered so at once."""
         link = self.link()
         try:
             answer = link.ask(b"mn")
@@ -55,14 +55,14 @@ class FewDescriptorsTest(ProxyCase):
         self.assertLess(served, ALLOWED)
         self.assertEqual(int(first.stats()["rejected_connections"]),
                          CLIENTS - served)
-        # Each thread has to connect anew, and jobs to look for what is lost.
+        # Each thread has to connect anew, and jobs to find what is lost.
         self.tool("kill", "1")
         self.assertEqual(first.set("other", value), b"STORED")
         self.until(lambda: "down" in self.states(), "it is missed")
         self.tool("start", "1")
         self.until(lambda: set(self.states()) == {"full"}, "all are in sync")
         self.same(first.get("k"), value)
-        # Nobody asks anything, and next to nothing is done.
+        # No request comes, and next to nothing is done.
         before = processor_seconds(self.proxy.process.pid)
         first.socket.settimeout(1)
         with self.assertRaises(TimeoutError):

@@ -18,7 +18,7 @@ class ExportTest(ProxyCase):
     up = ("-n", "6", "--item-max", "1")
 
     def plain(self, key):
-        """What is where libmemcached's clients look: (value, flags)."""
+        """What is where libmemcached's clients ask: (value, flags)."""
         first = self.ctl_json("stat", key)["replicas"][0]
         return lambda: self.link(first).get_many(key).get(key)
 
@@ -29,7 +29,7 @@ class ExportTest(ProxyCase):
                              b"STORED")
             self.same(link.get(key), value)
         link.set("other", b"stays")
-        look = {key: self.plain(key) for key in VALUES}
+        plain = {key: self.plain(key) for key in VALUES}
 
         dry = self.ctl_json("export", "--prefix", "e:", "--dry-run")
         self.assertEqual(list(dry), REPORT)
@@ -45,8 +45,8 @@ class ExportTest(ProxyCase):
             "bytes": sum(map(len, VALUES.values()))})
         for key, value in VALUES.items():
             with self.subTest(key=key):
-                self.same(look[key]()[0], value)
-                self.assertEqual(look[key]()[1], 7)
+                self.same(plain[key]()[0], value)
+                self.assertEqual(plain[key]()[1], 7)
                 # Also where the proxy remembers the object that was there.
                 self.same(link.get(key), value)
                 seconds = int(link.ask(f"mg {key} t".encode()).split()[1][1:])
@@ -60,7 +60,7 @@ class ExportTest(ProxyCase):
         self.check("e:one", b"again")
         again = self.ctl_json("export", "--pattern", "e:.*")
         self.assertEqual((again["selected"], again["exported"]), (1, 1))
-        self.assertEqual(look["e:one"]()[0], b"again")
+        self.assertEqual(plain["e:one"]()[0], b"again")
 
     def test_nothing_of_the_object_is_left(self):
         link = self.link()

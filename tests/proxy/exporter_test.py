@@ -73,9 +73,10 @@ class ExporterTest(MetricsCase):
         self.assertEqual(facts["version"], "1.6.18")
         self.assertRegex(facts["ers_version"], r"^\d+\.\d+\.\d+")
         self.assertEqual(client.line(b"version\r\n"), b"VERSION 1.6.18")
-        for level, told in ((b"0", "0"), (b"1", "1"), (b"7", "2")):
+        for level, shown in ((b"0", "0"), (b"1", "1"), (b"7", "2")):
             self.assertEqual(client.line(b"verbosity %s\r\n" % level), b"OK")
-            self.assertEqual(client.facts(b"stats settings")["verbosity"], told)
+            self.assertEqual(client.facts(b"stats settings")["verbosity"],
+                             shown)
 
     def exporter(self):
         """The program; skips with the reason where it cannot be had."""

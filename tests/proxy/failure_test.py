@@ -134,7 +134,7 @@ class TooManyDeadTest(ProxyCase):
         self.assertEqual(self.link().ask(b"mn"), b"MN")
 
 
-class ToldCase(ProxyCase):
+class ReportedCase(ProxyCase):
     """What stands in the way of servers in sync is in /status and in the log."""
     up = ("-n", "6", "--no-evict")
     options = ("--admin", ":0")
@@ -143,26 +143,26 @@ class ToldCase(ProxyCase):
         api = Api(self.proxy.addresses[-1])
         return api.ask("GET", "/status")[1]["backfill"]["last_error"]
 
-    def until_told(self, text):
+    def until_reported(self, text):
         self.until(lambda: text in self.last_error(), text)
         self.until(lambda: text in self.proxy.said(), f"{text} in the log")
 
 
-class TooManyToldTest(ToldCase):
+class TooManyReportedTest(ReportedCase):
 
     def test_that_more_than_m_are_out(self):
-        self.assertEqual(self.link().set("told", bytes(MIB)), b"STORED")
+        self.assertEqual(self.link().set("kept", bytes(MIB)), b"STORED")
         self.assertEqual(self.last_error(), "")
         for server in ("1", "2"):
             self.tool("stop", server)
-        self.until_told("2 servers are out and this cluster bears 1 (")
+        self.until_reported("2 servers are out and this cluster bears 1 (")
         for server in ("1", "2"):
             self.tool("cont", server)
         self.until(lambda: self.last_error() == "", "they answer again")
-        self.same(self.link().get("told"), bytes(MIB))
+        self.same(self.link().get("kept"), bytes(MIB))
 
 
-class TooSmallToldTest(ToldCase):
+class TooSmallReportedTest(ReportedCase):
 
     def test_that_a_new_server_is_too_small(self):
         value = random_bytes(4 * MIB, seed=1)
@@ -174,7 +174,7 @@ class TooSmallToldTest(ToldCase):
         self.refused(CLUSTER_ERROR, "objects that do not fit: ", "--proxy",
                      self.proxy.addresses[-1], "--timeout", "3", "replace",
                      old, small)
-        self.until_told(f"{small} has no memory for a block of ")
+        self.until_reported(f"{small} has no memory for a block of ")
         for key in keys:
             self.same(self.link().get(key), value, key)
         # Less to hold: it is in sync at last.

@@ -1,5 +1,5 @@
 """Losses of more servers than a cluster bears, and of fewer, drawn by chance:
-who dies or freezes, in which order they return, which proxies are there.
+which die or freeze, in which order they return, which proxies are there.
 
 ERS_LOSSES says how many scenarios, from ERS_SEED (or 1) on; without it two
 that are short are played.
@@ -17,7 +17,7 @@ import unittest
 import fleet_scenario
 from jobs_case import Api
 from proxy_case import Link, Proxy, ProxyCase
-from told import STORED, Told, body
+from key_record import STORED, KeyRecord, body
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, SANITIZED
 
@@ -35,7 +35,7 @@ SETTINGS = "timeouts: {connect_ms: 3000, request_ms: 3000}\n"
 
 
 class Stalls(threading.Thread):
-    """Measures how long this machine let nobody go on."""
+    """Measures how long this machine let no process go on."""
 
     STEP_S = 0.05
 
@@ -59,7 +59,7 @@ class Writer(threading.Thread):
         super().__init__(daemon=True)
         self.fleet = fleet
         self.chance = random.Random(f"{fleet.scenario.seed}.{number}")
-        self.keys = [Told(f"w{number}{kind}{i}", LENGTHS[kind])
+        self.keys = [KeyRecord(f"w{number}{kind}{i}", LENGTHS[kind])
                      for kind, count in KEYS.items() for i in range(count)]
         self.links = {}
         self.ended = threading.Event()
@@ -74,11 +74,12 @@ class Writer(threading.Thread):
             self.ended.wait(0.01)
 
     def fill(self):
-        for told in self.keys:
-            self.write(told, self.chance.choice(self.fleet.running()))
+        for record in self.keys:
+            self.write(record, self.chance.choice(self.fleet.running()))
 
-    def step(self, told, proxy):
-        (self.write if self.chance.random() < 0.4 else self.read)(told, proxy)
+    def step(self, record, proxy):
+        act = self.write if self.chance.random() < 0.4 else self.read
+        act(record, proxy)
 
     def link(self, proxy):
         if proxy not in self.links:
@@ -90,36 +91,36 @@ class Writer(threading.Thread):
         if link:
             link.socket.close()
 
-    def write(self, told, proxy):
+    def write(self, record, proxy):
         firm, must = self.fleet.firm, self.fleet.must_work
-        value, said = told.next_body(), None
+        value, said = record.next_body(), None
         try:
-            said = self.link(proxy).set(told.key, value)
+            said = self.link(proxy).set(record.key, value)
         except OSError:
             pass
         if said is None:
             self.drop(proxy)
-        told.wrote(said, firm)
+        record.wrote(said, firm)
         self.counts["sets" if said == STORED else "refused"] += 1
         if said != STORED and must and must == self.fleet.must_work and \
                 proxy in self.fleet.running():
-            self.fleet.problem(f"set {told.key}: {said}")
+            self.fleet.problem(f"set {record.key}: {said}")
 
-    def read(self, told, proxy):
+    def read(self, record, proxy):
         firm, must = self.fleet.firm, self.fleet.must_work
         try:
-            value = self.link(proxy).get(told.key)
+            value = self.link(proxy).get(record.key)
         except (OSError, AssertionError) as error:
             self.drop(proxy)
             self.counts["no answer"] += 1
             # The first read of a long value may find too late what is gone.
-            cut = told.missable and told.length >= 1 << 16
+            cut = record.missable and record.length >= 1 << 16
             if must and must == self.fleet.must_work and not cut and \
                     proxy in self.fleet.running():
-                self.fleet.problem(f"get {told.key}: {error!r}")
+                self.fleet.problem(f"get {record.key}: {error!r}")
             return
         self.counts["misses" if value is None else "hits"] += 1
-        problem = told.saw(value, firm)
+        problem = record.saw(value, firm)
         if problem:
             self.fleet.problem(problem)
 
@@ -159,7 +160,7 @@ class Fleet:
         self.event = self.now()
 
     def now(self):
-        """Without what nobody could do anything in."""
+        """Without the time in which no process could do anything."""
         return time.monotonic() - self.stalls.total
 
     def problem(self, text):
@@ -210,8 +211,8 @@ class Fleet:
             return
         self.firm = False
         for writer in self.writers:
-            for told in writer.keys:
-                told.missable = True
+            for record in writer.keys:
+                record.missable = True
 
     def tool(self, verb, slot):
         number = self.case.servers.split(",").index(self.names[slot]) + 1
@@ -304,8 +305,8 @@ class Fleet:
             self.late.append(f"{proxy.addresses[0]} serves after {took:.1f} s")
 
     def states(self, proxy):
-        told = Api(proxy.addresses[-1]).ask("GET", "/status")[1]
-        return [server["state"] for server in told["servers"]]
+        status = Api(proxy.addresses[-1]).ask("GET", "/status")[1]
+        return [server["state"] for server in status["servers"]]
 
     def in_sync(self, _):
         self.serve(None)
@@ -349,15 +350,16 @@ class Fleet:
         for _ in range(2):
             for proxy in self.running():
                 for writer in self.writers:
-                    for told in writer.keys:
-                        writer.read(told, proxy)
+                    for record in writer.keys:
+                        writer.read(record, proxy)
 
     def all_are_listed(self):
         listed = self.case.run_ctl("ls", servers=self.servers)
         keys = {line.split(b"\t")[0].decode()
                 for line in listed.stdout.splitlines()}
-        missing = [told.key for writer in self.writers for told in writer.keys
-                   if told.acked is not None and told.key not in keys]
+        missing = [record.key for writer in self.writers
+                   for record in writer.keys
+                   if record.acked is not None and record.key not in keys]
         if listed.returncode or missing:
             self.problem(f"ls: {listed.returncode} {listed.stderr}, without "
                          f"{missing}")
@@ -369,7 +371,7 @@ class Fleet:
         for proxy in self.running():
             proxy.kill()
 
-    def told(self):
+    def summary(self):
         counts = sum((writer.counts for writer in self.writers),
                      collections.Counter())
         return (f"{time.monotonic() - self.began:.0f} s, "
@@ -401,14 +403,14 @@ class FleetLossesTest(ProxyCase):
                 fleet.problem(str(error))
             finally:
                 fleet.close()
-            print(scenario, fleet.told(), sep="\n  ", flush=True)
+            print(scenario, fleet.summary(), sep="\n  ", flush=True)
             if fleet.problems or fleet.late:
-                self.tell(fleet)
+                self.report(fleet)
             return fleet.problems, fleet.late
         finally:
             self.tool("down")
 
-    def tell(self, fleet):
+    def report(self, fleet):
         for text in fleet.problems + fleet.late:
             print("   WRONG:", text)
         for number in range(1, fleet.started + 1):

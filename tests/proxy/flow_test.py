@@ -89,7 +89,7 @@ class ValueEndTest(ProxyCase):
                 self.same(link.get("e"), b"old")
                 self.until(lambda: self.items() == before, "its blocks go")
 
-    def test_who_leaves_within_a_value_stores_nothing(self):
+    def test_a_client_that_leaves_within_a_value_stores_nothing(self):
         watch = self.link()
         for size in (10, 4096, 70_000, 2 * MIB, 20 * MIB):
             with self.subTest(size=size):
@@ -134,7 +134,7 @@ class SlowReaderTest(ProxyCase):
                 growth, link, asked = self.slow(
                     b"get s\r\n" * max(2, SLOW_BYTES // size))
                 self.assertLess(growth, GROWTH_BYTES)
-                # Whoever reads at last finds all as it should be.
+                # A late read finds all as it should be.
                 for _ in range(asked):
                     self.same(link.values()["s"][0], value)
 

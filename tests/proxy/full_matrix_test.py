@@ -147,7 +147,7 @@ class FullMatrixTest(ProxyCase):
                 self.note(said.startswith(CLEAN), "delete", key, said)
             self.is_right(key, said)
 
-    def can_be_looked_at(self, *commands):
+    def can_be_inspected(self, *commands):
         for words in commands or (("ls",), ("verify",), ("gc",),
                                   ("servers",)):
             done = self.run_ctl(*words)
@@ -161,8 +161,8 @@ class FullMatrixTest(ProxyCase):
                           sorted(missing)[:2])
 
     def states(self):
-        told = Api(self.proxy.addresses[-1]).ask("GET", "/status")[1]
-        return {server["state"] for server in told["servers"]}
+        status = Api(self.proxy.addresses[-1]).ask("GET", "/status")[1]
+        return {server["state"] for server in status["servers"]}
 
     def serves(self, length, about, within_s):
         """One set after the other is stored, by then."""
@@ -186,13 +186,13 @@ class FullMatrixTest(ProxyCase):
         self.filled(length)
         self.works_or_is_refused(length)
         self.fill(length, "again")
-        self.can_be_looked_at()
-        self.all_right("looked at")
+        self.can_be_inspected()
+        self.all_right("inspected")
 
     def goes_on(self, about, length):
         self.all_right(about)
         self.works_or_is_refused(length)
-        self.can_be_looked_at(("ls",), ("servers",))
+        self.can_be_inspected(("ls",), ("servers",))
 
     @unittest.skipUnless(ASKED, "takes long: ERS_FULL_LENGTHS=1000 plays it")
     def test_a_death_and_a_return(self):
@@ -257,7 +257,7 @@ class FullMatrixTest(ProxyCase):
         self.values = found
         # Replicas that have no room for what they lack take no change of it.
         self.works_or_is_refused(100, deletes=False)
-        self.can_be_looked_at(("ls",), ("servers",), ("gc",))
+        self.can_be_inspected(("ls",), ("servers",), ("gc",))
 
     def test_flush(self):
         self.play(self.flush)

@@ -25,14 +25,14 @@ class FullTest(ProxyCase):
             link.send(b"".join(
                 f"set {key} 0 0 {length}\r\n{'x' * length}\r\n".encode()
                 for key in batch))
-            told = [link.line() for _ in batch]
-            stored += [k for k, said in zip(batch, told) if said == b"STORED"]
-            refused += sum(said != b"STORED" for said in told)
+            said = [link.line() for _ in batch]
+            stored += [k for k, one in zip(batch, said) if one == b"STORED"]
+            refused += sum(one != b"STORED" for one in said)
         return stored
 
     def states(self):
-        told = Api(self.proxy.addresses[-1]).ask("GET", "/status")[1]
-        return {server["state"] for server in told["servers"]}
+        status = Api(self.proxy.addresses[-1]).ask("GET", "/status")[1]
+        return {server["state"] for server in status["servers"]}
 
     def test_a_death_and_a_return(self):
         stored = {length: self.fill(length) for length in LENGTHS}

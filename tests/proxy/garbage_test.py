@@ -13,7 +13,7 @@ from ctl_case import block_keys, item_expiries
 SIZES = (100, 5 * KIB, 70_000, MIB, 9 * MIB)
 RESERVED = (b"ers!view", b"ers!boot", b"ers!peers")
 LONG = 20 * MIB
-# Blocks that live no longer are left to readers who are late.
+# Blocks that live no longer are left to readers that are late.
 LASTING_S = 120
 
 
@@ -37,8 +37,8 @@ def connections_of(pid):
 
 
 def served(servers):
-    """The connections that servers have not closed yet, as who made them sees
-    them."""
+    """The connections that servers have not closed yet, as their client's end
+    sees them."""
     listening = {int(server.rsplit(":", 1)[1]) for server in servers}
     return {(remote, local) for local, remote, inode in sockets()
             if local in listening and inode != "0"}
@@ -87,11 +87,11 @@ class GarbageCase(JobsCase):
         wanted = collections.Counter()
         replicas = self.ctl_json("servers")["max_failures"] + 1
         for key, value in self.values.items():
-            told = self.ctl_json("stat", key)
-            self.assertEqual(len(told["replicas"]), replicas)
-            wanted.update((replica, key.encode()) for replica in told["replicas"])
-            stored = [block for block in told["blocks"] if block["present"]]
-            self.assertEqual(stored, told["blocks"])
+            stat = self.ctl_json("stat", key)
+            self.assertEqual(len(stat["replicas"]), replicas)
+            wanted.update((replica, key.encode()) for replica in stat["replicas"])
+            stored = [block for block in stat["blocks"] if block["present"]]
+            self.assertEqual(stored, stat["blocks"])
             wanted.update(block["server"] for block in stored)
         for member in self.members:
             self.assertEqual(len(block_keys(member, LASTING_S)),
@@ -128,12 +128,12 @@ class KilledProxyTest(GarbageCase):
         young = self.ctl_json("gc")
         self.assertEqual((young["listed"], young["young"], young["dropped"]),
                          (live + left, live + left, 0))
-        only_look = self.ctl_json("gc", "--grace", "0", "--dry-run")
-        self.assertEqual((only_look["live"], only_look["dropped"]),
+        dry = self.ctl_json("gc", "--grace", "0", "--dry-run")
+        self.assertEqual((dry["live"], dry["dropped"]),
                          (live, left))
         self.assertEqual(sum(self.blocks()), live + left)
 
-        # Nobody writes: every block that no object has is garbage.
+        # Nothing is written: every block that no object has is garbage.
         report = self.ctl_json("gc", "--grace", "0")
         self.assertEqual(
             (report["listed"], report["live"], report["dropped"],
@@ -148,14 +148,14 @@ class KilledProxyTest(GarbageCase):
         left = self.kill_in_put("new")
         admin = self.proxy.addresses[-1]
         before = self.api.metrics()
-        look = json.loads(self.ctl("--proxy", admin, "gc", "--grace", "0",
-                                   "--dry-run", "--json"))
-        self.assertEqual((look["dry_run"], look["dropped"]), (True, left))
-        told = self.ctl("--proxy", admin, "gc", "--grace", "0").decode()
+        dry = json.loads(self.ctl("--proxy", admin, "gc", "--grace", "0",
+                                  "--dry-run", "--json"))
+        self.assertEqual((dry["dry_run"], dry["dropped"]), (True, left))
+        printed = self.ctl("--proxy", admin, "gc", "--grace", "0").decode()
         for end in ("found, and left", "dropped"):
             self.assertRegex(self.proxy.said(), "garbage asked for by hand: "
                              rf"{left} of \d+ blocks {end}\n")
-        self.assertIn(f"dropped {left} of ", told)
+        self.assertIn(f"dropped {left} of ", printed)
         self.exactly_the_live_ones()
         metrics = self.api.metrics()
         for name, more in (("collections_total", 1),

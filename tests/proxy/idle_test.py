@@ -5,7 +5,7 @@ import unittest
 from daemon_case import DaemonCase
 from proxy_case import KIB, MIB, Link
 
-# Longer than a busy machine keeps those away who are not idle.
+# Longer than a busy machine keeps those away that are not idle.
 FIVE_SECONDS = "limits: {idle_timeout_s: 5}\n"
 
 
@@ -28,7 +28,7 @@ class IdleTest(DaemonCase):
         self.addCleanup(link.socket.close)
         return link
 
-    def test_who_is_waited_for_is_closed(self):
+    def test_an_idle_client_is_closed(self):
         daemon = self.start("--config", self.config(FIVE_SECONDS))
         busy = self.link(daemon)
         self.assertEqual(busy.set("big", bytes(16 * MIB)), b"STORED")
@@ -46,7 +46,7 @@ class IdleTest(DaemonCase):
         deaf.wait_for_answer()
 
         def all_closed():
-            self.assertEqual(busy.ask(b"mn"), b"MN")  # who asks is none
+            self.assertEqual(busy.ask(b"mn"), b"MN")  # one that asks is none
             return all(map(self.closed, (never, done, begun, short, long)))
         self.until(all_closed, "those without a word are closed")
         self.until(lambda: busy.stats()["idle_kicks"] == "6",
@@ -56,7 +56,7 @@ class IdleTest(DaemonCase):
         self.assertIsNone(busy.get("b"))
         self.assertEqual(busy.stats()["curr_connections"], "1")
 
-    def test_who_moves_a_byte_is_not_idle(self):
+    def test_a_client_that_moves_a_byte_is_not_idle(self):
         daemon = self.start("--config", self.config(FIVE_SECONDS))
         slow, idle = self.link(daemon), self.link(daemon)
         slow.send(b"set k 0 0 100000\r\n")
@@ -82,7 +82,7 @@ class IdleTest(DaemonCase):
         def closed():
             self.assertEqual(busy.ask(b"mn"), b"MN")
             return self.closed(idle)
-        self.until(closed, "who came before is closed, too")
+        self.until(closed, "one that came before is closed, too")
 
 
 if __name__ == "__main__":

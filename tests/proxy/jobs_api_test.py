@@ -122,7 +122,7 @@ class ApiTest(JobsCase):
         slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
         # Others are not held up.
         self.assertEqual(self.api.ask("GET", "/v1/jobs")[0], 200)
-        # Nor by who leaves before its answer.
+        # Nor by a client that leaves before its answer.
         for _ in range(20):
             with socket.create_connection((self.api.host,
                                            self.api.port)) as hasty:
@@ -135,18 +135,18 @@ class ApiTest(JobsCase):
         value = random_bytes(100 * KIB, 1)
         link = self.link()
         link.set("one", value, flags=7)
-        code, told = self.api.ask("POST", "/v1/transition",
-                                  {"key": "one", "to": "wide"})
+        code, answer = self.api.ask("POST", "/v1/transition",
+                                    {"key": "one", "to": "wide"})
         self.assertEqual(code, 200)
-        self.assertEqual(list(told), [
+        self.assertEqual(list(answer), [
             "key", "path", "scheme", "width", "data_reads", "parity_reads",
             "writes", "bytes_read", "bytes_written", "microseconds"])
-        self.assertEqual((told["path"], told["width"]), ("plan", "wide"))
+        self.assertEqual((answer["path"], answer["width"]), ("plan", "wide"))
         self.refused("/v1/transition", {"key": "one", "to": "wide"}, "already",
                      409)
-        code, told = self.api.ask("POST", "/v1/transition",
-                                  {"key": "one", "to": "rs:3,1"})
-        self.assertEqual((code, told["path"], told["scheme"]),
+        code, answer = self.api.ask("POST", "/v1/transition",
+                                    {"key": "one", "to": "rs:3,1"})
+        self.assertEqual((code, answer["path"], answer["scheme"]),
                          (200, "reencode", "rs:3,1"))
         self.refused("/v1/transition", {"key": "one", "to": "wide"},
                      "one width only")
@@ -164,9 +164,9 @@ class ApiTest(JobsCase):
             link.send(b"ms " + base64.b64encode(key) + b" 5000 b\r\n"
                       + bytes(5000) + b"\r\n")
             self.assertEqual(link.line(), b"HD")
-        code, told = self.api.ask("POST", "/v1/transition",
-                                  {"key_base64": name, "to": "wide"})
-        self.assertEqual((code, told["key_base64"]), (200, name))
+        code, answer = self.api.ask("POST", "/v1/transition",
+                                    {"key_base64": name, "to": "wide"})
+        self.assertEqual((code, answer["key_base64"]), (200, name))
         prefix = base64.b64encode(key[:2]).decode()
         job = self.api.start("narrow", select={"prefix_base64": prefix})
         self.assertEqual(job["select"], {"prefix_base64": prefix})
@@ -197,13 +197,13 @@ class ApiTest(JobsCase):
         self.assertGreater(now["seconds_left"], 0)
         self.assertEqual(now["bytes_left"],
                          now["objects"]["left"] * 100 * KIB)
-        code, told = self.api.ask("DELETE", f"/v1/jobs/{number}")
+        code, answer = self.api.ask("DELETE", f"/v1/jobs/{number}")
         self.assertEqual(code, 409)
-        self.assertIn(f"job {number} is running: cancel it", told["error"])
+        self.assertIn(f"job {number} is running: cancel it", answer["error"])
         for _ in range(2):  # the second time, too
-            code, told = self.api.command(number, "pause")
-            self.assertEqual((code, told["state"]), (200, "paused"))
-        self.assertIsNone(told["seconds_left"])
+            code, answer = self.api.command(number, "pause")
+            self.assertEqual((code, answer["state"]), (200, "paused"))
+        self.assertIsNone(answer["seconds_left"])
         # What is under way ends; then nothing moves.
         self.until(lambda: not link.lines(b"ers list transitioning prc:"),
                    "nothing is under way")
@@ -212,17 +212,17 @@ class ApiTest(JobsCase):
             'ersproxy_transitions_total{kind="widen"}']
         self.assertEqual(self.api.job(number)["objects"], still)
         for _ in range(2):
-            code, told = self.api.command(number, "resume")
-            self.assertEqual((code, told["state"]), (200, "running"))
+            code, answer = self.api.command(number, "resume")
+            self.assertEqual((code, answer["state"]), (200, "running"))
         self.until(lambda: self.api.job(number)["objects"]["changed"]
                    > still["changed"], "it goes on")
         self.assertGreater(self.api.metrics()[
             'ersproxy_transitions_total{kind="widen"}'], transitions)
         for _ in range(2):
-            code, told = self.api.command(number, "cancel")
-            self.assertEqual((code, told["state"]), (200, "cancelled"))
-        self.assertIsNotNone(told["ended"])
-        self.assertGreater(told["objects"]["left"], 0)
+            code, answer = self.api.command(number, "cancel")
+            self.assertEqual((code, answer["state"]), (200, "cancelled"))
+        self.assertIsNotNone(answer["ended"])
+        self.assertGreater(answer["objects"]["left"], 0)
         for word in ("pause", "resume"):
             self.assertEqual(self.api.command(number, word)[0], 409)
         self.until(lambda: self.api.ask("DELETE", f"/v1/jobs/{number}")

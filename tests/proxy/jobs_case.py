@@ -64,7 +64,8 @@ class Api:
 
 
 class JobsCase(ProxyCase):
-    """A proxy with an admin port and no state folder, unless told."""
+    """A proxy with an admin port and no state folder, unless options name
+    one."""
 
     options = ("--admin", ":0")
 
@@ -86,7 +87,7 @@ class JobsCase(ProxyCase):
         end = time.monotonic() + DEADLINE_S
         while (job := api.job(number))["state"] not in (*states, *ENDED):
             self.assertLess(time.monotonic(), end, job)
-            # Between two looks at what sends no word: the state decides.
+            # Between two checks of what sends no event: the state decides.
             time.sleep(0.01)
         if states:
             self.assertIn(job["state"], states, job)

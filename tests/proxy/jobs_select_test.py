@@ -73,14 +73,14 @@ class SelectTest(JobsCase):
         self.store("hot:", lengths)
         stored = time.time()
         stop = threading.Event()
-        looks = [0]
+        reads = [0]
 
         def read():
             with Link(self.address) as link:
                 while not stop.is_set():
                     for name in lengths:
                         link.get(f"hot:{name}")
-                    looks[0] += 1
+                    reads[0] += 1
                     # The pace of what is read, not a wait for anything.
                     time.sleep(0.05)
 
@@ -96,7 +96,7 @@ class SelectTest(JobsCase):
                 link.lines(b"ers list narrow")
                 self.assertEqual(self.take(prefix="cold:", idle_seconds=3600)
                                  ["objects"]["selected"], 0)
-        self.assertGreater(looks[0], 10)
+        self.assertGreater(reads[0], 10)
         job = self.take(pattern="(cold|hot):.*", idle_seconds=idle)
         self.assertEqual(job["objects"]["changed"], 3, self.widths())
         self.assertEqual(self.wide("cold:"), set(lengths))
@@ -112,7 +112,7 @@ class SelectTest(JobsCase):
             self.assertEqual(link.ask(b"touch age:touched 1000"), b"TOUCHED")
         self.store("age:", {"new": 5000})
         job = self.take(prefix="age:", age_seconds=age)
-        self.assertLess(time.time(), fresh + age, "too slow to tell")
+        self.assertLess(time.time(), fresh + age, "too slow to know")
         self.assertEqual(job["objects"]["selected"], 1)
         self.assertEqual(self.wide("age:"), {"old"})
 

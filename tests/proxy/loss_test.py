@@ -25,8 +25,8 @@ class LossCase(ProxyCase):
             self.tool("start", str(number))
 
     def states(self):
-        told = Api(self.proxy.addresses[-1]).ask("GET", "/status")[1]
-        return [server["state"] for server in told["servers"]]
+        status = Api(self.proxy.addresses[-1]).ask("GET", "/status")[1]
+        return [server["state"] for server in status["servers"]]
 
     def serves(self, proxy, key):
         """Sets go on, and what was set is there."""

@@ -22,13 +22,13 @@ class ManualTest(unittest.TestCase):
             cls.page = file.read()
 
     def test_options_and_their_defaults(self):
-        told = {}
+        listed = {}
         pattern = (r"^  (?:-\w,)?(--[\w-]+)(?: ([A-Z]+))?(.*(?:\n {20}.*)*)")
         for name, value, text in re.findall(pattern, output("--help"), re.M):
             default = re.search(r"[Dd]efault: ([^)\n]+)", text)
             if name == "--log-level" or name == "--log-format":
                 default = re.search(r"(\w+) \(default\)", text)
-            told[name] = (value, default and default[1])
+            listed[name] = (value, default and default[1])
         written = {}
         options = self.page.split(".SH OPTIONS\n")[1].split(".SH ")[0]
         for option in options.split(".TP\n")[1:]:
@@ -37,8 +37,8 @@ class ManualTest(unittest.TestCase):
                 r"\\fB(--[\w-]+)\\fR(?: \\fI(\w+)\\fR)?$", first).groups("")
             default = re.search(r"^Default: (.*)\.$", text, re.M)
             written[name] = (value, default and default[1])
-        self.assertIn("--config", told)
-        self.assertEqual(written, told)
+        self.assertIn("--config", listed)
+        self.assertEqual(written, listed)
 
     def test_version(self):
         version = output("--version").split()[1]

@@ -1,4 +1,4 @@
-"""The limit of memory in flight: what slow clients hold, and who waits."""
+"""The limit of memory in flight: what slow clients hold, and which wait."""
 
 import re
 import select
@@ -49,7 +49,7 @@ class MemoryCase(ProxyCase):
 
 class SlowClientsTest(MemoryCase):
 
-    def test_slow_writers_and_who_never_reads(self):
+    def test_slow_writers_and_clients_that_never_read(self):
         link = self.link()
         long = random_bytes(16 * MIB, seed=1)
         self.assertEqual(link.set("long", long), b"STORED")
@@ -91,7 +91,7 @@ class SlowClientsTest(MemoryCase):
 class UnreadAnswersTest(MemoryCase):
 
     def flood(self, request):
-        """Sends until nobody takes more; nothing is read."""
+        """Sends until no more is taken; nothing is read."""
         link = self.link(receive_bytes=64 * KIB)
         link.socket.setblocking(False)
         batch = request * 1000
@@ -104,7 +104,7 @@ class UnreadAnswersTest(MemoryCase):
             sent += link.socket.send(batch)
         self.fail(f"{sent} bytes of {request} were read, and no answer was")
 
-    def test_who_reads_no_answers_is_read_no_more(self):
+    def test_a_client_that_reads_no_answers_is_read_no_more(self):
         link = self.link()
         link.set("k", b"v")
         before = self.proxy.memory()

@@ -15,7 +15,7 @@ from ctl_case import ask, block_keys
 MIB = 1 << 20
 
 SERVER = "ersproxy_server_"
-# What every request moves; other tests look at that.
+# What every request moves; other tests check that.
 ALWAYS = (SERVER + "sent_bytes", SERVER + "received_bytes",
           SERVER + "requests", "ersproxy_request", "ersproxy_client_",
           "ersproxy_uptime", "ersproxy_step", SERVER + "connections",
@@ -56,7 +56,7 @@ STEPS = [
 ]
 
 
-def told(changes):
+def caused(changes):
     """{name{values of the labels}: by} of what is not ALWAYS."""
     found = {}
     for (name, labels), by in changes.items():
@@ -78,7 +78,7 @@ class StoreTest(MetricsCase):
             after = self.metrics()
             with self.subTest(request[:40]):
                 self.assertEqual(
-                    told(moved(before, after)),
+                    caused(moved(before, after)),
                     {name: by for name, by in expected.items() if by})
             before = after
 
@@ -104,7 +104,7 @@ class StoreTest(MetricsCase):
                 f"{name}written_bytes_total{{{kind}}}": b"bytes_written"}
             expected = {key: int(answer.get(by, by) if isinstance(by, bytes)
                                  else by) for key, by in expected.items()}
-            self.assertEqual(told(moved(before, self.metrics())),
+            self.assertEqual(caused(moved(before, self.metrics())),
                              {key: by for key, by in expected.items() if by})
         stats = client.facts(b"stats")
         self.assertEqual(stats["ers_transitions"], "4")
@@ -158,7 +158,7 @@ class StoreTest(MetricsCase):
         self.assertEqual(client.line(b"stats reset\r\n"), b"RESET")
         self.assertEqual(client.facts(b"stats")["ers_commits"], "0")
         self.assertEqual(client.facts(b"stats")["cmd_set"], "0")
-        self.assertEqual(told(moved(before, self.metrics())), {})
+        self.assertEqual(caused(moved(before, self.metrics())), {})
 
 
 class Asker:
@@ -272,7 +272,7 @@ class CensusTest(MetricsCase):
         other.stop()
 
     def test_a_count_that_fails_leaves_the_old_one(self):
-        # Servers that nobody answers for.
+        # Servers that are not there.
         daemon = self.start(
             "--config", self.config("count_objects_s: 1\n", servers=",".join(
                 f"127.0.0.1:{port}" for port in range(1, 8))),
@@ -287,15 +287,16 @@ class CensusTest(MetricsCase):
 class KilledTest(MetricsCase):
 
     def since(self):
-        """{server: Unix seconds}, as all tell alike."""
+        """{server: Unix seconds}, as all show alike."""
         metrics = self.metrics()
         since = {server: metrics.get(SERVER + "state_since_seconds",
                                      server=server)
                  for server in self.servers.split(",")}
-        told = json.loads(self.fetch("/status"))["servers"]
-        self.assertEqual({one["name"]: one["since_s"] for one in told}, since)
-        told = self.ctl_json("servers")["servers"]
-        self.assertEqual({one["name"]: one["since"] for one in told}, since)
+        servers = json.loads(self.fetch("/status"))["servers"]
+        self.assertEqual({one["name"]: one["since_s"] for one in servers},
+                         since)
+        servers = self.ctl_json("servers")["servers"]
+        self.assertEqual({one["name"]: one["since"] for one in servers}, since)
         return since
 
     def check_since(self, changed, before):
@@ -340,7 +341,7 @@ class KilledTest(MetricsCase):
             lines = self.ask(client, b"get %s\r\n" % key)
             self.assertEqual(lines[-1], b"END")
         after = self.metrics()
-        changes = told(moved(before, after))
+        changes = caused(moved(before, after))
         degraded = changes.pop("ersproxy_degraded_reads_total")
         self.assertGreater(degraded, 0)
         self.assertLessEqual(degraded, len(keys))
@@ -386,7 +387,7 @@ class DegradedTest(MetricsCase):
                     self.assertNotIn(b"ERROR",
                                      b"".join(self.ask(client, way % key)))
                 changes = moved(before, self.metrics())
-                degraded = told(changes)["ersproxy_degraded_reads_total"]
+                degraded = caused(changes)["ersproxy_degraded_reads_total"]
                 self.assertIn(degraded, range(1, len(keys[way]) + 1))
 
 
@@ -408,7 +409,7 @@ class RepairTest(MetricsCase):
             lost = self.lose_blocks(server)
             lines = self.ask(client, b"get k\r\n")
             self.assertEqual(b"\r\n".join(lines[1:-1]), value)
-            changes = told(moved(before, self.metrics()))
+            changes = caused(moved(before, self.metrics()))
             if changes:
                 break
         self.assertGreater(lost, 0)

@@ -95,10 +95,10 @@ BINARY = [
 ]
 
 
-def counted(told, also):
+def counted(expected, also):
     """{labels: count} of "get hit, get miss"."""
     found = {}
-    for one in [*told.split(", "), also]:
+    for one in [*expected.split(", "), also]:
         command, result = one.split()
         labels = (("command", command), ("result", result))
         found[labels] = found.get(labels, 0) + 1
@@ -126,15 +126,15 @@ class RequestsTest(MetricsCase):
         client, binary = daemon.client(), daemon.client()
         self.ask(client, b"flush_all\r\n")  # other tests' keys
         before = self.metrics()
-        for request, told in TEXT:
+        for request, expected in TEXT:
             self.ask(client, request)
             after = self.metrics()
-            self.check(before, after, counted(told, "mn ok"), request)
+            self.check(before, after, counted(expected, "mn ok"), request)
             before = after
-        for request, told in BINARY:
+        for request, expected in BINARY:
             self.ask_binary(binary, request)
             after = self.metrics()
-            self.check(before, after, counted(told, "noop ok"), request)
+            self.check(before, after, counted(expected, "noop ok"), request)
             before = after
         client.line(b"quit\r\n")
         self.check(before, self.metrics(),
@@ -176,9 +176,9 @@ class ListTest(unittest.TestCase):
             self.assertEqual(file.read(), said)
 
 
-class TellsTest(MetricsCase):
+class MetricsListTest(MetricsCase):
 
-    def test_the_list_is_of_what_is_told(self):
+    def test_the_list_is_of_what_is_exposed(self):
         client = self.serve().client()
         with open(os.path.join(TOP, "docs", "reference", "metrics.md"),
                   encoding="utf-8") as file:
@@ -196,7 +196,7 @@ class TellsTest(MetricsCase):
                 if stat:
                     self.assertIn(stat, stats)
 
-    def test_who_wants_the_items_is_sent_elsewhere(self):
+    def test_a_request_for_the_items_is_sent_elsewhere(self):
         client = self.serve().client()
         self.assertEqual(client.line(b"stats cachedump 1 0\r\n"),
                          b"CLIENT_ERROR not supported by this proxy")

@@ -1,5 +1,5 @@
-"""Several processes on the same servers: whoever finds a server dead changes
-the view for all, and no process goes on under an old one."""
+"""Several processes on the same servers: the one that finds a server dead
+changes the view for all, and no process goes on under an old one."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ class PeersCase(ProxyCase):
         self.links = [self.link(proxy.addresses[0]) for proxy in self.both]
 
     def epoch(self, proxy):
-        """Of the newest view that its log tells of."""
+        """Of the newest view in its log."""
         lines = [line for line in proxy.said().splitlines()
                  if " view " in line]
         return max((int(line.split(" view ")[1].split(":")[0].split()[0])
@@ -150,7 +150,8 @@ class PausedMemberTest(PeersCase):
 
 
 def link_is_busy(proxy):
-    """Has the process sent what is not answered? Its sockets' queues tell."""
+    """Has the process sent what is not answered? Its sockets' queues show
+    it."""
     inodes = set()
     folder = f"/proc/{proxy.process.pid}/fd"
     for fd in os.listdir(folder):
@@ -167,7 +168,7 @@ def link_is_busy(proxy):
         if row[9] not in inodes:
             continue
         peer = by_address.get((row[2], row[1]))
-        # Bytes that the server's end has received and nobody has read.
+        # Bytes that the server's end has received and not read.
         if peer and int(peer[4].split(":")[1], 16) > 0:
             return True
     return False

@@ -55,7 +55,7 @@ class PoliciesTest(JobsCase):
                    api.metrics())
         self.assertEqual(self.objects(api, "narrow", "changed"), 0)
         self.until(lambda: api.metrics()[
-            "ersproxy_policy_scan_timestamp_seconds"] > 0, "no look has ended")
+            "ersproxy_policy_scan_timestamp_seconds"] > 0, "no scan has ended")
         status = api.ask("GET", "/status")[1]["policies"]
         self.assertEqual(status["widen"]["changed"], 2, status)
         self.assertGreater(status["widen"]["moved_bytes"], 0)
@@ -149,10 +149,10 @@ class PoliciesTest(JobsCase):
             os.kill(proxy.process.pid, signal.SIGHUP)
         reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}}")
         # leave_alone_s is back at its default: it is left alone, also by a
-        # look that finds it idle.
+        # scan that finds it idle.
         idle = time.time() + 3
         self.until(lambda: api.metrics()[
-            "ersproxy_policy_scan_timestamp_seconds"] > idle, "no look ends")
+            "ersproxy_policy_scan_timestamp_seconds"] > idle, "no scan ends")
         self.assertFalse(self.is_wide("turn:1"))
         reload("{widen: {idle_s: 1, every_s: 1, prefix: 'turn:'}, "
                "leave_alone_s: 1}")

@@ -227,12 +227,13 @@ class Polls:
         end = time.monotonic() + DEADLINE_S
         while not condition():
             self.assertLess(time.monotonic(), end, f"never: {what}")
-            # Between two looks at what sends no word: the condition decides.
+            # Between two checks of what sends no event: the condition decides.
             time.sleep(0.01)
 
 
 class ProxyCase(Polls, CtlCase):
-    """A cluster and a proxy for the class; who kills needs its own class."""
+    """A cluster and a proxy for the class; a test that kills needs its own
+    class."""
 
     options = ()      # further words for ersproxy
     listen = ("127.0.0.1:0",)

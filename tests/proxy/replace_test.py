@@ -134,8 +134,9 @@ class RetiredTest(ReplaceCase):
         for servers in (self.servers, self.listed((old, new))):
             started = self.start(servers)
             self.all_right(started.addresses[0])
-            told = f"{new} has taken the place of {old}"
-            self.assertEqual(told in started.said(), servers == self.servers)
+            replaced = f"{new} has taken the place of {old}"
+            self.assertEqual(replaced in started.said(),
+                             servers == self.servers)
             started.terminate()
             started.wait()
         self.whole(self.servers)
@@ -172,9 +173,9 @@ class KilledProxyTest(ReplaceCase):
             proxy = self.start(servers, "--config", slow)
             api = Api(proxy.addresses[-1])
             # The first one begins, the others find it done.
-            code, told = api.ask("POST", "/v1/replace",
+            code, answer = api.ask("POST", "/v1/replace",
                                  {"old": old, "new": new})
-            self.assertEqual((code, told), (200, {"old": old, "new": new}))
+            self.assertEqual((code, answer), (200, {"old": old, "new": new}))
             self.until(lambda proxy=proxy: [
                 server["name"] for server in self.status(proxy)["servers"]
                 if server["state"] == "filling"] == [new], "it is backfilled")

@@ -27,16 +27,16 @@ class ReturnCase(ProxyCase):
                              b"STORED")
 
     def all_right(self):
-        """Also for who remembers nothing."""
+        """Also for a client that remembers nothing."""
         for key, value in self.values.items():
             self.same(self.link().get(key), value, key)
 
     def whole(self):
         """Every block is where it should be."""
         for key, value in self.values.items():
-            told = self.ctl("stat", key).decode()
-            self.assertNotIn(" no\n", told)
-            self.assertEqual(" yes\n" in told, len(value) >= 4 * KIB, told)
+            shown = self.ctl("stat", key).decode()
+            self.assertNotIn(" no\n", shown)
+            self.assertEqual(" yes\n" in shown, len(value) >= 4 * KIB, shown)
 
     def fills(self, name, proxy=None):
         proxies = [proxy] if proxy else self.proxies

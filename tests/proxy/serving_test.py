@@ -29,8 +29,8 @@ class ServingCase(ProxyCase):
 
     def state(self, number):
         name = self.servers.split(",")[number - 1]
-        told = self.admin.ask("GET", "/status")[1]
-        return {s["name"]: s["state"] for s in told["servers"]}[name]
+        status = self.admin.ask("GET", "/status")[1]
+        return {s["name"]: s["state"] for s in status["servers"]}[name]
 
 
 class AllDeadTest(ServingCase):
@@ -50,9 +50,9 @@ class AllDeadTest(ServingCase):
         self.assertEqual(self.admin.raw("GET", "/healthz")[0], 200)
         self.assertEqual(self.gauge(), 0)
         self.assertEqual(self.state(1), "unreachable")
-        told = self.admin.ask("GET", "/status")[1]
-        self.assertEqual(told["state"], "not serving")
-        self.assertIn(first, told["not_serving_because"])
+        status = self.admin.ask("GET", "/status")[1]
+        self.assertEqual(status["state"], "not serving")
+        self.assertIn(first, status["not_serving_because"])
         self.assertIn("not serving: ", self.proxy.said())
         for number in range(1, 7):
             self.tool("start", str(number))

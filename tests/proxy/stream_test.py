@@ -1,6 +1,6 @@
 """What a reader in the middle of a long value sees of what others do.
 
-Longer than all that kernel and daemon hold between them, so that a reader who
+Longer than all that kernel and daemon hold between them, so that a reader that
 pauses does stop the stream.
 """
 
@@ -15,8 +15,8 @@ LONG = 24 * MIB
 class StreamCase(ProxyCase):
 
     def blocks(self):
-        """Those that can be read: memcached counts what has ended until
-        somebody comes across it, but does not list it."""
+        """Those that can be read: memcached counts what has ended until a
+        request comes across it, but does not list it."""
         return {(server, key) for server in self.servers.split(",")
                 for key in block_keys(server)}
 
@@ -163,9 +163,9 @@ class EarlyKilledTest(EarlyCase):
         # Nothing of the object goes to these two any more: neither a copy of
         # the manifest, nor the last block and its parity.
         members = self.servers.split(",")
-        told = self.ctl("stat", "early").decode().splitlines()
-        replicas = next(line for line in told if line.startswith("manifests"))
-        blocks = [line.split() for line in told if line.endswith(" yes")]
+        shown = self.ctl("stat", "early").decode().splitlines()
+        replicas = next(line for line in shown if line.startswith("manifests"))
+        blocks = [line.split() for line in shown if line.endswith(" yes")]
         last = {words[5] for words in blocks if words[1] in ("19", "24")}
         done = [name for name in members
                 if name not in replicas and name not in last]
@@ -173,7 +173,7 @@ class EarlyKilledTest(EarlyCase):
         link = self.begun_set(self.length - 1, 19 + 4)
         for name in done:
             self.tool("kill", str(1 + members.index(name)))
-        # Who needs them finds out.
+        # A write that needs them finds out.
         self.assertIn(b"SERVER_ERROR", self.link().set("other", self.new))
         link.send(self.new[-1:] + b"\r\n")
         self.assertRegex(link.line(), rb"SERVER_ERROR .* no server to go to")
@@ -240,7 +240,7 @@ class TooManyKilledTest(StreamCase):
         for server in ("1", "4"):
             self.tool("kill", server)
         self.cut_off(link, value)
-        # Whoever asks now gets no whole value either.
+        # A reader that asks now gets no whole value either.
         late = self.link()
         late.send(b"get long\r\n")
         late.half_close()

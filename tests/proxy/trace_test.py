@@ -120,7 +120,7 @@ class TraceTest(TraceCase):
     def test_a_slow_client_is_seen_as_such(self):
         client = self.serve("--threads", "1").client()
         client.socket.sendall(b"ers trace set w 0 0 2000\r\n" + bytes(1000))
-        # The proxy has taken what came: it answers somebody else since.
+        # The proxy has taken what came: it answers another client since.
         other = self.daemon.client()
         for _ in range(2):
             self.ask(other, b"get none\r\n")

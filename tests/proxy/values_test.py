@@ -170,7 +170,7 @@ class ValuesTest(ProxyCase):
         self.assertNotEqual(link.lines(b"ers transition read5000 wide"), [])
         self.assertEqual(link.ask(b"mg read5000 h u"), b"HD h0")
 
-    def test_what_was_there_before_tells_its_accesses(self):
+    def test_what_was_there_before_shows_its_accesses(self):
         link = self.link()
         for number in range(1, 1 + self.servers.count(",") + 1):
             self.server_link(number).set("before", b"x")

@@ -18,7 +18,7 @@ class WidthTest(ProxyCase):
             lines.append(link.line())
         return lines[-1] == b"END"
 
-    def look(self, link, key):
+    def gets(self, link, key):
         """(value, flags, CAS)"""
         return link.get_many(key, verb="gets")[key]
 
@@ -27,11 +27,11 @@ class WidthTest(ProxyCase):
         for size in (1, 5000, 70_000, MIB):
             value = random_bytes(size, seed=size)
             link.set("w", value, flags=size, exptime=1000)
-            before = self.look(link, "w")
+            before = self.gets(link, "w")
             for width in WIDTHS:
                 with self.subTest(size=size, width=width):
                     self.assertTrue(self.change(link, "w", width))
-                    self.assertTrue(self.look(link, "w") == before)
+                    self.assertTrue(self.gets(link, "w") == before)
                     self.assertIn(int(link.ask(b"mg w t").split()[1][1:]),
                                   range(900, 1001))
             cas = before[2]
@@ -73,13 +73,13 @@ class WidthTest(ProxyCase):
         try:
             stored, cut_off = 0, False
             while stored < rounds or sum(changed) < rounds or cut_off:
-                value, _, cas = self.look(link, "c")
+                value, _, cas = self.gets(link, "c")
                 if cut_off and value == values[(stored + 1) % 2]:
                     stored += 1
                 self.same(value, values[stored % 2], f"round {stored}")
                 said = link.store("cas", "c", values[(stored + 1) % 2],
                                   more=f" {cas}")
-                # Others who make many changes in the middle of this one leave
+                # Others that make many changes in the middle of this one leave
                 # open whether it was one of them.
                 cut_off = b"was cut off" in said
                 stored += not cut_off

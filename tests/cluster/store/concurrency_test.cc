@@ -1,5 +1,5 @@
 // Rivals on few keys: threads that share a Cluster and several Clusters at
-// once. The values say who wrote them, so a mix of two changes would show.
+// once. The values name their writers, so a mix of two changes would show.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ struct Worker {
   }
   // Notes an outcome; it is wrong unless it is kOk or one of `allowed`, or the
   // call gave up because rivals came first dozens of times, or so many while it
-  // was held up that it cannot tell whether its change was among theirs.
+  // was held up that it cannot know whether its change was among theirs.
   bool Ended(const std::string& call, const Status& status,
              const std::set<StatusCode>& allowed) {
     ++ends[fmt::format("{} {}", call, StatusCodeName(status.code()))];
@@ -80,7 +80,7 @@ Status StatusOf(const Result<T>& result) {
   return result ? Status() : result.error();
 }
 
-// Slow machines and sanitizers must not make a server look dead.
+// Slow machines and sanitizers must not make a server count as dead.
 std::shared_ptr<Cluster> OpenPatient(const TestCluster& servers) {
   ClusterOptions options = servers.Options();
   options.max_failures = kMaxFailures;
@@ -259,7 +259,7 @@ class UniformWork {
                    fmt::format("{}: a mix of changes at word {}", key.name,
                                other - words.begin()));
     worker_.Expect(words[0] >> 32 < kWorkers && (words[0] & 0xffffffff) != 0,
-                   fmt::format("{}: nobody wrote {:x}", key.name, words[0]));
+                   fmt::format("{}: no client wrote {:x}", key.name, words[0]));
     // The client CAS rises with every change that a linearizable read sees.
     std::uint64_t& seen = seen_[key.name];
     worker_.Expect(key.deleted || got->cas >= seen,

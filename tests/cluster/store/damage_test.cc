@@ -240,13 +240,13 @@ TEST_CASE("a plain item at the key is left alone") {
   std::vector<StoredItem> items;
   for (int i = 0; i < cluster.size(); ++i) {
     items.push_back({&cluster.server(i), "key"});
-    items.back().Write("somebody's");
+    items.back().Write("foreign");
   }
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotManaged);
   CHECK(client->Put("key", Bytes(9, 1), {}).error().code() ==
         StatusCode::kNotManaged);
   CHECK(client->Delete("key").code() == StatusCode::kNotManaged);
-  for (const StoredItem& item : items) CHECK(item.Read() == "somebody's");
+  for (const StoredItem& item : items) CHECK(item.Read() == "foreign");
 }
 
 }  // namespace ers::test

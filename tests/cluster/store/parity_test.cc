@@ -116,7 +116,7 @@ void AddAndDrop(const Change& c, TestCluster& cluster, Client& client,
   CHECK(PlacesOf(cluster, client) == first);
   REQUIRE(MustGet(client, "key") == value);
 
-  // And up once more, for who looks at the parity afterwards.
+  // And up once more, so that the parity is checked afterwards.
   REQUIRE_OK(MoveTo(client, many));
   CHECK(Holds(PlacesOf(cluster, client), first));
 }
@@ -187,7 +187,7 @@ TEST_CASE("parity is added while servers are dead, by the degraded plan") {
     REQUIRE(missing.dead_nodes.size() == 1);
     cluster.server(victim).Kill();
     REQUIRE(MustGet(*client, "key") == value);
-    // Whoever writes to it finds it dead, and stores a new view.
+    // A write to it finds it dead, and stores a new view.
     PutOptions everywhere;
     everywhere.scheme = {SchemeKind::kRs, 6, 1, 6};
     REQUIRE_OK(client->Put("other", value, everywhere));
@@ -221,7 +221,7 @@ TEST_CASE("parity is added on servers that were out when the value came") {
   TestCluster cluster(5, kSmallItems);
   auto client = cluster.Open(few, 2);
   cluster.server(2).Kill();
-  // Whoever writes to it finds it dead.
+  // A write to it finds it dead.
   PutOptions everywhere;
   everywhere.scheme = {SchemeKind::kRs, 4, 1, 4};
   REQUIRE_OK(client->Put("other", Bytes(20000, 1), everywhere));
@@ -234,7 +234,7 @@ TEST_CASE("parity is added on servers that were out when the value came") {
   const auto added = MoveTo(*client, With(few, 2));
   REQUIRE_OK(added);
   CHECK(added->path == TransitionPath::kParity);
-  CHECK(added->writes == 0);  // nobody to write to
+  CHECK(added->writes == 0);  // no server to write to
   const store::Manifest manifest = PrimaryManifest(cluster, *client, "key");
   CHECK(manifest.nodes.size() == 5);
   CHECK(manifest.ring == 4);

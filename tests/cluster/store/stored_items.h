@@ -1,4 +1,4 @@
-// The items of an object as the servers hold them, to look at and to damage
+// The items of an object as the servers hold them, to read and to damage
 // behind the library's back.
 #ifndef TESTS_CLUSTER_STORE_STORED_ITEMS_H_
 #define TESTS_CLUSTER_STORE_STORED_ITEMS_H_

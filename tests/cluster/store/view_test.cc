@@ -181,7 +181,7 @@ TEST_CASE("a state file outlives its process and knows more than old records") {
   CHECK(StatusOfGet(*OpenWith(cluster.Options()), "key").code() ==
         StatusCode::kUnavailable);
   check_second_view(*OpenWithFile(cluster, file));
-  // Who has the file has told the others.
+  // The process that has the file has informed the others.
   check_second_view(*OpenWith(cluster.Options()));
 }
 
@@ -242,7 +242,7 @@ TEST_CASE("another list of servers is refused, another order is not") {
     CAPTURE(other.servers);
     const auto client = OpenWith(other);
     CheckAllAre(StatusCode::kIncompatible, *client, "key");
-    // The message tells the list to use.
+    // The message names the list to use.
     const std::string message = StatusOfGet(*client, "key").message();
     for (int i = 0; i < 6; ++i) {
       CHECK(message.find(cluster.server(i).endpoint().name()) !=

@@ -96,7 +96,7 @@ class KvTest(unittest.TestCase):
             self.assertTrue(os.path.getsize(self.path(
                 f"figures/ec-vs-replication/heat.{ending}")))
 
-    def test_reads_that_codes_lose_are_told(self):
+    def test_reads_that_codes_lose_are_reported(self):
         rows.append(self.path("rows.csv"), invented(100e-6))
         page, _ = self.made(self.path("rows.csv"), "--no-figures")
         self.assertIn("coding is faster in 0 of 36 settings", page)

@@ -1,4 +1,4 @@
-"""docs/evaluation/lhrs.md is made of rows, and says what they cannot tell."""
+"""docs/evaluation/lhrs.md is made of rows, and says what they cannot show."""
 
 import io
 import os
@@ -54,7 +54,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("| parallel search saves | 77 % (table 62) | 74 % (74 to "
                       "75) |", text)
 
-    def test_fewer_than_ten_repetitions_are_told(self):
+    def test_fewer_than_ten_repetitions_are_noted(self):
         self.assertIn("3 repetitions, not 10", self.render(searches(3)))
         self.assertNotIn("not 10", self.render(searches(10)))
 
@@ -68,7 +68,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("|  | LH*RS | loopback, unshaped | links of 1 Gbit/s |",
                       text)
 
-    def test_another_tcp_and_a_busy_machine_are_told(self):
+    def test_another_tcp_and_a_busy_machine_are_noted(self):
         self.assertNotIn("comparable with other pages",
                          self.render(searches(10)))
         text = self.render(searches(10, tcp="bbr", load=4.0)

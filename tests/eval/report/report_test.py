@@ -24,7 +24,7 @@ DEADLINE_S = 120
 
 
 def judge(check, found):
-    """By all cells that it looks at."""
+    """By all cells that it reads."""
     tally = check(Measured(found), FixedAnalyser())
     return tally.verdict(lambda _setting: True)
 
@@ -179,7 +179,7 @@ class ClaimsTest(unittest.TestCase):
             self.assertEqual(judge(claims.coding_reads_as_fast, found).state,
                              state)
 
-    def test_cells_that_do_not_count_are_told(self):
+    def test_cells_that_do_not_count_are_reported(self):
         found = []
         for size, copies, coded in ((64 << 10, 0.0001, 0.0002),
                                     (MIB, 0.009, 0.009)):
@@ -204,13 +204,13 @@ class ClaimsTest(unittest.TestCase):
             self.assertEqual(judge(claims.coding_reads_as_fast, found).state,
                              NOT_MEASURED)
 
-    def test_bytes_beside_the_count_are_told(self):
+    def test_bytes_beside_the_count_are_reported(self):
         for moved, state in ((1005, HOLDS), (1020, FAILS)):
             found = transitions(GOOD, payload_in=moved)
             self.assertEqual(judge(claims.bytes_as_counted, found).state,
                              state)
 
-    def test_interfaces_beside_the_sockets_are_told(self):
+    def test_interfaces_beside_the_sockets_are_reported(self):
         for counted, state in ((1_040_000, HOLDS), (1_060_000, FAILS)):
             found = transitions(GOOD, socket_in=600_000, socket_out=400_000,
                                 interface_in=counted, interface_out=0)
@@ -242,7 +242,7 @@ class MeasuredTest(unittest.TestCase):
         for _, srs, ers1 in measured.find("srs", "ers1"):
             self.assertAlmostEqual(reduction(srs, ers1), 50)
 
-    def test_a_setting_tells_what_it_is(self):
+    def test_a_setting_says_what_it_is(self):
         (setting,) = Measured([row()]).settings
         self.assertIsInstance(setting, Setting)
         self.assertEqual(str(setting),
@@ -354,7 +354,7 @@ class ReportTest(unittest.TestCase):
         self.report(self.path("rows.csv"), "--no-figures")
         self.assertIn("in 1 of 11 cells", self.page())
 
-    def test_the_worst_miss_comes_first_and_links_are_told_apart(self):
+    def test_the_worst_miss_comes_first_and_links_are_distinguished(self):
         found = transitions({"srs": 0.1, "ers2-paper": 0.06})
         found += transitions({"srs": 0.1, "ers2-paper": 0.09}, link_mbit=500.0)
         verdict = judge(claims.time_follows_blocks, found)

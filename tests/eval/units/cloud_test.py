@@ -77,7 +77,7 @@ class BedTest(unittest.TestCase):
         with self.assertRaisesRegex(bed.BedError, "proxies: .*404"):
             proxies.ask("proxies", {"name": "refused"})
 
-    def test_it_has_the_tcp_that_was_asked_for_or_tells_the_machine_s(self):
+    def test_it_has_the_tcp_that_was_asked_for_or_reports_the_machine_s(self):
         with cloud.CloudBed(2, 1) as made:
             self.assertEqual(made.tcp, bed.Bed(1).tcp)
         why = namespaces.refusal()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Ending looks at what the servers hold once nobody writes any more.
+// Ending checks what the servers hold once nothing is written any more.
 type Ending struct {
 	Faults    *Faults
 	Ctl       string       // ersctl
@@ -97,8 +97,8 @@ func (ending *Ending) collect() (Remains, error) {
 }
 
 func (ending *Ending) epoch() (int, error) {
-	told := struct{ Epoch int }{}
-	return told.Epoch, ending.ask(&told, "servers")
+	answer := struct{ Epoch int }{}
+	return answer.Epoch, ending.ask(&answer, "servers")
 }
 
 func (ending *Ending) collectOnce() (Remains, error) {
@@ -161,8 +161,8 @@ func (ending *Ending) holds(what string, kind func(Item) bool, wanted int) error
 	}
 }
 
-// Runs ersctl beside the proxy, and reads what it tells as JSON.
-func (ending *Ending) ask(told any, words ...string) error {
+// Runs ersctl beside the proxy, and reads what it prints as JSON.
+func (ending *Ending) ask(answer any, words ...string) error {
 	command := exec.Command(ending.Ctl, append([]string{"--servers",
 		strings.Join(ending.Faults.Servers.Names, ","), "--state", "-", "--json",
 		"--timeout", "300"}, words...)...)
@@ -170,7 +170,7 @@ func (ending *Ending) ask(told any, words ...string) error {
 	var complaint strings.Builder
 	command.Stderr = &complaint
 	out, err := command.Output()
-	if bad := json.Unmarshal(out, told); bad != nil {
+	if bad := json.Unmarshal(out, answer); bad != nil {
 		return fmt.Errorf("ersctl %v: %v: %s%s", words, err, out,
 			complaint.String())
 	}

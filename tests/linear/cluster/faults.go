@@ -32,7 +32,7 @@ type Faults struct {
 	Proxies []*Proxy
 	// MaxFailures is how many servers may be out at once.
 	MaxFailures int
-	// RequestTimeout is the proxies': who is frozen for longer leaves the view.
+	// RequestTimeout is the proxies': a server frozen for longer leaves the view.
 	RequestTimeout time.Duration
 	Random         *rand.Rand
 	// Terminate ends a proxy by SIGTERM at times, in place of kill -9.
@@ -47,7 +47,7 @@ type Faults struct {
 	Between func() error
 	// Stop is closed where Run is to end as soon as it can.
 	Stop <-chan struct{}
-	// Counts tells how often each kind struck.
+	// Counts has how often each kind struck.
 	Counts map[string]int
 }
 
@@ -68,7 +68,7 @@ func (faults *Faults) count(kind string) {
 	faults.Counts[kind]++
 }
 
-// Until tells when the time has come.
+// Until says when the time has come.
 func Until(when time.Time) func() bool {
 	return func() bool { return !time.Now().Before(when) }
 }
@@ -178,7 +178,7 @@ func (faults *Faults) restartProxy() error {
 	return proxy.Start()
 }
 
-// Ended says why a proxy is no more, though nobody ended it.
+// Ended says why a proxy is no more, though no test ended it.
 func (faults *Faults) Ended() error {
 	for _, proxy := range faults.Proxies {
 		if err := proxy.Ended(); err != nil {
@@ -246,11 +246,11 @@ func (faults *Faults) Summary() string {
 // StopOnSignal is closed at the first SIGINT or SIGTERM; the second one ends
 // the program at once.
 func StopOnSignal() <-chan struct{} {
-	told, stop := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	signals, stop := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-told
-		signal.Stop(told)
+		<-signals
+		signal.Stop(signals)
 		close(stop)
 	}()
 	return stop

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Item is what a server's dump tells of one.
+// Item is what a server's dump shows of one.
 type Item struct {
 	Key     string
 	Expires int64 // Unix seconds; -1: never
@@ -33,7 +33,7 @@ const dumpDeadline = time.Minute
 
 var errBusy = errors.New("another dump is under way")
 
-// Items tells all that a server holds.
+// Items returns all that a server holds.
 func Items(server string) ([]Item, error) {
 	for end := time.Now().Add(dumpDeadline); ; time.Sleep(10 * time.Millisecond) {
 		items, err := dump(server)
@@ -85,7 +85,7 @@ func parseItem(line string) (Item, error) {
 		}
 	}
 	if item.Key == "" || item.Expires == 0 {
-		return item, fmt.Errorf("%q tells of no item", line)
+		return item, fmt.Errorf("%q describes no item", line)
 	}
 	return item, nil
 }
@@ -99,7 +99,7 @@ func dial(server string) (net.Conn, error) {
 	return link, nil
 }
 
-// Damage turns over a bit of each block that a server holds, and tells how
+// Damage turns over a bit of each block that a server holds, and returns how
 // many there were. One that was dropped meanwhile stays away.
 func Damage(server string) (int, error) {
 	items, err := Items(server)

@@ -13,8 +13,8 @@ import (
 // LogName is the file's, in its folder.
 const LogName = "proxy.log"
 
-// Log is what all processes of all proxies of a cluster say, and those who hurt
-// them: one file, so that it tells what came first. Any goroutine may write.
+// Log is what all processes of all proxies of a cluster say, and what hurts
+// them: one file, so that it shows what came first. Any goroutine may write.
 type Log struct{ file *os.File }
 
 // NewLog begins one.
@@ -35,7 +35,7 @@ func (log *Log) Note(format string, values ...any) {
 // Close ends it for this process.
 func (log *Log) Close() { log.file.Close() }
 
-// BeyondF is what the log tells of servers that were out together.
+// BeyondF is what the log has of servers that were out together.
 func (log *Log) BeyondF(m int) ([]string, error) {
 	text, err := os.ReadFile(log.Path())
 	return BeyondF(string(text), m), err
@@ -47,13 +47,13 @@ var (
 	full  = regexp.MustCompile(`view (\d+): (\S+) is full again`)
 )
 
-// BeyondF tells the servers that were out together at some time though there
+// BeyondF returns the servers that were out together at some time though there
 // were more than m, by what the proxies and the faults have logged: on a busy
 // machine one may be taken for dead just when another is killed. Nothing is
 // promised then. nil if it never was so.
 func BeyondF(log string, m int) []string {
 	out := map[string]bool{}
-	last := map[string]int{} // view that told of it
+	last := map[string]int{} // view that showed it
 	// What one proxy says may come after what another says of a later view.
 	changes := func(found []string) bool {
 		view, _ := strconv.Atoi(found[1])

@@ -76,7 +76,7 @@ func (proxy *Proxy) Start() error {
 	ended := make(chan error, 1)
 	go func(command *exec.Cmd) {
 		ended <- command.Wait()
-		// Who waits for word of it need wait no longer.
+		// A wait for its notices ends.
 		proxy.notices.SetReadDeadline(time.Now())
 	}(proxy.command)
 	proxy.ended = ended
@@ -127,7 +127,7 @@ func (proxy *Proxy) Admin() string {
 	return proxy.admin
 }
 
-// Stop lets nobody wait for an address any more.
+// Stop ends every wait for an address.
 func (proxy *Proxy) Stop() {
 	proxy.mutex.Lock()
 	proxy.stopped = true
@@ -200,7 +200,7 @@ func (proxy *Proxy) Terminate() error {
 	}
 }
 
-// Ended says why the process is no more, though nobody ended it.
+// Ended says why the process is no more, though no test ended it.
 func (proxy *Proxy) Ended() error {
 	if proxy.ended == nil {
 		return nil
@@ -222,7 +222,7 @@ var adminClient = &http.Client{
 	Transport: &http.Transport{DisableKeepAlives: true},
 }
 
-// Ask sends a request to the admin port; body may be nil. It tells the code
+// Ask sends a request to the admin port; body may be nil. It returns the code
 // and the answer.
 func (proxy *Proxy) Ask(method, path string, body any) (int, []byte, error) {
 	var reader io.Reader
@@ -251,7 +251,7 @@ func (proxy *Proxy) Ask(method, path string, body any) (int, []byte, error) {
 	return reply.StatusCode, answer, err
 }
 
-// States tells what the view says of each server, by name.
+// States returns what the view says of each server, by name.
 func (proxy *Proxy) States() (map[string]string, error) {
 	_, answer, err := proxy.Ask("GET", "/status", nil)
 	if err != nil {

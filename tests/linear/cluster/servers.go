@@ -31,12 +31,12 @@ func StartServers(top, folder string, count int, more ...string) (*Servers, erro
 	if _, err := servers.run(up...); err != nil {
 		return nil, err
 	}
-	told, err := servers.run("env")
+	output, err := servers.run("env")
 	if err != nil {
 		servers.Down()
 		return nil, err
 	}
-	_, list, _ := strings.Cut(strings.TrimSpace(told), "=")
+	_, list, _ := strings.Cut(strings.TrimSpace(output), "=")
 	servers.Names = strings.Split(list, ",")
 	return servers, nil
 }

@@ -43,7 +43,7 @@ func StoredView(server string) (View, error) {
 // States of the servers by name, as several see them.
 type seen []map[string]string
 
-// Those that are not in sync to somebody.
+// Those that are not in sync in some view.
 func (seen seen) out() []string {
 	names := []string{}
 	for _, states := range seen {
@@ -67,12 +67,12 @@ func allInSync(servers []string, proxies []*Proxy) (bool, seen) {
 		all = all && err == nil && len(states) == len(servers)
 		seen = append(seen, states)
 	}
-	told := len(seen)
+	live := len(seen)
 	for _, server := range servers {
 		view, err := StoredView(server)
 		all = all && err == nil
 		if view.Epoch > newest {
-			newest, seen = view.Epoch, seen[:told]
+			newest, seen = view.Epoch, seen[:live]
 		}
 		if err == nil && view.Epoch == newest {
 			states := map[string]string{}

@@ -1,4 +1,4 @@
-// Package content makes values that tell who wrote each part of them.
+// Package content makes values that name the writer of each part of them.
 //
 // A value is cells of 16 bytes, each with the tag of the write that it is of
 // and its place, and the beginning of one more cell. Its description names the
@@ -58,7 +58,7 @@ func (d Description) Cells() int {
 // Bytes says how long the value is.
 func (d Description) Bytes() int { return d.Cells()*CellBytes + len(d.Tail) }
 
-// Tags tells those of all cells, some more than once.
+// Tags returns those of all cells, some more than once.
 func (d Description) Tags() []uint64 {
 	tags := []uint64{}
 	for _, run := range d.Runs {
@@ -148,7 +148,7 @@ func MakePatch(tag uint64, first, size int) []byte {
 	return value[:size]
 }
 
-// Describe tells what the bytes are, or where they are nothing that any write
+// Describe returns what the bytes are, or where they are nothing that any write
 // made.
 func Describe(value []byte) (Description, error) {
 	d := Description{}

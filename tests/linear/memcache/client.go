@@ -1,5 +1,5 @@
-// Package memcache is a client of the text protocol that tells exactly what it
-// learned of each request: also that it learned nothing.
+// Package memcache is a client of the text protocol that reports exactly what
+// it learned of each request: also that it learned nothing.
 package memcache
 
 import (

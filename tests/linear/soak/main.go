@@ -51,7 +51,7 @@ type soak struct {
 	problem error
 }
 
-// wrong ends the load; the first problem is told.
+// wrong ends the load; the first problem is reported.
 func (soak *soak) wrong(err error) {
 	soak.mutex.Lock()
 	if soak.problem == nil {
@@ -82,7 +82,7 @@ func run() int {
 	clients := flag.Int("clients", 8, "at a time")
 	keys := flag.Int("keys", 30, "of long values, for each client")
 	short := flag.Bool("short", false,
-		"do not look at memory, which takes minutes to tell")
+		"do not check memory, which takes minutes")
 	flag.Parse()
 	shape, known := shapes[*m]
 	if flag.NArg() > 0 || *program == "" || *ctl == "" || *minutes <= 0 ||
@@ -143,7 +143,7 @@ func run() int {
 	return 0
 }
 
-// When it is over, and whether the proxy's memory is looked at.
+// When it is over, and whether the proxy's memory is checked.
 type goal struct {
 	minutes float64
 	changes int64

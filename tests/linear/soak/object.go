@@ -15,11 +15,11 @@ type held struct {
 	value string
 }
 
-// A change tells what it makes of what was there, and what must be answered.
+// A change says what it makes of what was there, and what must be answered.
 // Where the answer is not Done nothing changes.
 type change func(held) (held, memcache.Kind)
 
-// A change whose outcome was not told: it may still come.
+// A change whose outcome is unknown: it may still come.
 type late struct {
 	effect change
 	sent   time.Time
@@ -32,29 +32,29 @@ type world struct {
 	coming uint
 }
 
-// object is what one client knows of a key that nobody else writes.
+// object is what one client knows of a key that no other writes.
 type object struct {
-	key    string
-	worlds map[world]bool
-	lates  []late
-	cut    bool     // the outcome of a change was not told
-	told   []string // the last answers, for who looks for the cause
+	key     string
+	worlds  map[world]bool
+	lates   []late
+	cut     bool     // the outcome of a change is unknown
+	answers []string // the last answers, to find the cause
 }
 
-const mostTold = 12
+const maxAnswers = 12
 
 // Note keeps what process number proxy answered.
 func (object *object) note(proxy int, verb string, reply memcache.Reply) {
-	object.told = append(object.told, fmt.Sprintf("%s process %d: %s %v %s cas %d",
+	object.answers = append(object.answers, fmt.Sprintf("%s process %d: %s %v %s cas %d",
 		time.Now().UTC().Format("15:04:05.000"), proxy, verb, reply.Kind, reply.Text,
 		reply.Cas))
-	if len(object.told) > mostTold {
-		object.told = object.told[1:]
+	if len(object.answers) > maxAnswers {
+		object.answers = object.answers[1:]
 	}
 }
 
 func (object *object) tale() string {
-	return "\n  " + strings.Join(object.told, "\n  ")
+	return "\n  " + strings.Join(object.answers, "\n  ")
 }
 
 func newObject(key string) *object {

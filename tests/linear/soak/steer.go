@@ -129,11 +129,11 @@ func (steer *steer) jobs() ([]job, error) {
 	if err != nil {
 		return nil, err
 	}
-	var told struct{ Jobs []job }
-	return told.Jobs, json.Unmarshal(answer, &told)
+	var status struct{ Jobs []job }
+	return status.Jobs, json.Unmarshal(answer, &status)
 }
 
-// finish ends the policies and lets all jobs end, and tells how many objects
+// finish ends the policies and lets all jobs end, and returns how many objects
 // they changed and could not change.
 func (steer *steer) finish() (map[string]int, error) {
 	steer.quiet = true

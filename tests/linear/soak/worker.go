@@ -49,7 +49,7 @@ func (w *worker) all() []*object {
 		w.longs...)
 }
 
-// run works until it is told to stop or something is wrong.
+// run works until it is stopped or something is wrong.
 func (w *worker) run(workers *sync.WaitGroup) {
 	defer workers.Done()
 	for !w.soak.stop.Load() {

@@ -1,4 +1,4 @@
-"""What one key may be read as, by what its writer was told."""
+"""What one key may be read as, by what its writer was answered."""
 
 STORED = b"STORED"
 
@@ -8,7 +8,7 @@ def body(key, version, length):
     return (unit * (length // len(unit) + 1))[:length]
 
 
-class Told:
+class KeyRecord:
     """One key. Only one thread at a time writes and reads it."""
 
     def __init__(self, key, length):
