@@ -17,7 +17,7 @@ namespace {
 // For what is no plain item any more.
 constexpr int kLooksAgain = 3;
 
-void TellAccess(const store::Access& before, ItemInfo& item) {
+void ShowAccess(const store::Access& before, ItemInfo& item) {
   item.fetched = before.fetched;
   item.idle = before.idle_s;
 }
@@ -138,7 +138,7 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   for (int i = 0; !info && info.error().code() == StatusCode::kNotManaged;
        ++i) {
     gotten = co_await GetPlain(request);
-    TellAccess(before, gotten.done.reply.item);
+    ShowAccess(before, gotten.done.reply.item);
     // Gone since: perhaps because it is an object now.
     const bool gone = gotten.done.reply.outcome == Outcome::kNotFound;
     if (!gone || i == kLooksAgain) co_return gotten;
@@ -161,7 +161,7 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   }
   ItemInfo& item = gotten.done.reply.item;
   item = context_.terms.ItemOf(*info);
-  TellAccess(before, item);
+  ShowAccess(before, item);
   if (request.style.dialect == Dialect::kMeta) {
     const ItemTerms::Times times =
         context_.terms.TimesOf(request, info->expiry, /*created=*/false,
@@ -393,7 +393,7 @@ Task<Done> Engine::Debug(const Request& request) {
   if (!info) co_return context_.Failed(info.error());
   Done done;
   done.reply.item = context_.terms.ItemOf(*info);
-  TellAccess(access, done.reply.item);
+  ShowAccess(access, done.reply.item);
   co_return done;
 }
 

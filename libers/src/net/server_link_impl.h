@@ -92,7 +92,6 @@ class ServerLink::Impl : private StreamHandler {
   bool ReportPlaced();
   bool TakeBytes(std::string_view bytes);
   bool EndAnswered();
-  void RecordLatency(const Request& request, TimePoint now);
   bool MayBeQuiet(const Request& request) const;
   void OnHandshakeReply(Request& reply);
   void OnHandshakeEnd();

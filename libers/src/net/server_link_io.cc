@@ -20,6 +20,14 @@ constexpr int kReadsPerTurn = 32;
 // More than memcached's header of an item.
 constexpr std::size_t kItemOverhead = 128;
 
+void RecordLatency(const Request& request, TimePoint now,
+                   LinkCounters& counters) {
+  if (!HasKey(request.verb)) return;
+  const std::size_t bytes =
+      std::max<std::size_t>(request.item_bytes, BodyBytes(request));
+  counters.latency.Record(now - request.left_at, bytes, now);
+}
+
 }  // namespace
 
 // --- Writing ----------------------------------------------------------------
@@ -167,17 +175,10 @@ bool ServerLink::Impl::EndAnswered() {
       continue;
     }
     if (now == TimePoint()) now = runtime_.Now();
-    RecordLatency(*request, now);
+    RecordLatency(*request, now, counters_);
     End(*request, request->outcome);
   }
   return stream_ != nullptr;
-}
-
-void ServerLink::Impl::RecordLatency(const Request& request, TimePoint now) {
-  if (!HasKey(request.verb)) return;
-  const std::size_t bytes =
-      std::max<std::size_t>(request.item_bytes, BodyBytes(request));
-  counters_.latency.Record(now - request.left_at, bytes, now);
 }
 
 }  // namespace ers::net

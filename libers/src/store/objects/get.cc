@@ -136,7 +136,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   const bool bump_lru = !terms.no_bump && MayBumpLru(session);
   PrimaryTerms primary;
   primary.no_bump = terms.no_bump;
-  primary.tell_access = bump_lru || terms.before != nullptr;
+  primary.report_access = bump_lru || terms.before != nullptr;
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
   ChangeId seen;  // the change that an earlier attempt found

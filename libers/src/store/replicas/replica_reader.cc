@@ -102,7 +102,7 @@ Status ReplicaReader::BeginPrimary(PrimaryRequest& primary) const {
   primary.request.verb = net::Verb::kGet;
   primary.request.key = key_.item;
   primary.request.no_bump = primary.terms.no_bump;
-  primary.request.tell_access = primary.terms.tell_access;
+  primary.request.report_access = primary.terms.report_access;
   return {};
 }
 

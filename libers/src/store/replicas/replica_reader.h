@@ -20,7 +20,7 @@ struct PrimaryTerms {
   // Servers do not take it for an access.
   bool no_bump = false;
   // The request says afterwards what the server knows of accesses before it.
-  bool tell_access = false;
+  bool report_access = false;
   // What has ended is shown, too: as long as the primary has its manifest, a
   // change that began before may give it a longer life.
   bool take_ended = false;

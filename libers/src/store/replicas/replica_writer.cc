@@ -115,7 +115,7 @@ Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
     request.token = 0;
   }
   request.only_connection = replica.connection;
-  TellManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
+  ReportManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
   Batch batch(session.runtime());
   batch.Send(step, session.link(replica.member), request);
   co_await batch;
