@@ -98,6 +98,12 @@ class Link:
         del self.rest[:end + 2]
         return data
 
+    def until(self, end):
+        """What comes up to `end`, with it."""
+        while (at := self.rest.find(end)) < 0 and self._more():
+            pass
+        return self.read(len(self.rest) if at < 0 else at + len(end))
+
     def read_all(self):
         """Whatever comes until the connection ends, also by a reset."""
         try:

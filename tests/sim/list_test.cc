@@ -220,6 +220,12 @@ TEST_CASE("a listing shows the last access, and is none") {
     CHECK(net::SyncWait(f.process, f.store.Get("one", value)).has_value());
   }
   CHECK(ListThose(f, terms).last_access >= stored + 29);
+  // Also where a server cannot list its keys, be it that which is read.
+  for (const auto& server : f.world.servers()) {
+    server->faults().dump_busy_chance = 1'000'000;
+    CHECK(ListThose(f, terms).last_access >= stored + 29);
+    server->faults().dump_busy_chance = 0;
+  }
 }
 
 TEST_CASE("a listing that is stopped ends soon") {

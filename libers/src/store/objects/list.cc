@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/micros.h"
+#include "store/membership/batch.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 #include "store/repair/key_walk.h"
@@ -22,6 +26,28 @@ struct Listed {
   Status status;
 };
 
+// The primary says how long the object is idle, too: its dump may have failed,
+// and reads are asked of no other replica.
+Task<Result<std::shared_ptr<const Manifest>>> Read(Session& session,
+                                                   Listed& listed) {
+  ReplicaSet replicas(session, listed.key);
+  PrimaryRequest primary;
+  primary.terms = {.no_bump = true, .report_access = true};
+  Status status = replicas.BeginReadPrimary(primary);
+  if (!status.ok()) co_return Fail(std::move(status));
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kReadPrimary, session.link(primary.member),
+             primary.request);
+  co_await batch;
+  if (primary.request.outcome == net::Outcome::kOk) {
+    const auto idle_s = static_cast<std::int64_t>(primary.request.item_idle);
+    std::int64_t& last_access = listed.item.last_access;
+    last_access =
+        std::max(last_access, primary.asked_us / kMicrosPerSecond - idle_s);
+  }
+  co_return co_await replicas.FinishReadPrimary(primary);
+}
+
 Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,
                  net::Latch& latch) {
   listed.key = co_await KeyOfItem(session, listed.item);
@@ -30,11 +56,10 @@ Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,
     latch.CountDown();
     co_return;
   }
-  ReplicaSet chain(session, listed.key);
-  Result<std::shared_ptr<const Manifest>> manifest =
-      co_await chain.ReadPrimary(kNoBump);
+  const Result<std::shared_ptr<const Manifest>> manifest =
+      co_await Read(session, listed);
   if (manifest) {
-    listed.manifest = std::move(*manifest);
+    listed.manifest = *manifest;
   } else if (manifest.error().code() != StatusCode::kNotManaged &&
              manifest.error().code() != StatusCode::kConflict) {
     listed.status = manifest.error();
