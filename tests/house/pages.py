@@ -186,8 +186,8 @@ def check_glossary(path, text):
 
 
 def check_invariants(top):
-    """Each number is defined once, none is left out, and what is cited is."""
-    defined = {}
+    """Each number is defined once, and a test cites it; none is left out."""
+    defined, cited = {}, set()
     for path in found(top, INVARIANTS):
         for number, line, _ in numbered(read(top, path)):
             for name in DEFINED.findall(line):
@@ -204,8 +204,13 @@ def check_invariants(top):
         for number, line in enumerate(read(top, path).split("\n"), 1):
             for names in CITED.findall(line):
                 for name in re.findall(r"[A-Z]\d+", names):
+                    if path.startswith("tests/"):
+                        cited.add(name)
                     if name not in defined:
                         yield f"{path}:{number}: there is no invariant {name}"
+    if cited:  # there are tests here
+        for name in sorted(defined.keys() - cited):
+            yield f"{defined[name]}: no test cites {name}"
 
 
 def literals(top):

@@ -122,6 +122,8 @@ class PlantedTest(unittest.TestCase):
         found = self.faults(f"# View\n\n{one}", path)
         self.assertEqual(found, [
             "tests/sim/a_test.cc:1: there is no invariant V2"])
+        self.assert_only(f"# View\n\n{one}>\n{two}>\n{three}",
+                         "no test cites V3", path=path)
 
     def test_log_lines_that_nothing_logs(self):
         path = "docs/guides/runbook.md"
