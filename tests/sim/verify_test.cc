@@ -135,8 +135,8 @@ struct Fixture {
   }
 
   std::shared_ptr<const store::Manifest> ManifestOf(int i) {
-    store::ReplicaSet chain(writer.session, Key(i));
-    auto manifest = net::SyncWait(writer.runtime, chain.ReadPrimary());
+    store::ReplicaSet replicas(writer.session, Key(i));
+    auto manifest = net::SyncWait(writer.runtime, replicas.ReadPrimary());
     REQUIRE(manifest.has_value());
     return *manifest;
   }

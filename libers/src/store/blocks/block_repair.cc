@@ -23,10 +23,10 @@ net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
   const std::set<layout::BlockId>& stored = run.written().stored();
   if (stored.empty()) co_return;
   session.counters().repaired_blocks.Add(stored.size());
-  ReplicaSet chain(session, map.manifest().key);
+  ReplicaSet replicas(session, map.manifest().key);
   PrimaryTerms terms;
   terms.take_ended = true;
-  Result<ShownManifest> now = co_await chain.ReadPrimary(terms);
+  Result<ShownManifest> now = co_await replicas.ReadPrimary(terms);
   // A plain item has taken the object's place: of that nothing stays.
   if (!now && now.error().code() == StatusCode::kNotManaged) now = nullptr;
   // Not to be learned: garbage collection will.

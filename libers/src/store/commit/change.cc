@@ -69,10 +69,10 @@ Task<Status> TakePlaceOf(Session& session, const Manifest& there,
 // A change whose blocks are staged, until it is committed or given up.
 class Change {
  public:
-  Change(Session& session, ReplicaSet& chain, Manifest next, ClientCas cas,
+  Change(Session& session, ReplicaSet& replicas, Manifest next, ClientCas cas,
          std::optional<ReplicasRead> prepared, Check check)
       : session_(session),
-        chain_(chain),
+        chain_(replicas),
         next_(std::move(next)),
         cas_(cas),
         check_(std::move(check)),
@@ -196,12 +196,12 @@ Task<void> RunStage(Task<Status> stage, Status& status, net::Latch& latch) {
 
 }  // namespace
 
-Task<Staged> StageAndPrepare(Session& session, ReplicaSet& chain,
+Task<Staged> StageAndPrepare(Session& session, ReplicaSet& replicas,
                              Task<Status> stage) {
   Staged staged;
   net::Latch latch(session.runtime(), 1);
   net::Spawn(RunStage(std::move(stage), staged.status, latch));
-  staged.prepared = co_await chain.PrepareAhead();
+  staged.prepared = co_await replicas.PrepareAhead();
   co_await latch;
   co_return staged;
 }
@@ -221,13 +221,13 @@ Check PlannedOn(const ChangeId& base) {
   };
 }
 
-Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
+Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& replicas,
                                  Manifest next, ClientCas cas,
                                  std::optional<ReplicasRead> prepared,
                                  Check check) {
-  Change change(session, chain, std::move(next), cas, std::move(prepared),
+  Change change(session, replicas, std::move(next), cas, std::move(prepared),
                 std::move(check));
-  KeyTurn& turn = chain.turn();
+  KeyTurn& turn = replicas.turn();
   if (!turn.taken()) {
     Status taken = co_await turn.Take();
     if (!taken.ok()) co_return change.Abort(std::move(taken));
@@ -238,7 +238,7 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
   turn.RestartDeadline();
   for (;;) {
     if (change.MustPrepare()) {
-      Result<ReplicasRead> read = co_await chain.Prepare();
+      Result<ReplicasRead> read = co_await replicas.Prepare();
       if (!read) co_return change.Abort(read.error());
       change.SetRead(std::move(*read));
     }

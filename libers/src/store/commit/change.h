@@ -41,7 +41,7 @@ struct Staged {
 // Runs `stage`, which stages the blocks of a change, and reads the replicas
 // meanwhile: a round trip less. Whatever changes at a replica in between makes
 // the commit fail there.
-net::Task<Staged> StageAndPrepare(Session& session, ReplicaSet& chain,
+net::Task<Staged> StageAndPrepare(Session& session, ReplicaSet& replicas,
                                   net::Task<Status> stage);
 
 // The end of an object; its CAS rises.
@@ -61,7 +61,7 @@ enum class ClientCas {
 // Blocks that did not make it, or were replaced, are dropped; after an unknown
 // outcome all stay.
 using Check = std::function<Result<Verdict>(const Manifest* living)>;
-net::Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& chain,
+net::Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& replicas,
                                       Manifest next, ClientCas cas,
                                       std::optional<ReplicasRead> prepared,
                                       Check check);

@@ -41,7 +41,7 @@ net::Task<Status> CurrentManifest::BeginInTurn() {
   co_return status;
 }
 
-ReplicaSet& CurrentManifest::chain() { return *chain_; }
+ReplicaSet& CurrentManifest::replicas() { return *chain_; }
 
 net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
   using Found = std::shared_ptr<const Manifest>;

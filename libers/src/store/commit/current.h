@@ -17,7 +17,7 @@ namespace ers::store {
 // One operation's; loop thread only. `key` outlives it.
 class CurrentManifest {
  public:
-  // `reads` is how the primary is read; the rest is the chain's.
+  // `reads` is how the primary is read; the rest is of `replicas`.
   CurrentManifest(Session& session, std::string_view key, StepTimer* steps,
                   PrimaryTerms reads = {}, const ChangeTerms& changes = {});
 
@@ -41,7 +41,7 @@ class CurrentManifest {
   // After a try failed for want of blocks: true while it may be because the
   // manifest was old (remembered, or changed since it was read).
   [[nodiscard]] bool MayRetry(const Status& failure);
-  ReplicaSet& chain();
+  ReplicaSet& replicas();
 
  private:
   Session& session_;

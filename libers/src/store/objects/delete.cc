@@ -16,19 +16,19 @@ net::Task<Status> Store::Delete(std::string_view key,
   CurrentManifest current(session_, key, steps_, {}, change);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
-  const ReplicaSet& chain = current.chain();
+  const ReplicaSet& replicas = current.replicas();
   const Check check = [key, expected_cas,
-                       &chain](const Manifest* living) -> Result<Verdict> {
+                       &replicas](const Manifest* living) -> Result<Verdict> {
     if (living != nullptr && expected_cas != 0 && living->cas != expected_cas) {
       return Fail(StatusCode::kConflict,
                   fmt::format("key '{}' has another CAS: it was changed", key));
     }
-    if (living != nullptr || chain.found_corrupted()) return Verdict::kGoOn;
+    if (living != nullptr || replicas.found_corrupted()) return Verdict::kGoOn;
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   };
   const ChangeOutcome outcome = co_await CommitChange(
-      session_, current.chain(), TombstoneFor(key, session_.NewChangeId()),
+      session_, current.replicas(), TombstoneFor(key, session_.NewChangeId()),
       ClientCas::kRises, std::nullopt, check);
   co_return outcome.status;
 }

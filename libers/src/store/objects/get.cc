@@ -54,14 +54,14 @@ constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 
 // Asks the primary and, by the manifest of last time, for the blocks, in one
 // round trip. `before`: what the primary knows, whatever it has under the key.
-Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
+Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
                               PrimaryTerms terms, ManifestPtr believed,
                               Range asked, std::uint64_t max_bytes,
                               Value& value, Access& before) {
   Attempt attempt;
   PrimaryRequest primary;
   primary.terms = terms;
-  Status status = chain.BeginReadPrimary(primary);
+  Status status = replicas.BeginReadPrimary(primary);
   if (!status.ok()) co_return Fail(std::move(status));
   Batch batch(session.runtime());
   batch.Send(SendStep::kReadPrimary, session.link(primary.member),
@@ -76,14 +76,14 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& chain,
       map.emplace(believed);
       latch.Add();
       net::Spawn(ReadBlocks(session, *map, *range, value.data(), attempt.read,
-                            chain.steps(), latch));
+                            replicas.steps(), latch));
     }
   }
   Result<ManifestPtr> current = ManifestPtr();
   {
-    const InStep step(chain.steps(), Step::kManifest);
+    const InStep step(replicas.steps(), Step::kManifest);
     co_await batch;
-    current = co_await chain.FinishReadPrimary(primary);
+    current = co_await replicas.FinishReadPrimary(primary);
   }
   co_await latch;
   before = {primary.request.item_fetched, primary.request.item_idle};
@@ -132,7 +132,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   EmptyUnlessKept read(value);
   Status status = co_await EnsureViewFor(session, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  ReplicaSet chain(session, key, steps);
+  ReplicaSet replicas(session, key, steps);
   const bool bump_lru = !terms.no_bump && MayBumpLru(session);
   PrimaryTerms primary;
   primary.no_bump = terms.no_bump;
@@ -143,7 +143,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
   Access before;
   for (int i = 0; i < kGetRestarts; ++i) {
     Result<Attempt> attempt = co_await TryRead(
-        session, chain, primary, believed, asked, max_bytes, value, before);
+        session, replicas, primary, believed, asked, max_bytes, value, before);
     // However often one read asks, it is one access.
     primary.no_bump = true;
     const ManifestPtr shown = attempt ? attempt->current : nullptr;

@@ -107,13 +107,13 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
       cas == 0 && terms.condition == PutCondition::kNone;
   change.replaces_plain =
       change.replaces_corrupted && session_.cluster().options.adopt_plain_items;
-  ReplicaSet chain(session_, key, steps_, change);
+  ReplicaSet replicas(session_, key, steps_, change);
   const Check check = [key, cas, terms](const Manifest* living) {
     return CheckPrecondition(key, cas, terms, living);
   };
   if (terms.check_first) {
     const Result<std::shared_ptr<const Manifest>> living =
-        co_await chain.ReadPrimary(kNoBump);
+        co_await replicas.ReadPrimary(kNoBump);
     if (!living) co_return Fail(living.error());
     const Result<Verdict> verdict = check(living->get());
     if (!verdict) co_return Fail(verdict.error());
@@ -125,8 +125,8 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
     const Result<std::uint64_t> length = co_await TakeAll(content);
     if (!length) co_return Fail(length.error());
     const ChangeOutcome ended = co_await CommitChange(
-        session_, chain, TombstoneFor(key, job.manifest.id), ClientCas::kRises,
-        std::nullopt, check);
+        session_, replicas, TombstoneFor(key, job.manifest.id),
+        ClientCas::kRises, std::nullopt, check);
     if (!ended.status.ok()) co_return Fail(ended.status);
     job.manifest.cas = ended.committed->cas;
     job.manifest.length = *length;
@@ -134,7 +134,8 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
     co_return InfoOf(job.manifest);
   }
   const ChangeOutcome outcome = co_await WriteWhole(
-      job, chain, check, terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);
+      job, replicas, check,
+      terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);
   if (!outcome.status.ok()) co_return Fail(outcome.status);
   co_return InfoOf(*outcome.committed);
 }

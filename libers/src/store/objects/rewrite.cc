@@ -57,8 +57,9 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
     job.manifest.client_flags = (*base)->client_flags;
     job.manifest.expiry = rewritten.expiry.value_or((*base)->expiry);
     const Check check = PlannedOn((*base)->id);
-    ChangeOutcome outcome = co_await WriteWhole(
-        job, current.chain(), check, ClientCas::kRises, current.TakeReplicas());
+    ChangeOutcome outcome =
+        co_await WriteWhole(job, current.replicas(), check, ClientCas::kRises,
+                            current.TakeReplicas());
     if (outcome.restart) {
       current.Restart(std::move(outcome));
       continue;

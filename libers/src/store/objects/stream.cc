@@ -144,13 +144,13 @@ Status ChangedInMidStream(std::string_view key) {
 }
 
 // A stream that has begun ended with `failure`: because of a change?
-Task<Status> WhyBroken(ReplicaSet& chain, const Manifest& streamed,
+Task<Status> WhyBroken(ReplicaSet& replicas, const Manifest& streamed,
                        Status failure) {
   if (failure.code() != StatusCode::kNotFound &&
       failure.code() != StatusCode::kCorruption) {
     co_return failure;
   }
-  const Result<ManifestPtr> now = co_await chain.ReadPrimary(kNoBump);
+  const Result<ManifestPtr> now = co_await replicas.ReadPrimary(kNoBump);
   if (now && (!*now || (*now)->id != streamed.id)) {
     co_return ChangedInMidStream(streamed.key);
   }
@@ -209,7 +209,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
                                     const AsyncSink& sink) {
   Status status = co_await EnsureViewFor(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
-  ReplicaSet chain(session_, key, steps_);
+  ReplicaSet replicas(session_, key, steps_);
   const bool bump_lru = !window.no_bump && MayBumpLru(session_);
   PrimaryTerms primary;
   primary.no_bump = window.no_bump;
@@ -223,7 +223,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       reader.emplace(session_, believed, window, steps_);
       co_await reader->Fill();
     }
-    Result<ManifestPtr> current = co_await chain.ReadPrimary(primary);
+    Result<ManifestPtr> current = co_await replicas.ReadPrimary(primary);
     const bool confirmed =
         reader && current && *current && (*current)->id == believed->id;
     if (reader && !confirmed) co_await reader->Abandon();
@@ -256,7 +256,7 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
     // The manifest is read once more: blocks of an object that changed
     // meanwhile are gone by right.
     if (streamed.started) {
-      Status why = co_await WhyBroken(chain, manifest, streamed.read.status);
+      Status why = co_await WhyBroken(replicas, manifest, streamed.read.status);
       DropUnreadable(session_, believed, why);
       co_return Fail(std::move(why));
     }

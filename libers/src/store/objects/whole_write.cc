@@ -42,14 +42,15 @@ Task<Status> WriteAll(PutJob& job) {
 
 // Stages the blocks. The replicas are read meanwhile where the value is one
 // group: a longer one takes so long that rivals would come in between.
-Task<Status> StageBlocks(PutJob& job, ReplicaSet& chain,
+Task<Status> StageBlocks(PutJob& job, ReplicaSet& replicas,
                          std::optional<ReplicasRead>& prepared) {
   Status status = PlaceObject(job.session, job.manifest);
   if (!status.ok()) co_return status;
   prepared.reset();  // it takes too long for that
   const std::optional<std::uint64_t> left = job.content.Left();
   if (left && *left <= job.manifest.group_bytes) {
-    Staged staged = co_await StageAndPrepare(job.session, chain, WriteAll(job));
+    Staged staged =
+        co_await StageAndPrepare(job.session, replicas, WriteAll(job));
     status = std::move(staged.status);
     prepared = std::move(staged.prepared);
   } else {
@@ -61,7 +62,7 @@ Task<Status> StageBlocks(PutJob& job, ReplicaSet& chain,
 
 }  // namespace
 
-Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& chain, Check check,
+Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& replicas, Check check,
                                ClientCas cas,
                                std::optional<ReplicasRead> prepared) {
   // How long the value is, if it is shorter than that.
@@ -81,13 +82,14 @@ Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& chain, Check check,
       FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
     status = co_await TakeInline(job, length);
   } else {
-    status = co_await StageBlocks(job, chain, prepared);
+    status = co_await StageBlocks(job, replicas, prepared);
   }
   if (!status.ok()) {
     co_return ChangeOutcome{std::move(status), false, nullptr, {}};
   }
-  co_return co_await CommitChange(job.session, chain, std::move(job.manifest),
-                                  cas, std::move(prepared), std::move(check));
+  co_return co_await CommitChange(job.session, replicas,
+                                  std::move(job.manifest), cas,
+                                  std::move(prepared), std::move(check));
 }
 
 }  // namespace ers::store

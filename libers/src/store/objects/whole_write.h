@@ -23,10 +23,10 @@ struct PutJob {
   StepTimer* steps = nullptr;
 };
 
-// The view is in force, the scheme checked. `chain` is of the job's key, and
+// The view is in force, the scheme checked. `replicas` is of the job's key, and
 // `prepared` what Prepare gave already, if anything.
-net::Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& chain, Check check,
-                                    ClientCas cas,
+net::Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& replicas,
+                                    Check check, ClientCas cas,
                                     std::optional<ReplicasRead> prepared = {});
 
 }  // namespace ers::store

@@ -166,10 +166,10 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
 Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
   ChangeTerms change;
   change.out_of_turn = true;
-  ReplicaSet chain(session, unreadable->key, nullptr, change);
+  ReplicaSet replicas(session, unreadable->key, nullptr, change);
   const Check check = PlannedOn(unreadable->id);
   (void)co_await CommitChange(
-      session, chain, TombstoneFor(unreadable->key, session.NewChangeId()),
+      session, replicas, TombstoneFor(unreadable->key, session.NewChangeId()),
       ClientCas::kRises, std::nullopt, check);
 }
 

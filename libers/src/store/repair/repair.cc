@@ -59,19 +59,19 @@ Task<Result<RepairedObject>> RepairObject(Session& session,
                                           const RepairTerms& terms) {
   ChangeTerms change;
   change.out_of_turn = true;
-  ReplicaSet chain(session, key, terms.steps, change);
+  ReplicaSet replicas(session, key, terms.steps, change);
   ChangeId short_before;
   RepairedObject repaired;
   for (int tries = 0; tries < kRepairTries;) {
-    chain.turn().RestartDeadline();
+    replicas.turn().RestartDeadline();
     const std::int64_t asked_us = session.WallMicros();
     const Result<Reconciler::Read> read =
-        co_await chain.reconciler().ReadReconciled();
+        co_await replicas.reconciler().ReadReconciled();
     if (!read) co_return Fail(read.error());
     repaired.reconciled = repaired.reconciled || read->reconciled;
     const ManifestPtr& base = read->manifest;
     const bool has_blocks =
-        base && chain.Alive(*base, asked_us) && !base->is_inline;
+        base && replicas.Alive(*base, asked_us) && !base->is_inline;
     if (!has_blocks || Planted(PlantedBug::kBackfillManifestsOnly)) {
       co_return repaired;
     }
@@ -92,7 +92,7 @@ Task<Result<RepairedObject>> RepairObject(Session& session,
     if (repair.completes()) {
       const Check check = PlannedOn(base->id);
       const ChangeOutcome outcome =
-          co_await CommitChange(session, chain, std::move(repair.next()),
+          co_await CommitChange(session, replicas, std::move(repair.next()),
                                 ClientCas::kStays, std::nullopt, check);
       if (outcome.restart) {
         ++tries;

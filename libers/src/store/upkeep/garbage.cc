@@ -71,13 +71,14 @@ bool HasEnded(Session& session, const Manifest& manifest) {
 // A tombstone lets the space of what has ended go, by the rules of every
 // change: a process in the midst of one learns what came of it. kConflict: the
 // key is in use again.
-Task<Status> Bury(Session& session, ReplicaSet& chain, std::string_view key) {
+Task<Status> Bury(Session& session, ReplicaSet& replicas,
+                  std::string_view key) {
   const Check check = [](const Manifest* living) -> Result<Verdict> {
     if (living == nullptr) return Verdict::kGoOn;
     return Fail(StatusCode::kConflict, "the key is in use again");
   };
   const ChangeOutcome outcome = co_await CommitChange(
-      session, chain, TombstoneFor(key, session.NewChangeId()),
+      session, replicas, TombstoneFor(key, session.NewChangeId()),
       ClientCas::kRises, std::nullopt, check);
   co_return outcome.status;
 }
@@ -289,15 +290,16 @@ class Collection {
     if (dry_run()) co_return false;
     Blocks left = blocks;
     for (const std::string& key : keys) {
-      ReplicaSet chain(session_, key);
-      const Result<ManifestPtr> shown = co_await chain.ReadPrimary(kAsItLies);
+      ReplicaSet replicas(session_, key);
+      const Result<ManifestPtr> shown =
+          co_await replicas.ReadPrimary(kAsItLies);
       if (!shown) NoteUnknown(shown.error());
       if (!shown || !*shown) continue;
       if (!HasEnded(session_, **shown)) {
         TakeNamed(*shown, left);
         continue;
       }
-      const Status ended = co_await Bury(session_, chain, key);
+      const Status ended = co_await Bury(session_, replicas, key);
       if (!ended.ok()) {
         NoteUnknown(ended);
         continue;
@@ -332,10 +334,10 @@ class Collection {
   // never name: nothing that was sent before lands after this, and no change
   // of that age commits.
   Task<Status> Decide(const std::string& key, Blocks& blocks) {
-    ReplicaSet chain(session_, key);
-    const Result<ReplicasRead> replicas = co_await chain.reconciler().Fence();
-    if (!replicas) co_return replicas.error();
-    for (const ReplicaCopy& copy : replicas->copies) {
+    ReplicaSet replicas(session_, key);
+    const Result<ReplicasRead> read = co_await replicas.reconciler().Fence();
+    if (!read) co_return read.error();
+    for (const ReplicaCopy& copy : read->copies) {
       report_.live += TakeNamed(copy.manifest, blocks);
     }
     co_return Status();
@@ -344,14 +346,14 @@ class Collection {
   // The same without a write: what would be shown once the replicas were
   // reconciled.
   Task<Status> Foresee(const std::string& key, Blocks& blocks) {
-    const Result<std::optional<ReplicasRead>> replicas =
+    const Result<std::optional<ReplicasRead>> read =
         co_await PeekAtReplicas(session_, view_, key);
-    if (!replicas) co_return replicas.error();
-    if (!*replicas) {
+    if (!read) co_return read.error();
+    if (!*read) {
       co_return Status(StatusCode::kUnavailable,
                        "the servers that hold the manifest did not answer");
     }
-    const std::vector<ReplicaCopy>& copies = (*replicas)->copies;
+    const std::vector<ReplicaCopy>& copies = (*read)->copies;
     const bool plain =
         std::any_of(copies.begin(), copies.end(), [](const ReplicaCopy& copy) {
           return copy.kind == ReplicaCopy::Kind::kPlain;
@@ -363,12 +365,11 @@ class Collection {
       }
       co_return Status();
     }
-    const Result<Reconciliation> reconciled =
-        ChooseReconciliation(**replicas, key);
+    const Result<Reconciliation> reconciled = ChooseReconciliation(**read, key);
     if (!reconciled) co_return reconciled.error();
     const ManifestPtr& shown = reconciled->manifest;
     if (shown && !shown->tombstone &&
-        !IsAlive(*shown, *view_, (*replicas)->asked_us)) {
+        !IsAlive(*shown, *view_, (*read)->asked_us)) {
       CountEnded(shown, blocks);
     }
     report_.live += TakeNamed(shown, blocks);
@@ -471,11 +472,12 @@ Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
   const auto work = [&session, &keys, &next](net::Latch& latch) -> Task<void> {
     while (next < keys.size()) {
       const std::string& key = keys[next++];
-      ReplicaSet chain(session, key);
-      const Result<ManifestPtr> shown = co_await chain.ReadPrimary(kAsItLies);
+      ReplicaSet replicas(session, key);
+      const Result<ManifestPtr> shown =
+          co_await replicas.ReadPrimary(kAsItLies);
       if (!shown || !*shown) continue;
       if (!HasEnded(session, **shown)) continue;
-      (void)co_await Bury(session, chain, key);
+      (void)co_await Bury(session, replicas, key);
     }
     latch.CountDown();
   };
