@@ -25,13 +25,11 @@ TransitionVariant VariantOf(const std::string& plan) {
 }
 
 std::string InfoJson(const std::string& key, const TransitionInfo& info) {
-  Json json = {{"path", TransitionPathName(info.path)},
-               {"data_reads", info.data_reads},
-               {"parity_reads", info.parity_reads},
-               {"writes", info.writes},
-               {"bytes_read", info.bytes_read},
-               {"bytes_written", info.bytes_written},
-               {"microseconds", info.microseconds}};
+  Json json = {{"path", TransitionPathName(info.path)}};
+  for (const auto& [name, count] : kBlockTrafficFields) {
+    json[std::string(name)] = info.*count;
+  }
+  json["microseconds"] = info.microseconds;
   json["object"] = ObjectJson(key, info.object);
   return Line(json);
 }

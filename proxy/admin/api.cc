@@ -73,11 +73,9 @@ ordered_json TransitionJson(const std::string& key,
   root["path"] = TransitionPathName(info.path);
   root["scheme"] = FormatScheme(info.object.scheme);
   root["width"] = WidthName(info.object.width);
-  root["data_reads"] = info.data_reads;
-  root["parity_reads"] = info.parity_reads;
-  root["writes"] = info.writes;
-  root["bytes_read"] = info.bytes_read;
-  root["bytes_written"] = info.bytes_written;
+  for (const auto& [name, count] : kBlockTrafficFields) {
+    root[std::string(name)] = info.*count;
+  }
   root["microseconds"] = info.microseconds;
   return root;
 }

@@ -61,13 +61,11 @@ Task<Done> TransitionObject(const EngineContext& context,
       {"path", std::string(TransitionPathName(info->path))},
       {"scheme", FormatScheme(info->object.scheme)},
       {"width", std::string(WidthName(info->object.width))},
-      {"data_reads", Number(info->data_reads)},
-      {"parity_reads", Number(info->parity_reads)},
-      {"writes", Number(info->writes)},
-      {"bytes_read", Number(info->bytes_read)},
-      {"bytes_written", Number(info->bytes_written)},
-      {"microseconds", Number(info->microseconds)},
   };
+  for (const auto& [name, count] : kBlockTrafficFields) {
+    done.lines.emplace_back(name, Number((*info).*count));
+  }
+  done.lines.emplace_back("microseconds", Number(info->microseconds));
   co_return done;
 }
 

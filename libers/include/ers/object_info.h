@@ -64,14 +64,39 @@ enum class TransitionPath {
 // "plan", "reencode" or "parity".
 ERS_API std::string_view TransitionPathName(TransitionPath path);
 
-struct TransitionInfo {
-  TransitionPath path = TransitionPath::kPlan;
-  // Blocks and payload bytes, counted as requests were answered.
+// Blocks and payload bytes that moved, counted as requests were answered.
+struct BlockTraffic {
   std::uint64_t data_reads = 0;
   std::uint64_t parity_reads = 0;
   std::uint64_t writes = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
+
+  BlockTraffic& operator+=(const BlockTraffic& other) {
+    data_reads += other.data_reads;
+    parity_reads += other.parity_reads;
+    writes += other.writes;
+    bytes_read += other.bytes_read;
+    bytes_written += other.bytes_written;
+    return *this;
+  }
+};
+
+// Each of its counts by its name, for a program that prints all.
+struct BlockTrafficField {
+  std::string_view name;
+  std::uint64_t BlockTraffic::* count;
+};
+inline constexpr BlockTrafficField kBlockTrafficFields[] = {
+    {"data_reads", &BlockTraffic::data_reads},
+    {"parity_reads", &BlockTraffic::parity_reads},
+    {"writes", &BlockTraffic::writes},
+    {"bytes_read", &BlockTraffic::bytes_read},
+    {"bytes_written", &BlockTraffic::bytes_written},
+};
+
+struct TransitionInfo : BlockTraffic {
+  TransitionPath path = TransitionPath::kPlan;
   std::uint64_t microseconds = 0;
   ObjectInfo object;  // as it is now
 };

@@ -11,15 +11,6 @@ iovec Piece(const void* bytes, std::size_t size) {
 
 }  // namespace
 
-BlockTraffic& BlockTraffic::operator+=(const BlockTraffic& other) {
-  data_reads += other.data_reads;
-  parity_reads += other.parity_reads;
-  writes += other.writes;
-  bytes_read += other.bytes_read;
-  bytes_written += other.bytes_written;
-  return *this;
-}
-
 void SetTransfer(const BlockGroup& group, SendStep step, net::Verb verb,
                  layout::BlockId block, std::string key,
                  const std::byte* payload, BlockTransfer& transfer) {

@@ -7,23 +7,13 @@
 #include <cstdint>
 #include <string>
 
+#include "ers/object_info.h"
 #include "net/request.h"
 #include "store/blocks/block_group.h"
 #include "store/format/block_header.h"
 #include "store/membership/send.h"
 
 namespace ers::store {
-
-// Blocks and payload bytes that moved, counted as replies came in.
-struct BlockTraffic {
-  std::uint64_t data_reads = 0;
-  std::uint64_t parity_reads = 0;
-  std::uint64_t writes = 0;
-  std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_written = 0;
-
-  BlockTraffic& operator+=(const BlockTraffic& other);
-};
 
 // Stays where it is once it was sent. The request's `context` and `done` are
 // its owner's.

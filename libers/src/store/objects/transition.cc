@@ -154,11 +154,7 @@ Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
   }
   const BlockTraffic& traffic = outcome.traffic;
   CountTraffic(traffic, session.counters().of(KindOf(info.path, next.width)));
-  info.data_reads = traffic.data_reads;
-  info.parity_reads = traffic.parity_reads;
-  info.writes = traffic.writes;
-  info.bytes_read = traffic.bytes_read;
-  info.bytes_written = traffic.bytes_written;
+  static_cast<BlockTraffic&>(info) = traffic;
   co_return outcome.status;
 }
 
