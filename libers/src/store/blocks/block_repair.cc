@@ -14,7 +14,7 @@
 namespace ers::store {
 
 // A change may have dropped these very blocks while they were read; so the
-// manifest is looked at once more afterwards, and what it no longer names goes
+// manifest is read once more afterwards, and what it no longer names goes
 // again. A change that flips it after that drops them itself.
 net::Task<void> RepairBlocks(Session& session, const ObjectMap& map, int group,
                              PlanExecutor& run,

@@ -25,8 +25,8 @@ net::Task<std::set<int>> ExtendBlocks(Session& session, const ObjectMap& map,
                                       StepTimer* steps);
 
 // All of them, before a manifest promises a longer life. A member that is
-// silent leaves, as with every change: whoever backfills it sees blocks that
-// end too early. kUnavailable: it may not leave.
+// silent leaves, as with every change: its backfill sees blocks that end too
+// early. kUnavailable: it may not leave.
 net::Task<Status> ExtendObject(Session& session, const ObjectMap& map,
                                StepTimer* steps);
 

@@ -24,7 +24,7 @@ struct ReadOutcome {
 // Reads bytes [offset, offset + length) of the value (within it) into memory
 // for so many, several groups at a time. Missing blocks are decoded and, where
 // their server answers, written back. `map`, `into` and
-// `steps` (null: nobody wants to know) outlive the task.
+// `steps` (null: not timed) outlive the task.
 // kNotFound, kCorruption and kUnavailable as PlanExecutor::Run.
 net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,

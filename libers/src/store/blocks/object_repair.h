@@ -34,12 +34,11 @@ using FindLacking =
 
 struct RepairTerms {
   FindLacking find;
-  Pace* pace = nullptr;  // waited for at each group; null: for nobody
-  // Of which each group takes what its blocks may come to; null: nobody
-  // counts.
+  Pace* pace = nullptr;  // waited for at each group; null: no wait
+  // Of which each group takes what its blocks may come to; null: no count.
   BoundedMemory* memory = nullptr;
-  StopToken* stop = nullptr;   // ends it early; null: nobody does
-  StepTimer* steps = nullptr;  // null: nobody wants to know
+  StopToken* stop = nullptr;   // ends it early; null: never
+  StepTimer* steps = nullptr;  // null: not timed
   // An object ends of which more is gone than its redundancy can replace, by
   // the word of the servers that should have it.
   bool ends_lost = false;

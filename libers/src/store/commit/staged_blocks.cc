@@ -39,8 +39,8 @@ class Finder {
     return is.state != MemberState::kDown && is.joined > first_epoch_;
   }
 
-  // All of it is stored under the change's own generation, and nobody else
-  // knows of it: to the repair it was never stored.
+  // All of it is stored under the change's own generation, which nothing else
+  // names: to the repair it was never stored.
   Task<Result<Lacking>> Find(const ObjectMap& map, int group) {
     Lacking lacking;
     std::vector<BlockId> staged;

@@ -1,9 +1,9 @@
 // The blocks that a change staged, or left out, before servers came back.
 //
-// Who backfills a member looks at what manifests name. What a change has
+// A backfill of a member goes by what manifests name. What a change has
 // staged, no manifest names yet; so a member that became in sync since may lack
 // it: it was left out, being away, or it took blocks and has lost its memory. A
-// change looks after these itself, before it commits.
+// change completes these itself, before it commits.
 #ifndef ERS_STORE_COMMIT_STAGED_BLOCKS_H_
 #define ERS_STORE_COMMIT_STAGED_BLOCKS_H_
 
@@ -22,7 +22,7 @@ struct StagedCompletion {
   Status status;
   bool stored = false;  // something was
   // Not OK: what there is to drop in place of `next` where the change is given
-  // up, and who did not answer or take a block.
+  // up, and the members that did not answer or take a block.
   Manifest tried;
   std::set<int> failed_members;
 };
@@ -30,8 +30,8 @@ struct StagedCompletion {
 // Stores what the blocks of the change `next` lack on members that are not down
 // in `view`: blocks that it left out and, on members that returned after
 // `first_epoch`, those that are gone. `next` names them afterwards. What
-// `replaced` (null: nothing) lacks itself is left to who backfills its member:
-// that is under way then. kUnavailable: it cannot be done now.
+// `replaced` (null: nothing) lacks itself is left to the backfill of its
+// member, which is under way then. kUnavailable: it cannot be done now.
 net::Task<StagedCompletion> CompleteStaged(Session& session, const View& view,
                                            std::uint64_t first_epoch,
                                            const Manifest* replaced,

@@ -20,10 +20,10 @@ namespace {
 
 using net::Task;
 
-// Where nobody is left who knows the cluster: its slots, of which none is in
-// sync, at an epoch above that of whatever was lost. Processes that run may
+// Where no server is left that knows the cluster: its slots, of which none is
+// in sync, at an epoch above that of whatever was lost. Processes that run may
 // know it, and go on by what is made of this.
-Result<View> ViewOfNobody(Session& session) {
+Result<View> ViewOfLostCluster(Session& session) {
   constexpr int kMicrosPerMilli = 1000;
   View view;
   view.max_failures = session.cluster().options.max_failures;
@@ -45,8 +45,8 @@ Result<View> ViewOfNobody(Session& session) {
   return view;
 }
 
-// Puts the newest view that is known in force, whoever answers: as what others
-// are made of. No lease is taken: nothing is read or written by it.
+// Puts the newest view that is known in force, whichever servers answer: as
+// what others are made of. No lease is taken: nothing is read or written by it.
 Task<Status> TakeAnyView(Session& session) {
   if (session.view()) co_return Status();
   co_await ClaimChange(session);
@@ -61,7 +61,7 @@ Task<Status> TakeAnyView(Session& session) {
   if (filed && (!best || best->epoch < filed->epoch)) best = *filed;
   Status status = records ? Status() : records.error();
   if (status.ok() && !best) {
-    const Result<View> new_one = ViewOfNobody(session);
+    const Result<View> new_one = ViewOfLostCluster(session);
     if (new_one) best = *new_one;
     if (!new_one) status = new_one.error();
   }

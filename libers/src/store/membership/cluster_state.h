@@ -61,7 +61,7 @@ struct ClusterState {
 };
 
 // Parses and checks the options. kInvalidArgument names the one at fault.
-// `process_label` is what other processes are told of this one.
+// `process_label` is what other processes learn of this one.
 Result<std::shared_ptr<ClusterState>> OpenClusterState(
     ClusterOptions options, std::string process_label = OwnProcessLabel());
 

@@ -45,7 +45,7 @@ Task<bool> DropSilent(Session& session, std::vector<int> silent) {
   co_return dropped;
 }
 
-// Who did not take the line, and who is out already.
+// Which members did not take the line, and which are out already.
 Status TooFew(Session& session, View view, const std::vector<int>& silent) {
   const Status loss = session.cluster().loss.last();
   if (!loss.ok() && MoreThanMaxOut(session)) return loss;
@@ -68,7 +68,7 @@ bool AllDead(Session& session, const std::vector<int>& members) {
   });
 }
 
-// Those that took the view may be gone: who looks for it must find it.
+// Those that took the view may be gone: a search for it must find it.
 Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
   std::optional<View> newer;
   (void)co_await StoreViewRecord(session, *view, newer);
@@ -92,7 +92,7 @@ Task<Status> Join(Session& session) {
         lease.Behind(heartbeat.participants, view->epoch, now);
     const bool current = heartbeat.epoch <= view->epoch && !heartbeat.split;
     if (!heartbeat.newer_format.ok()) co_return heartbeat.newer_format;
-    // Who made the view may have died before all others had left the earlier
+    // The maker of the view may have died before all others left the earlier
     // one: then this is the end of that change, and asks as many members.
     const bool asked =
         lease.WasConfirmed(view->epoch) || heartbeat.in_sync >= view->Quorum();
@@ -102,8 +102,8 @@ Task<Status> Join(Session& session) {
     if (current && heartbeat.outdated) co_await StoreAgain(session, view);
     if (lease.Holds(now)) co_return Status();
     const bool late = now >= deadline;
-    // No more than those will take the line before somebody starts one of the
-    // others; who is behind may be so for that very reason.
+    // No more than those will take the line before one of the others is
+    // started; a member that is behind may be so for that very reason.
     const bool too_few = !asked || (current && behind.empty());
     const bool in_vain = too_few && !heartbeat.silent.empty() &&
                          AllDead(session, heartbeat.silent);
@@ -125,7 +125,7 @@ Task<Status> Join(Session& session) {
   }
 }
 
-// Nobody waits for it.
+// Nothing waits for it.
 Task<void> HeartbeatOnce(Session& session,
                          std::unique_ptr<HeartbeatClaim> claim) {
   const std::shared_ptr<const View> view = session.view();

@@ -22,7 +22,7 @@ class EvictionWatch {
  public:
   // True for one caller in each while: it asks the servers, then calls Set.
   bool TakeTurn(net::TimePoint now);
-  // The shortest of all servers' ages; empty: nobody evicts.
+  // The shortest of all servers' ages; empty: none evicts.
   void Set(std::optional<std::chrono::seconds> age);
   // How long something may be left without an access that is to live as long
   // as what is accessed again and again. Empty: for ever.

@@ -1,6 +1,6 @@
 // Writes in doubt: manifest writes that were sent, and whose reply was lost for
 // good. Until it is known what came of one, its server has to leave with the
-// next change of the view; where too many servers have one, nobody may leave.
+// next change of the view; where too many servers have one, none may leave.
 #ifndef ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITE_H_
 #define ERS_STORE_MEMBERSHIP_IN_DOUBT_WRITE_H_
 
@@ -13,7 +13,7 @@
 
 namespace ers::store {
 
-// Does this answer to a write that was sent again also tell that the first one
+// Does this answer to a write that was sent again also show that the first one
 // can land no more? The token is used up then, or no item has it: tokens are
 // never given twice. A server without memory has kept the item and its token.
 inline bool EndsBoth(net::Outcome outcome) {

@@ -31,7 +31,7 @@ KeyLines::Turn::~Turn() {
   if (entry_ != nullptr) End(*this);
 }
 
-// The turn goes to the next in line while the mutex is held, so that nobody
+// The turn goes to the next in line while the mutex is held, so that none
 // comes in between; its loop hears of it afterwards. It is there as long as its
 // coroutine waits, and that waits for the call.
 void KeyLines::End(Turn& turn) {
@@ -86,7 +86,7 @@ net::Task<std::optional<KeyLines::Turn>> KeyLines::Take(
   }
   // While turns end there is no reason to give up.
   net::Timer* again = nullptr;
-  const auto look = [&] {
+  const auto check = [&] {
     const MutexLock lock(shard.mutex);
     if (waiter->called) return;
     Line& line = entry->second;
@@ -97,7 +97,7 @@ net::Task<std::optional<KeyLines::Turn>> KeyLines::Take(
     std::erase(line.waiting, waiter);
     waiter->Wake();
   };
-  const std::unique_ptr<net::Timer> timer = runtime.NewTimer(look);
+  const std::unique_ptr<net::Timer> timer = runtime.NewTimer(check);
   again = timer.get();
   timer->Start(patience);
   co_await waiter->woken;

@@ -21,13 +21,13 @@
 namespace ers::store {
 
 // Rivals of one process would only refuse each other at the servers. First
-// come, first served. A line is there as long as somebody is in it. Any thread.
+// come, first served. A line is there as long as it is not empty. Any thread.
 class KeyLines {
   struct Waiter;
   struct Line {
     std::deque<std::shared_ptr<Waiter>> waiting;
     std::uint64_t turns = 0;  // that have ended
-    // What the last one that knew left there; null: nobody did.
+    // What the last one that knew left there; null: none did.
     std::shared_ptr<const Manifest> left;
   };
   struct Shard {
@@ -37,7 +37,7 @@ class KeyLines {
   using Entry = std::pair<const std::string, Line>;
 
  public:
-  // As long as it lives, nobody else has the key's. Used, and destroyed, on the
+  // As long as it lives, no other has the key's. Used, and destroyed, on the
   // thread of the runtime that it was got for; the lines outlive it.
   class [[nodiscard]] Turn {
    public:
@@ -51,7 +51,7 @@ class KeyLines {
     [[nodiscard]] const std::shared_ptr<const Manifest>& found() const {
       return found_;
     }
-    // Tells the one behind what the object is now.
+    // Passes what the object is now to the one behind.
     void Leave(std::shared_ptr<const Manifest> manifest) {
       left_ = std::move(manifest);
     }
@@ -73,7 +73,7 @@ class KeyLines {
   KeyLines(const KeyLines&) = delete;
   KeyLines& operator=(const KeyLines&) = delete;
 
-  // The turn, where nobody is in line.
+  // The turn, where the line is empty.
   std::optional<Turn> TryTake(net::Runtime& runtime, std::string_view key);
   // Empty: no turn before this one has ended for so long. The loop runs until
   // this ends.

@@ -101,7 +101,7 @@ void Lease::Observe(const std::vector<Participant>& participants,
     if (!fresh && participant.heartbeat <= seen.heartbeat) continue;
     seen = {participant.heartbeat, participant.epoch, now};
   }
-  // Whoever is gone from the record, too, need not be known any more.
+  // What is gone from the record, too, need not be known any more.
   std::erase_if(seen_, [&](const auto& one) {
     return now - one.second.at > 2 * kGoneAfter &&
            std::none_of(participants.begin(), participants.end(),

@@ -1,8 +1,8 @@
 // Lease: this process's leave to read and write manifests under the view that
-// it knows. It is told by heartbeats on the members, a line in the record of
-// participants, and runs out when those stop; so a change of the view need wait
-// for no process longer than that, and no process goes on under a view that
-// others have left (docs/internals/view.md, Several processes).
+// it knows. Heartbeats on the members, a line in the record of participants,
+// make it known, and it runs out when those stop; so a change of the view need
+// wait for no process longer than that, and no process goes on under a view
+// that others have left (docs/internals/view.md, Several processes).
 #ifndef ERS_STORE_MEMBERSHIP_LEASE_H_
 #define ERS_STORE_MEMBERSHIP_LEASE_H_
 
@@ -46,8 +46,8 @@ class Lease {
     return now.time_since_epoch().count() >= next_heartbeat_.load();
   }
 
-  // Claims the right to give heartbeats. False: somebody else is at it;
-  // `wake` (if any) is called, once, on any thread, when they are done.
+  // Claims the right to give heartbeats. False: another call is at it;
+  // `wake` (if any) is called, once, on any thread, when it is done.
   bool BeginHeartbeat(net::TimePoint now, std::function<void()> wake);
   void EndHeartbeat();
 
@@ -72,8 +72,8 @@ class Lease {
   // A member has taken the line that was sent at `sent`.
   void Renewed(int member, net::TimePoint sent);
   // Begins, or goes on, under `view`, as far as members have taken the line:
-  // so many that whoever changes the view meets one of them. Nobody else acts
-  // under an earlier view.
+  // so many that every change of the view meets one of them. No other process
+  // acts under an earlier view.
   void Confirm(const View& view);
   // Was it ever confirmed under that view, or a later one?
   [[nodiscard]] bool WasConfirmed(std::uint64_t epoch) const;

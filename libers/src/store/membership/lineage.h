@@ -1,4 +1,4 @@
-// What a manifest tells of the changes that led to it.
+// What a manifest says of the changes that led to it.
 #ifndef ERS_STORE_MEMBERSHIP_LINEAGE_H_
 #define ERS_STORE_MEMBERSHIP_LINEAGE_H_
 

@@ -18,7 +18,7 @@ bool CannotList(std::string_view settings) {
 
 }  // namespace
 
-net::Task<void> TellWhoCannotList(Session& session) {
+net::Task<void> LogServersWithoutListing(Session& session) {
   if (!session.cluster().options.log) co_return;
   std::deque<net::Request> requests;  // they do not move
   std::deque<int> members;

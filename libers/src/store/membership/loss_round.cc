@@ -51,8 +51,8 @@ Task<void> ProbeServer(Session& session, int member, net::Endpoint server,
 }
 
 // At the servers that have the members' slots in `view`.
-Task<void> LookAtAll(Session& session, std::shared_ptr<const View> view,
-                     ServerProbes& probes) {
+Task<void> ProbeAll(Session& session, std::shared_ptr<const View> view,
+                    ServerProbes& probes) {
   probes.memories.assign(view->members.size(), {});
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
@@ -177,7 +177,7 @@ void RetryKept(Session& session, const View& view, const ServerProbes& probes) {
 }
 
 // The next view, made of one that may be newer than the plan's. Where another
-// process has done it: its view as it is, unless somebody must leave.
+// process has done it: its view as it is, unless a member must leave.
 Result<View> NextView(Session& session, const ServerProbes& probes,
                       const Plan& plan, const Successions& successions,
                       const View& base) {
@@ -214,8 +214,8 @@ Task<Result<ServerProbes>> ProbeServers(Session& session,
   for (;;) {
     Result<View> view = WithServers(*newest, successions);
     if (!view) co_return Fail(view.error());
-    co_await LookAtAll(session, std::make_shared<const View>(*view), probes);
-    // Who died just now had its last renewals just now.
+    co_await ProbeAll(session, std::make_shared<const View>(*view), probes);
+    // A server that died just now had its last renewals just now.
     for (std::size_t i = 0; i < view->members.size(); ++i) {
       if (view->members[i].server() != newest->members[i].server()) {
         probes.memories[i].began = session.runtime().Now();

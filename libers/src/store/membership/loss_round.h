@@ -1,4 +1,4 @@
-// Going on where more than f are out: looking at all servers, and making the
+// Going on where more than f are out: probing all servers, and making the
 // view that is to follow. The rules are in memory_loss.h.
 #ifndef ERS_STORE_MEMBERSHIP_LOSS_ROUND_H_
 #define ERS_STORE_MEMBERSHIP_LOSS_ROUND_H_
@@ -13,14 +13,14 @@
 
 namespace ers::store {
 
-// Are more than f members out, as far as this loop's connections tell? Costs
+// Are more than f members out, as far as this loop's connections show? Costs
 // nothing.
 bool MoreThanMaxOut(Session& session);
 
-// Looks at all servers, and goes on with those that lost their memory. OK where
-// a view is in force now under which at most f are out, also where another
-// process has made it. kUnavailable: some do not answer, or others of whom this
-// process does not know may still act under the earlier view; to be called
+// Probes all servers, and goes on with those that lost their memory. OK where a
+// view is in force now under which at most f are out, also where another
+// process has made it. kUnavailable: some do not answer, or others of which
+// this process does not know may still act under the earlier view; to be called
 // again. Says the same as the last time where that was just now.
 net::Task<Status> GoOnAfterLoss(Session& session);
 

@@ -20,7 +20,7 @@ namespace {
 constexpr net::Duration kProbeEvery = std::chrono::milliseconds(200);
 
 // Of the server's process: of a boot mark all but what marks its memory, which
-// somebody may have emptied.
+// may have been emptied.
 std::string_view LifeOf(std::string_view boot_mark) {
   return boot_mark.substr(0, boot_mark.rfind('/'));
 }
@@ -36,7 +36,7 @@ std::string Names(const std::vector<std::string>& names) {
   return fmt::format("{} and {} more", text, names.size() - kMax);
 }
 
-// Who stands in the way, and what to do.
+// What stands in the way, and what to do.
 Status SomeSilent(const View& base, const std::vector<ServerMemory>& memories) {
   const Loss loss = LossOf(base, memories);
   std::string why;

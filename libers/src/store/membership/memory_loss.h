@@ -31,7 +31,7 @@ struct ServerMemory {
 
 // The view after `base` for members with these memories; `base` itself, at the
 // same epoch, where at most f are out. `now_us`: Unix us. kUnavailable where
-// somebody is silent of more than f that are out, and says who and why;
+// one is silent of more than f that are out, and says which and why;
 // kInvalidArgument where two members have the same memory.
 Result<View> AfterLoss(const View& base,
                        const std::vector<ServerMemory>& memories,
@@ -51,9 +51,9 @@ class LossWatch {
   // Notes what was seen; when that was seen first.
   net::TimePoint Saw(const std::vector<ServerMemory>& memories,
                      net::TimePoint now);
-  // Whether to look at the servers again; if so, others are not to for a while.
+  // Whether to probe the servers again; if so, others are not to for a while.
   bool IsDue(net::TimePoint now);
-  // What the last look came to.
+  // What the last probe came to.
   [[nodiscard]] Status last() const;
   void SetLast(const Status& status);
 
@@ -68,7 +68,7 @@ class LossWatch {
 // Does it not answer with the memory that the view knows, or is it not in sync?
 bool IsOut(const Member& member, const ServerMemory& memory);
 
-// Who is out of the cluster.
+// Which members are out of the cluster.
 Loss LossOf(const View& base, const std::vector<ServerMemory>& memories);
 
 }  // namespace ers::store

@@ -24,7 +24,7 @@ class MemoryNeeds {
   // A server had no memory for something.
   void NoteShortage() { shortages_.fetch_add(1, std::memory_order_relaxed); }
   // This process has all objects flushed. Where servers are short of memory,
-  // and somebody gives back what was flushed, what is stored next had better
+  // and what was flushed is given back, what is stored next had better
   // wait until that is done, or until then.
   void NoteFlush(net::TimePoint until) {
     if (collects_.load() && shortages() > 0) giving_back_until_.store(until);
@@ -38,8 +38,8 @@ class MemoryNeeds {
   // collection.
   void NoteEnding(std::string_view key, std::int64_t expiry);
 
-  // Somebody takes what is noted, and, where `collects`, gives back what was
-  // flushed. Before that nothing but shortages is noted.
+  // From now on what is noted is taken, and, where `collects`, what was flushed
+  // is given back. Before that nothing but shortages is noted.
   void Serve(bool collects) {
     served_.store(true);
     collects_.store(collects);

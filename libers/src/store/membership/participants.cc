@@ -78,8 +78,8 @@ Task<Written> WriteParticipants(Session& session, net::ServerLink& link,
   co_return written;
 }
 
-// What a member's view record says to who joins under `view`, whose record is
-// `text`: nearly always the same.
+// What a member's view record says to a process that joins under `view`, whose
+// record is `text`: nearly always the same.
 void CompareViews(net::ServerLink& link, const View& view,
                   const std::string& text, const std::string& record,
                   Heartbeat& heartbeat) {
@@ -97,9 +97,9 @@ void CompareViews(net::ServerLink& link, const View& view,
   heartbeat.split |= there->epoch == view.epoch;
 }
 
-// Gives one member of `view` a heartbeat. Who joins looks at the member's
-// view record behind it: whoever stores a view after that finds the line.
-// `text`: the view's own record, of use to who joins.
+// Gives one member of `view` a heartbeat. A process that joins reads the
+// member's view record behind it: one that stores a view after that finds the
+// line. `text`: the view's own record, of use to a process that joins.
 Task<void> HeartbeatOn(Session& session, net::ServerLink& link,
                        const View& view, const std::string& text,
                        Purpose purpose, Heartbeat& heartbeat,
@@ -113,19 +113,19 @@ Task<void> HeartbeatOn(Session& session, net::ServerLink& link,
     return lease.WithOwnEntry(participants, view.epoch, now,
                               session.runtime().Random());
   };
-  net::Request look;
-  look.verb = net::Verb::kGet;
-  look.key = kViewKey;
-  look.no_bump = true;
+  net::Request view_record;
+  view_record.verb = net::Verb::kGet;
+  view_record.key = kViewKey;
+  view_record.no_bump = true;
   const Written written =
       co_await WriteParticipants(session, link, SendStep::kWriteParticipants,
-                                 edit, joins ? &look : nullptr);
+                                 edit, joins ? &view_record : nullptr);
   MergeParticipants(written.before, heartbeat.participants);
   if (!written.newer_format.ok()) heartbeat.newer_format = written.newer_format;
   bool held = written.done;
   if (joins && held) {
-    held = net::Answered(look.outcome);
-    CompareViews(link, view, text, look.value, heartbeat);
+    held = net::Answered(view_record.outcome);
+    CompareViews(link, view, text, view_record.value, heartbeat);
   }
   if (held) {
     ++heartbeat.held;
@@ -247,7 +247,7 @@ Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
         co_await HeartbeatAll(session, links, next, Purpose::kChange);
     claim.reset();
     if (!heartbeat.newer_format.ok()) co_return Fail(heartbeat.newer_format);
-    // One that is backfilled has not seen what others told before.
+    // One that is backfilled has not seen the lines of before.
     if (heartbeat.in_sync < next.Quorum()) {
       std::string silent;
       for (const int member : heartbeat.silent) {

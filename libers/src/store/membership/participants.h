@@ -44,7 +44,7 @@ struct Heartbeat {
       participants;         // all that members showed, this process too
   int held = 0;             // members that took the line
   int in_sync = 0;          // of these, those that are in sync
-  std::uint64_t epoch = 0;  // the newest view that anybody knows of
+  std::uint64_t epoch = 0;  // the newest view that is known
   // A member has another view of the same epoch: the cluster was set up anew.
   bool split = false;
   bool outdated = false;    // a member lacks the view, or has an earlier one

@@ -1,5 +1,5 @@
 // What tests/failpoints puts between the store and its servers. Only programs
-// of tests are built with ERS_SEND_WATCH, and send.cc alone looks at it.
+// of tests are built with ERS_SEND_WATCH, and send.cc alone reads it.
 #ifndef ERS_STORE_MEMBERSHIP_SEND_WATCH_H_
 #define ERS_STORE_MEMBERSHIP_SEND_WATCH_H_
 

@@ -11,12 +11,12 @@
 namespace ers::store {
 
 // OK where a view is in force, this process may go by it, and at most f members
-// are out; also in a cluster that nobody has used yet, if servers enough for a
+// are out; also in a cluster that was never used yet, if servers enough for a
 // first view answer. Takes the view that is stored, if there is one; creates
 // none. kIncompatible: the servers, a weight or f are not those of the cluster.
 net::Task<Status> CheckServing(Session& session);
 
-// Why each server does not answer, as far as this loop's connections tell;
+// Why each server does not answer, as far as this loop's connections show;
 // empty where it does.
 std::vector<std::string> UnreachableBecause(Session& session);
 

@@ -91,8 +91,8 @@ void Session::RetryReturned(const View& before, const View& now) const {
 }
 
 // A loop that shares the cluster found that they do not answer: what is under
-// way to them ends now, and nobody waits for them again, until a new connection
-// shows that they do.
+// way to them ends now, and nothing waits for them again, until a new
+// connection shows that they do.
 void Session::LeaveMissed(const View& before, const View& now) const {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const bool leaves = now.members[i].state == MemberState::kDown &&

@@ -84,7 +84,7 @@ class Session final : private net::BootGuard {
   [[nodiscard]] bool Readable(int member) const;
   [[nodiscard]] bool Writable(int member) const;
 
-  // Runs a task that nobody awaits; the session outlives it. A long one looks
+  // Runs a task that nothing awaits; the session outlives it. A long one checks
   // now and then whether the session is being destroyed.
   void Detach(net::Task<void> task);
   // The same, of one that holds what other sessions of the cluster wait for.

@@ -29,7 +29,7 @@ bool FitsServers(std::span<const net::Endpoint> servers, const View& view);
 std::string Differences(std::span<const net::Endpoint> servers,
                         const View& view);
 
-// The same slots, whoever has them?
+// The same slots, whichever servers have them?
 bool SameSlots(const View& one, const View& other);
 
 // "X has taken the place of Y" for each slot of which `servers` names another

@@ -44,10 +44,10 @@ struct Spare {
       : key(SpareKey(record, pair, larger)),
         value(SpareBytes(bytes, larger), '-'),
         piece{value.data(), value.size()} {
-    look.verb = net::Verb::kHead;
+    probe.verb = net::Verb::kHead;
     drop.verb = net::Verb::kDelete;
     set.verb = net::Verb::kSet;
-    for (net::Request* request : {&look, &drop, &set}) request->key = key;
+    for (net::Request* request : {&probe, &drop, &set}) request->key = key;
     set.body = {&piece, 1};
   }
   Spare(const Spare&) = delete;
@@ -56,7 +56,7 @@ struct Spare {
   std::string key;
   std::string value;
   iovec piece;
-  net::Request look;
+  net::Request probe;
   net::Request drop;
   net::Request set;
 };
@@ -72,14 +72,14 @@ Task<void> TakeRoom(Session& session, int member, std::string_view record,
   for (int pair = 0; pair < kPairs; ++pair) {
     for (const bool larger : {false, true}) {
       Spare& spare = spares.emplace_back(record, pair, larger, bytes);
-      batch.Send(step, link, spare.look);
+      batch.Send(step, link, spare.probe);
     }
   }
   co_await batch;
   for (Spare& spare : spares) {
-    const bool there = spare.look.outcome == Outcome::kOk &&
-                       spare.look.item_bytes >= spare.value.size();
-    if (there || !net::Answered(spare.look.outcome)) continue;
+    const bool there = spare.probe.outcome == Outcome::kOk &&
+                       spare.probe.item_bytes >= spare.value.size();
+    if (there || !net::Answered(spare.probe.outcome)) continue;
     batch.Send(step, link, spare.set);
   }
   co_await batch;

@@ -4,7 +4,7 @@
 // To replace an item memcached first takes memory for the new one, of the slab
 // class of its size; where values have filled that class it is refused, and
 // with it a change of the view, or a heartbeat. So each server keeps items
-// that nobody needs beside a record, of its size and, as records grow, of the
+// without a use beside a record, of its size and, as records grow, of the
 // next class. Where a record is refused, two are deleted, the record is written
 // and they are set again, in one go on one connection: what the old record
 // gives back is taken at once.
@@ -33,7 +33,7 @@ class SpareRoom {
   // Is there, as far as is known, room beside a record of so many bytes?
   [[nodiscard]] bool Has(const net::ServerLink& link, std::string_view record,
                          std::size_t bytes) const;
-  // It was looked for, and found or taken: for a record up to so many bytes.
+  // It was probed, and found or taken: for a record up to so many bytes.
   void Note(const net::ServerLink& link, std::string_view record,
             std::size_t bytes);
   void Forget(const net::ServerLink& link, std::string_view record);

@@ -1,4 +1,4 @@
-// Who is to have the place of which server.
+// Which server is to have the place of which.
 #ifndef ERS_STORE_MEMBERSHIP_SUCCESSION_H_
 #define ERS_STORE_MEMBERSHIP_SUCCESSION_H_
 

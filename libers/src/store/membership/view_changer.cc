@@ -201,7 +201,7 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
     made = made || next.has_value();
     return next;
   };
-  // Before it is in force: who gives back then ends the wait.
+  // Before it is in force: what gives back then ends the wait.
   MemoryNeeds& needs = session.cluster().needs;
   const net::Duration patience = std::min<net::Duration>(
       kLongestForRoom, session.cluster().options.operation_timeout / 2);
@@ -213,7 +213,7 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
         LogLevel::kInfo,
         fmt::format("view {}: flush_all was asked for", session.view()->epoch));
   }
-  // Who took it tells others, who may go by it some day.
+  // A member that took it shows it to others, which may go by it some day.
   const bool unknown = made && status.code() == StatusCode::kUnavailable;
   if (!unknown) co_return status;
   co_return Status(StatusCode::kOutcomeUnknown,

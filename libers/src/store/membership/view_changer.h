@@ -14,7 +14,7 @@
 namespace ers::store {
 
 // OK once `member` is out of the view, or is another incarnation. kUnavailable
-// where over f members would be not in sync, or fewer than n - f could be told.
+// where over f members would be not in sync, or fewer than n - f took the view.
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 
 // Takes members that failed to store blocks out of the view, as far as it
@@ -27,7 +27,7 @@ net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
 // OK once `member`, which was down, is backfilling: with a new incarnation, so
 // that all it held of manifests is void, and as the first replica of its keys,
 // so that every change from now on passes through it. OK as well where it was
-// not down. kUnavailable: it does not answer, or too few members could be told.
+// not down. kUnavailable: it does not answer, or too few members took the view.
 net::Task<Status> BeginBackfill(Session& session, int member);
 
 // OK once `member`, backfilling since that incarnation, is in sync: it has all

@@ -17,7 +17,7 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
   const std::string differences = Differences(cluster.endpoints, view);
   const bool same = now ? SameSlots(*now, view) : differences.empty();
   if (!same) {
-    // A weight of 1, which nobody writes, may be what is wanted.
+    // A weight of 1, which is never written, may be what is wanted.
     const bool weighed = differences.find(" has weight ") != std::string::npos;
     std::string names;
     for (const Member& member : view.members) {

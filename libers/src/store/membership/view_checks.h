@@ -17,14 +17,14 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
 // Two addresses of one server would be taken for two servers.
 Status CheckDistinct(const View& view);
 
-// Fails where more than f are not in sync, and says who and why.
+// Fails where more than f are not in sync, and says which and why.
 Status CheckTolerated(const Session& session, const View& view);
 
-// What to tell where no server is in sync that has the manifest of this key.
+// The error where no server is in sync that has the manifest of this key.
 Status AllReplicasOut(const Session& session, const View& view,
                       std::string_view key);
 
-// What to tell of a record that `link`'s server has, and IsNewerFormat.
+// The error for a record that `link`'s server has, and IsNewerFormat.
 Status NewerFormat(const net::ServerLink& link, const Status& why);
 
 // Waits while others change the view of this process, no longer than an

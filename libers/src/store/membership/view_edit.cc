@@ -51,7 +51,7 @@ namespace {
 
 // Makes the next view by `edit` and has it stored. Where a newer one is found
 // (another process went ahead, or an earlier try of this one got half way),
-// what that one says holds too. As it is it may be installed only if nobody
+// what that one says holds too. As it is it may be installed only if no member
 // must leave it.
 Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
   View base = *session.cluster().keeper.Newest();
@@ -71,8 +71,8 @@ Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
 }
 
 // The next view by `edit`, which is stored, and no process acts under another.
-// Who has gone on to a later one may have done so because of a member that is
-// in this one: then that is built upon.
+// A process that has gone on to a later one may have done so because of a
+// member that is in this one: then that is built upon.
 Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
   const net::TimePoint deadline =
       session.runtime().Now() + session.cluster().options.operation_timeout;
@@ -92,9 +92,9 @@ Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
   }
 }
 
-// Nobody is to look for the views whose numbers the log lacks.
-void TellNumbersPassedOver(Session& session, std::uint64_t from,
-                           std::uint64_t to) {
+// So that no search begins for the views whose numbers the log lacks.
+void LogNumbersPassedOver(Session& session, std::uint64_t from,
+                          std::uint64_t to) {
   if (to <= from + 1) return;
   session.cluster().Log(
       LogLevel::kInfo,
@@ -116,7 +116,7 @@ Task<Status> Install(Session& session, const Edit& edit) {
   auto view = std::make_shared<const View>(std::move(*next));
   keeper.EndChange(view);
   session.cluster().lease.Confirm(*view);
-  TellNumbersPassedOver(session, before, view->epoch);
+  LogNumbersPassedOver(session, before, view->epoch);
   co_return Status();
 }
 
@@ -125,7 +125,7 @@ namespace {
 // In `next`, does the member leave for what was done under the view in force?
 // Not if it is out, or came back, or was replaced: then all that is of before,
 // and void.
-bool IsWhoItWas(Session& session, const View& next, int member) {
+bool IsSameServer(Session& session, const View& next, int member) {
   const Member& is = next.members[member];
   return is.state != MemberState::kDown &&
          is.incarnation == session.view()->members[member].incarnation;
@@ -138,7 +138,7 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   const std::vector<int> in_doubt = session.cluster().keeper.MembersInDoubt();
   leaving.insert(leaving.end(), in_doubt.begin(), in_doubt.end());
   for (const int i : leaving) {
-    if (!IsWhoItWas(session, next, i)) continue;
+    if (!IsSameServer(session, next, i)) continue;
     next.members[i].state = MemberState::kDown;
     next.members[i].lacking = false;
     next.members[i].since = session.WallMicros() / kMicrosPerSecond;

@@ -16,7 +16,8 @@ namespace ers::store {
 using Edit = std::function<Result<View>(View)>;
 
 // The view after `next`, without those of `leaving`, and with writes in doubt,
-// that are who they were in the view in force. kUnavailable: over f are out.
+// that are the same servers as in the view in force. kUnavailable: over f are
+// out.
 Result<View> Without(Session& session, View next, std::vector<int> leaving);
 
 // The view after `next` in which `member` is backfilled: with the memory of

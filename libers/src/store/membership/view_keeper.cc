@@ -105,7 +105,7 @@ bool ViewKeeper::IsInDoubt(const DoubtId& doubt) const {
 void ViewKeeper::Resolve(const DoubtId& doubt) {
   const MutexLock lock(mutex_);
   const auto at = static_cast<std::size_t>(doubt.member);
-  // Who left took its doubts along.
+  // A member that left took its doubts along.
   if (departures_[at] != doubt.departures) return;
   assert(in_doubt_[at] > 0);
   --in_doubt_[at];

@@ -31,8 +31,8 @@ class ViewKeeper {
 
   // The view in force; null before the first was installed.
   [[nodiscard]] std::shared_ptr<const View> Current() const;
-  // Differs from one view in force to the next: who keeps a copy of one sees by
-  // it, without a lock, that it is still in force.
+  // Differs from one view in force to the next: shows the keeper of a copy,
+  // without a lock, that it is still in force.
   [[nodiscard]] std::uint64_t version() const { return version_.load(); }
 
   // Admits a manifest write to `member` under `epoch`. False: the view has
@@ -53,20 +53,20 @@ class ViewKeeper {
   // The write can land no more, or has landed. Once for each doubt.
   void Resolve(const DoubtId& doubt);
 
-  // True: nobody is changing the view. Else `wake` is called, once, on any
-  // thread, when they are done.
+  // True: no change of the view is under way. Else `wake` is called, once, on
+  // any thread, when it is done.
   bool AtRest(std::function<void()> wake);
 
-  // Claims the right to change the view. False: somebody else is at it; `wake`
-  // is called (once, on any thread) when they are done.
+  // Claims the right to change the view. False: another call is at it; `wake`
+  // is called (once, on any thread) when it is done.
   bool BeginChange(std::function<void()> wake);
   // Within a change: true when all admitted writes but those in doubt and those
   // to `leaving` have ended; else `wake` is called once when they have.
   bool Drained(std::vector<int> leaving, std::function<void()> wake);
   // Members with writes in doubt: they must leave too.
   [[nodiscard]] std::vector<int> MembersInDoubt() const;
-  // Notes a view that enough members have taken, before other processes are
-  // told: they may go by it while this one does not yet.
+  // Notes a view that enough members have taken, before other processes learn
+  // of it: they may go by it while this one does not yet.
   void NoteStored(const View& view);
   // Of those that were stored and the one in force, which must be there.
   [[nodiscard]] std::shared_ptr<const View> Newest() const;

@@ -25,10 +25,10 @@ namespace {
 
 using net::Task;
 
-// The view of a cluster that nobody used yet, or that lost all its memory:
+// The view of a cluster that was never used yet, or that lost all its memory:
 // `before` is what it was then, where that is known. Its epoch is the clock's
-// milliseconds: above that of whatever was lost, which somebody may still go by
-// or a server that was silent may have.
+// milliseconds: above that of whatever was lost, which a process may still go
+// by or a server that was silent may have.
 View FirstView(Session& session, int max_failures, const View* before) {
   constexpr int kMicrosPerMilli = 1000;
   View view;
@@ -164,8 +164,8 @@ bool Reconnecting(Session& session) {
   return false;
 }
 
-// Whoever is given an old list of servers goes by the view's.
-void TellOutdated(Session& session, const View& view) {
+// A process that was given an old list of servers goes by the view's.
+void LogOutdated(Session& session, const View& view) {
   for (const std::string& line : Outdated(session.cluster().endpoints, view)) {
     session.cluster().Log(
         LogLevel::kWarning,
@@ -219,8 +219,8 @@ Task<Status> EnsureView(Session& session, int max_failures) {
   if (records && !records->best && Reconnecting(session)) {
     records = co_await FindViewRecords(session);
   }
-  // The cluster may be one that has just lost its memory, and who is silent
-  // here may still be read by a process that goes by what was lost.
+  // The cluster may be one that has just lost its memory, and a server that is
+  // silent here may still be read by a process that goes by what was lost.
   if (records && !records->best && records->answered < session.members() &&
       session.members() - records->answered <= ChosenM(session, max_failures) &&
       !Planted(PlantedBug::kNoWaitAfterLoss)) {
@@ -245,10 +245,10 @@ Task<Status> EnsureView(Session& session, int max_failures) {
         fmt::format("view {}: found, {} of {} servers are in sync", view->epoch,
                     session.members() - view->NotInSync(), session.members()));
   }
-  TellOutdated(session, *view);
+  LogOutdated(session, *view);
   keeper.EndChange(std::make_shared<const View>(std::move(*view)));
   co_await DropRestarted(session);
-  session.Detach(TellWhoCannotList(session));
+  session.Detach(LogServersWithoutListing(session));
   co_return co_await EnsureLease(session);
 }
 

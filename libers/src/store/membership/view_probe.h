@@ -1,5 +1,5 @@
-// The view as it is, for who changes nothing: not the record, not the state
-// file, not what this process goes by.
+// The view as it is, for calls that change nothing: not the record, not the
+// state file, not what this process goes by.
 #ifndef ERS_STORE_MEMBERSHIP_VIEW_PROBE_H_
 #define ERS_STORE_MEMBERSHIP_VIEW_PROBE_H_
 
@@ -16,7 +16,7 @@ namespace ers::store {
 net::Task<Result<std::shared_ptr<const View>>> ReadNewestView(Session& session);
 
 // The same view, without the members that do not answer this process now, or
-// that answer with another memory: what it would be once somebody misses them.
+// that answer with another memory: what it would be once they are missed.
 // kUnavailable: more than f are out.
 Result<std::shared_ptr<const View>> WithoutSilent(
     Session& session, const std::shared_ptr<const View>& view);

@@ -79,7 +79,7 @@ Task<void> ReadOne(Session& session, int member,
   if (--reading->left == 0 || enough) reading->enough->Callback()();
 }
 
-// Who took a record, and why others did not.
+// How many took a record, and why others did not.
 struct Held {
   int count = 0;
   std::string silent;

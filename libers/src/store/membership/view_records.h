@@ -13,7 +13,7 @@ namespace ers::store {
 struct ViewRecords {
   std::optional<View> best;  // of the highest epoch
   int holders = 0;           // members, in sync under it, that showed that one
-  int answered = 0;          // members that told what they have
+  int answered = 0;          // members that showed what they have
   std::string silent;        // why the others did not, for an error message
 };
 
@@ -21,15 +21,15 @@ struct ViewRecords {
 // have answered. kUnsupportedFormat where a newer library wrote one.
 net::Task<Result<ViewRecords>> ReadViewRecords(Session& session);
 
-// The same, for who goes by no view yet: where the records, or the state file,
-// have members elsewhere than this session looks, its links are placed by them,
+// The same, where no view is gone by yet: where the records, or the state file,
+// have members elsewhere than this session's links, these are placed by them,
 // and they are read there, too. `best` is the newest record that was met.
 net::Task<Result<ViewRecords>> FindViewRecords(Session& session);
 
-// For who finds no view: fewer than all `members` told what they have.
+// Where no view is found: fewer than all `members` showed what they have.
 Status NoneKnows(const ViewRecords& records, int members);
 
-// For who finds a view that `needed` members must have told.
+// Where a view is found that `needed` members must have shown.
 Status TooFewAnswer(const ViewRecords& records, int members, int needed);
 
 // Puts `view` on every member that it does not call down, by compare and swap

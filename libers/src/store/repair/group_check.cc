@@ -122,9 +122,10 @@ class GroupChecker {
     }
     missing_.blocks.push_back(block);
     const bool never = read.key.empty();
-    const bool told = outcome == Outcome::kOk || outcome == Outcome::kMiss ||
-                      outcome == Outcome::kWrongSize;
-    if (down || (!never && !told)) {
+    const bool answered = outcome == Outcome::kOk ||
+                          outcome == Outcome::kMiss ||
+                          outcome == Outcome::kWrongSize;
+    if (down || (!never && !answered)) {
       out_of_reach_ = true;
       Note(block, Fault::kOutOfReach);
     } else if (never) {

@@ -115,7 +115,7 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   for (int i = 0; i < session.members(); ++i) {
     if (view->members[i].state == MemberState::kDown) continue;
     const bool in_sync = view->members[i].state == MemberState::kInSync;
-    if (!session.Readable(i)) {  // nobody waits for a dead server twice
+    if (!session.Readable(i)) {  // no wait for a dead server twice
       if (in_sync) ++result.silent;
       result.why.push_back(session.Describe(i));
       if (session.link(i).state() == net::ServerLink::State::kRefused) {

@@ -30,14 +30,14 @@ struct KeyDump {
   // once.
   int silent = 0;
   std::vector<std::string> why;  // of those that were asked, and did not
-  std::vector<int> refused;      // of those, who have another memory by now
+  std::vector<int> refused;      // of those, with another memory by now
 };
 
 // Asks every member that is not down in `view`, over a connection of its own,
 // for all its keys, and shows each to `visit` (which may not wait). A member
-// that lists for somebody else is asked again, until as many as `needed` that
+// that lists for another client is asked again, until as many as `needed` that
 // are in sync have listed theirs, for the operation_timeout at most. `stop`
-// (null: nobody does) ends it early. What a member showed before it failed was
+// (null: none) ends it early. What a member showed before it failed was
 // shown.
 net::Task<KeyDump> DumpKeys(
     Session& session, std::shared_ptr<const View> view, int needed,

@@ -81,7 +81,7 @@ Task<Result<bool>> KeyWalk::NextSlice(std::shared_ptr<const View> view) {
   co_return true;
 }
 
-// Out of the slice as it goes: who keeps the keys does not hold them twice.
+// Out of the slice as it goes: a caller that keeps the keys holds them once.
 WalkedItem KeyWalk::Take() {
   auto node = items_.extract(items_.begin());
   ++taken_;
@@ -95,7 +95,8 @@ std::uint64_t KeyWalk::total() const {
   return known + known * (slices_ - dumped) / dumped;
 }
 
-// Who dumped it first, the others where its copy is gone or damaged.
+// The member that dumped it first, the others where its copy is gone or
+// damaged.
 Task<std::string> KeyOfItem(Session& session, const WalkedItem& item) {
   if (!IsHashedName(item.name)) co_return item.name;
   for (int i = 0; i < session.members(); ++i) {

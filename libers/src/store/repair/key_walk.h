@@ -50,7 +50,7 @@ class KeyWalk {
   [[nodiscard]] std::uint64_t total() const;
 
  private:
-  // What the dumps tell of an item.
+  // What the dumps show of an item.
   struct Seen {
     int member = 0;
     std::int64_t last_access = 0;

@@ -1,4 +1,4 @@
-// What a listing of all objects is asked for, and what it tells. The calls are
+// What a listing of all objects is asked for, and what it finds. The calls are
 // Store::List and Store::ListObjects.
 #ifndef ERS_STORE_REPAIR_LISTING_H_
 #define ERS_STORE_REPAIR_LISTING_H_
@@ -25,7 +25,7 @@ struct ListedObject {
 // What is empty or null is not asked for. It outlives the listing, which takes
 // memory for each key that is wanted, and for no other.
 struct ListTerms {
-  // Whether to look at the object of this key; asked before it is read.
+  // Whether to read the object of this key; asked before it is read.
   std::function<bool(std::string_view key)> wanted;
   // Takes an object that cannot be read; else the first ends the listing with
   // its status.

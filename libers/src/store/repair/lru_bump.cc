@@ -64,8 +64,7 @@ class Touches {
   }
   Batch& batch() { return batch_; }
   // Members in sync that lack what was touched, once all have answered. Those
-  // that are being backfilled lack much, and get it from whoever backfills
-  // them.
+  // that are being backfilled lack much, and get it from their backfill.
   [[nodiscard]] std::vector<int> Lacking() const {
     std::vector<int> members;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -112,7 +111,7 @@ void TouchParity(const ManifestPtr& manifest, Touches& touches) {
   }
 }
 
-// What nobody reads went before what is read did. Where it does not succeed,
+// What is not read went before what is read did. Where it does not succeed,
 // the next touch finds it lacking again.
 Task<void> Restore(Session& session, const std::string& key,
                    const std::vector<int>& members) {

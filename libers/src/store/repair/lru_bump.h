@@ -1,4 +1,4 @@
-// LRU bumps: servers that evict let go first what nobody reads. A GET reads
+// LRU bumps: servers that evict let go first what is not read. A GET reads
 // data and the primary's manifest alone, so parity and the other manifests
 // would go long before them (docs/internals/return-and-garbage.md, Eviction).
 #ifndef ERS_STORE_REPAIR_LRU_BUMP_H_
@@ -30,7 +30,7 @@ void DropUnreadable(Session& session, std::shared_ptr<const Manifest> current,
                     const Status& why);
 
 // Ends an object of which too many blocks are gone for good; its other blocks
-// go with it. Whoever changes it meanwhile is first.
+// go with it. A change of it meanwhile comes first.
 net::Task<void> EndUnreadable(Session& session,
                               std::shared_ptr<const Manifest> unreadable);
 

@@ -20,7 +20,7 @@ using layout::BlockId;
 using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
 
-// A rival each time: then somebody else is at work on the object.
+// A rival each time: then another change is at work on the object.
 constexpr int kRepairTries = 64;
 
 Task<Result<Lacking>> AskFor(Session& session, const ObjectMap& map, int group,

@@ -12,7 +12,7 @@
 
 namespace ers::store {
 
-// Looks for the blocks that these members should have, by size alone.
+// Checks for the blocks that these members should have, by size alone.
 // `members` outlive the finder.
 FindLacking LackingOn(Session& session, const std::vector<int>& members);
 

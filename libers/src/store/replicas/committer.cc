@@ -162,8 +162,8 @@ CommitResult Committer::FateOf(const ReplicasRead& base, const Manifest& next,
     if (happened && *happened) return {CommitFate::kCommitted, Status()};
     if (happened) return not_happened;
   }
-  // Where there was no object before, ids cannot tell; the primary's item can:
-  // only one change can have replaced it.
+  // Where there was no object before, ids cannot show it; the primary's item
+  // can: only one change can have replaced it.
   const bool same_item = primary.member == next.replaces.member &&
                          now.view->members[primary.member].incarnation ==
                              next.replaces.incarnation;

@@ -19,7 +19,7 @@ namespace ers::store {
 
 // An object's value as the item that a plain client is to find.
 struct PlainForm {
-  int member = 0;  // where it looks
+  int member = 0;  // where it reads
   std::string_view value;
   std::uint32_t client_flags = 0;
   std::int64_t expiry = 0;  // Unix seconds, 0 never

@@ -1,5 +1,5 @@
-// A look at the replicas of a key that changes nothing: no lease is needed,
-// nobody leaves the view, and replicas that differ are left so.
+// A probe of the replicas of a key that changes nothing: no lease is needed,
+// no member leaves the view, and replicas that differ are left so.
 #ifndef ERS_STORE_REPLICAS_REPLICA_PROBE_H_
 #define ERS_STORE_REPLICAS_REPLICA_PROBE_H_
 
@@ -14,7 +14,7 @@ namespace ers::store {
 
 // What the replicas show, under `view`; empty where one did not answer. Fails
 // where no replica is in sync, or an item makes no sense. Items of plain
-// clients are told. `key` outlives the task.
+// clients are taken, too. `key` outlives the task.
 net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
     Session& session, std::shared_ptr<const View> view, const std::string& key);
 

@@ -228,7 +228,7 @@ class Collection {
       Blocks blocks;
       for (const FoundBlock& block : group.blocks) blocks.push_back(&block);
       if (group.manifests.empty()) {
-        co_await DropOfNobody(std::move(blocks));
+        co_await DropOrphans(std::move(blocks));
       } else {
         co_await Examine(group.manifests, std::move(blocks));
       }
@@ -238,7 +238,7 @@ class Collection {
 
   // No server had a manifest under any key of this hash. A replica that came
   // since may have one, and so may a replica that did not list its keys.
-  Task<void> DropOfNobody(Blocks blocks) {
+  Task<void> DropOrphans(Blocks blocks) {
     if (!all_listed_ && !Planted(PlantedBug::kSilentListsNothing)) {
       Skip(blocks, silent_);
       co_return;
