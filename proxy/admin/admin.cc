@@ -35,7 +35,7 @@ HttpReply Healthy(const Facts& now) {
   return reply;
 }
 
-// Would a client be served? Why not is for those who may ask anything.
+// Would a client be served? Why not is only for requests that may ask anything.
 HttpReply Ready(const Facts& now, bool trusted) {
   if (now.serving.serves() && !now.stopping) return Page("text/plain", "ok\n");
   std::string why = "not serving";

@@ -1,7 +1,6 @@
-// Admin: HTTP for those who watch a daemon, /healthz, /status and /metrics, and
-// who have it change objects in the background, /v1/. The room's entry points:
-// Admin, and Facts, which the daemon fills in. It asks jobs/, never the
-// store.
+// Admin: HTTP to watch a daemon by, /healthz, /status and /metrics, and to have
+// it change objects in the background, /v1/. The room's entry points: Admin,
+// and Facts, which the daemon fills in. It asks jobs/, never the store.
 #ifndef ERS_PROXY_ADMIN_ADMIN_H_
 #define ERS_PROXY_ADMIN_ADMIN_H_
 
@@ -19,9 +18,9 @@ namespace ers::proxy {
 // client. Methods: the thread that owns it.
 class Admin {
  public:
-  // Serves who comes to `listener`. `token`: as for SetToken. `facts` is called
-  // on the admin's thread; `jobs` ends after it. kNoMemory: also where there is
-  // no file descriptor.
+  // Serves the clients of `listener`. `token`: as for SetToken. `facts` is
+  // called on the admin's thread; `jobs` ends after it. kNoMemory: also where
+  // there is no file descriptor.
   static Result<std::unique_ptr<Admin>> Open(Listener listener,
                                              std::string token,
                                              std::function<Facts()> facts,

@@ -80,8 +80,8 @@ ordered_json TransitionJson(const std::string& key,
   return root;
 }
 
-// A page of another site could make a browser send anything that looks like a
-// form; not this type, and not without its name.
+// A page of another site could make a browser send anything that has the type
+// of a form; not this type, and not without its name.
 std::optional<HttpReply> RefuseSender(const HttpRequest& request) {
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
   if (request.has_origin) {
@@ -134,7 +134,7 @@ void Replace(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
 }
 
 // Answers a command with the job.
-Jobs::Told TellJob(ApiAnswer answer, int code) {
+Jobs::Callback AnswerJob(ApiAnswer answer, int code) {
   return [answer = std::move(answer), code](const Result<Job>& job) {
     if (!job) return answer(Error(job.error()));
     answer(Json(code, JobJson(*job)));
@@ -145,7 +145,7 @@ void AllJobs(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method == "POST") {
     Result<JobSpec> spec = ParseJobSpec(request.body);
     if (!spec) return answer(Error(spec.error()));
-    return jobs.Create(std::move(*spec), TellJob(std::move(answer), 201));
+    return jobs.Create(std::move(*spec), AnswerJob(std::move(answer), 201));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return answer(NotAllowed("GET, HEAD, POST"));
@@ -180,10 +180,10 @@ void CommandJob(Jobs& jobs, const HttpRequest& request, std::uint64_t id,
   if (!request.body.empty() && request.body != "{}") {
     return answer(HttpError(400, "send no body, or {}"));
   }
-  Jobs::Told told = TellJob(std::move(answer), 200);
-  if (command == "pause") return jobs.Pause(id, std::move(told));
-  if (command == "resume") return jobs.Resume(id, std::move(told));
-  jobs.Cancel(id, std::move(told));
+  Jobs::Callback done = AnswerJob(std::move(answer), 200);
+  if (command == "pause") return jobs.Pause(id, std::move(done));
+  if (command == "resume") return jobs.Resume(id, std::move(done));
+  jobs.Cancel(id, std::move(done));
 }
 
 // "/v1/jobs/7" or "/v1/jobs/7/pause".

@@ -24,7 +24,7 @@ nlohmann::ordered_json PoliciesJson(const PolicyCounts& counts) {
     one["waiting"] = counts.waiting[i];
     one["moved_bytes"] = counts.moved_bytes[i];
   }
-  all["widen"]["last_look"] = counts.last_look;
+  all["widen"]["last_look"] = counts.last_scan;
   return all;
 }
 

@@ -1,4 +1,4 @@
-// Facts: what a daemon tells of itself to those who watch it, and its forms.
+// Facts: what a daemon reports of itself, and its forms.
 #ifndef ERS_PROXY_ADMIN_FACTS_H_
 #define ERS_PROXY_ADMIN_FACTS_H_
 

@@ -34,8 +34,8 @@ std::string HostOf(std::string_view text) {
 }
 
 // A page may have a browser ask its own name, and have that name lead here a
-// moment later; but not a number, nor localhost. Programs without a name to
-// tell are no browsers.
+// moment later; but not a number, nor localhost. Programs that send no name are
+// no browsers.
 bool IsOwnName(const std::string& host) {
   in6_addr number{};
   return host.empty() || strcasecmp(host.c_str(), "localhost") == 0 ||

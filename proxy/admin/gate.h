@@ -1,4 +1,4 @@
-// Gate: who may ask the admin port.
+// Gate: which requests the admin port answers.
 #ifndef ERS_PROXY_ADMIN_GATE_H_
 #define ERS_PROXY_ADMIN_GATE_H_
 
@@ -13,14 +13,14 @@ namespace ers::proxy {
 // Any thread.
 class Gate {
  public:
-  // Empty: everybody who reaches the port may ask, which has to be loopback.
+  // Empty: all that reaches the port may ask, which has to be loopback.
   void SetToken(std::string token);
 
   // What a request that may not be answered gets. /healthz and /readyz are for
   // all: they say nothing but that the daemon is there, and serves.
   [[nodiscard]] std::optional<HttpReply> Refuse(
       const HttpRequest& request) const;
-  // May whoever asks this ask anything?
+  // May the sender of this ask anything?
   [[nodiscard]] bool Knows(const HttpRequest& request) const {
     return !RefuseStranger(request).has_value();
   }

@@ -1,4 +1,4 @@
-// What the admin port's requests and replies are to those who answer them.
+// What the admin port's requests and replies are to their handlers.
 #ifndef ERS_PROXY_ADMIN_HTTP_H_
 #define ERS_PROXY_ADMIN_HTTP_H_
 

@@ -186,8 +186,8 @@ bufferevent* HttpServer::NewStream() {
   ForgetClosed();
   if (connections_.size() >= most_) MakeRoom();
   // The stream closes its socket: libevent would do so before the last
-  // reference to the stream is gone, and its events would be those of whoever
-  // gets the descriptor next, a client of another thread also.
+  // reference to the stream is gone, and its events would be those of the next
+  // owner of the descriptor, a client of another thread also.
   bufferevent* stream =
       bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
   if (stream == nullptr) return nullptr;
@@ -196,8 +196,8 @@ bufferevent* HttpServer::NewStream() {
   return stream;
 }
 
-// libevent 2.1 does not tell when it has freed a connection. But a stream that
-// is freed calls nobody any more, and one in use always tells of errors.
+// libevent 2.1 does not report when it has freed a connection. But a stream
+// that is freed calls nothing any more, and one in use always reports errors.
 void HttpServer::ForgetClosed() {
   connections_.remove_if([](const Connection& connection) {
     bufferevent_event_cb on_error = nullptr;

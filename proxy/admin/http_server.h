@@ -35,7 +35,7 @@ class HttpServer {
   using Answer = std::function<void(HttpReply)>;
   using Handler = std::function<void(const HttpRequest&, Answer)>;
 
-  // Serves who comes to the listening `socket`, which stays the caller's;
+  // Serves clients of the listening `socket`, which stays the caller's;
   // `base` outlives it. Null: no memory, or no file descriptor.
   static std::unique_ptr<HttpServer> Open(event_base* base, int socket,
                                           Handler handler);

@@ -148,7 +148,7 @@ void AddPolicies(const PolicyCounts& counts, MetricsWriter& writer) {
   for (std::size_t i = 0; i < std::size(kPolicyKinds); ++i) {
     writer.Add({kPolicyKinds[i]}, counts.waiting[i]);
   }
-  AddOne(Metric::kPolicyScan, static_cast<std::uint64_t>(counts.last_look),
+  AddOne(Metric::kPolicyScan, static_cast<std::uint64_t>(counts.last_scan),
          writer);
 }
 

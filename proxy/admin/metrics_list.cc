@@ -84,7 +84,7 @@ void AddLabels(std::string& out) {
   AddValues("policy", kPolicyKinds, out);
   AddValues("policy_outcome", kPolicyOutcomes, out);
   AddValues("backfill_outcome", kBackfillOutcomes, out);
-  out += "\nAnd of `step`, in the order in which `ers trace` tells them:\n\n";
+  out += "\nAnd of `step`, in the order in which `ers trace` lists them:\n\n";
   out += "| step | while |\n| --- | --- |\n";
   for (const store::StepInfo& step : store::kStepTable) {
     fmt::format_to(std::back_inserter(out), "| `{}` | {} |\n", step.name,

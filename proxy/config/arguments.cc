@@ -87,7 +87,7 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "them; SIGHUP reads it again")
       ->type_name("FILE");
   app.add_option("--check-config", arguments.check_config,
-                 "Only look whether such a file is good: exit code 0 or 2")
+                 "Only check whether such a file is good: exit code 0 or 2")
       ->type_name("FILE");
   app.add_flag("--list-metrics", arguments.list_metrics)
       ->group("");  // makes docs/reference/metrics.md

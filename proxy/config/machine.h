@@ -1,5 +1,5 @@
 // What settings name on this machine: whether it is there. Only a start and
-// --check-config look: who has given root's rights up may see less.
+// --check-config check: a process that gave root's rights up may see less.
 #ifndef ERS_PROXY_CONFIG_MACHINE_H_
 #define ERS_PROXY_CONFIG_MACHINE_H_
 

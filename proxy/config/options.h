@@ -42,7 +42,7 @@ struct ServerOptions {
   // What requests under way may hold of values, all together. 0: 1 GiB, or
   // the least that is possible where that is more.
   std::uint64_t memory_in_flight_bytes = 0;
-  // How often all objects are counted, for those who watch; 0: never.
+  // How often all objects are counted, for monitoring; 0: never.
   std::chrono::seconds count_objects_every{0};
   std::string admin;  // where HTTP is served; empty: nowhere
   // Where admin's token is kept; empty: it needs none, and must be loopback.
@@ -56,11 +56,12 @@ struct ServerOptions {
   LogFormat log_format = LogFormat::kText;
 
   std::string config_file;  // empty: the command line alone
-  // Who set a setting, in the words that begin a message about it: "FILE:7:
-  // limits.max_connections" or "--max-connections". By the file's names.
+  // Where a setting was set, in the words that begin a message about it:
+  // "FILE:7: limits.max_connections" or "--max-connections". By the file's
+  // names.
   std::map<std::string, std::string, std::less<>> places;
 
-  // The words of `places`, also for what nobody has set.
+  // The words of `places`, also for what was never set.
   [[nodiscard]] std::string PlaceOf(std::string_view setting) const;
 };
 

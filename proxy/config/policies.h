@@ -39,7 +39,7 @@ struct NarrowPolicy : PolicyPace {
 struct GarbageSettings {
   std::chrono::seconds grace{3600};
   std::chrono::seconds every{3600};         // 0: when that is asked for
-  std::uint64_t objects_per_second = 5000;  // looked at; 0: no limit
+  std::uint64_t objects_per_second = 5000;  // checked; 0: no limit
 };
 
 // How servers that come back are backfilled. A plain value.

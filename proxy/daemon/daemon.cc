@@ -170,7 +170,7 @@ Facts Daemon::Describe() const {
 }
 
 void Daemon::Stop() {
-  // From now on clients are refused, in place of waiting for nobody.
+  // From now on clients are refused, in place of waiting for nothing.
   for (const Listener& listener : listeners_) {
     for (const Socket& socket : listener.sockets) {
       shutdown(socket.get(), SHUT_RDWR);

@@ -27,8 +27,8 @@ class Daemon {
   // options are complete. kInvalidArgument names the one at fault.
   static Result<std::unique_ptr<Daemon>> Open(ServerOptions options);
 
-  // Called on another thread once the servers were looked at for the first
-  // time, and where serving begins or ends; before Start.
+  // Called on another thread once the servers were checked for the first time,
+  // and where serving begins or ends; before Start.
   void OnServing(ServingWatch::Changed changed) {
     jobs_->OnServing(std::move(changed));
   }
@@ -67,7 +67,7 @@ class Daemon {
   const std::chrono::steady_clock::time_point started_ =
       std::chrono::steady_clock::now();
   std::atomic<bool> stopping_{false};
-  std::unique_ptr<Admin> admin_;  // ends before what it tells of
+  std::unique_ptr<Admin> admin_;  // ends before what it reports
 };
 
 }  // namespace ers::proxy

@@ -34,8 +34,8 @@ namespace {
 
 enum ExitCode { kDone = 0, kBadUsage = 2, kFailed = 3 };
 
-// So long the start waits for the first look at the servers.
-constexpr std::chrono::seconds kFirstLook{2};
+// So long the start waits for the first check of the servers.
+constexpr std::chrono::seconds kFirstCheck{2};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -64,7 +64,7 @@ int OpenSignals() {
 std::string WritePortFile(const ServerOptions& options,
                           const std::vector<std::string>& names) {
   if (options.port_file.empty()) return {};
-  // Whoever waits for the file finds it whole.
+  // A program that waits for the file finds it whole.
   const std::string fresh = options.port_file + ".new";
   std::ofstream file(fresh);
   for (const std::string& name : names) file << name << '\n';
@@ -74,13 +74,13 @@ std::string WritePortFile(const ServerOptions& options,
   return written ? std::string() : std::generic_category().message(errno);
 }
 
-// Who sent it; of the kernel's own, as by a terminal, nobody.
-std::string SenderOf(const signalfd_siginfo& told) {
+// The sender; of the kernel's own, as by a terminal, none.
+std::string SenderOf(const signalfd_siginfo& info) {
   return fmt::format("{} by process {} of user {}",
-                     told.ssi_signo == SIGHUP   ? "SIGHUP"
-                     : told.ssi_signo == SIGINT ? "SIGINT"
+                     info.ssi_signo == SIGHUP   ? "SIGHUP"
+                     : info.ssi_signo == SIGINT ? "SIGINT"
                                                 : "SIGTERM",
-                     told.ssi_pid, told.ssi_uid);
+                     info.ssi_pid, info.ssi_uid);
 }
 
 // A bad file changes nothing.
@@ -119,20 +119,20 @@ void Reload(const Arguments& arguments, ServerOptions& running,
 // Until the workers have ended.
 void Wait(const Arguments& arguments, ServerOptions& options, Daemon& daemon,
           int signals) {
-  signalfd_siginfo told{};
+  signalfd_siginfo info{};
   int stops = 0;
   std::thread joiner;
-  while (read(signals, &told, sizeof told) == sizeof told) {
-    if (told.ssi_signo == SIGHUP) {
+  while (read(signals, &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGHUP) {
       if (stops > 0) continue;
-      spdlog::info("{}", SenderOf(told));
+      spdlog::info("{}", SenderOf(info));
       sd_notify(0, "RELOADING=1");
       Reload(arguments, options, daemon);
       sd_notify(0, "READY=1");
       continue;
     }
-    if (told.ssi_signo == SIGUSR1) break;  // the workers have ended
-    spdlog::info("{}: {}", SenderOf(told),
+    if (info.ssi_signo == SIGUSR1) break;  // the workers have ended
+    spdlog::info("{}: {}", SenderOf(info),
                  stops == 0 ? "stopping: clients are answered first"
                             : "stopping at once");
     daemon.Stop();
@@ -147,23 +147,23 @@ void Wait(const Arguments& arguments, ServerOptions& options, Daemon& daemon,
   if (joiner.joinable()) joiner.join();
 }
 
-// What systemd, or who stands in for it, is told.
+// What is sent to systemd, or to what stands in for it.
 class Notices {
  public:
   ServingWatch::Changed OnServing() {
     return [this](const ServingState& state) {
       const MutexLock lock(mutex_);
       state_ = state;
-      if (ready_) Tell(state);
-      looked_.notify_all();
+      if (ready_) Notify(state);
+      checked_.notify_all();
     };
   }
-  // What the first look at the servers says, if it is over soon: OK where it
+  // What the first check of the servers says, if it is over soon: OK where it
   // serves, or may later.
-  Status AwaitFirstLook() {
+  Status AwaitFirstCheck() {
     MutexLock lock(mutex_);
-    const auto end = std::chrono::steady_clock::now() + kFirstLook;
-    while (!state_ && lock.WaitUntil(looked_, end)) {
+    const auto end = std::chrono::steady_clock::now() + kFirstCheck;
+    while (!state_ && lock.WaitUntil(checked_, end)) {
     }
     const bool refused =
         state_ && state_->status.code() == StatusCode::kIncompatible;
@@ -173,11 +173,11 @@ class Notices {
     const MutexLock lock(mutex_);
     sd_notify(0, "READY=1");
     ready_ = true;
-    if (state_) Tell(*state_);
+    if (state_) Notify(*state_);
   }
 
  private:
-  static void Tell(const ServingState& state) {
+  static void Notify(const ServingState& state) {
     const std::string text =
         state.serves() ? std::string("serving")
                        : fmt::format("not serving: {}", state.status.message());
@@ -185,7 +185,7 @@ class Notices {
   }
 
   Mutex mutex_;
-  std::condition_variable looked_;
+  std::condition_variable checked_;
   std::optional<ServingState> state_ ERS_GUARDED_BY(mutex_);
   bool ready_ ERS_GUARDED_BY(mutex_) = false;
 };
@@ -212,7 +212,7 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   const std::vector<std::string> names = (*daemon)->listener_names();
   for (const std::string& name : names) spdlog::info("listening on {}", name);
   int exit_code = kDone;
-  const Status fits = notices.AwaitFirstLook();
+  const Status fits = notices.AwaitFirstCheck();
   if (!fits.ok()) {
     spdlog::error("{}", fits.message());
     exit_code = kBadUsage;

@@ -52,7 +52,7 @@ Task<Done> CreateNumber(const EngineContext& context, const Request& request,
   }
   Done done;
   done.reply.item = context.terms.ItemOf(*created);
-  done.reply.item.ttl = context.terms.TtlOf(times.told);
+  done.reply.item.ttl = context.terms.TtlOf(times.reported);
   done.reply.number = request.initial;
   done.reply.created = true;
   co_return done;
@@ -68,14 +68,14 @@ Task<Done> Arithmetic(const EngineContext& context, const Request& request,
       request.decrement ? Counter::kDecrMisses : Counter::kIncrMisses;
   std::uint64_t number = 0;
   bool not_a_number = false;
-  std::int64_t told = 0;
+  std::int64_t reported = 0;
   const auto change = [&](const ObjectInfo& info,
                           std::span<const std::byte> old) {
     store::Rewritten rewritten;
     const auto value =
         Parse({reinterpret_cast<const char*>(old.data()), old.size()});
     not_a_number = !value;
-    // memcached looks at the CAS of what may be a number only.
+    // memcached compares the CAS of what may be a number only.
     if (!old.empty() && request.compare_cas &&
         info.cas != *request.compare_cas) {
       not_a_number = false;
@@ -91,7 +91,7 @@ Task<Done> Arithmetic(const EngineContext& context, const Request& request,
           context.terms.TimesOf(request, info.expiry, /*created=*/false,
                                 rewritten.value.size(), info.client_flags);
       rewritten.expiry = times.left;
-      told = times.told;
+      reported = times.reported;
       context.terms.Apply(request, info, rewritten);
     }
     return rewritten;
@@ -105,7 +105,7 @@ Task<Done> Arithmetic(const EngineContext& context, const Request& request,
     context.counters.Add(hits);
     Done done;
     done.reply.item = context.terms.ItemOf(*info);
-    done.reply.item.ttl = context.terms.TtlOf(told);
+    done.reply.item.ttl = context.terms.TtlOf(reported);
     done.reply.number = number;
     co_return done;
   }

@@ -38,7 +38,7 @@ struct Census {
   std::int64_t counted_at_s = 0;  // Unix time; 0: never
 };
 
-// The last one that anybody made. Any thread.
+// The last one that was made. Any thread.
 class CensusBoard {
  public:
   void Publish(Census census) {

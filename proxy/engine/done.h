@@ -25,7 +25,7 @@ struct Gotten {
   Value value;
   // A hit whose value is longer than what is handed out in one piece: Stream.
   bool long_value = false;
-  bool counted = false;  // servers have been told of the access
+  bool counted = false;  // the access was sent to the servers
 };
 
 // `status` is no success. A failure of servers is counted.

@@ -15,7 +15,7 @@ using net::Task;
 namespace {
 
 // For what is no plain item any more.
-constexpr int kLooksAgain = 3;
+constexpr int kReadsAgain = 3;
 
 void ShowAccess(const store::Access& before, ItemInfo& item) {
   item.fetched = before.fetched;
@@ -128,12 +128,12 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
     gotten.long_value = true;
     co_return gotten;
   }
-  // Told before this access counts, as memcached does.
+  // Reported as of before this access counts, as memcached does.
   store::Access before;
-  const bool tells_access =
+  const bool reports_access =
       request.style.return_flags.find_first_of("hl") != std::string::npos;
-  Result<GetInfo> info = co_await Read(request, memory, gotten.value,
-                                       tells_access ? &before : nullptr, known);
+  Result<GetInfo> info = co_await Read(
+      request, memory, gotten.value, reports_access ? &before : nullptr, known);
   gotten.counted = true;
   for (int i = 0; !info && info.error().code() == StatusCode::kNotManaged;
        ++i) {
@@ -141,11 +141,11 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
     ShowAccess(before, gotten.done.reply.item);
     // Gone since: perhaps because it is an object now.
     const bool gone = gotten.done.reply.outcome == Outcome::kNotFound;
-    if (!gone || i == kLooksAgain) co_return gotten;
+    if (!gone || i == kReadsAgain) co_return gotten;
     gotten = Gotten();
     gotten.counted = true;
     info = co_await Read(request, memory, gotten.value,
-                         tells_access ? &before : nullptr, std::nullopt);
+                         reports_access ? &before : nullptr, std::nullopt);
   }
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
@@ -166,7 +166,7 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
     const ItemTerms::Times times =
         context_.terms.TimesOf(request, info->expiry, /*created=*/false,
                                info->length, info->client_flags);
-    item.ttl = context_.terms.TtlOf(times.told);
+    item.ttl = context_.terms.TtlOf(times.reported);
     co_await Judge(context_, request, *info, times.judged, item);
   }
   gotten.long_value = request.want_value && info->length > gotten.value.size();

@@ -67,7 +67,7 @@ class Engine {
   [[nodiscard]] Scheme SchemeOf(const Request& request) const {
     return context_.terms.SchemeOf(request);
   }
-  // Looks at every object, as long as `goes_on` says so, and publishes how
+  // Reads every object, as long as `goes_on` says so, and publishes how
   // many there are. So does a List that is not ended.
   net::Task<Status> CountObjects(const std::function<bool()>& goes_on);
 

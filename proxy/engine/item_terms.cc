@@ -74,7 +74,7 @@ std::int64_t ItemTerms::TtlOf(std::int64_t expiry) const {
 ItemTerms::Times ItemTerms::TimesOf(const Request& request, std::int64_t expiry,
                                     bool created, std::uint64_t bytes,
                                     std::uint32_t client_flags) const {
-  Times times{.left = expiry, .told = expiry, .judged = expiry};
+  Times times{.left = expiry, .reported = expiry, .judged = expiry};
   const auto at = [&](std::int64_t exptime) {
     return Capped(request, bytes, client_flags,
                   proxy::ExpiryOf(exptime, Now()));
@@ -91,7 +91,7 @@ ItemTerms::Times ItemTerms::TimesOf(const Request& request, std::int64_t expiry,
         times.judged = times.left;
         break;
       default:
-        times.told = times.left;
+        times.reported = times.left;
         break;
     }
   }

@@ -50,10 +50,10 @@ class ItemTerms {
   [[nodiscard]] std::int64_t TtlOf(std::int64_t expiry) const;
 
   // Expiries by request.time_flags, of an item that had `expiry`, or has just
-  // been created: what it has then, what t tells and what R looks at.
+  // been created: what it has then, what t reports and what R goes by.
   struct Times {
     std::int64_t left = 0;
-    std::int64_t told = 0;
+    std::int64_t reported = 0;
     std::int64_t judged = 0;
   };
   [[nodiscard]] Times TimesOf(const Request& request, std::int64_t expiry,

@@ -28,7 +28,7 @@ Task<std::optional<Gotten>> Vivify(const EngineContext& context,
     co_return gotten;
   }
   gotten.done.reply.item = context.terms.ItemOf(*made);
-  gotten.done.reply.item.ttl = context.terms.TtlOf(times.told);
+  gotten.done.reply.item.ttl = context.terms.TtlOf(times.reported);
   gotten.done.reply.item.won = true;
   gotten.done.reply.created = true;
   co_return gotten;

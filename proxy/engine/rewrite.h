@@ -29,7 +29,7 @@ net::Task<Result<ObjectInfo>> Rewrite(const EngineContext& context,
                                       store::Memory& memory, RewriteRoom room,
                                       const store::Store::Rewriter& rewriter);
 
-// How long the value is, as far as is known: to be looked at again.
+// How long the value is, as far as is known: to be checked again.
 net::Task<Result<std::uint64_t>> LengthOf(const EngineContext& context,
                                           const Request& request);
 

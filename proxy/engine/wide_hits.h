@@ -1,4 +1,4 @@
-// WideHits: tells in batches which wide objects clients read.
+// WideHits: reports in batches which wide objects clients read.
 #ifndef ERS_PROXY_ENGINE_WIDE_HITS_H_
 #define ERS_PROXY_ENGINE_WIDE_HITS_H_
 
@@ -19,9 +19,10 @@ using HitBatch = std::unordered_map<std::string, std::uint32_t>;
 // One per worker. Loop thread only.
 class WideHits {
  public:
-  // `tell` gets what was noted, soon after it was.
-  WideHits(net::Runtime& runtime, std::function<void(HitBatch)> tell)
-      : tell_(std::move(tell)), timer_(runtime.NewTimer([this] { Flush(); })) {}
+  // `report` gets what was noted, soon after it was.
+  WideHits(net::Runtime& runtime, std::function<void(HitBatch)> report)
+      : report_(std::move(report)),
+        timer_(runtime.NewTimer([this] { Flush(); })) {}
 
   void Note(const std::string& key) {
     if (batch_.empty()) timer_->Start(kDelay);
@@ -35,10 +36,10 @@ class WideHits {
 
   void Flush() {
     timer_->Stop();
-    if (!batch_.empty()) tell_(std::exchange(batch_, {}));
+    if (!batch_.empty()) report_(std::exchange(batch_, {}));
   }
 
-  const std::function<void(HitBatch)> tell_;
+  const std::function<void(HitBatch)> report_;
   HitBatch batch_;
   const std::unique_ptr<net::Timer> timer_;
 };

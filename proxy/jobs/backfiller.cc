@@ -18,8 +18,8 @@ namespace {
 // What cannot be backfilled as others are silent is not listed again and again.
 constexpr net::Duration kMinPause = std::chrono::seconds(1);
 constexpr net::Duration kMaxPause = std::chrono::seconds(10);
-// Between two lines that tell how far a backfilling is, or what is in its way.
-constexpr net::Duration kTellEvery = std::chrono::seconds(30);
+// Between two lines on how far a backfilling is, or what is in its way.
+constexpr net::Duration kLogEvery = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -54,8 +54,8 @@ BackfillState Backfiller::state() const {
 void Backfiller::OnProgress(const store::BackfillProgress& progress) {
   const net::TimePoint now = host_.session.runtime().Now();
   const double left = progress.SecondsLeft(now);
-  if (progress.walk > 0 && now - told_ >= kTellEvery) {
-    told_ = now;
+  if (progress.walk > 0 && now - logged_ >= kLogEvery) {
+    logged_ = now;
     spdlog::info("backfilling: walk {}, {} of {} objects, about {:.0f} s left",
                  progress.walk, progress.objects, progress.total, left);
   }
@@ -90,12 +90,12 @@ void Backfiller::Scan() {
 
 void Backfiller::Stop() { stop_.Stop(); }
 
-// Also takes the view that is there: a process before this one may have left
-// somebody half filled. A cluster that nobody has used yet is none of a
+// Also takes the view that is there: a process before this one may have left a
+// member half backfilled. A cluster that was never used yet is none of a
 // backfiller's.
 Task<void> Backfiller::CheckServing() {
   const Status serves = co_await store::CheckServing(host_.session);
-  if (host_.looked) host_.looked(serves);
+  if (host_.checked) host_.checked(serves);
 }
 
 Task<void> Backfiller::Work() {
@@ -112,8 +112,8 @@ Task<void> Backfiller::Work() {
   at_work_ = false;
 }
 
-// A backfilling may take hours, and nobody else asks servers for what they must
-// not evict.
+// A backfilling may take hours, and nothing else asks servers for what they
+// must not evict.
 Task<void> Backfiller::ScanBeside() {
   co_await store::MissRestarted(host_.session);
   co_await CheckServing();
@@ -128,12 +128,12 @@ Task<void> Backfiller::FillAll() {
     status = co_await Fill();
   }
   const auto tolerated = store::WithoutSilent(session, session.view());
-  Tell(tolerated ? status : tolerated.error());
+  Report(tolerated ? status : tolerated.error());
 }
 
 // All at once: an object is decoded once for all that lost its blocks.
-// A failure tells why a member that is back is not in sync; of those that are
-// dead the view tells.
+// A failure says why a member that is back is not in sync; the view says which
+// are dead.
 Task<Status> Backfiller::Fill() {
   store::BackfillTerms terms;
   terms.parallel = limits_.parallel;
@@ -144,7 +144,7 @@ Task<Status> Backfiller::Fill() {
   terms.progress = [this](const store::BackfillProgress& progress) {
     OnProgress(progress);
   };
-  told_ = host_.session.runtime().Now();
+  logged_ = host_.session.runtime().Now();
   const std::vector<int> all;
   filling_ = true;
   const Result<store::BackfillReport> report =
@@ -165,7 +165,7 @@ Task<Status> Backfiller::Fill() {
   co_return report || !unfinished_ ? Status() : report.error();
 }
 
-void Backfiller::Tell(const Status& status) {
+void Backfiller::Report(const Status& status) {
   if (host_.stopping) return;
   std::string before(status.message());
   {
@@ -176,7 +176,7 @@ void Backfiller::Tell(const Status& status) {
   const net::TimePoint now = host_.session.runtime().Now();
   if (status.ok()) {
     spdlog::info("over by now: {}", before);
-  } else if (before.empty() || now - complained_ >= kTellEvery) {
+  } else if (before.empty() || now - complained_ >= kLogEvery) {
     // What stands in the way may be another object each time.
     complained_ = now;
     spdlog::error("{}", status.message());

@@ -20,7 +20,7 @@ struct BackfillState {
   std::vector<std::string> servers;  // that are being backfilled; empty: none
   std::uint64_t walk = 0;            // over all objects: 1, 2, ...
   std::uint64_t objects = 0;         // of this walk
-  std::uint64_t total = 0;           // guessed until all servers told theirs
+  std::uint64_t total = 0;           // guessed until all servers listed theirs
   double seconds_left = -1;          // of this walk; negative: not known yet
   // Why a server that is back is not in sync, or that too many are out; else
   // empty.
@@ -40,8 +40,8 @@ class Backfiller {
   // `host` gives the session, the store and whether to stop; it outlives this.
   Backfiller(JobHost& host, const BackfillLimits& limits);
 
-  // To be called from time to time: looks who is out, and backfills those that
-  // answer again.
+  // To be called from time to time: checks what is out, and backfills those
+  // that answer again.
   void Scan();
   // From now on, also for what is under way; all but the rate from the next
   // walk on.
@@ -59,7 +59,7 @@ class Backfiller {
   net::Task<void> FillAll();
   net::Task<Status> Fill();
   void OnProgress(const store::BackfillProgress& progress);
-  void Tell(const Status& status);
+  void Report(const Status& status);
 
   JobHost& host_;
   BackfillLimits limits_;
@@ -68,13 +68,13 @@ class Backfiller {
   bool filling_ = false;
   bool scanning_beside_ = false;  // while it is backfilling
   bool unfinished_ = false;       // a member is in the view, and not in sync
-  net::Duration pause_{};         // before the next look
+  net::Duration pause_{};         // before the next check
   net::TimePoint not_before_{};
-  net::TimePoint told_{};        // in the log, how far it is
+  net::TimePoint logged_{};      // in the log, how far it is
   net::TimePoint complained_{};  // there, of what is in its way
   store::StopToken stop_;
   store::BackfillCounters counters_;
-  store::BackfillProgress progress_;  // as it was told last
+  store::BackfillProgress progress_;  // as it was last reported
 
   mutable Mutex mutex_;
   BackfillState state_ ERS_GUARDED_BY(mutex_);

@@ -75,8 +75,8 @@ GarbageCollector::GarbageCollector(JobHost& host,
 }
 
 void GarbageCollector::Scan() {
-  LookForEnded();
-  // A cluster that nobody has used yet has none, and stays so.
+  CheckForEnded();
+  // A cluster that was never used yet has none, and stays so.
   if (at_work_ || host_.stopping || !host_.session.view()) return;
   const bool due =
       settings_.every.count() > 0 && host_.session.runtime().Now() >= next_;
@@ -98,7 +98,7 @@ GarbageCollector::Flush GarbageCollector::LastFlush() {
   return last;
 }
 
-void GarbageCollector::LookForEnded() {
+void GarbageCollector::CheckForEnded() {
   if (dropping_ || host_.stopping || !host_.session.view()) return;
   const std::int64_t now = host_.session.WallMicros() / kMicrosPerSecond;
   std::vector<std::string> keys =
@@ -113,8 +113,8 @@ Task<void> GarbageCollector::DropEnded(std::vector<std::string> keys) {
   dropping_ = false;
 }
 
-// What this process was refused no other one knows of: it looks even where
-// others are the ones that look from time to time.
+// What this process was refused no other one knows of: it checks even where
+// others are the ones that check from time to time.
 bool GarbageCollector::MemoryIsWanted() {
   const net::TimePoint now = host_.session.runtime().Now();
   const bool flushed = settings_.every.count() > 0 && now >= next_for_flush_ &&
@@ -129,7 +129,7 @@ void GarbageCollector::CollectForMemory() {
   GarbageOptions options;
   options.grace = settings_.grace;
   const net::TimePoint begun = host_.session.runtime().Now();
-  const auto told = [this, begun](const Result<GarbageReport>& report) {
+  const auto done = [this, begun](const Result<GarbageReport>& report) {
     const net::TimePoint now = host_.session.runtime().Now();
     const bool freed = report && (report->dropped > 0 || report->flushed > 0);
     nap_ = freed ? net::Duration(kShortestNap)
@@ -137,25 +137,25 @@ void GarbageCollector::CollectForMemory() {
     next_for_memory_ = now + std::max(nap_, kNapsPerTime * (now - begun));
     Log(report);
   };
-  Begin(options, kManyAtOnce, told);
+  Begin(options, kManyAtOnce, done);
 }
 
-void GarbageCollector::Collect(const GarbageRequest& request, Told told) {
+void GarbageCollector::Collect(const GarbageRequest& request, Callback done) {
   if (at_work_) {
-    return told(Fail(StatusCode::kConflict,
+    return done(Fail(StatusCode::kConflict,
                      "garbage is being collected: wait until that is done"));
   }
-  if (host_.stopping) return told(Fail(Stopping()));
+  if (host_.stopping) return done(Fail(Stopping()));
   GarbageOptions options;
   options.grace = request.grace.value_or(settings_.grace);
   options.dry_run = request.dry_run;
   options.objects_per_second =
       request.objects_per_second.value_or(settings_.objects_per_second);
-  Begin(options, store::GarbageTerms().parallel, std::move(told));
+  Begin(options, store::GarbageTerms().parallel, std::move(done));
 }
 
 void GarbageCollector::Begin(const GarbageOptions& options, int parallel,
-                             Told told) {
+                             Callback done) {
   at_work_ = true;
   if (!options.dry_run) {
     shortages_seen_ = host_.session.cluster().needs.shortages();
@@ -165,10 +165,10 @@ void GarbageCollector::Begin(const GarbageOptions& options, int parallel,
   terms.options = options;
   terms.parallel = parallel;
   terms.stop = &stop_;
-  net::Spawn(Work(terms, std::move(told)));
+  net::Spawn(Work(terms, std::move(done)));
 }
 
-Task<void> GarbageCollector::Work(store::GarbageTerms terms, Told told) {
+Task<void> GarbageCollector::Work(store::GarbageTerms terms, Callback done) {
   const Flush flush = flush_seen_;
   terms.small_values = terms.options.dry_run || flush != flush_done_;
   const Result<GarbageReport> report =
@@ -183,7 +183,7 @@ Task<void> GarbageCollector::Work(store::GarbageTerms terms, Told told) {
   const bool again = host_.session.view() && LastFlush() != flush_seen_;
   if (!again) host_.session.cluster().needs.NoteGivenBack();
   at_work_ = false;
-  told(report);
+  done(report);
 }
 
 void GarbageCollector::Count(const GarbageReport& report) {

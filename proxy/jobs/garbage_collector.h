@@ -27,7 +27,7 @@ namespace ers::proxy {
 
 // Since the start, of collections that dropped what they found.
 struct GarbageTotals {
-  std::uint64_t collections = 0;  // that looked at all there is
+  std::uint64_t collections = 0;  // that checked all there is
   std::uint64_t dropped = 0;      // blocks
   std::uint64_t dropped_bytes = 0;
   GarbageReport last;      // of the last one
@@ -46,15 +46,16 @@ Result<GarbageRequest> ParseGarbageRequest(std::string_view text);
 // Loop thread only, but for totals; ends only when it is not at work.
 class GarbageCollector {
  public:
-  // `host` gives the session and whether to stop; it outlives this. Looks every
-  // so often, the first time within a minute; 0: only when it is asked to.
+  // `host` gives the session and whether to stop; it outlives this. Checks
+  // every so often, the first time within a minute; 0: only when it is asked
+  // to.
   GarbageCollector(JobHost& host, const GarbageSettings& settings);
 
   // To be called from time to time: collects, if it is time for that.
   void Scan();
   // kConflict: it is at work already.
-  using Told = std::function<void(const Result<GarbageReport>&)>;
-  void Collect(const GarbageRequest& request, Told told);
+  using Callback = std::function<void(const Result<GarbageReport>&)>;
+  void Collect(const GarbageRequest& request, Callback done);
   // The host is stopping: ends soon.
   void Stop() { stop_.Stop(); }
   [[nodiscard]] bool at_work() const { return at_work_ || dropping_; }
@@ -65,12 +66,12 @@ class GarbageCollector {
   // The mark and the time of the last flush in effect.
   using Flush = std::pair<store::FlushMark, std::uint64_t>;
   Flush LastFlush();
-  void LookForEnded();
+  void CheckForEnded();
   net::Task<void> DropEnded(std::vector<std::string> keys);
   bool MemoryIsWanted();
   void CollectForMemory();
-  void Begin(const GarbageOptions& options, int parallel, Told told);
-  net::Task<void> Work(store::GarbageTerms terms, Told told);
+  void Begin(const GarbageOptions& options, int parallel, Callback done);
+  net::Task<void> Work(store::GarbageTerms terms, Callback done);
   void Count(const GarbageReport& report);
 
   static constexpr std::chrono::seconds kShortestNap{1};
@@ -85,7 +86,7 @@ class GarbageCollector {
   Flush flush_seen_;
   Flush flush_done_;               // nothing of before it is there
   net::TimePoint next_for_flush_;  // not before
-  // Servers that stay full are looked through less and less often.
+  // Servers that stay full are searched less and less often.
   net::TimePoint next_for_memory_;
   net::Duration nap_ = kShortestNap;
   store::StopToken stop_;

@@ -17,7 +17,7 @@ inline constexpr int kMaxParallel = 64;
 inline constexpr int kDefaultParallel = 4;
 
 enum class JobState : std::uint8_t {
-  kListing,  // looks for its objects
+  kListing,  // searches for its objects
   kRunning,
   kPaused,
   kDone,  // all objects were tried

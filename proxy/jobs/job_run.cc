@@ -20,9 +20,9 @@ constexpr int kObjectTries = 3;
 // Before the second try; doubled for each further one.
 constexpr milliseconds kListNap(500);
 constexpr milliseconds kObjectNap(100);
-// A job that waits looks so often whether it is still to go on.
+// A job that waits checks so often whether it is still to go on.
 constexpr milliseconds kCheckEvery(50);
-// Moved for a byte of a value, until the job's own objects tell.
+// Moved for a byte of a value, until the job's own objects show it.
 constexpr double kFirstGuess = 2;
 
 bool MayHelpToTryAgain(StatusCode code) {
@@ -116,7 +116,7 @@ void JobRun::SetState(JobState state) {
   job_.state = state;
   if (Ended(state)) job_.ended = runtime_.WallMicros() / kMicrosPerSecond;
   if (listing_ != nullptr && state != JobState::kListing) listing_->Stop();
-  Tell(/*state_changed=*/true);
+  Report(/*state_changed=*/true);
 }
 
 void JobRun::Tick() {
@@ -137,7 +137,7 @@ void JobRun::Tick() {
   job_.seconds_left = running_seconds_ / done * left;
 }
 
-void JobRun::Tell(bool state_changed) {
+void JobRun::Report(bool state_changed) {
   Tick();
   host_.changed(job_, state_changed);
 }
@@ -257,7 +257,7 @@ Task<Status> JobRun::ListWithRetries() {
     if (status.code() == StatusCode::kConflict) continue;
     if (status.ok() || status.code() == StatusCode::kTooLarge) break;
     job_.last_error = status.message();
-    Tell(/*state_changed=*/false);
+    Report(/*state_changed=*/false);
     if (++tries == kListTries) break;
     const net::TimePoint again = runtime_.Now() + nap;
     while (Going() && runtime_.Now() < again)
@@ -282,8 +282,8 @@ Task<void> JobRun::Run() {
         break;
       }
       SetState(JobState::kRunning);
-      // What is changed from now on is told from what was changed before by
-      // what the journal says: not a change before that.
+      // What is changed from now on is kept apart from what was changed before
+      // by what the journal says: not a change before that.
       net::Latch saved(runtime_, 1);
       host_.save(job_, [&saved] { saved.CountDown(); });
       co_await saved;
@@ -292,7 +292,7 @@ Task<void> JobRun::Run() {
     if (Going() && queue_.empty()) SetState(JobState::kDone);
   }
   at_work_ = false;
-  Tell(/*state_changed=*/true);
+  Report(/*state_changed=*/true);
 }
 
 Task<void> JobRun::WorkOff() {
@@ -372,7 +372,7 @@ Task<void> JobRun::Change(const Queued& object, std::uint64_t estimate) {
   tried_bytes_ += object.length;
   --job_.counts.left;
   job_.bytes_left -= object.length;
-  Tell(/*state_changed=*/false);
+  Report(/*state_changed=*/false);
 }
 
 void JobRun::Count(const Result<TransitionInfo>& result, bool uncertain) {

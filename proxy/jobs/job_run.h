@@ -38,8 +38,8 @@ struct JobHost {
   std::function<void(const Job& job, std::function<void()> then)> save;
   // An object was changed.
   std::function<void(const TransitionInfo&)> moved;
-  // The servers were looked at; empty: nobody wants to know.
-  std::function<void(const Status& serves)> looked = {};
+  // The servers were checked; may be empty.
+  std::function<void(const Status& serves)> checked = {};
 };
 
 // What is asked of a host that is stopping comes to this.
@@ -90,7 +90,7 @@ class JobRun {
   void Count(const Result<TransitionInfo>& result, bool uncertain);
   [[nodiscard]] std::uint64_t Estimate(std::uint64_t length) const;
   void SetState(JobState state);
-  void Tell(bool state_changed);
+  void Report(bool state_changed);
   // It is to be at work.
   [[nodiscard]] bool Going() const;
 

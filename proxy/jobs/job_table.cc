@@ -189,13 +189,13 @@ void JobTable::MakeRoom() {
   }
 }
 
-void JobTable::Create(JobSpec spec, const Told& told) {
-  if (host_->stopping) return told(Fail(Stopping()));
+void JobTable::Create(JobSpec spec, const Callback& done) {
+  if (host_->stopping) return done(Fail(Stopping()));
   const auto unfinished = std::count_if(
       runs_.begin(), runs_.end(),
       [](const auto& one) { return !Ended(one.second.run->job().state); });
   if (static_cast<std::size_t>(unfinished) >= kMaxUnfinishedJobs) {
-    return told(Fail(StatusCode::kUnavailable,
+    return done(Fail(StatusCode::kUnavailable,
                      fmt::format("{} jobs have not ended, and no more are "
                                  "allowed: cancel one, or wait",
                                  unfinished)));
@@ -207,18 +207,18 @@ void JobTable::Create(JobSpec spec, const Told& told) {
   entry.job.created = runtime_.WallMicros() / kMicrosPerSecond;
   const std::uint64_t id = entry.job.id;
   Add(std::move(entry));
-  // Told, it is sure to be there after a crash, too.
-  Save(id, [this, id, told](const Status& status) {
+  // Once answered, it is sure to be there after a crash, too.
+  Save(id, [this, id, done](const Status& status) {
     const auto found = runs_.find(id);
     if (found == runs_.end()) {
-      return told(Fail(StatusCode::kConflict,
+      return done(Fail(StatusCode::kConflict,
                        fmt::format("job {} was forgotten meanwhile", id)));
     }
     if (!status.ok()) {
       runs_.erase(found);
       const MutexLock lock(mutex_);
       board_.erase(id);
-      return told(Fail(status));
+      return done(Fail(status));
     }
     JobRun& run = *found->second.run;
     {
@@ -226,38 +226,38 @@ void JobTable::Create(JobSpec spec, const Told& told) {
       board_[id] = run.job();
     }
     LogState(run.job());
-    told(run.job());
+    done(run.job());
     run.Begin();
   });
 }
 
 void JobTable::Command(std::uint64_t id, Status (JobRun::*command)(),
-                       const Told& told) {
+                       const Callback& done) {
   const auto found = runs_.find(id);
-  if (found == runs_.end()) return told(Fail(NoSuchJob(id)));
-  if (host_->stopping) return told(Fail(Stopping()));
+  if (found == runs_.end()) return done(Fail(NoSuchJob(id)));
+  if (host_->stopping) return done(Fail(Stopping()));
   JobRun& run = *found->second.run;
   Status status = (run.*command)();
-  if (!status.ok()) return told(Fail(std::move(status)));
+  if (!status.ok()) return done(Fail(std::move(status)));
   const Job job = run.job();
-  Save(id, [job, told](const Status& saved) {
-    if (saved.ok()) return told(job);
-    told(Fail(saved));
+  Save(id, [job, done](const Status& saved) {
+    if (saved.ok()) return done(job);
+    done(Fail(saved));
   });
 }
 
-void JobTable::Forget(std::uint64_t id, const Told& told) {
+void JobTable::Forget(std::uint64_t id, const Callback& done) {
   const auto found = runs_.find(id);
-  if (found == runs_.end()) return told(Fail(NoSuchJob(id)));
+  if (found == runs_.end()) return done(Fail(NoSuchJob(id)));
   const JobRun& run = *found->second.run;
   if (!Ended(run.job().state)) {
-    return told(Fail(StatusCode::kConflict,
+    return done(Fail(StatusCode::kConflict,
                      fmt::format("job {} is {}: cancel it first, or wait "
                                  "until it is done",
                                  id, JobStateName(run.job().state))));
   }
   if (run.at_work()) {
-    return told(Fail(StatusCode::kConflict,
+    return done(Fail(StatusCode::kConflict,
                      fmt::format("job {} is {}, and objects that it had begun "
                                  "with are still being changed: try again in "
                                  "a moment",
@@ -265,9 +265,9 @@ void JobTable::Forget(std::uint64_t id, const Told& told) {
   }
   const Job job = run.job();
   spdlog::info("job {} is forgotten", id);
-  Remove(id, [job, told](const Status& removed) {
-    if (removed.ok()) return told(job);
-    told(Fail(removed));
+  Remove(id, [job, done](const Status& removed) {
+    if (removed.ok()) return done(job);
+    done(Fail(removed));
   });
 }
 

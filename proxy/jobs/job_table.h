@@ -67,11 +67,12 @@ class JobTable {
   // Now and then: shows and saves what has changed meanwhile.
   void Tick();
 
-  // What is told, and when, is that of Jobs.
-  using Told = std::function<void(const Result<Job>&)>;
-  void Create(JobSpec spec, const Told& told);
-  void Command(std::uint64_t id, Status (JobRun::*command)(), const Told& told);
-  void Forget(std::uint64_t id, const Told& told);
+  // What is answered, and when, is that of Jobs.
+  using Callback = std::function<void(const Result<Job>&)>;
+  void Create(JobSpec spec, const Callback& done);
+  void Command(std::uint64_t id, Status (JobRun::*command)(),
+               const Callback& done);
+  void Forget(std::uint64_t id, const Callback& done);
 
  private:
   struct Run {

@@ -16,7 +16,7 @@ namespace {
 
 using net::Task;
 
-// Between two looks at what is to be saved.
+// Between two checks of what is to be saved.
 constexpr std::chrono::milliseconds kPeriod(500);
 constexpr std::size_t kManifests = 1024;
 
@@ -123,7 +123,7 @@ void Jobs::Loop() {
   policies_->Set(options_.policies);
   table_.Begin(*host_);
   timer_ = loop_->NewTimer([this] { OnTimer(); });
-  timer_->Start({});  // the start waits for the first look
+  timer_->Start({});  // the start waits for the first check
   loop_->RunUntil([this] { return ending_ && Quiet(); });
   timer_.reset();
   table_.End();
@@ -154,10 +154,11 @@ PolicyCounts Jobs::policy_counts() const {
   return policies_ ? policies_->counts() : PolicyCounts();
 }
 
-void Jobs::CollectGarbage(GarbageRequest request, GarbageCollector::Told told) {
-  loop_->Post([this, request, told = std::move(told)] {
+void Jobs::CollectGarbage(GarbageRequest request,
+                          GarbageCollector::Callback done) {
+  loop_->Post([this, request, done = std::move(done)] {
     spdlog::info("garbage asked for by hand is looked for");
-    garbage_->Collect(request, [told,
+    garbage_->Collect(request, [done,
                                 request](const Result<GarbageReport>& report) {
       if (report) {
         spdlog::info("garbage asked for by hand: {} of {} blocks {}",
@@ -166,26 +167,26 @@ void Jobs::CollectGarbage(GarbageRequest request, GarbageCollector::Told told) {
       } else {
         spdlog::warn("garbage asked for by hand: {}", report.error().message());
       }
-      told(report);
+      done(report);
     });
   });
 }
 
-void Jobs::Replace(Replacement replacement, Replaced told) {
+void Jobs::Replace(Replacement replacement, Replaced done) {
   loop_->Post(
-      [this, replacement = std::move(replacement), told = std::move(told)] {
-        if (ending_) return told(Stopping());
+      [this, replacement = std::move(replacement), done = std::move(done)] {
+        if (ending_) return done(Stopping());
         if (replacing_) {
-          return told(Status(StatusCode::kConflict,
+          return done(Status(StatusCode::kConflict,
                              "a server is being replaced: wait until that is "
                              "done"));
         }
         replacing_ = true;
-        session_->Detach(ReplaceHere(replacement, told));
+        session_->Detach(ReplaceHere(replacement, done));
       });
 }
 
-Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced told) {
+Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced done) {
   const Status status = co_await store::ReplaceServer(
       *session_, replacement.old_server, replacement.new_server);
   replacing_ = false;
@@ -193,7 +194,7 @@ Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced told) {
           fmt::format("replacing {} by {}, asked for over HTTP: {}",
                       replacement.old_server, replacement.new_server,
                       status.ok() ? "done" : status.message()));
-  told(status);
+  done(status);
 }
 
 GarbageTotals Jobs::garbage_totals() const {
@@ -246,34 +247,35 @@ Status Jobs::CheckTarget(const TransitionTarget& target) const {
   return {};
 }
 
-void Jobs::Create(JobSpec spec, Told told) {
+void Jobs::Create(JobSpec spec, Callback done) {
   Status fits = CheckTarget(spec.target);
-  if (!fits.ok()) return told(Fail(std::move(fits)));
-  loop_->Post([this, spec = std::move(spec), told = std::move(told)] {
-    table_.Create(spec, told);
+  if (!fits.ok()) return done(Fail(std::move(fits)));
+  loop_->Post([this, spec = std::move(spec), done = std::move(done)] {
+    table_.Create(spec, done);
   });
 }
 
-void Jobs::Command(std::uint64_t id, Status (JobRun::*command)(), Told told) {
-  loop_->Post([this, id, command, told = std::move(told)] {
-    table_.Command(id, command, told);
+void Jobs::Command(std::uint64_t id, Status (JobRun::*command)(),
+                   Callback done) {
+  loop_->Post([this, id, command, done = std::move(done)] {
+    table_.Command(id, command, done);
   });
 }
 
-void Jobs::Pause(std::uint64_t id, Told told) {
-  Command(id, &JobRun::Pause, std::move(told));
+void Jobs::Pause(std::uint64_t id, Callback done) {
+  Command(id, &JobRun::Pause, std::move(done));
 }
 
-void Jobs::Resume(std::uint64_t id, Told told) {
-  Command(id, &JobRun::Resume, std::move(told));
+void Jobs::Resume(std::uint64_t id, Callback done) {
+  Command(id, &JobRun::Resume, std::move(done));
 }
 
-void Jobs::Cancel(std::uint64_t id, Told told) {
-  Command(id, &JobRun::Cancel, std::move(told));
+void Jobs::Cancel(std::uint64_t id, Callback done) {
+  Command(id, &JobRun::Cancel, std::move(done));
 }
 
-void Jobs::Forget(std::uint64_t id, Told told) {
-  loop_->Post([this, id, told = std::move(told)] { table_.Forget(id, told); });
+void Jobs::Forget(std::uint64_t id, Callback done) {
+  loop_->Post([this, id, done = std::move(done)] { table_.Forget(id, done); });
 }
 
 void Jobs::Transition(std::string key, TransitionTarget target, Moved moved) {

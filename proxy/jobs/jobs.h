@@ -81,12 +81,12 @@ class Jobs {
   [[nodiscard]] ServingState serving() const { return serving_.state(); }
 
   // See GarbageCollector::Collect; kUnavailable: stopping.
-  void CollectGarbage(GarbageRequest request, GarbageCollector::Told told);
+  void CollectGarbage(GarbageRequest request, GarbageCollector::Callback done);
   [[nodiscard]] GarbageTotals garbage_totals() const;
 
   // See store::ReplaceServer. kConflict: another one is being replaced.
   using Replaced = std::function<void(const Status&)>;
-  void Replace(Replacement replacement, Replaced told);
+  void Replace(Replacement replacement, Replaced done);
 
   // What its connections and transitions have come to.
   [[nodiscard]] const store::SessionCounters& session_counters() const {
@@ -95,14 +95,14 @@ class Jobs {
 
   // kInvalidArgument: the target does not fit the cluster. kUnavailable: too
   // many, stopping, or the journal cannot be written.
-  using Told = JobTable::Told;
-  void Create(JobSpec spec, Told told);
+  using Callback = JobTable::Callback;
+  void Create(JobSpec spec, Callback done);
   // kNotFound: no such job. kConflict: not in its state. kUnavailable: done,
   // but the journal cannot be written.
-  void Pause(std::uint64_t id, Told told);
-  void Resume(std::uint64_t id, Told told);
-  void Cancel(std::uint64_t id, Told told);
-  void Forget(std::uint64_t id, Told told);
+  void Pause(std::uint64_t id, Callback done);
+  void Resume(std::uint64_t id, Callback done);
+  void Cancel(std::uint64_t id, Callback done);
+  void Forget(std::uint64_t id, Callback done);
   // One object, in no job.
   using Moved = std::function<void(const Result<TransitionInfo>&)>;
   void Transition(std::string key, TransitionTarget target, Moved moved);
@@ -114,10 +114,10 @@ class Jobs {
   Status CheckTarget(const TransitionTarget& target) const;
   void Loop();
   void OnTimer();
-  void Command(std::uint64_t id, Status (JobRun::*command)(), Told told);
+  void Command(std::uint64_t id, Status (JobRun::*command)(), Callback done);
   net::Task<void> TransitionHere(std::string key, TransitionTarget target,
                                  Moved moved);
-  net::Task<void> ReplaceHere(Replacement replacement, Replaced told);
+  net::Task<void> ReplaceHere(Replacement replacement, Replaced done);
   [[nodiscard]] bool Quiet() const;
 
   const ServerOptions& options_;

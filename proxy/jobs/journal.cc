@@ -213,7 +213,7 @@ void Journal::LoadFile(const std::string& name) {
                       : fmt::format("cannot be renamed: {}", ErrnoText()));
 }
 
-// Where it is missing or damaged, the files' names alone tell.
+// Where it is missing or damaged, the files' names alone show it.
 void Journal::LoadLastId() {
   const std::string path = fmt::format("{}/{}", folder_, kLastId);
   std::error_code error;
@@ -254,7 +254,7 @@ void Journal::Remove(std::uint64_t id, Done done) {
   changed_.notify_one();
 }
 
-// Whoever reads it, also after a crash, finds the old or the new one whole.
+// A read of it, also after a crash, finds the old or the new one whole.
 Status Journal::Replace(const std::string& path, std::string_view text) const {
   const std::string fresh = fmt::format("{}{}", path, kFresh);
   Status status = WriteFile(fresh, text);

@@ -24,8 +24,8 @@ std::string Base64Name(std::string_view name) {
   return fmt::format("{}_base64", name);
 }
 
-// Looks for names that come twice in one object, of which the parser would keep
-// the last one.
+// Checks for names that come twice in one object, of which the parser would
+// keep the last one.
 struct Repeats {
   struct Object {
     std::set<std::string> names;
@@ -164,11 +164,11 @@ Status JsonFields::Finish() {
 
 Result<json> ParseJson(std::string_view text) {
   Repeats repeats;
-  const auto look = [&repeats](int, json::parse_event_t event, json& parsed) {
+  const auto check = [&repeats](int, json::parse_event_t event, json& parsed) {
     repeats.Feed(event, parsed);
     return true;
   };
-  json value = json::parse(text, look, /*allow_exceptions=*/false);
+  json value = json::parse(text, check, /*allow_exceptions=*/false);
   if (value.is_discarded()) {
     return Fail(StatusCode::kInvalidArgument,
                 "this is no JSON: send an object, with the fields of "

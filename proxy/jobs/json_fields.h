@@ -1,5 +1,5 @@
-// JsonFields: the fields of a JSON object, each taken by name; what nobody
-// took is refused.
+// JsonFields: the fields of a JSON object, each taken by name; what was not
+// taken is refused.
 #ifndef ERS_PROXY_JOBS_JSON_FIELDS_H_
 #define ERS_PROXY_JOBS_JSON_FIELDS_H_
 
@@ -14,14 +14,14 @@
 namespace ers::proxy {
 
 // A field that is absent leaves `into` as it is; so does one at fault, and the
-// first of these is told by Finish. Thread-compatible.
+// first of these is returned by Finish. Thread-compatible.
 class JsonFields {
  public:
   // `path` stands before the names in messages: "select.". `value` outlives
   // this.
   JsonFields(const nlohmann::json& value, std::string path);
 
-  // Whoever asks knows such a field.
+  // The caller knows such a field.
   [[nodiscard]] bool Has(std::string_view name);
   // Null where it is absent.
   const nlohmann::json* Take(std::string_view name);

@@ -20,7 +20,7 @@ constexpr std::size_t kHitKeys = 65536;
 constexpr std::size_t kMaxWaiting = 4096;
 // Moved for a byte of a value that is made narrow, before it is known.
 constexpr std::uint64_t kGuess = 2;
-// Who waits for the rate looks so often whether to go on.
+// A wait for the rate checks so often whether to go on.
 constexpr milliseconds kCheckEvery(50);
 
 std::size_t Index(PolicyKind kind) { return static_cast<std::size_t>(kind); }
@@ -63,7 +63,7 @@ PolicyCounts PolicyRunner::counts() const {
 }
 
 // What stays as it is goes on: where settings are read again more often than a
-// look takes, it would never come to its end.
+// scan takes, it would never come to its end.
 void PolicyRunner::Set(const Policies& policies) {
   const bool widen_stays =
       policies.widen == policies_.widen &&
@@ -95,31 +95,31 @@ void PolicyRunner::SetNarrow() {
 void PolicyRunner::Stop() {
   timer_->Stop();
   widen_host_.stopping = true;
-  if (look_) look_->Stop();
+  if (scan_) scan_->Stop();
   hot_.clear();
 }
 
 bool PolicyRunner::at_work() const {
-  return lanes_ > 0 || (look_ && look_->at_work());
+  return lanes_ > 0 || (scan_ && scan_->at_work());
 }
 
 // --- Wide --------------------------------------------------------------------
 
-// A look at all objects, and at work on those that are cold until the next one
+// A scan of all objects, and at work on those that are cold until the next one
 // is due: what was cold then may be read by now.
 void PolicyRunner::Scan() {
   const WidenPolicy& widen = policies_.widen;
   timer_->Start(seconds(widen.every_seconds));
-  if (look_ && look_->at_work()) {
-    if (look_->job().state == JobState::kListing) return;
+  if (scan_ && scan_->at_work()) {
+    if (scan_->job().state == JobState::kListing) return;
     EndScan();
     // It ends what it has begun first.
     timer_->Start(kCheckEvery);
     return;
   }
-  if (look_ && look_->job().state == JobState::kCancelled) {
+  if (scan_ && scan_->job().state == JobState::kCancelled) {
     Count(PolicyKind::kWiden, PolicyOutcome::kSkipped,
-          look_->job().counts.left);
+          scan_->job().counts.left);
   }
   JournalEntry entry;
   JobSpec& spec = entry.job.spec;
@@ -132,13 +132,13 @@ void PolicyRunner::Scan() {
   spec.parallel = widen.parallel;
   spec.bytes_per_second = widen.bytes_per_second;
   counted_ = {};
-  look_ = std::make_unique<JobRun>(widen_host_, std::move(entry));
-  look_->Begin();
+  scan_ = std::make_unique<JobRun>(widen_host_, std::move(entry));
+  scan_->Begin();
 }
 
 void PolicyRunner::EndScan() {
   // Fails where it has ended.
-  if (look_) (void)look_->Cancel();
+  if (scan_) (void)scan_->Cancel();
 }
 
 void PolicyRunner::CountScanned(const Job& job) {
@@ -153,7 +153,7 @@ void PolicyRunner::CountScanned(const Job& job) {
   }
   if (job.state == JobState::kDone) {
     const MutexLock lock(mutex_);
-    counts_.last_look = runtime_.WallMicros() / kMicrosPerSecond;
+    counts_.last_scan = runtime_.WallMicros() / kMicrosPerSecond;
   }
 }
 
@@ -200,7 +200,7 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
   const Result<GetInfo> info =
       co_await jobs_.store.GetUpTo(key, 0, none, terms);
   const auto now = jobs_.session.manifests().Find(key);
-  // Somebody else was first, or it is gone.
+  // Another change was first, or it is gone.
   if (!info || !now || now->width != Width::kWide) co_return;
   const std::int64_t age_us =
       jobs_.session.WallMicros() - static_cast<std::int64_t>(now->id.time_us);

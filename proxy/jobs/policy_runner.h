@@ -42,9 +42,9 @@ struct PolicyCounts {
       objects{};
   std::array<std::uint64_t, std::size(kPolicyKinds)> moved_bytes{};
   std::array<std::uint64_t, std::size(kPolicyKinds)> waiting{};  // objects
-  // Unix seconds of the last look for cold objects that came to its end; 0:
+  // Unix seconds of the last scan for cold objects that came to its end; 0:
   // none has.
-  std::int64_t last_look = 0;
+  std::int64_t last_scan = 0;
 };
 
 // Loop thread only; ends only when it is not at work.
@@ -83,7 +83,7 @@ class PolicyRunner {
 
   JobHost widen_host_;
   const std::unique_ptr<net::Timer> timer_;
-  std::unique_ptr<JobRun> look_;  // the last one
+  std::unique_ptr<JobRun> scan_;  // the last one
   JobCounts counted_;             // of it, in totals_ already
 
   std::optional<HitWindow> window_;

@@ -12,7 +12,7 @@
 namespace ers::proxy {
 namespace {
 
-constexpr net::Duration kTellEvery = std::chrono::minutes(1);
+constexpr net::Duration kLogEvery = std::chrono::minutes(1);
 
 void LogServers(store::Session& session, const std::vector<std::string>& before,
                 const std::vector<std::string>& now) {
@@ -39,8 +39,8 @@ void ServingWatch::Note(store::Session& session, const Status& serves) {
   }
   LogServers(session, before.unreachable, now.unreachable);
   const net::TimePoint time = session.runtime().Now();
-  if (!now.serves() && (changed || time - told_ >= kTellEvery)) {
-    told_ = time;
+  if (!now.serves() && (changed || time - logged_ >= kLogEvery)) {
+    logged_ = time;
     spdlog::error("not serving: {}", now.status.message());
   } else if (changed && before.known) {
     spdlog::info("serving again");

@@ -1,5 +1,5 @@
-// ServingWatch: tells those who watch a daemon whether it can serve, and which
-// servers do not answer, also while nobody asks it for anything.
+// ServingWatch: shows whether a daemon can serve, and which servers do not
+// answer, also while it has no requests.
 #ifndef ERS_PROXY_JOBS_SERVING_WATCH_H_
 #define ERS_PROXY_JOBS_SERVING_WATCH_H_
 
@@ -16,7 +16,7 @@ namespace ers::proxy {
 
 // A plain value.
 struct ServingState {
-  bool known = false;  // the servers were looked at
+  bool known = false;  // the servers were checked
   Status status;       // OK: it serves; else why not
   // Why each server does not answer; empty where it does.
   std::vector<std::string> unreachable;
@@ -31,7 +31,7 @@ class ServingWatch {
   // Before the first Note.
   void OnChange(Changed changed) { changed_ = std::move(changed); }
 
-  // What the last look came to. Writes to the log what has become other, and
+  // What the last check came to. Writes to the log what has become other, and
   // once a minute that nothing is served. One thread.
   void Note(store::Session& session, const Status& serves);
 
@@ -40,7 +40,7 @@ class ServingWatch {
 
  private:
   Changed changed_;
-  net::TimePoint told_{};  // in the log, that nothing is served
+  net::TimePoint logged_{};  // in the log, that nothing is served
   mutable Mutex mutex_;
   ServingState state_ ERS_GUARDED_BY(mutex_);
 };

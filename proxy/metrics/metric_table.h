@@ -106,23 +106,23 @@ namespace ers::proxy {
   X(kPolicyWaiting, "ersproxy_policy_waiting_objects", "gauge", "policy",      \
     "Objects that wait to be changed by a policy")                             \
   X(kPolicyScan, "ersproxy_policy_scan_timestamp_seconds", "gauge", "",        \
-    "Unix time of the last whole look for cold objects; 0: never")             \
+    "Unix time of the last whole scan for cold objects; 0: never")             \
   X(kGarbageCollections, "ersproxy_garbage_collections_total", "counter", "",  \
-    "Times that all blocks on the servers were looked at for garbage")         \
+    "Times that all blocks on the servers were checked for garbage")           \
   X(kGarbageDropped, "ersproxy_garbage_dropped_blocks_total", "counter", "",   \
     "Blocks that no object had, and were dropped")                             \
   X(kGarbageDroppedBytes, "ersproxy_garbage_dropped_bytes_total", "counter",   \
     "", "Memory of the servers that those took")                               \
   X(kGarbageSkipped, "ersproxy_garbage_skipped_blocks", "gauge", "",           \
-    "Blocks that the last collection could not tell, and left")                \
+    "Blocks that the last collection could not decide on, and left")           \
   X(kGarbageEnded, "ersproxy_garbage_collected_timestamp_seconds", "gauge",    \
     "", "Unix time of the end of the last collection of garbage; 0: never")    \
   X(kBackfillServers, "ersproxy_backfill_servers", "gauge", "",                \
     "Servers that are being backfilled")                                       \
   X(kBackfillWalkObjects, "ersproxy_backfill_walk_objects", "gauge", "",       \
-    "Objects that the walk under way, which backfills them, has looked at")    \
+    "Objects that the walk under way, which backfills them, has checked")      \
   X(kBackfillWalkTotal, "ersproxy_backfill_walk_total_objects", "gauge", "",   \
-    "Objects that this walk has to look at, as far as they are known")         \
+    "Objects that this walk has to check, as far as they are known")           \
   X(kBackfillLimit, "ersproxy_backfill_limit_bytes_per_second", "gauge", "",   \
     "Bytes a second that backfilling may move; 0: no limit")                   \
   X(kBackfillObjects, "ersproxy_backfill_objects_total", "counter",            \

@@ -30,7 +30,7 @@ struct Totals {
   void Add(const store::SessionCounters& more);
 };
 
-// Those that `stats` tells, each name once, always in the same order.
+// Those that `stats` lists, each name once, always in the same order.
 std::vector<std::pair<std::string_view, std::uint64_t>> StatValues(
     const Totals& totals);
 

@@ -153,7 +153,7 @@ BinaryHeader ReadBinaryHeader(std::string_view bytes) {
   header.opcode = static_cast<std::uint8_t>(TakeNumber(bytes, 1));
   header.key_bytes = static_cast<std::uint16_t>(TakeNumber(bytes, 2));
   header.extras_bytes = static_cast<std::uint8_t>(TakeNumber(bytes, 1));
-  bytes.remove_prefix(3);  // data type and vbucket: memcached looks at neither
+  bytes.remove_prefix(3);  // data type and vbucket: memcached reads neither
   header.body_bytes = static_cast<std::uint32_t>(TakeNumber(bytes, 4));
   header.opaque = static_cast<std::uint32_t>(TakeNumber(bytes, 4));
   header.cas = TakeNumber(bytes, 8);
@@ -180,7 +180,7 @@ BinaryVerdict CheckBinaryHeader(const BinaryHeader& header,
   }
   // Only a command with a value has one by now.
   if (header.body_bytes - before_value > limits.max_value_bytes) {
-    // No body at all to memcached, which counts them in an int: nobody waits
+    // No body at all to memcached, which counts them in an int: nothing waits
     // until it has come.
     const bool absurd = header.body_bytes > kMaxBodyBytes;
     return {.status = BinaryStatus::kTooLarge, .close = absurd};

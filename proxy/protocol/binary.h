@@ -41,7 +41,7 @@ struct BinaryHeader {
   std::uint64_t cas = 0;
 };
 
-// What a header alone tells.
+// What a header alone shows.
 struct BinaryVerdict {
   BinaryStatus status = BinaryStatus::kOk;
   // Of an error: no later request can be found, or so many bytes on.

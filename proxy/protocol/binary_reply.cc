@@ -8,7 +8,7 @@ namespace {
 constexpr int kFlagsBytes = 4;
 constexpr int kNumberBytes = 8;
 
-// memcached tells a failed add or replace in the words of their conditions.
+// memcached answers a failed add or replace in the words of their conditions.
 BinaryStatus NotStored(const Request& request) {
   if (request.verb == Verb::kStore) {
     if (request.mode == StoreMode::kAdd) return BinaryStatus::kExists;

@@ -165,7 +165,7 @@ bool IsAboutOneServer(std::string_view command) {
 }
 
 // What a browser or an open HTTP proxy sends; the words are no command of ours.
-// memcached looks at the last word, unless the first begins like a command.
+// memcached reads the last word, unless the first begins like a command.
 bool IsHttp(const Words& words) {
   const std::string_view command = words[0];
   constexpr std::string_view kCommandsBegin = "acdgist";

@@ -52,7 +52,7 @@ Parsed ParseUpdate(const Words& words, const Limits& limits, Request& request) {
   request.style.quiet = noreply;
   Parsed parsed = named.Take(request);
   if (parsed.kind == Parsed::Kind::kError) {
-    // Told as it is.
+    // Answered as it is.
   } else if (!ParseNumber(words[3], request.offset) ||
              !ParseNumber(words[4], request.value_bytes)) {
     parsed = Error(kBadFormat);

@@ -18,8 +18,8 @@ constexpr std::string_view kBadToken =
 constexpr std::string_view kOpaqueTooLong =
     "CLIENT_ERROR opaque token too long";
 
-// The flags of one line. memcached reads all of them before it looks at what
-// they mean together, and of several errors it tells the last; an unknown or
+// The flags of one line. memcached reads all of them before it checks what they
+// mean together, and of several errors it reports the last; an unknown or
 // repeated flag ends the reading.
 class FlagReader {
  public:
@@ -71,7 +71,7 @@ std::string_view FlagReader::Read() {
   std::string seen;
   for (std::size_t i = first_; i < words_.size(); ++i) {
     const char flag = words_[i][0];
-    // Bytes outside of ASCII are told as duplicates, as memcached does.
+    // Bytes outside of ASCII are reported as duplicates, as memcached does.
     const bool ascii = static_cast<unsigned char>(flag) < 127;
     if (!ascii || seen.find(flag) != std::string::npos) {
       return "CLIENT_ERROR duplicate flag";
@@ -238,7 +238,7 @@ Parsed ParseMetaStore(const Words& words, const Limits& limits,
   return {};
 }
 
-// md and ma tell most errors in one sentence.
+// md and ma report most errors in one sentence.
 Parsed ParseMetaChange(const Words& words, bool arithmetic, Request& request) {
   request.verb = arithmetic ? Verb::kArithmetic : Verb::kDelete;
   if (words.size() > kMaxMetaWords) {

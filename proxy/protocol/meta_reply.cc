@@ -52,11 +52,11 @@ void AppendFlag(const Request& request, const ItemInfo& item, char flag,
   }
 }
 
-// Those flags that were asked for and are among `told`.
+// Those flags that were asked for and are among `reported`.
 void AppendFlags(const Request& request, const ItemInfo& item,
-                 std::string_view told, std::string& out) {
+                 std::string_view reported, std::string& out) {
   for (const char flag : request.style.return_flags) {
-    if (told.find(flag) != std::string_view::npos) {
+    if (reported.find(flag) != std::string_view::npos) {
       AppendFlag(request, item, flag, out);
     }
   }
@@ -106,7 +106,7 @@ void AppendMetaDone(const Request& request, const Reply& reply,
   if (number) out += digits + "\r\n";
 }
 
-// A store tells a CAS of 0 when it failed.
+// A store answers a CAS of 0 when it failed.
 void AppendOther(const Request& request, std::string_view code,
                  std::string& out) {
   out += code;

@@ -21,7 +21,7 @@ struct Parsed {
     kRequest,  // the request is filled in
     kGets,     // so it is but for its key: one request for each word of `keys`
     kError,    // `error` is the answer
-    kClose,    // whoever sent this speaks another protocol: to be cut off
+    kClose,    // the sender speaks another protocol: to be cut off
   };
   Kind kind = Kind::kRequest;
   std::string_view keys;  // into the line

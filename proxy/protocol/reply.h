@@ -29,7 +29,7 @@ enum class Outcome : std::uint8_t {
 // so nothing stands behind it.
 inline constexpr std::string_view kSpokenVersion = "1.6.18";
 
-// What a reply may tell of an item.
+// What a reply may say of an item.
 struct ItemInfo {
   std::uint64_t bytes = 0;  // length of the value
   std::uint32_t client_flags = 0;
@@ -57,7 +57,7 @@ struct Reply {
 // request wants no reply. Any thread.
 
 // A whole reply. Not for a hit of kGet that wants the value: see below. A miss
-// or error of a text get is told by the reply to its kEndOfGets only: give that
+// or error of a text get is in the reply to its kEndOfGets only: give that
 // one the outcome of the first error.
 void AppendReply(const Request& request, const Reply& reply, std::string& out);
 

@@ -26,7 +26,7 @@ enum class Dialect : std::uint8_t { kText, kMeta, kBinary };
 struct ReplyStyle {
   Dialect dialect = Dialect::kText;
   // Text: no reply at all. Meta and binary: no reply that says what is
-  // expected; hits of kGet and errors are told.
+  // expected; hits of kGet and errors are answered.
   bool quiet = false;
   bool with_cas = false;  // text: gets, gats
   bool with_key = false;  // binary: getk, gatk
@@ -65,8 +65,8 @@ struct Request {
   // exptime.
   std::optional<std::int64_t> recache;
   // kGet, kArithmetic: those of N (vivify), T (exptime), R (recache) and t
-  // (tell the TTL) that were given, in the client's order: each sees the expiry
-  // as those before it left it.
+  // (report the TTL) that were given, in the client's order: each sees the
+  // expiry as those before it left it.
   std::string time_flags;
   bool want_value = false;  // kGet, kArithmetic
   bool no_bump = false;     // kGet: does not count as an access

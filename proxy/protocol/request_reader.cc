@@ -145,7 +145,7 @@ RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
   return SayErrorBehind(parsed.swallow);
 }
 
-// A client that writes all before it reads is told when it has written.
+// A client that writes all before it reads has its answer when it has written.
 RequestReader::Step RequestReader::SayErrorBehind(std::uint64_t swallowed) {
   if (swallowed == 0) return Say(Event::kError);
   left_ = swallowed;
@@ -159,8 +159,8 @@ RequestReader::Step RequestReader::BeginGets(std::string_view line,
     if (HasLongKey(keys)) return RefuseLine(Error(kBadFormat));
     held_.resize(line.size());
   } else if (keys.empty()) {
-    // The exptime of a gat reaches to the end of what is there: who knows
-    // whether all of it.
+    // The exptime of a gat reaches to the end of what is there: perhaps not all
+    // of it.
     return RefuseLine(Error(kBadFormat));
   }
   next_key_ = line.size() - keys.size();
@@ -286,7 +286,7 @@ RequestReader::Step RequestReader::ReadValue(std::string_view& input) {
   return Say(Event::kValueEnd);
 }
 
-// Two bytes, whatever they are: memcached looks for the next command behind.
+// Two bytes, whatever they are: memcached reads the next command behind.
 RequestReader::Step RequestReader::ReadValueEnd(std::string_view& input) {
   while (end_seen_ < kEndOfLine.size()) {
     if (input.empty()) return Say(Event::kNeedInput);

@@ -8,10 +8,10 @@ std::optional<double> ClientPace::Rate(net::TimePoint now, net::TimePoint since,
                                        bool clients_turn,
                                        std::uint64_t unread) {
   const std::uint64_t moved = moved_ + unread;
-  const bool known = clients_turn && looked_ >= since;
-  if (known && now - looked_ < kWindow) return std::nullopt;
+  const bool known = clients_turn && measured_ >= since;
+  if (known && now - measured_ < kWindow) return std::nullopt;
   const std::chrono::duration<double> passed =
-      now - std::exchange(looked_, now);
+      now - std::exchange(measured_, now);
   const auto bytes =
       static_cast<double>(moved - std::exchange(moved_then_, moved));
   if (!known) return std::nullopt;

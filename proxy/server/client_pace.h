@@ -28,20 +28,20 @@ class ClientPace {
     return moved_at_ < then;
   }
 
-  // Bytes per second since the last look, `unread` ones counted as moved.
+  // Bytes per second since the last measure, `unread` ones counted as moved.
   // Nothing where memory waits for something other than the client now
-  // (`clients_turn` is false), where the last look was before `since`, or where
-  // it is no kWindow ago: then this is no look.
+  // (`clients_turn` is false), where the last measure was before `since`, or
+  // where it is no kWindow ago: then this is no measure.
   std::optional<double> Rate(net::TimePoint now, net::TimePoint since,
                              bool clients_turn, std::uint64_t unread);
-  // As if there had been no look.
-  void Forget() { looked_ = net::TimePoint(); }
+  // As if there had been no measure.
+  void Forget() { measured_ = net::TimePoint(); }
 
  private:
   std::uint64_t moved_ = 0;
   net::TimePoint moved_at_;
-  // The last look, and how much was moved by then.
-  net::TimePoint looked_;
+  // The last measure, and how much was moved by then.
+  net::TimePoint measured_;
   std::uint64_t moved_then_ = 0;
 };
 

@@ -93,7 +93,7 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
   [[nodiscard]] const ClientPace& pace() const { return pace_; }
 
  private:
-  // Nothing more is read from a client who leaves this much unread.
+  // Nothing more is read from a client that leaves this much unread.
   static constexpr std::size_t kMaxUnsent = 256 << 10;
 
   // Only forward, and any may be skipped:

@@ -42,8 +42,8 @@ class Connection final {
   [[nodiscard]] bool IdleSince(net::TimePoint then) const;
   // Bytes of values that it holds.
   [[nodiscard]] std::uint64_t held() const { return account_.held; }
-  // Bytes per second that the client has moved since the last look, if memory
-  // waited for it all the time; see ClientPace::Rate.
+  // Bytes per second that the client has moved since the last measure, if
+  // memory waited for it all the time; see ClientPace::Rate.
   std::optional<double> RateOfClient(net::TimePoint now, net::TimePoint since);
 
  private:

@@ -9,7 +9,7 @@
 namespace ers::proxy {
 namespace {
 
-// Threads have a connection to each server, and one more while they look at the
+// Threads have a connection to each server, and one more while they probe the
 // view; jobs are a thread more.
 constexpr std::ptrdiff_t kPerServerAndThread = 2;
 // Loops, sockets that listen, the log, files that are written.
@@ -43,7 +43,7 @@ void RaiseDescriptorLimit(const ServerOptions& options) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= wanted) return;
-  // Beyond the hard limit only for who is allowed to.
+  // Beyond the hard limit only where it is allowed.
   const rlimit all{wanted, std::max(wanted, limit.rlim_max)};
   if (setrlimit(RLIMIT_NOFILE, &all) == 0) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);

@@ -9,9 +9,9 @@ namespace ers::proxy {
 
 using net::Task;
 
-// Nobody waits for another in a circle: what holds nothing waits without
-// harm, and what holds some and needs more to end asks for all of that in one
-// go, is served first and may use the reserve.
+// No circle of waits: what holds nothing waits without harm, and what holds
+// some and needs more to end asks for all of that in one go, is served first
+// and may use the reserve.
 
 void MemoryBudget::SetLimit(const MemoryLimit& limit) {
   limit_ = limit;

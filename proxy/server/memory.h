@@ -1,5 +1,5 @@
 // Memory of values under way: what a worker's requests may hold together, and
-// who waits for it. docs/reference/settings.md, "Memory", says what it
+// which of them wait for it. docs/reference/settings.md, "Memory", says what it
 // promises.
 #ifndef ERS_PROXY_SERVER_MEMORY_H_
 #define ERS_PROXY_SERVER_MEMORY_H_
@@ -18,8 +18,8 @@
 
 namespace ers::proxy {
 
-// Whom memory waits for: servers, who answer within their timeout or count as
-// dead, or a client, who may take for ever.
+// What memory waits for: servers, which answer within their timeout or count as
+// dead, or a client, which may take for ever.
 enum class Pace : std::uint8_t { kServers, kClient };
 
 struct MemoryLimit {
@@ -39,7 +39,7 @@ class MemoryBudget {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   void SetLimit(const MemoryLimit& limit);
-  // Called whenever somebody has to wait.
+  // Called whenever a request has to wait.
   void OnWait(std::function<void()> call) { on_wait_ = std::move(call); }
   // The most that one request may ask for at a time: the rest serves others.
   [[nodiscard]] std::uint64_t most() const {
@@ -112,7 +112,7 @@ class MemoryHold final : public store::Memory {
   net::Task<Status> Take(std::uint64_t bytes) override;
   void Give(std::uint64_t bytes) override;
   // `step` bytes as soon as there is room, or all of `rest` from the reserve,
-  // which is for who ends with that. What it got.
+  // which is for a request that ends with that. What it got.
   net::Task<Result<std::uint64_t>> TakeStep(std::uint64_t step,
                                             std::uint64_t rest);
   void KeepAtMost(std::uint64_t bytes) {

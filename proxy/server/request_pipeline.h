@@ -24,7 +24,7 @@
 
 namespace ers::proxy {
 
-// Its errors are told by the end of its line.
+// Its errors are answered at the end of its line.
 inline bool IsTextGet(const Request& request) {
   return request.verb == Verb::kGet && request.style.dialect == Dialect::kText;
 }

@@ -42,7 +42,7 @@ class StreamMemory final : public store::Memory {
   MemoryHold& hold_;
 };
 
-// A value that is streamed shows the marks that its first look has decided on.
+// A value that is streamed shows the marks that its first read has decided on.
 void KeepJudgement(const ItemInfo& judged, ItemInfo& item) {
   item.ttl = judged.ttl;
   item.stale = judged.stale;
@@ -109,7 +109,7 @@ Task<void> RequestRunner::StreamLong(Slot& slot, ItemInfo judged,
     slot.tail = ValueTrailer(slot.request);
     pipeline_.End(slot);
   } else if (begun) {
-    // A part of a value must not look like a whole one.
+    // A part of a value must not pass for a whole one.
     slot.outcome =
         stream_.closing() ? Outcome::kClientError : Outcome::kServerError;
     stream_.Close();

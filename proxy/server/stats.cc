@@ -84,8 +84,8 @@ std::optional<std::uint32_t> NumberIn(std::string_view word) {
   return number;
 }
 
-// "cachedump CLASS LIMIT". Only the class that Items tells of has any, and who
-// wants those asks for ers list.
+// "cachedump CLASS LIMIT". Only the class that Items reports has any, and ers
+// list is the way to get those.
 std::string_view CacheDump(std::string_view argument) {
   constexpr std::uint32_t kClasses = 64;
   std::string_view words[3];
@@ -174,11 +174,11 @@ void Stats::General(const Visit& stat) {
   const auto uptime =
       std::chrono::duration_cast<std::chrono::seconds>(now - kStarted);
   // Times to live go by it.
-  const std::optional<std::int64_t> told = clock_->Agreed(now);
+  const std::optional<std::int64_t> agreed = clock_->Agreed(now);
   number("pid", static_cast<std::uint64_t>(getpid()));
   number("uptime", static_cast<std::uint64_t>(uptime.count()));
-  number("time", static_cast<std::uint64_t>(told ? *told / kMicrosPerSecond
-                                                 : std::time(nullptr)));
+  number("time", static_cast<std::uint64_t>(agreed ? *agreed / kMicrosPerSecond
+                                                   : std::time(nullptr)));
   stat("version", kSpokenVersion);
   stat("ers_version", ERS_VERSION);
   number("pointer_size", 8 * sizeof(void*));

@@ -13,7 +13,7 @@
 
 namespace ers::proxy {
 
-// Of so many of a worker's looks at its clients' bytes one is followed by a
+// Of so many of a worker's reads of its clients' bytes one is followed by a
 // trace: of about every hundredth request.
 inline constexpr int kSampleEvery = 128;
 

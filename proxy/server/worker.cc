@@ -15,7 +15,7 @@
 namespace ers::proxy {
 namespace {
 
-// How often slow clients are looked for, while others wait for memory.
+// How often slow clients are searched for, while others wait for memory.
 constexpr net::Duration kWaitersTick = std::chrono::seconds(1);
 // A client that moves less, in bytes per second, is slow.
 constexpr double kSlowRate = 16 << 10;
@@ -214,7 +214,7 @@ void Worker::Add(int client) {
   connections_.emplace(pointer, std::move(connection));
 }
 
-// Looks again after a quarter of the time: so much later than it may, a client
+// Checks again after a quarter of the time: so much later than it may, a client
 // is closed at most.
 void Worker::WatchIdle() {
   const std::chrono::seconds most(shared_.idle_timeout_s.load());
@@ -228,7 +228,7 @@ void Worker::WatchIdle() {
   idle_timer_->Start(std::chrono::duration_cast<net::Duration>(most) / 4);
 }
 
-// Until nobody has waited for a whole tick.
+// Until none has waited for a whole tick.
 void Worker::WatchWaiters() {
   const std::uint64_t waits = counters_.Get(Counter::kMemoryWaits);
   if (std::exchange(waits_seen_, waits) == waits && !memory_.has_waiters()) {

@@ -35,7 +35,7 @@ struct Shared {
   int beside_clients = 0;                       // file descriptors; constant
   std::atomic<std::int64_t> idle_timeout_s{0};  // 0: none
   std::atomic<std::uint64_t> max_value_bytes{0};
-  std::atomic<std::uint32_t> verbosity{0};  // told, and nothing else
+  std::atomic<std::uint32_t> verbosity{0};  // answered, and nothing else
   std::atomic<std::uint64_t> memory_in_flight_bytes{0};
   // Any thread; set before any worker starts.
   std::function<void(HitBatch)> take_hits;

@@ -17,11 +17,11 @@ struct Address {
 };
 
 // "host:port", "[IPv6]:port" or "/unix/path". kInvalidArgument says what is
-// wrong, without quoting the text. Looks no name up.
+// wrong, without quoting the text. Resolves no name.
 Result<Address> ParseAddress(std::string_view text);
 
 // Whether only this machine reaches it: a unix path, a number of the loopback
-// interface or "localhost". Of other names nobody knows.
+// interface or "localhost". Of other names it is not known.
 bool IsLoopback(const Address& address);
 
 // The text of an address for the admin port: not a unix path, and where it

@@ -15,7 +15,7 @@ class RE2;
 
 namespace ers::proxy {
 
-// Keys are bytes: no encoding is looked for in them. Matching takes time in
+// Keys are bytes: no encoding is expected in them. Matching takes time in
 // proportion to the key, whatever the pattern: clients choose the keys.
 // A value type, immutable; any thread.
 class KeyPattern {

@@ -66,7 +66,7 @@ Socket OpenTcp(const addrinfo& where) {
 // Once it is bound, it and the others do. Empty, with errno: it cannot be.
 std::vector<Socket> OpenAt(addrinfo& where, int workers) {
   {
-    // A probe: bind without sharing fails where anybody else listens.
+    // A probe: bind without sharing fails where another socket listens.
     const Socket probe = OpenTcp(where);
     if (probe.get() < 0) return {};
     sockaddr_storage bound{};
@@ -123,7 +123,7 @@ bool IsStale(const sockaddr_un& where) {
   if (lstat(where.sun_path, &about) != 0 || !S_ISSOCK(about.st_mode)) {
     return false;
   }
-  // Not to wait for who listens and does not accept.
+  // Not to wait for a process that listens and does not accept.
   const Socket probe(
       socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   return probe.get() >= 0 &&

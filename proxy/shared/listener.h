@@ -31,7 +31,7 @@ struct Listener {
 };
 
 // "host:port", "[IPv6]:port" or "/unix/path"; port 0 takes any free one.
-// `workers` sockets (a unix path: one). An old unix socket that nobody listens
+// `workers` sockets (a unix path: one). An old unix socket that nothing listens
 // on is replaced. kInvalidArgument names the address and what is wrong.
 Result<Listener> Listen(std::string_view address, int workers);
 

@@ -18,7 +18,7 @@ inline void AppendOneLine(std::string_view text, std::string& out) {
 }
 
 // A key that is no word of a line: binary and base64 keys may be any bytes. It
-// is told, and given, in base64.
+// is shown, and given, in base64.
 inline bool NeedsBase64(std::string_view key) {
   return std::any_of(key.begin(), key.end(),
                      [](char c) { return c == ' ' || IsControl(c); });

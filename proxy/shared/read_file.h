@@ -1,4 +1,4 @@
-// Reading a whole file that somebody names, and that need not be one.
+// Reading a whole file by its name, which may be the name of something else.
 #ifndef ERS_PROXY_SHARED_READ_FILE_H_
 #define ERS_PROXY_SHARED_READ_FILE_H_
 
@@ -9,7 +9,7 @@
 
 namespace ers::proxy {
 
-// Does not wait for who writes to a pipe. kInvalidArgument tells why it cannot
+// Does not wait for the writer of a pipe. kInvalidArgument says why it cannot
 // be read, without its name.
 Result<std::string> ReadRegularFile(const std::string& path,
                                     std::size_t max_bytes);

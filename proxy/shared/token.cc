@@ -63,7 +63,7 @@ Result<std::string> ReadOpened(const std::string& file, int opened) {
 }  // namespace
 
 Result<std::string> ReadToken(const std::string& file) {
-  // A pipe that nobody writes to would not even open.
+  // A pipe that nothing writes to would not even open.
   const int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (opened < 0) return RefuseTokenFile(file, ErrorText());
   Result<std::string> token = ReadOpened(file, opened);

@@ -1,4 +1,4 @@
-// Tokens: what who may use an admin port knows.
+// Tokens: what a client that may use an admin port knows.
 #ifndef ERS_PROXY_SHARED_TOKEN_H_
 #define ERS_PROXY_SHARED_TOKEN_H_
 

@@ -56,16 +56,20 @@ struct Fixture {
     JobSpec spec;
     spec.to = "wide";
     spec.target.width = Width::kWide;
-    return Told([&](const JobTable::Told& told) { table.Create(spec, told); });
+    return OutcomeOf(
+        [&](const JobTable::Callback& done) { table.Create(spec, done); });
   }
   Status Command(std::uint64_t id, Status (JobRun::*command)()) {
-    return Told(
-        [&](const JobTable::Told& told) { table.Command(id, command, told); });
+    return OutcomeOf([&](const JobTable::Callback& done) {
+      table.Command(id, command, done);
+    });
   }
   Status Forget(std::uint64_t id) {
-    return Told([&](const JobTable::Told& told) { table.Forget(id, told); });
+    return OutcomeOf(
+        [&](const JobTable::Callback& done) { table.Forget(id, done); });
   }
-  static Status Told(const std::function<void(const JobTable::Told&)>& ask) {
+  static Status OutcomeOf(
+      const std::function<void(const JobTable::Callback&)>& ask) {
     std::optional<Status> status;
     ask([&status](const Result<Job>& job) {
       status = job ? Status() : job.error();

@@ -160,12 +160,12 @@ TEST_CASE("policies that are set again as they are go on") {
   policies.leave_alone_seconds = 0;
   f.world.RunUntil([] { return false; }, seconds(5));
   runner.Set(policies);
-  for (std::uint32_t i = 1; i < 2000 && runner.counts().last_look == 0; ++i) {
+  for (std::uint32_t i = 1; i < 2000 && runner.counts().last_scan == 0; ++i) {
     f.world.RunUntil([] { return false; }, microseconds(500));
     policies.narrow = {{.prefix = "other"}, i, 60};
     runner.Set(policies);
   }
-  CHECK(runner.counts().last_look > 0);
+  CHECK(runner.counts().last_scan > 0);
   const auto changed = [&] { return runner.counts().objects[0][0]; };
   CHECK(changed() == kObjects);
   // Other ones hold at once, in the middle of the time to the next scan.

@@ -51,11 +51,11 @@ TEST_CASE("each time flag sees the expiry as those before it left it") {
   const std::int64_t before = f.now + 5;
   f.request.time_flags = "tT";
   auto times = f.terms.TimesOf(f.request, before, /*created=*/false, 1, 0);
-  CHECK(times.told == before);
+  CHECK(times.reported == before);
   CHECK(times.left == f.now + 20);
   f.request.time_flags = "Tt";
   times = f.terms.TimesOf(f.request, before, /*created=*/false, 1, 0);
-  CHECK(times.told == f.now + 20);
+  CHECK(times.reported == f.now + 20);
   CHECK(times.judged == before);
   f.request.time_flags = "TR";
   times = f.terms.TimesOf(f.request, before, /*created=*/false, 1, 0);

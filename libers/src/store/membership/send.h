@@ -55,7 +55,7 @@ namespace ers::store {
   X(kAskBackfilling, "ask-backfilling",                                        \
     "does a server answer that is to be backfilled")                           \
   X(kProbeRound, "probe-round", "has a server come back")                      \
-  X(kServerStats, "server-stats", "what a server tells of itself")
+  X(kServerStats, "server-stats", "what a server reports of itself")
 
 enum class SendStep : std::uint8_t {
 #define ERS_SEND_STEP(name, text, help) name,
