@@ -70,7 +70,7 @@ TEST_CASE("beyond two minutes all is as long") {
   CHECK(*histogram.Quantile(1, 1) > seconds(100));
 }
 
-TEST_CASE("long replies do not make short ones look slow") {
+TEST_CASE("long replies do not make short ones seem slow") {
   Latency latency;
   for (int i = 0; i < 50; ++i) {
     latency.Record(microseconds(100), 0, kStart);

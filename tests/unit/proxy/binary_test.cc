@@ -137,8 +137,8 @@ TEST_CASE("a binary key is any bytes") {
 
 TEST_CASE("a binary value that is too large is answered when it was read") {
   const Limits limits{.max_value_bytes = 4};
-  const auto told = [&limits](int opcode, std::string_view extras,
-                              std::uint64_t cas) {
+  const auto answer_of = [&limits](int opcode, std::string_view extras,
+                                   std::uint64_t cas) {
     const Packet large{.opcode = opcode,
                        .extras = std::string(extras),
                        .key = "a",
@@ -155,12 +155,12 @@ TEST_CASE("a binary value that is too large is answered when it was read") {
     return transcript.text().substr(error.size());
   };
   // What a set would have replaced is out of date.
-  CHECK(told(0x01, kFlagsAndExptime, 0) == " removes a");
-  CHECK(told(0x11, kFlagsAndExptime, 0) == " removes a");
-  CHECK(told(0x01, kFlagsAndExptime, 7).empty());
-  CHECK(told(0x02, kFlagsAndExptime, 0).empty());
-  CHECK(told(0x03, kFlagsAndExptime, 0).empty());
-  CHECK(told(0x0e, "", 0).empty());
+  CHECK(answer_of(0x01, kFlagsAndExptime, 0) == " removes a");
+  CHECK(answer_of(0x11, kFlagsAndExptime, 0) == " removes a");
+  CHECK(answer_of(0x01, kFlagsAndExptime, 7).empty());
+  CHECK(answer_of(0x02, kFlagsAndExptime, 0).empty());
+  CHECK(answer_of(0x03, kFlagsAndExptime, 0).empty());
+  CHECK(answer_of(0x0e, "", 0).empty());
 }
 
 TEST_CASE("a binary value that is too large is swallowed") {

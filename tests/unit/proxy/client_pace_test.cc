@@ -27,7 +27,7 @@ TEST_CASE("a client is idle from its last byte on") {
   CHECK(pace.IdleSince(kStart + seconds(11)));
 }
 
-TEST_CASE("the first look at a client tells no rate, the next one does") {
+TEST_CASE("the first measure of a client gives no rate, the next one does") {
   ClientPace pace(kStart);
   pace.Moved(500, kStart);
   CHECK_FALSE(pace.Rate(kStart, kStart, kClients, 0));
@@ -36,7 +36,7 @@ TEST_CASE("the first look at a client tells no rate, the next one does") {
   CHECK(pace.Rate(kStart + seconds(15), kStart, kClients, 0) == 0.0);
 }
 
-TEST_CASE("no rate is of less than the window, and such a look counts not") {
+TEST_CASE("no rate is of less than the window, and such a measure counts not") {
   ClientPace pace(kStart);
   CHECK_FALSE(pace.Rate(kStart, kStart, kClients, 0));
   pace.Moved(1000, kStart + seconds(1));
@@ -61,7 +61,7 @@ TEST_CASE("a client has no rate while memory waits for others") {
   CHECK(pace.Rate(kStart + seconds(15), kStart, kClients, 0) == 100.0);
 }
 
-TEST_CASE("a look that is too old or forgotten tells no rate") {
+TEST_CASE("a measure that is too old or forgotten gives no rate") {
   ClientPace pace(kStart);
   CHECK_FALSE(pace.Rate(kStart, kStart, kClients, 0));
   const net::TimePoint since = kStart + seconds(20);

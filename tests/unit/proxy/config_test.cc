@@ -474,7 +474,7 @@ TEST_CASE("a file that cannot be read is refused") {
   CHECK(folder.error().message() == "/tmp: cannot be read: Is a directory");
 }
 
-TEST_CASE("max_failures is the largest m where nobody sets it") {
+TEST_CASE("max_failures is the largest m where it is not set") {
   const Result<ServerOptions> options =
       Load(std::string(kSix) + "rules: [{scheme: rep:4}, {prefix: a}]\n");
   REQUIRE(options);

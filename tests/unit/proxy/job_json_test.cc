@@ -58,7 +58,7 @@ TEST_CASE("a job's fields are read, and have defaults") {
   CHECK(select.age_seconds == 3);
 }
 
-TEST_CASE("what is wrong with a job is told by the field's name") {
+TEST_CASE("what is wrong with a job is reported by the field's name") {
   CHECK(ErrorOf("").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("\xff").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("[]") == "this must be a JSON object");
@@ -69,7 +69,7 @@ TEST_CASE("what is wrong with a job is told by the field's name") {
         "parallel: must be a whole number from 1 to 64");
   CHECK(ErrorOf(R"({"to": "wide", "select": {"idle": 1}})")
             .starts_with("select.idle: no such field; there are "));
-  // The first fault is told.
+  // The first fault is reported.
   CHECK(ErrorOf(R"({"to": 3, "parallel": 0})") == "to: must be text");
 }
 

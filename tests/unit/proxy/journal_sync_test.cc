@@ -91,7 +91,7 @@ TEST_CASE("a job is whole on disk before its old form goes") {
   const std::unique_ptr<Journal> journal =
       std::move(Journal::Open(folder.Of("state")).value());
   Noted().Take();
-  const auto told = [](std::promise<Status>& promise) {
+  const auto into = [](std::promise<Status>& promise) {
     return [&promise](const Status& status) { promise.set_value(status); };
   };
   std::vector<Call> expected;
@@ -102,7 +102,7 @@ TEST_CASE("a job is whole on disk before its old form goes") {
   };
   const auto save = [&](const std::string& text) {
     std::promise<Status> saved;
-    journal->Save(7, text, told(saved));
+    journal->Save(7, text, into(saved));
     CHECK(saved.get_future().get().ok());
   };
   save("first");
@@ -117,7 +117,7 @@ TEST_CASE("a job is whole on disk before its old form goes") {
   CHECK(Noted().Take() == expected);
 
   std::promise<Status> removed;
-  journal->Remove(7, told(removed));
+  journal->Remove(7, into(removed));
   CHECK(removed.get_future().get().ok());
   CHECK_FALSE(fs::exists(file));
   CHECK(Noted().Take() == std::vector<Call>{{"sync", jobs, ""}});

@@ -34,7 +34,7 @@ Socket Connected(const std::string& path) {
   return made;
 }
 
-TEST_CASE("only a socket that nobody listens on is replaced") {
+TEST_CASE("only a socket that nothing listens on is replaced") {
   const TemporaryFolder folder;
   const std::string path = folder.Of("socket");
   SECTION("a socket that was left behind") {
@@ -45,7 +45,7 @@ TEST_CASE("only a socket that nobody listens on is replaced") {
     REQUIRE(listener);
     CHECK(Connected(path).get() >= 0);
   }
-  SECTION("one that somebody listens on, also if it accepts nobody") {
+  SECTION("one that a process listens on, also if it accepts none") {
     const Result<Listener> other = Listen(path, 1);
     REQUIRE(other);
     const bool full = GENERATE(false, true);
@@ -92,7 +92,7 @@ TEST_CASE("a folder that is not there is named") {
         std::string::npos);
 }
 
-TEST_CASE("a name is listened on, and a port that is taken is told") {
+TEST_CASE("a name is listened on, and a port that is taken is reported") {
   const Result<Listener> listener = Listen("localhost:0", 2);
   REQUIRE(listener);
   CHECK(listener->sockets.size() == 2);

@@ -1,4 +1,4 @@
-// The budget of memory in flight: who gets some, who waits, in which order.
+// The budget of memory in flight: which holds get some or wait, in which order.
 #include "server/memory.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ struct Fixture {
     const Status status = co_await hold.Take(bytes);
     order += status.ok() ? name : name + "!";
   }
-  // Lets those go on who were given what they waited for.
+  // Lets those go on that were given what they waited for.
   std::string Order() {
     bool done = false;
     loop->Post([&done] { done = true; });
@@ -42,7 +42,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("who finds no memory waits in turn and never overtakes") {
+TEST_CASE("a hold that finds no memory waits in turn and never overtakes") {
   Fixture f;
   MemoryHold a(f.account, Pace::kServers), b(f.account, Pace::kServers),
       c(f.account, Pace::kServers), d(f.account, Pace::kServers);
@@ -85,7 +85,7 @@ TEST_CASE("what clients hold up leaves room for others") {
   }
 }
 
-TEST_CASE("who holds some is helped out by the reserve, in turn") {
+TEST_CASE("a hold that has some is helped out by the reserve, in turn") {
   Fixture f;
   MemoryHold a(f.account, Pace::kClient), b(f.account, Pace::kClient),
       c(f.account, Pace::kServers);
@@ -94,7 +94,7 @@ TEST_CASE("who holds some is helped out by the reserve, in turn") {
   f.Take(a, 15, "A");
   f.Take(b, 20, "B");
   CHECK(f.Order() == "abA");
-  // Those who servers will end are not held back by that.
+  // Those that servers will end are not held back by that.
   f.Take(c, 50, "c");
   CHECK(f.Order() == "c");
   CHECK(f.budget.held() == 115);
@@ -132,7 +132,7 @@ TEST_CASE("more than one request may have is refused at once") {
   CHECK(f.Order() == "a!bc!");
 }
 
-TEST_CASE("a lower limit lets those who wait go on in the end") {
+TEST_CASE("a lower limit lets those that wait go on in the end") {
   Fixture f;
   MemoryHold a(f.account, Pace::kServers), b(f.account, Pace::kServers),
       c(f.account, Pace::kServers);

@@ -89,7 +89,7 @@ TEST_CASE("what a CAS means to ms depends on the mode, as in memcached") {
   });
 }
 
-TEST_CASE("ms tells of a bad value also when quiet") {
+TEST_CASE("ms reports a bad value also when quiet") {
   Check({
       {"ms a 3 q\r\nabcdef\r\nmn\r\n",
        "store key=a bytes=3 mode=set meta quiet\nvalue:abc\n"

@@ -65,13 +65,13 @@ TEST_CASE("what a label's value may not have is escaped") {
         "# HELP x X\n# TYPE x gauge\nx{a=\"1\\\\2\\\"3\\n4\",b=\"\"} 7\nx 8\n");
 }
 
-TEST_CASE("every family is declared once and told once") {
+TEST_CASE("every family is declared once and given once") {
   Facts facts;
   facts.servers.push_back({"a:1", "a:1", "full"});
   facts.totals.links.resize(1);
   const std::string text = MetricsText(facts);
   std::set<std::string_view> names;
-  const auto look = [&](std::string_view name) {
+  const auto check = [&](std::string_view name) {
     CAPTURE(name);
     CHECK(names.insert(name).second);
     const std::string line = "# HELP " + std::string(name) + " ";
@@ -79,16 +79,16 @@ TEST_CASE("every family is declared once and told once") {
     REQUIRE(at != std::string::npos);
     CHECK(text.find(line, at + 1) == std::string::npos);
   };
-  for (const MetricInfo& metric : kMetricTable) look(metric.name);
+  for (const MetricInfo& metric : kMetricTable) check(metric.name);
   for (const CounterInfo& counter : kCounterTable) {
-    if (!counter.metric.empty()) look(counter.metric);
+    if (!counter.metric.empty()) check(counter.metric);
   }
-  std::size_t told = 0;
+  std::size_t given = 0;
   for (std::size_t at = text.find("# HELP "); at != std::string::npos;
        at = text.find("# HELP ", at + 1)) {
-    ++told;
+    ++given;
   }
-  CHECK(told == names.size());
+  CHECK(given == names.size());
 }
 
 TEST_CASE("a server's latency stands beside that of the others") {

@@ -30,7 +30,7 @@ TEST_CASE("what is no regular file is refused, and not waited for") {
   CHECK(WhyNot(folder.Of("none")) == "No such file or directory");
   CHECK(WhyNot(folder.Of("")) == "Is a directory");
   CHECK(WhyNot("/dev/zero") == "it is not a regular file");
-  // Nobody ever writes to it.
+  // Nothing ever writes to it.
   const std::string pipe = folder.Of("pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(WhyNot(pipe) == "it is not a regular file");

@@ -97,7 +97,7 @@ TEST_CASE("an error stays one line") {
         "CLIENT_ERROR no such scheme\r\n");
 }
 
-TEST_CASE("a text get tells hits only, and the rest at its end") {
+TEST_CASE("a text get answers hits only, and the rest at its end") {
   CHECK(Hit("get a\r\n") == "VALUE a 7 3\r\nabc\r\n");
   CHECK(Hit("gets a\r\n") == "VALUE a 7 3 42\r\nabc\r\n");
   CHECK(Hit("gat 5 a\r\n") == "VALUE a 7 3\r\nabc\r\n");

@@ -220,7 +220,7 @@ TEST_CASE("our own commands") {
   });
 }
 
-TEST_CASE("our own commands tell what is wrong with them") {
+TEST_CASE("our own commands say what is wrong with them") {
   const std::string usage = "error:CLIENT_ERROR usage: ers ";
   const std::string transition =
       usage + "transition <key> narrow|wide|<scheme> [b]|";

@@ -163,7 +163,7 @@ std::string TranscriptInPieces(std::string_view bytes,
   std::size_t next = 0;
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t size = sizes[next++ % sizes.size()];
-    // A copy of its own: a reader that looks beyond it is seen by ASan.
+    // A copy of its own: a reader that reads beyond it is seen by ASan.
     const std::string piece(bytes.substr(at, size));
     transcript.Feed(piece);
     at += size;
