@@ -42,7 +42,7 @@ HttpReply Ready(const Facts& now, bool trusted) {
   if (now.stopping) {
     why = "stopping";
   } else if (!now.serving.known) {
-    why = "starting: the servers are being looked at";
+    why = "starting: the servers are being probed";
   } else if (trusted) {
     why += fmt::format(": {}", now.serving.status.message());
   }

@@ -16,8 +16,8 @@ namespace ers::proxy {
 // What a server is, in this process's view; unreachable where that has it in
 // sync or backfilling, or nothing is known of it yet, and it does not answer;
 // else unknown until the first command needs the servers.
-inline constexpr std::string_view kServerStates[] = {"full", "filling", "down",
-                                                     "unreachable", "unknown"};
+inline constexpr std::string_view kServerStates[] = {
+    "in_sync", "backfilling", "down", "unreachable", "unknown"};
 
 // What became of an object that a job tried to change.
 inline constexpr std::string_view kJobOutcomes[] = {"changed", "failed"};

@@ -106,10 +106,11 @@ Status CheckAdmin(ServerOptions& options) {
   if (options.admin_token.empty() && !IsLoopback(*ParseAddress(*admin))) {
     return RefuseAt(
         options.PlaceOf("admin"),
-        fmt::format("\"{}\": who reaches it could change how every object is "
-                    "stored: choose a loopback address, or give "
-                    "admin_token_file",
-                    options.admin));
+        fmt::format(
+            "\"{}\": whatever reaches it could change how every object is "
+            "stored: choose a loopback address, or give "
+            "admin_token_file",
+            options.admin));
   }
   return {};
 }

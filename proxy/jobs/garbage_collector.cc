@@ -33,8 +33,8 @@ void Log(const Result<GarbageReport>& report) {
     spdlog::warn("garbage is not collected: {}", report.error().message());
   } else if (!report->why.ok()) {
     spdlog::warn(
-        "blocks may be garbage, {} of them seen, and are left until it can be "
-        "told: {}",
+        "blocks may be garbage, {} of them seen, and are left until that is "
+        "known: {}",
         report->skipped, report->why.message());
   }
 }

@@ -157,7 +157,7 @@ PolicyCounts Jobs::policy_counts() const {
 void Jobs::CollectGarbage(GarbageRequest request,
                           GarbageCollector::Callback done) {
   loop_->Post([this, request, done = std::move(done)] {
-    spdlog::info("garbage asked for by hand is looked for");
+    spdlog::info("garbage is searched for, as was asked by hand");
     garbage_->Collect(request, [done,
                                 request](const Result<GarbageReport>& report) {
       if (report) {

@@ -149,7 +149,7 @@ void PolicyRunner::CountScanned(const Job& job) {
   counted_ = job.counts;
   SetWaiting(PolicyKind::kWiden, Ended(job.state) ? 0 : job.counts.left);
   if (job.state == JobState::kFailed) {
-    spdlog::warn("cold objects cannot be looked for: {}", job.last_error);
+    spdlog::warn("cold objects cannot be searched for: {}", job.last_error);
   }
   if (job.state == JobState::kDone) {
     const MutexLock lock(mutex_);

@@ -190,7 +190,7 @@ class SlowCallerTest(CtlCase):
     def tearDown(self):
         # No server was taken for dead.
         states = {s["state"] for s in self.ctl_json("servers")["servers"]}
-        self.assertEqual(states, {"full"})
+        self.assertEqual(states, {"in_sync"})
 
     def test_the_time_an_output_takes_is_not_the_servers(self):
         data = random_bytes(30 << 20, seed=3)

@@ -57,7 +57,7 @@ class WithoutDaemonTest(RebuildCase):
         stored = sum(len(block_keys(server)) for server in lost)
         self.assertEqual(report["blocks"], stored)
         self.assertGreater(report["bytes_written"], 0)
-        self.assertEqual(set(self.states().values()), {"full"})
+        self.assertEqual(set(self.states().values()), {"in_sync"})
         self.whole()
         self.assertIn(b"all servers are in sync", self.ctl("rebuild"))
         for number in (1, 7):
@@ -110,7 +110,7 @@ class CutOffTest(RebuildCase):
         slow.wait()
         done = self.blocks()
         self.assertLess(done, before)
-        self.assertEqual(self.states()[self.members[0]], "filling")
+        self.assertEqual(self.states()[self.members[0]], "backfilling")
         report = self.rebuild()
         self.assertEqual(report["backfilled"], [self.members[0]])
         self.assertEqual(report["blocks"], before - done)

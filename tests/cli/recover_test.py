@@ -64,7 +64,7 @@ class RecoverTest(CtlCase):
         about = self.ctl_json("servers", servers=self.six)["servers"]
         self.assertEqual({server["name"] for server in about},
                          set(servers[2:8]))
-        self.assertEqual({server["state"] for server in about}, {"full"})
+        self.assertEqual({server["state"] for server in about}, {"in_sync"})
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class DeadTest(ReplaceCase):
             shown = self.ctl_json("servers", servers=servers)["servers"]
             self.assertEqual([(one["name"], one["slot"]) for one in shown
                               if one["name"] != one["slot"]], [(new, old)])
-            self.assertEqual({one["state"] for one in shown}, {"full"})
+            self.assertEqual({one["state"] for one in shown}, {"in_sync"})
         self.ctl("verify", servers=edited)
         self.put("later", b"x" * 20_000)
         self.values["later"] = b"x" * 20_000

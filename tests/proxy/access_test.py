@@ -55,7 +55,7 @@ class TokenTest(AccessCase):
             with self.subTest(address=address):
                 said = self.refused("--check-config", config, "--admin",
                                     address)
-                self.assertIn(f"--admin: \"{address}\": who reaches it could "
+                self.assertIn(f"--admin: \"{address}\": whatever reaches it could "
                               "change", said)
                 self.assertIn("give admin_token_file", said)
         token = self.token_file()

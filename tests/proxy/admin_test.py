@@ -162,7 +162,7 @@ class AdminTest(AdminCase):
         self.assertEqual(status["listeners"], daemon.addresses[:-1])
         self.assertEqual(sorted(s["name"] for s in status["servers"]),
                          sorted(self.servers.split(",")))
-        self.assertEqual({s["state"] for s in status["servers"]}, {"full"})
+        self.assertEqual({s["state"] for s in status["servers"]}, {"in_sync"})
         since = {s["since_s"] for s in status["servers"]}
         self.assertTrue(all(0 <= time.time() - s < 600 for s in since), since)
         # The same table as of `stats`.
@@ -187,9 +187,9 @@ class AdminTest(AdminCase):
         states = metrics.all("ersproxy_server_state")
         self.assertEqual(len(states), 5 * len(self.servers.split(",")))
         for server in self.servers.split(","):
-            for state in ("full", "filling", "down", "unknown"):
+            for state in ("in_sync", "backfilling", "down", "unknown"):
                 labels = (("server", server), ("state", state))
-                self.assertEqual(states[labels], state == "full")
+                self.assertEqual(states[labels], state == "in_sync")
             since = metrics.get("ersproxy_server_state_since_seconds",
                                 server=server)
             self.assertLess(abs(time.time() - since), 600)

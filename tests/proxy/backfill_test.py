@@ -154,7 +154,7 @@ class BesideTest(BackfillCase):
         self.addCleanup(watch.kill)
         # Each of these takes as long as a first scan of the watcher.
         for _ in range(4):
-            self.assertIn("filling", self.ctl("servers").decode())
+            self.assertIn("backfilling", self.ctl("servers").decode())
         self.assertIsNone(watch.poll())
         report = self.ctl_json("rebuild")
         self.assertEqual(report["backfilled"], [self.members[2]])

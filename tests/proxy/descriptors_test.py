@@ -60,7 +60,7 @@ class FewDescriptorsTest(ProxyCase):
         self.assertEqual(first.set("other", value), b"STORED")
         self.until(lambda: "down" in self.states(), "it is missed")
         self.tool("start", "1")
-        self.until(lambda: set(self.states()) == {"full"}, "all are in sync")
+        self.until(lambda: set(self.states()) == {"in_sync"}, "all are in sync")
         self.same(first.get("k"), value)
         # No request comes, and next to nothing is done.
         before = processor_seconds(self.proxy.process.pid)

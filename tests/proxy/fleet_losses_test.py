@@ -310,7 +310,7 @@ class Fleet:
 
     def in_sync(self, _):
         self.serve(None)
-        self.case.until(lambda: all(set(self.states(proxy)) == {"full"}
+        self.case.until(lambda: all(set(self.states(proxy)) == {"in_sync"}
                                     for proxy in self.running()),
                         "all are in sync")
         self.hurt.clear()

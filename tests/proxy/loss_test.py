@@ -51,7 +51,7 @@ class AllRestartTest(LossCase):
             self.serves(proxy, f"new{number}")
         for proxy in (self.proxy, self.other):
             self.assertIsNone(self.link(proxy.addresses[0]).get("old"))
-        self.until(lambda: self.states() == ["full"] * 6, "all are in sync")
+        self.until(lambda: self.states() == ["in_sync"] * 6, "all are in sync")
         # The same while one of them is not there, which finds its state file.
         self.other.kill()
         self.restart(*range(1, 7))
@@ -82,7 +82,7 @@ class SomeRestartTest(LossCase):
         # Of two replicas of a key both are among two of six servers in one of 15.
         self.assertGreater(len(kept), 40)
         self.assertLess(len(kept), 60)
-        self.until(lambda: self.states() == ["full"] * 6, "they are backfilled")
+        self.until(lambda: self.states() == ["in_sync"] * 6, "they are backfilled")
         # So any other one may die now.
         self.tool("kill", "1")
         for key in kept:

@@ -311,7 +311,7 @@ class KilledTest(MetricsCase):
 
     def state(self, server):
         metrics = self.metrics()
-        return next(state for state in ("full", "filling", "down",
+        return next(state for state in ("in_sync", "backfilling", "down",
                                         "unreachable", "unknown")
                     if metrics.get(SERVER + "state", server=server,
                                    state=state))
@@ -334,7 +334,7 @@ class KilledTest(MetricsCase):
             self.assertEqual(before.get(SERVER + "reachable", server=server),
                              1)
             self.assertEqual(before.get(SERVER + "state", server=server,
-                                        state="full"), 1)
+                                        state="in_sync"), 1)
         self.tool("kill", "3")
         dead = names[2]
         for key in keys:
@@ -358,13 +358,13 @@ class KilledTest(MetricsCase):
                              lives)
             self.assertEqual(after.get(SERVER + "connections_open",
                                        server=server) > 0, lives)
-            for state in ("full", "filling", "down", "unknown"):
+            for state in ("in_sync", "backfilling", "down", "unknown"):
                 self.assertEqual(
                     after.get(SERVER + "state", server=server, state=state),
-                    state == ("full" if lives else "down"), (server, state))
+                    state == ("in_sync" if lives else "down"), (server, state))
         since = self.check_since(dead, since)
         self.tool("start", "3")
-        self.until(lambda: self.state(dead) == "full", "it is backfilled")
+        self.until(lambda: self.state(dead) == "in_sync", "it is backfilled")
         self.check_since(dead, since)
 
 

@@ -32,8 +32,8 @@ class PeersCase(ProxyCase):
                    "both know the same view")
 
     def filled(self):
-        """How often the proxies' logs say that a server is full again."""
-        return sum(proxy.said().count("is full again") for proxy in self.both)
+        """How often the proxies' logs say that a server is in sync again."""
+        return sum(proxy.said().count("is in sync again") for proxy in self.both)
 
 
 class FollowTest(PeersCase):
@@ -139,7 +139,7 @@ class PausedMemberTest(PeersCase):
             self.put(key, newest[key], self.links[0])
         self.tool("cont", "4")
         name = self.servers.split(",")[3]
-        self.until(lambda: f"{name} is full again" in self.proxy.said(),
+        self.until(lambda: f"{name} is in sync again" in self.proxy.said(),
                    "it is backfilled")
         for key in keys:
             self.same(self.links[0].get(key), newest[key], key)

@@ -71,7 +71,7 @@ class ReplaceCase(ProxyCase):
         return json.loads(text)
 
     def in_sync(self, proxy):
-        return all(server["state"] == "full"
+        return all(server["state"] == "in_sync"
                    for server in self.status(proxy)["servers"])
 
 
@@ -178,7 +178,7 @@ class KilledProxyTest(ReplaceCase):
             self.assertEqual((code, answer), (200, {"old": old, "new": new}))
             self.until(lambda proxy=proxy: [
                 server["name"] for server in self.status(proxy)["servers"]
-                if server["state"] == "filling"] == [new], "it is backfilled")
+                if server["state"] == "backfilling"] == [new], "it is backfilled")
             self.all_right(proxy.addresses[0])
             proxy.kill()
         proxy = self.start(edited)

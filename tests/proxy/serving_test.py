@@ -66,7 +66,7 @@ class QuietDeathTest(ServingCase):
 
     def test_a_server_that_dies_unused_is_seen(self):
         self.assertEqual(self.link().set("k", bytes(20_000)), b"STORED")
-        self.until(lambda: self.state(3) == "full", "the view is known")
+        self.until(lambda: self.state(3) == "in_sync", "the view is known")
         name = self.servers.split(",")[2]
         self.tool("kill", "3")
         self.until(lambda: self.state(3) == "unreachable", "it is missed")

@@ -102,7 +102,7 @@ struct TransitionInfo : BlockTraffic {
 };
 
 enum class MemberState { kInSync, kBackfilling, kDown };
-// As the stored views call it: "full", "filling" or "down". Static storage.
+// "in_sync", "backfilling" or "down". Static storage.
 ERS_API std::string_view MemberStateName(MemberState state);
 
 struct ServerInfo {

@@ -24,7 +24,7 @@ const (
 var ErrNotInSync = errors.New("the servers are not in sync")
 
 // Faults hurts servers and proxies, one incident after the other: the next waits
-// until every server is full again. For one goroutine.
+// until every server is in sync again. For one goroutine.
 type Faults struct {
 	Servers *Servers
 	Log     *Log

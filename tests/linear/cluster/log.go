@@ -44,7 +44,7 @@ func (log *Log) BeyondF(m int) ([]string, error) {
 var (
 	loses = regexp.MustCompile(`fault: (\S+) (?:loses its memory|is not in sync)`)
 	down  = regexp.MustCompile(`view (\d+): (\S+) is down`)
-	full  = regexp.MustCompile(`view (\d+): (\S+) is full again`)
+	full  = regexp.MustCompile(`view (\d+): (\S+) is in sync again`)
 )
 
 // BeyondF returns the servers that were out together at some time though there

@@ -67,7 +67,7 @@ TEST_CASE("what a label's value may not have is escaped") {
 
 TEST_CASE("every family is declared once and given once") {
   Facts facts;
-  facts.servers.push_back({"a:1", "a:1", "full"});
+  facts.servers.push_back({"a:1", "a:1", "in_sync"});
   facts.totals.links.resize(1);
   const std::string text = MetricsText(facts);
   std::set<std::string_view> names;
@@ -110,7 +110,7 @@ TEST_CASE("a server's latency stands beside that of the others") {
   CHECK(latency[2]->p99 >= 20ms);
 
   Facts facts;
-  facts.servers = {{"a:1", "a:1", "full"}, {"b:1", "b:1", "full"}};
+  facts.servers = {{"a:1", "a:1", "in_sync"}, {"b:1", "b:1", "in_sync"}};
   facts.totals.links.resize(2);
   facts.totals.latency = {servers[1], servers[3]};
   const std::string text = MetricsText(facts);

@@ -14,9 +14,9 @@ namespace ers {
 std::string_view MemberStateName(MemberState state) {
   switch (state) {
     case MemberState::kInSync:
-      return "full";
+      return "in_sync";
     case MemberState::kBackfilling:
-      return "filling";
+      return "backfilling";
     case MemberState::kDown:
       return "down";
   }
@@ -37,10 +37,23 @@ constexpr std::uint64_t kWithFlushAt = 3;
 constexpr std::uint64_t kWithLacking = 4;
 constexpr std::uint64_t kWithFlushMark = 5;
 
+// As the stored views have it.
+std::string_view StoredState(MemberState state) {
+  switch (state) {
+    case MemberState::kInSync:
+      return "full";
+    case MemberState::kBackfilling:
+      return "filling";
+    case MemberState::kDown:
+      return "down";
+  }
+  return "unknown";
+}
+
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
        {MemberState::kInSync, MemberState::kBackfilling, MemberState::kDown}) {
-    if (text == MemberStateName(state)) return state;
+    if (text == StoredState(state)) return state;
   }
   return Fail(StatusCode::kCorruption, "unknown member state " + text);
 }
@@ -52,7 +65,7 @@ json ToJson(const View& view) {
         members.emplace_back(json{{"name", member.name},
                                   {"weight", member.weight},
                                   {"incarnation", member.incarnation},
-                                  {"state", MemberStateName(member.state)},
+                                  {"state", StoredState(member.state)},
                                   {"joined", member.joined},
                                   {"boot_mark", member.boot_mark},
                                   {"since", member.since}});

@@ -266,7 +266,7 @@ Task<Status> GoOnAfterLoss(Session& session) {
     const Status last = loss.last();
     if (!last.ok() || !MoreThanMaxOut(session)) co_return last;
     co_return Status(StatusCode::kUnavailable,
-                     "servers are out: they are being looked at, try again");
+                     "servers are out: they are being probed, try again");
   }
   const Successions none;
   const Result<ServerProbes> probes = co_await ProbeServers(session, none);

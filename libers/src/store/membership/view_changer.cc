@@ -167,7 +167,7 @@ Task<Status> EndBackfill(Session& session, int member,
   if (status.ok()) {
     session.cluster().Log(
         LogLevel::kInfo,
-        fmt::format("view {}: {} is full again", session.view()->epoch,
+        fmt::format("view {}: {} is in sync again", session.view()->epoch,
                     session.member_name(member)));
   }
   co_return status;

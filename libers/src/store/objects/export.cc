@@ -54,8 +54,8 @@ Status CheckValue(std::string_view key, std::string_view value) {
   if (!read && read.error().code() == StatusCode::kNotManaged) return {};
   return {StatusCode::kInvalidArgument,
           fmt::format("the value of key '{}' begins as manifests of this "
-                      "library do: as a plain item it could not be told from "
-                      "one; take it out with get",
+                      "library do: as a plain item it would be taken for one; "
+                      "take it out with get",
                       key)};
 }
 
@@ -75,7 +75,7 @@ Status CheckPlace(Session& session, std::string_view key) {
   if (ours == theirs) return {};
   return {StatusCode::kUnavailable,
           fmt::format("key '{}': as a plain item it would be on {}, and plain "
-                      "clients would look on {}, as {} was replaced: give its "
+                      "clients would ask {}, as {} was replaced: give its "
                       "place to a server at that address again first",
                       key, session.member_name(ours),
                       session.member_name(theirs), replaced)};

@@ -59,8 +59,8 @@ Task<Result<ReplicasRead>> Exporter::Collect(const PlainForm& form,
   if (!reachable) {
     co_return Fail(
         StatusCode::kUnavailable,
-        fmt::format("{} is out, where plain clients look for key '{}': bring "
-                    "it back",
+        fmt::format("{} is out, which plain clients ask for key '{}': bring it "
+                    "back",
                     key_.session.member_name(form.member), key_.name));
   }
   co_return read;
