@@ -24,14 +24,14 @@ std::optional<std::uint64_t> Parse(std::string_view text) {
   return number;
 }
 
-std::uint64_t Apply(const Request& request, std::uint64_t number) {
+std::uint64_t Apply(const ClientRequest& request, std::uint64_t number) {
   if (!request.decrement) return number + request.delta;  // wraps around
   return number < request.delta ? 0 : number - request.delta;
 }
 
 // A rival may create it first: then there is something to add to.
-Task<Done> CreateNumber(const EngineContext& context, const Request& request,
-                        store::Memory& memory) {
+Task<Done> CreateNumber(const EngineContext& context,
+                        const ClientRequest& request, store::Memory& memory) {
   const std::string text = std::to_string(request.initial);
   store::MemoryContent content(std::as_bytes(std::span(text)));
   PutOptions options;
@@ -60,8 +60,8 @@ Task<Done> CreateNumber(const EngineContext& context, const Request& request,
 
 }  // namespace
 
-Task<Done> Arithmetic(const EngineContext& context, const Request& request,
-                      store::Memory& memory) {
+Task<Done> Arithmetic(const EngineContext& context,
+                      const ClientRequest& request, store::Memory& memory) {
   const Counter hits =
       request.decrement ? Counter::kDecrHits : Counter::kIncrHits;
   const Counter misses =
@@ -116,8 +116,8 @@ Task<Done> Arithmetic(const EngineContext& context, const Request& request,
     }
   }
   Done done = context.Failed(info.error());
-  if (not_a_number && done.reply.outcome == Outcome::kClientError) {
-    done.reply.outcome = Outcome::kNotNumber;
+  if (not_a_number && done.reply.outcome == ReplyStatus::kClientError) {
+    done.reply.outcome = ReplyStatus::kNotNumber;
   }
   co_return done;
 }

@@ -11,8 +11,8 @@
 namespace ers::proxy {
 
 // A kArithmetic. Arguments outlive the task.
-net::Task<Done> Arithmetic(const EngineContext& context, const Request& request,
-                           store::Memory& memory);
+net::Task<Done> Arithmetic(const EngineContext& context,
+                           const ClientRequest& request, store::Memory& memory);
 
 }  // namespace ers::proxy
 

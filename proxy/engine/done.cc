@@ -7,22 +7,22 @@ Done Failed(const Status& status, Counters& counters) {
   done.text = status.message();
   switch (status.code()) {
     case StatusCode::kNotFound:
-      done.reply.outcome = Outcome::kNotFound;
+      done.reply.outcome = ReplyStatus::kNotFound;
       return done;
     case StatusCode::kConflict:
-      done.reply.outcome = Outcome::kExists;
+      done.reply.outcome = ReplyStatus::kExists;
       return done;
     case StatusCode::kAlreadyThere:
-      done.reply.outcome = Outcome::kAlreadyThere;
+      done.reply.outcome = ReplyStatus::kAlreadyThere;
       return done;
     case StatusCode::kTooLarge:
-      done.reply.outcome = Outcome::kTooLarge;
+      done.reply.outcome = ReplyStatus::kTooLarge;
       return done;
     case StatusCode::kNoMemory:
-      done.reply.outcome = Outcome::kNoMemory;
+      done.reply.outcome = ReplyStatus::kNoMemory;
       break;
     case StatusCode::kInvalidArgument:
-      done.reply.outcome = Outcome::kClientError;
+      done.reply.outcome = ReplyStatus::kClientError;
       return done;
     case StatusCode::kOk:
     case StatusCode::kUnavailable:
@@ -31,7 +31,7 @@ Done Failed(const Status& status, Counters& counters) {
     case StatusCode::kUnsupportedFormat:
     case StatusCode::kNotManaged:
     case StatusCode::kIncompatible:
-      done.reply.outcome = Outcome::kServerError;
+      done.reply.outcome = ReplyStatus::kServerError;
       break;
   }
   counters.Add(Counter::kServerErrors);

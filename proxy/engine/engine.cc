@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "engine/append.h"
 #include "engine/arithmetic.h"
-#include "engine/extend.h"
 #include "engine/recache.h"
 
 namespace ers::proxy {
@@ -41,7 +41,7 @@ Engine::Engine(const Engine& engine, store::Store& store)
                engine.context_.hits} {}
 
 // The rule goes by what the object is, which only the store knows.
-Task<Result<ObjectInfo>> Engine::SetExpiry(const Request& request) {
+Task<Result<ObjectInfo>> Engine::SetExpiry(const ClientRequest& request) {
   const std::int64_t expiry = context_.terms.ExpiryOf(request);
   const store::Store::MetadataUpdater touch = [&](const ObjectInfo& info) {
     store::MetadataUpdate update;
@@ -54,7 +54,7 @@ Task<Result<ObjectInfo>> Engine::SetExpiry(const Request& request) {
 }
 
 // gat and its like: what is read gets the new expiry. False: it is gone.
-Task<Status> Engine::TouchRead(const Request& request) {
+Task<Status> Engine::TouchRead(const ClientRequest& request) {
   context_.counters.Add(Counter::kCmdTouch);
   const Result<ObjectInfo> touched = co_await SetExpiry(request);
   context_.counters.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
@@ -64,7 +64,7 @@ Task<Status> Engine::TouchRead(const Request& request) {
 
 // An item that was there before the proxy came: served as it is, until a set
 // makes an object of it.
-Task<Gotten> Engine::GetPlain(const Request& request) {
+Task<Gotten> Engine::GetPlain(const ClientRequest& request) {
   Gotten gotten;
   const Result<store::PlainItem> plain =
       co_await context_.store.GetPlain(request.key, gotten.value);
@@ -82,7 +82,7 @@ Task<Gotten> Engine::GetPlain(const Request& request) {
 }
 
 // The value, where it is short; memory is taken for what comes.
-Task<Result<GetInfo>> Engine::Read(const Request& request,
+Task<Result<GetInfo>> Engine::Read(const ClientRequest& request,
                                    store::Memory& memory, Value& value,
                                    store::Access* before,
                                    std::optional<std::uint64_t> known) {
@@ -116,7 +116,7 @@ Task<Result<GetInfo>> Engine::Read(const Request& request,
   }
 }
 
-Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
+Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory) {
   Gotten gotten;
   context_.counters.Add(Counter::kCmdGet);
   const std::optional<std::uint64_t> known =
@@ -140,7 +140,7 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
     gotten = co_await GetPlain(request);
     ShowAccess(before, gotten.done.reply.item);
     // Gone since: perhaps because it is an object now.
-    const bool gone = gotten.done.reply.outcome == Outcome::kNotFound;
+    const bool gone = gotten.done.reply.outcome == ReplyStatus::kNotFound;
     if (!gone || i == kReadsAgain) co_return gotten;
     gotten = Gotten();
     gotten.counted = true;
@@ -184,7 +184,7 @@ Task<Gotten> Engine::Get(const Request& request, store::Memory& memory) {
   co_return gotten;
 }
 
-void Engine::CountHit(const Request& request, const ObjectInfo& info) {
+void Engine::CountHit(const ClientRequest& request, const ObjectInfo& info) {
   context_.counters.Add(Counter::kGetHits);
   if (context_.hits != nullptr && info.width == Width::kWide &&
       !request.no_bump) {
@@ -192,7 +192,7 @@ void Engine::CountHit(const Request& request, const ObjectInfo& info) {
   }
 }
 
-Task<Status> Engine::Stream(const Request& request, bool counted,
+Task<Status> Engine::Stream(const ClientRequest& request, bool counted,
                             const std::function<void(const ItemInfo&)>& begin,
                             const store::AsyncSink& sink,
                             store::Memory& memory) {
@@ -220,12 +220,12 @@ Task<Status> Engine::Stream(const Request& request, bool counted,
   co_return Status();
 }
 
-Task<Done> Engine::Store(const Request& request, store::Content& content,
+Task<Done> Engine::Store(const ClientRequest& request, store::Content& content,
                          store::Memory& memory) {
   context_.counters.Add(Counter::kCmdSet);
   if (request.mode == StoreMode::kAppend ||
       request.mode == StoreMode::kPrepend) {
-    co_return co_await Extend(context_, request, content, memory);
+    co_return co_await AppendOrPrepend(context_, request, content, memory);
   }
   PutOptions options;
   options.client_flags = request.client_flags;
@@ -260,10 +260,10 @@ Task<Done> Engine::Store(const Request& request, store::Content& content,
   }
   if (!stored) {
     Done done = context_.Failed(stored.error());
-    const bool refused = done.reply.outcome == Outcome::kNotFound ||
-                         done.reply.outcome == Outcome::kExists;
+    const bool refused = done.reply.outcome == ReplyStatus::kNotFound ||
+                         done.reply.outcome == ReplyStatus::kExists;
     if (refused && !request.compare_cas) {
-      done.reply.outcome = Outcome::kNotStored;
+      done.reply.outcome = ReplyStatus::kNotStored;
     }
     co_return done;
   }
@@ -272,7 +272,7 @@ Task<Done> Engine::Store(const Request& request, store::Content& content,
   co_return done;
 }
 
-Task<Done> Engine::Update(const Request& request,
+Task<Done> Engine::Update(const ClientRequest& request,
                           std::span<const std::byte> bytes) {
   const Result<ObjectInfo> updated =
       co_await context_.store.Update(request.key, request.offset, bytes);
@@ -282,39 +282,39 @@ Task<Done> Engine::Update(const Request& request,
   co_return done;
 }
 
-Task<Done> Engine::Change(const Request& request, store::Memory& memory) {
-  switch (request.verb) {
-    case Verb::kDelete:
+Task<Done> Engine::Change(const ClientRequest& request, store::Memory& memory) {
+  switch (request.operation) {
+    case Operation::kDelete:
       return Delete(request);
-    case Verb::kArithmetic:
+    case Operation::kArithmetic:
       return Arithmetic(context_, request, memory);
-    case Verb::kTouch:
+    case Operation::kTouch:
       return Touch(request);
-    case Verb::kFlush:
+    case Operation::kFlush:
       return Flush(request);
-    case Verb::kTransition:
+    case Operation::kTransition:
       return TransitionObject(context_, request, memory);
-    case Verb::kInspect:
+    case Operation::kInspect:
       return InspectObject(context_, request);
-    case Verb::kDebug:
+    case Operation::kDebug:
       return Debug(request);
-    case Verb::kGet:
-    case Verb::kEndOfGets:
-    case Verb::kStore:
-    case Verb::kUpdate:
-    case Verb::kStats:
-    case Verb::kVersion:
-    case Verb::kVerbosity:
-    case Verb::kNoop:
-    case Verb::kQuit:
-    case Verb::kList:
+    case Operation::kGet:
+    case Operation::kEndOfGets:
+    case Operation::kStore:
+    case Operation::kUpdate:
+    case Operation::kStats:
+    case Operation::kVersion:
+    case Operation::kVerbosity:
+    case Operation::kNoop:
+    case Operation::kQuit:
+    case Operation::kList:
       break;  // none of them Runs::kChange or kAlone
   }
   return Task<Done>::Ready(
       context_.Failed(Status(StatusCode::kInvalidArgument, "not a change")));
 }
 
-Task<Done> Engine::List(const Request& request, const Listing& visit) {
+Task<Done> Engine::List(const ClientRequest& request, const Listing& visit) {
   return ListObjects(context_, request, visit);
 }
 
@@ -322,7 +322,7 @@ Task<Status> Engine::CountObjects(const std::function<bool()>& goes_on) {
   return proxy::CountObjects(context_, goes_on);
 }
 
-Task<Done> Engine::Delete(const Request& request) {
+Task<Done> Engine::Delete(const ClientRequest& request) {
   Status status;
   if (request.invalidate) {
     status = co_await Invalidate(request);
@@ -340,7 +340,7 @@ Task<Done> Engine::Delete(const Request& request) {
 }
 
 // The item stays, for clients that take a stale one; the next of them wins.
-Task<Status> Engine::Invalidate(const Request& request) {
+Task<Status> Engine::Invalidate(const ClientRequest& request) {
   const auto invalidate = [&](const ObjectInfo& info) {
     store::MetadataUpdate update;
     if (request.compare_cas && info.cas != *request.compare_cas) {
@@ -361,7 +361,7 @@ Task<Status> Engine::Invalidate(const Request& request) {
   co_return done ? Status() : done.error();
 }
 
-Task<Done> Engine::Touch(const Request& request) {
+Task<Done> Engine::Touch(const ClientRequest& request) {
   context_.counters.Add(Counter::kCmdTouch);
   const Result<ObjectInfo> touched = co_await SetExpiry(request);
   context_.counters.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
@@ -371,7 +371,7 @@ Task<Done> Engine::Touch(const Request& request) {
   co_return done;
 }
 
-Task<Done> Engine::Flush(const Request& request) {
+Task<Done> Engine::Flush(const ClientRequest& request) {
   context_.counters.Add(Counter::kCmdFlush);
   std::uint64_t at = store::kAtOnce;
   if (request.exptime.value_or(0) > 0) {
@@ -382,7 +382,7 @@ Task<Done> Engine::Flush(const Request& request) {
   co_return status.ok() ? Done() : context_.Failed(status);
 }
 
-Task<Done> Engine::Debug(const Request& request) {
+Task<Done> Engine::Debug(const ClientRequest& request) {
   Value none;
   store::Access access;
   store::ReadTerms terms;

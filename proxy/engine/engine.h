@@ -43,28 +43,28 @@ class Engine {
 
   // `memory`, here and below, is asked for what the call holds, and the call
   // gives back what it holds no more: all but what is handed out.
-  net::Task<Gotten> Get(const Request& request, store::Memory& memory);
+  net::Task<Gotten> Get(const ClientRequest& request, store::Memory& memory);
   // The value of a hit that was too long, `counted` as Get has it. `begin` is
   // called before the first byte; a failure after it means that the stream must
   // not be ended as if it were whole. kNotManaged: it has become a plain item,
   // for GetPlain.
-  net::Task<Status> Stream(const Request& request, bool counted,
+  net::Task<Status> Stream(const ClientRequest& request, bool counted,
                            const std::function<void(const ItemInfo&)>& begin,
                            const store::AsyncSink& sink, store::Memory& memory);
   // The content's own memory is the caller's to ask for, but not an extension's
   // (append, prepend).
-  net::Task<Done> Store(const Request& request, store::Content& content,
+  net::Task<Done> Store(const ClientRequest& request, store::Content& content,
                         store::Memory& memory);
   // kDelete, kArithmetic, kTouch, kFlush, kTransition, kInspect, kDebug.
-  net::Task<Done> Change(const Request& request, store::Memory& memory);
-  net::Task<Gotten> GetPlain(const Request& request);
-  net::Task<Done> Update(const Request& request,
+  net::Task<Done> Change(const ClientRequest& request, store::Memory& memory);
+  net::Task<Gotten> GetPlain(const ClientRequest& request);
+  net::Task<Done> Update(const ClientRequest& request,
                          std::span<const std::byte> bytes);
   // Calls `visit` for each object of a kList; false ends the list.
-  net::Task<Done> List(const Request& request, const Listing& visit);
+  net::Task<Done> List(const ClientRequest& request, const Listing& visit);
 
   // How a value that begins to be stored now would be coded.
-  [[nodiscard]] Scheme SchemeOf(const Request& request) const {
+  [[nodiscard]] Scheme SchemeOf(const ClientRequest& request) const {
     return context_.terms.SchemeOf(request);
   }
   // Reads every object, as long as `goes_on` says so, and publishes how
@@ -82,18 +82,19 @@ class Engine {
 
  private:
   // `known`: how long the value was when it was last seen.
-  net::Task<Result<GetInfo>> Read(const Request& request, store::Memory& memory,
-                                  Value& value, store::Access* before,
+  net::Task<Result<GetInfo>> Read(const ClientRequest& request,
+                                  store::Memory& memory, Value& value,
+                                  store::Access* before,
                                   std::optional<std::uint64_t> known);
-  net::Task<Status> TouchRead(const Request& request);
-  void CountHit(const Request& request, const ObjectInfo& info);
+  net::Task<Status> TouchRead(const ClientRequest& request);
+  void CountHit(const ClientRequest& request, const ObjectInfo& info);
 
-  net::Task<Done> Delete(const Request& request);
-  net::Task<Status> Invalidate(const Request& request);
-  net::Task<Done> Touch(const Request& request);
-  net::Task<Result<ObjectInfo>> SetExpiry(const Request& request);
-  net::Task<Done> Flush(const Request& request);
-  net::Task<Done> Debug(const Request& request);
+  net::Task<Done> Delete(const ClientRequest& request);
+  net::Task<Status> Invalidate(const ClientRequest& request);
+  net::Task<Done> Touch(const ClientRequest& request);
+  net::Task<Result<ObjectInfo>> SetExpiry(const ClientRequest& request);
+  net::Task<Done> Flush(const ClientRequest& request);
+  net::Task<Done> Debug(const ClientRequest& request);
 
   EngineContext context_;
 };

@@ -25,8 +25,8 @@ void Publish(const EngineContext& context, Census census) {
 
 // What is changed by this process at the moment: until its manifest flips, an
 // object shows its old scheme and width.
-Task<Done> ListChanging(const EngineContext& context, const Request& request,
-                        const Listing& visit) {
+Task<Done> ListChanging(const EngineContext& context,
+                        const ClientRequest& request, const Listing& visit) {
   const std::vector<std::string> keys =
       context.changing.WithPrefix(request.key);
   for (const std::string& key : keys) {
@@ -41,7 +41,8 @@ Task<Done> ListChanging(const EngineContext& context, const Request& request,
 }  // namespace
 
 Task<Done> TransitionObject(const EngineContext& context,
-                            const Request& request, store::Memory& memory) {
+                            const ClientRequest& request,
+                            store::Memory& memory) {
   const Result<TransitionTarget> target =
       ParseTransitionTarget(request.argument);
   if (!target) co_return context.Failed(target.error());
@@ -69,7 +70,8 @@ Task<Done> TransitionObject(const EngineContext& context,
   co_return done;
 }
 
-Task<Done> InspectObject(const EngineContext& context, const Request& request) {
+Task<Done> InspectObject(const EngineContext& context,
+                         const ClientRequest& request) {
   const Result<ObjectDetail> detail = co_await context.store.Stat(request.key);
   if (!detail) co_return context.Failed(detail.error());
   std::size_t present = 0;
@@ -93,8 +95,8 @@ Task<Done> InspectObject(const EngineContext& context, const Request& request) {
   co_return done;
 }
 
-Task<Done> ListObjects(const EngineContext& context, const Request& request,
-                       const Listing& visit) {
+Task<Done> ListObjects(const EngineContext& context,
+                       const ClientRequest& request, const Listing& visit) {
   if (request.listed == Listed::kTransitioning) {
     co_return co_await ListChanging(context, request, visit);
   }

@@ -16,15 +16,16 @@ namespace ers::proxy {
 
 // Arguments outlive the tasks.
 net::Task<Done> TransitionObject(const EngineContext& context,
-                                 const Request& request, store::Memory& memory);
+                                 const ClientRequest& request,
+                                 store::Memory& memory);
 net::Task<Done> InspectObject(const EngineContext& context,
-                              const Request& request);
+                              const ClientRequest& request);
 
 // False ends the listing.
 using Listing = std::function<bool(std::string_view, const ObjectInfo&)>;
 // The objects that a kList asks for. One that is not ended publishes a census.
 net::Task<Done> ListObjects(const EngineContext& context,
-                            const Request& request, const Listing& visit);
+                            const ClientRequest& request, const Listing& visit);
 // Publishes one, too, unless `goes_on` has said no.
 net::Task<Status> CountObjects(const EngineContext& context,
                                const std::function<bool()>& goes_on);

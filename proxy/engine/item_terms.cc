@@ -24,13 +24,13 @@ void ItemTerms::SetRules(std::shared_ptr<const Rules> rules) {
   }
 }
 
-Scheme ItemTerms::SchemeOf(const Request& request) const {
+Scheme ItemTerms::SchemeOf(const ClientRequest& request) const {
   const Rule* rule =
       rules_->Match(request.key, request.value_bytes, request.client_flags);
   return rule != nullptr && rule->scheme ? *rule->scheme : scheme_;
 }
 
-void ItemTerms::Apply(const Request& request, std::uint64_t value_bytes,
+void ItemTerms::Apply(const ClientRequest& request, std::uint64_t value_bytes,
                       PutOptions& options, store::PutTerms& terms) const {
   const Rule* rule =
       rules_->Match(request.key, value_bytes, options.client_flags);
@@ -40,7 +40,7 @@ void ItemTerms::Apply(const Request& request, std::uint64_t value_bytes,
   options.expiry = CappedExpiry(*rule, options.expiry, Now());
 }
 
-void ItemTerms::Apply(const Request& request, const ObjectInfo& info,
+void ItemTerms::Apply(const ClientRequest& request, const ObjectInfo& info,
                       store::Rewritten& rewritten) const {
   const Rule* rule =
       rules_->Match(request.key, rewritten.value.size(), info.client_flags);
@@ -50,16 +50,16 @@ void ItemTerms::Apply(const Request& request, const ObjectInfo& info,
       CappedExpiry(*rule, rewritten.expiry.value_or(info.expiry), Now());
 }
 
-std::int64_t ItemTerms::ExpiryOf(const Request& request) const {
+std::int64_t ItemTerms::ExpiryOf(const ClientRequest& request) const {
   return proxy::ExpiryOf(request.exptime.value_or(0), Now());
 }
 
-bool ItemTerms::EndsAtOnce(const Request& request) const {
+bool ItemTerms::EndsAtOnce(const ClientRequest& request) const {
   const std::int64_t expiry = ExpiryOf(request);
   return expiry != 0 && expiry <= Now();
 }
 
-std::int64_t ItemTerms::Capped(const Request& request,
+std::int64_t ItemTerms::Capped(const ClientRequest& request,
                                std::uint64_t value_bytes,
                                std::uint32_t client_flags,
                                std::int64_t expiry) const {
@@ -71,8 +71,9 @@ std::int64_t ItemTerms::TtlOf(std::int64_t expiry) const {
   return expiry == 0 ? -1 : std::max<std::int64_t>(0, expiry - Now());
 }
 
-ItemTerms::Times ItemTerms::TimesOf(const Request& request, std::int64_t expiry,
-                                    bool created, std::uint64_t bytes,
+ItemTerms::Times ItemTerms::TimesOf(const ClientRequest& request,
+                                    std::int64_t expiry, bool created,
+                                    std::uint64_t bytes,
                                     std::uint32_t client_flags) const {
   Times times{.left = expiry, .reported = expiry, .judged = expiry};
   const auto at = [&](std::int64_t exptime) {

@@ -31,19 +31,19 @@ class ItemTerms {
   [[nodiscard]] std::uint64_t inline_most() const { return inline_most_; }
 
   // How a value that begins to be stored now would be coded.
-  [[nodiscard]] Scheme SchemeOf(const Request& request) const;
-  void Apply(const Request& request, std::uint64_t value_bytes,
+  [[nodiscard]] Scheme SchemeOf(const ClientRequest& request) const;
+  void Apply(const ClientRequest& request, std::uint64_t value_bytes,
              PutOptions& options, store::PutTerms& terms) const;
   // To the new value of an object whose scheme stays.
-  void Apply(const Request& request, const ObjectInfo& info,
+  void Apply(const ClientRequest& request, const ObjectInfo& info,
              store::Rewritten& rewritten) const;
 
   [[nodiscard]] std::int64_t Now() const { return clock_(); }
-  [[nodiscard]] std::int64_t ExpiryOf(const Request& request) const;
+  [[nodiscard]] std::int64_t ExpiryOf(const ClientRequest& request) const;
   // Its exptime is over.
-  [[nodiscard]] bool EndsAtOnce(const Request& request) const;
+  [[nodiscard]] bool EndsAtOnce(const ClientRequest& request) const;
   // What the rule for such a value makes of an expiry.
-  [[nodiscard]] std::int64_t Capped(const Request& request,
+  [[nodiscard]] std::int64_t Capped(const ClientRequest& request,
                                     std::uint64_t value_bytes,
                                     std::uint32_t client_flags,
                                     std::int64_t expiry) const;
@@ -56,7 +56,7 @@ class ItemTerms {
     std::int64_t reported = 0;
     std::int64_t judged = 0;
   };
-  [[nodiscard]] Times TimesOf(const Request& request, std::int64_t expiry,
+  [[nodiscard]] Times TimesOf(const ClientRequest& request, std::int64_t expiry,
                               bool created, std::uint64_t bytes,
                               std::uint32_t client_flags) const;
 

@@ -8,7 +8,7 @@ namespace ers::proxy {
 using net::Task;
 
 Task<std::optional<Gotten>> Vivify(const EngineContext& context,
-                                   const Request& request) {
+                                   const ClientRequest& request) {
   Gotten gotten;
   store::MemoryContent nothing({});
   PutOptions options;
@@ -34,7 +34,7 @@ Task<std::optional<Gotten>> Vivify(const EngineContext& context,
   co_return gotten;
 }
 
-Task<void> Judge(const EngineContext& context, const Request& request,
+Task<void> Judge(const EngineContext& context, const ClientRequest& request,
                  const ObjectInfo& info, std::int64_t expiry, ItemInfo& item) {
   item.stale = info.stale;
   item.another_won = info.won;

@@ -18,12 +18,12 @@ namespace ers::proxy {
 // rival made it first, and there is something to get. Arguments outlive the
 // tasks.
 net::Task<std::optional<Gotten>> Vivify(const EngineContext& context,
-                                        const Request& request);
+                                        const ClientRequest& request);
 // The client wins where it sees the item stale or near its end, and no other
 // has won; `expiry` is what it goes by. Sets the marks of `item`.
-net::Task<void> Judge(const EngineContext& context, const Request& request,
-                      const ObjectInfo& info, std::int64_t expiry,
-                      ItemInfo& item);
+net::Task<void> Judge(const EngineContext& context,
+                      const ClientRequest& request, const ObjectInfo& info,
+                      std::int64_t expiry, ItemInfo& item);
 
 }  // namespace ers::proxy
 

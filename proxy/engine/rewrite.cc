@@ -10,8 +10,8 @@ using net::Task;
 // asked for anew, as nothing may be held by what waits. Nothing was changed
 // then: the store says so before it has read the value.
 Task<Result<ObjectInfo>> Rewrite(const EngineContext& context,
-                                 const Request& request, store::Memory& memory,
-                                 RewriteRoom room,
+                                 const ClientRequest& request,
+                                 store::Memory& memory, RewriteRoom room,
                                  const store::Store::Rewriter& rewriter) {
   for (;;) {
     std::optional<RewriteRoom> short_of;
@@ -37,7 +37,7 @@ Task<Result<ObjectInfo>> Rewrite(const EngineContext& context,
 }
 
 Task<Result<std::uint64_t>> LengthOf(const EngineContext& context,
-                                     const Request& request) {
+                                     const ClientRequest& request) {
   const std::optional<std::uint64_t> known =
       context.store.KnownLength(request.key);
   if (known) co_return *known;

@@ -25,13 +25,13 @@ struct RewriteRoom {
 // Gives back the memory for `room`, which the caller has taken. Arguments
 // outlive the task.
 net::Task<Result<ObjectInfo>> Rewrite(const EngineContext& context,
-                                      const Request& request,
+                                      const ClientRequest& request,
                                       store::Memory& memory, RewriteRoom room,
                                       const store::Store::Rewriter& rewriter);
 
 // How long the value is, as far as is known: to be checked again.
 net::Task<Result<std::uint64_t>> LengthOf(const EngineContext& context,
-                                          const Request& request);
+                                          const ClientRequest& request);
 
 }  // namespace ers::proxy
 

@@ -3,7 +3,7 @@
 namespace ers::proxy {
 namespace {
 
-Command StoreCommand(const Request& request) {
+Command StoreCommand(const ClientRequest& request) {
   switch (request.mode) {
     case StoreMode::kAdd:
       return Command::kAdd;
@@ -21,72 +21,72 @@ Command StoreCommand(const Request& request) {
 
 }  // namespace
 
-Command CommandOf(const Request& request) {
+Command CommandOf(const ClientRequest& request) {
   const bool meta = request.style.dialect == Dialect::kMeta;
-  switch (request.verb) {
-    case Verb::kGet:
+  switch (request.operation) {
+    case Operation::kGet:
       if (meta) return Command::kMg;
       return request.exptime ? Command::kGat : Command::kGet;
-    case Verb::kEndOfGets:
+    case Operation::kEndOfGets:
       return Command::kEnd;
-    case Verb::kStore:
+    case Operation::kStore:
       return meta ? Command::kMs : StoreCommand(request);
-    case Verb::kDelete:
+    case Operation::kDelete:
       return meta ? Command::kMd : Command::kDelete;
-    case Verb::kArithmetic:
+    case Operation::kArithmetic:
       if (meta) return Command::kMa;
       return request.decrement ? Command::kDecr : Command::kIncr;
-    case Verb::kTouch:
+    case Operation::kTouch:
       return Command::kTouch;
-    case Verb::kDebug:
+    case Operation::kDebug:
       return Command::kMe;
-    case Verb::kFlush:
+    case Operation::kFlush:
       return Command::kFlushAll;
-    case Verb::kStats:
+    case Operation::kStats:
       return Command::kStats;
-    case Verb::kVersion:
+    case Operation::kVersion:
       return Command::kVersion;
-    case Verb::kVerbosity:
+    case Operation::kVerbosity:
       return Command::kVerbosity;
-    case Verb::kNoop:
+    case Operation::kNoop:
       return meta ? Command::kMn : Command::kNoop;
-    case Verb::kQuit:
+    case Operation::kQuit:
       return Command::kQuit;
-    case Verb::kTransition:
+    case Operation::kTransition:
       return Command::kErsTransition;
-    case Verb::kUpdate:
+    case Operation::kUpdate:
       return Command::kErsUpdate;
-    case Verb::kInspect:
+    case Operation::kInspect:
       return Command::kErsStat;
-    case Verb::kList:
+    case Operation::kList:
       return Command::kErsList;
   }
   return Command::kEnd;
 }
 
-RequestResult ResultOf(Command command, Outcome outcome, bool created) {
+RequestResult ResultOf(Command command, ReplyStatus outcome, bool created) {
   if (command == Command::kInvalid) return RequestResult::kClientError;
   switch (outcome) {
-    case Outcome::kDone:
+    case ReplyStatus::kDone:
       return created ? RequestResult::kCreated
                      : kDoneResults[static_cast<std::size_t>(command)];
-    case Outcome::kNotFound:
+    case ReplyStatus::kNotFound:
       return RequestResult::kMiss;
-    case Outcome::kNotStored:
+    case ReplyStatus::kNotStored:
       return RequestResult::kNotStored;
-    case Outcome::kExists:
+    case ReplyStatus::kExists:
       return RequestResult::kExists;
-    case Outcome::kNotNumber:
+    case ReplyStatus::kNotNumber:
       return RequestResult::kNotNumber;
-    case Outcome::kAlreadyThere:
+    case ReplyStatus::kAlreadyThere:
       return RequestResult::kAlreadyThere;
-    case Outcome::kTooLarge:
+    case ReplyStatus::kTooLarge:
       return RequestResult::kTooLarge;
-    case Outcome::kNoMemory:
+    case ReplyStatus::kNoMemory:
       return RequestResult::kOutOfMemory;
-    case Outcome::kClientError:
+    case ReplyStatus::kClientError:
       return RequestResult::kClientError;
-    case Outcome::kServerError:
+    case ReplyStatus::kServerError:
       break;
   }
   return RequestResult::kServerError;

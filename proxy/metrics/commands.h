@@ -95,9 +95,9 @@ inline constexpr std::array kDoneResults = {
 };
 
 // kEnd: the end of a get line, whose keys were counted.
-Command CommandOf(const Request& request);
+Command CommandOf(const ClientRequest& request);
 // `created`: a miss that left an item behind.
-RequestResult ResultOf(Command command, Outcome outcome, bool created);
+RequestResult ResultOf(Command command, ReplyStatus outcome, bool created);
 
 }  // namespace ers::proxy
 

@@ -11,7 +11,7 @@ enum class Group : std::uint8_t {
   kTouchAndGet,
   kTouch,
   kStore,   // with flags and exptime as extras
-  kExtend,  // append, prepend
+  kAppend,  // and prepend
   kDelete,
   kArithmetic,
   kFlush,
@@ -22,7 +22,7 @@ enum class Group : std::uint8_t {
 
 struct Opcode {
   Group group = Group::kUnknown;
-  Verb verb = Verb::kNoop;
+  Operation operation = Operation::kNoop;
   StoreMode mode = StoreMode::kSet;
   bool quiet = false;
   bool with_key = false;
@@ -34,7 +34,7 @@ constexpr std::size_t kOpcodes = 256;
 constexpr std::array<Opcode, kOpcodes> MakeOpcodes() {
   std::array<Opcode, kOpcodes> all{};
   const auto store = [&](int loud, int silent, StoreMode mode, Group group) {
-    all[loud] = {.group = group, .verb = Verb::kStore, .mode = mode};
+    all[loud] = {.group = group, .operation = Operation::kStore, .mode = mode};
     all[silent] = all[loud];
     all[silent].quiet = true;
   };
@@ -46,27 +46,31 @@ constexpr std::array<Opcode, kOpcodes> MakeOpcodes() {
   store(0x01, 0x11, StoreMode::kSet, Group::kStore);
   store(0x02, 0x12, StoreMode::kAdd, Group::kStore);
   store(0x03, 0x13, StoreMode::kReplace, Group::kStore);
-  store(0x0e, 0x19, StoreMode::kAppend, Group::kExtend);
-  store(0x0f, 0x1a, StoreMode::kPrepend, Group::kExtend);
-  pair(0x00, 0x09, {.group = Group::kGet, .verb = Verb::kGet});
+  store(0x0e, 0x19, StoreMode::kAppend, Group::kAppend);
+  store(0x0f, 0x1a, StoreMode::kPrepend, Group::kAppend);
+  pair(0x00, 0x09, {.group = Group::kGet, .operation = Operation::kGet});
   pair(0x0c, 0x0d,
-       {.group = Group::kGet, .verb = Verb::kGet, .with_key = true});
-  pair(0x1d, 0x1e, {.group = Group::kTouchAndGet, .verb = Verb::kGet});
+       {.group = Group::kGet, .operation = Operation::kGet, .with_key = true});
+  pair(0x1d, 0x1e,
+       {.group = Group::kTouchAndGet, .operation = Operation::kGet});
   pair(0x23, 0x24,
-       {.group = Group::kTouchAndGet, .verb = Verb::kGet, .with_key = true});
-  pair(0x04, 0x14, {.group = Group::kDelete, .verb = Verb::kDelete});
-  pair(0x05, 0x15, {.group = Group::kArithmetic, .verb = Verb::kArithmetic});
+       {.group = Group::kTouchAndGet,
+        .operation = Operation::kGet,
+        .with_key = true});
+  pair(0x04, 0x14, {.group = Group::kDelete, .operation = Operation::kDelete});
+  pair(0x05, 0x15,
+       {.group = Group::kArithmetic, .operation = Operation::kArithmetic});
   pair(0x06, 0x16,
        {.group = Group::kArithmetic,
-        .verb = Verb::kArithmetic,
+        .operation = Operation::kArithmetic,
         .decrement = true});
-  pair(0x08, 0x18, {.group = Group::kFlush, .verb = Verb::kFlush});
-  pair(0x07, 0x17, {.group = Group::kPlain, .verb = Verb::kQuit});
-  all[0x1c] = {.group = Group::kTouch, .verb = Verb::kTouch};
-  all[0x0a] = {.group = Group::kPlain, .verb = Verb::kNoop};
-  all[0x0b] = {.group = Group::kPlain, .verb = Verb::kVersion};
-  all[0x10] = {.group = Group::kStat, .verb = Verb::kStats};
-  all[0x1b] = {.group = Group::kVerbosity, .verb = Verb::kVerbosity};
+  pair(0x08, 0x18, {.group = Group::kFlush, .operation = Operation::kFlush});
+  pair(0x07, 0x17, {.group = Group::kPlain, .operation = Operation::kQuit});
+  all[0x1c] = {.group = Group::kTouch, .operation = Operation::kTouch};
+  all[0x0a] = {.group = Group::kPlain, .operation = Operation::kNoop};
+  all[0x0b] = {.group = Group::kPlain, .operation = Operation::kVersion};
+  all[0x10] = {.group = Group::kStat, .operation = Operation::kStats};
+  all[0x1b] = {.group = Group::kVerbosity, .operation = Operation::kVerbosity};
   return all;
 }
 constexpr std::array<Opcode, kOpcodes> kTable = MakeOpcodes();
@@ -99,7 +103,7 @@ bool FitsGroup(Group group, const BinaryHeader& header) {
       return key && extras == 4 && !value;
     case Group::kStore:
       return key && extras == 8;
-    case Group::kExtend:
+    case Group::kAppend:
       return key && extras == 0;
     case Group::kArithmetic:
       return key && extras == 20 && !value;
@@ -189,11 +193,12 @@ BinaryVerdict CheckBinaryHeader(const BinaryHeader& header,
 }
 
 void FillBinaryRequest(const BinaryHeader& header,
-                       std::string_view extras_and_key, Request& request) {
+                       std::string_view extras_and_key,
+                       ClientRequest& request) {
   const Opcode& opcode = kTable[header.opcode];
   std::string_view extras = extras_and_key.substr(0, header.extras_bytes);
   const std::string_view key = extras_and_key.substr(header.extras_bytes);
-  request.verb = opcode.verb;
+  request.operation = opcode.operation;
   request.style.dialect = Dialect::kBinary;
   request.style.quiet = opcode.quiet;
   request.style.with_key = opcode.with_key;
@@ -217,10 +222,10 @@ void FillBinaryRequest(const BinaryHeader& header,
       request.compare_cas.reset();
       break;
     case Group::kStore:
-    case Group::kExtend:
+    case Group::kAppend:
       request.mode = opcode.mode;
       request.value_bytes = header.body_bytes - extras_and_key.size();
-      if (opcode.group == Group::kExtend) break;
+      if (opcode.group == Group::kAppend) break;
       request.client_flags = static_cast<std::uint32_t>(TakeNumber(extras, 4));
       request.exptime = take_exptime();
       // With a CAS all three mean the same to memcached.

@@ -61,7 +61,7 @@ inline constexpr std::size_t kMaxExtrasAndKey = 20 + kMaxKeyBytes;
 // Fills in `request` (as constructed) from such a header and the extras and key
 // behind it.
 void FillBinaryRequest(const BinaryHeader& header,
-                       std::string_view extras_and_key, Request& request);
+                       std::string_view extras_and_key, ClientRequest& request);
 
 // A reply's header with its extras and key; `value_bytes` follow it.
 struct BinaryPacket {

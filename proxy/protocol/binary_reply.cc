@@ -9,16 +9,16 @@ constexpr int kFlagsBytes = 4;
 constexpr int kNumberBytes = 8;
 
 // memcached answers a failed add or replace in the words of their conditions.
-BinaryStatus NotStored(const Request& request) {
-  if (request.verb == Verb::kStore) {
+BinaryStatus NotStored(const ClientRequest& request) {
+  if (request.operation == Operation::kStore) {
     if (request.mode == StoreMode::kAdd) return BinaryStatus::kExists;
     if (request.mode == StoreMode::kReplace) return BinaryStatus::kNotFound;
   }
   return BinaryStatus::kNotStored;
 }
 
-void AppendMiss(const Request& request, std::string& out) {
-  if (request.verb == Verb::kGet) {
+void AppendMiss(const ClientRequest& request, std::string& out) {
+  if (request.operation == Operation::kGet) {
     if (request.style.quiet) return;
     if (request.style.with_key) {
       AppendBinaryPacket(
@@ -30,24 +30,24 @@ void AppendMiss(const Request& request, std::string& out) {
   AppendBinaryError(request.style, BinaryStatus::kNotFound, "", out);
 }
 
-void AppendBinaryDone(const Request& request, const Reply& reply,
+void AppendBinaryDone(const ClientRequest& request, const Reply& reply,
                       std::string& out) {
   if (request.style.quiet) return;
   BinaryPacket packet;
   std::string body;
-  if (request.verb == Verb::kTouch) {
+  if (request.operation == Operation::kTouch) {
     packet.cas = reply.item.cas;
     AppendBinaryNumber(reply.item.client_flags, kFlagsBytes, body);
     packet.extras = body;
     AppendBinaryPacket(request.style, packet, out);
     return;
   }
-  if (request.verb == Verb::kStore) {
+  if (request.operation == Operation::kStore) {
     packet.cas = reply.item.cas;
-  } else if (request.verb == Verb::kArithmetic) {
+  } else if (request.operation == Operation::kArithmetic) {
     packet.cas = reply.item.cas;
     AppendBinaryNumber(reply.number, kNumberBytes, body);
-  } else if (request.verb == Verb::kVersion) {
+  } else if (request.operation == Operation::kVersion) {
     body = reply.text;
   }
   packet.value_bytes = body.size();
@@ -57,33 +57,33 @@ void AppendBinaryDone(const Request& request, const Reply& reply,
 
 }  // namespace
 
-void AppendBinaryReply(const Request& request, const Reply& reply,
+void AppendBinaryReply(const ClientRequest& request, const Reply& reply,
                        std::string& out) {
   const ReplyStyle& style = request.style;
   switch (reply.outcome) {
-    case Outcome::kDone:
+    case ReplyStatus::kDone:
       return AppendBinaryDone(request, reply, out);
-    case Outcome::kNotFound:
+    case ReplyStatus::kNotFound:
       return AppendMiss(request, out);
-    case Outcome::kNotStored:
-    case Outcome::kAlreadyThere:
+    case ReplyStatus::kNotStored:
+    case ReplyStatus::kAlreadyThere:
       return AppendBinaryError(style, NotStored(request), "", out);
-    case Outcome::kExists:
+    case ReplyStatus::kExists:
       return AppendBinaryError(style, BinaryStatus::kExists, "", out);
-    case Outcome::kNotNumber:
+    case ReplyStatus::kNotNumber:
       return AppendBinaryError(style, BinaryStatus::kNotNumber, "", out);
-    case Outcome::kTooLarge:
+    case ReplyStatus::kTooLarge:
       return AppendBinaryError(style, BinaryStatus::kTooLarge, "", out);
-    case Outcome::kNoMemory:
+    case ReplyStatus::kNoMemory:
       return AppendBinaryError(style, BinaryStatus::kNoMemory, "", out);
-    case Outcome::kClientError:
+    case ReplyStatus::kClientError:
       return AppendBinaryError(style, BinaryStatus::kInvalid, reply.text, out);
-    case Outcome::kServerError:
+    case ReplyStatus::kServerError:
       return AppendBinaryError(style, BinaryStatus::kInternal, reply.text, out);
   }
 }
 
-void AppendBinaryValueHeader(const Request& request, const ItemInfo& item,
+void AppendBinaryValueHeader(const ClientRequest& request, const ItemInfo& item,
                              std::string& out) {
   std::string extras;
   AppendBinaryNumber(item.client_flags, kFlagsBytes, extras);

@@ -16,14 +16,14 @@ bool SaysNoreply(const Words& words) { return words.last() == "noreply"; }
 
 // An error that a noreply hides. It is read off the line before anything else,
 // so that a client that reads no replies gets none.
-Parsed ErrorFor(const Request& request, std::string_view text,
+Parsed ErrorFor(const ClientRequest& request, std::string_view text,
                 std::uint64_t swallow = 0) {
   Parsed parsed = Error(text, swallow);
   parsed.silent = request.style.quiet;
   return parsed;
 }
 
-bool TakeKey(std::string_view word, Request& request) {
+bool TakeKey(std::string_view word, ClientRequest& request) {
   if (word.size() > kMaxKeyBytes) return false;
   request.key = word;
   return true;
@@ -31,12 +31,12 @@ bool TakeKey(std::string_view word, Request& request) {
 
 // set KEY FLAGS EXPTIME BYTES [noreply], and with a CAS behind the bytes.
 Parsed ParseStore(const Words& words, bool with_cas, StoreMode mode,
-                  const Limits& limits, Request& request) {
+                  const Limits& limits, ClientRequest& request) {
   const std::size_t least = with_cas ? 6 : 5;
   if (words.size() < least || words.size() > least + 1) {
     return Error(kNoSuchCommand);
   }
-  request.verb = Verb::kStore;
+  request.operation = Operation::kStore;
   request.mode = mode;
   request.style.quiet = SaysNoreply(words);
   std::int64_t exptime = 0;
@@ -59,9 +59,9 @@ Parsed ParseStore(const Words& words, bool with_cas, StoreMode mode,
 
 // get KEY*, and gat EXPTIME KEY*.
 Parsed ParseGet(std::string_view line, bool touches, bool with_cas,
-                Request& request) {
+                ClientRequest& request) {
   TakeWord(line);
-  request.verb = Verb::kGet;
+  request.operation = Operation::kGet;
   request.want_value = true;
   request.style.with_cas = with_cas;
   std::string_view rest = line;
@@ -80,9 +80,9 @@ Parsed ParseGet(std::string_view line, bool touches, bool with_cas,
 }
 
 // delete KEY [0] [noreply]; the 0 was a time once.
-Parsed ParseDelete(const Words& words, Request& request) {
+Parsed ParseDelete(const Words& words, ClientRequest& request) {
   if (words.size() < 2 || words.size() > 4) return Error(kNoSuchCommand);
-  request.verb = Verb::kDelete;
+  request.operation = Operation::kDelete;
   if (words.size() > 2) {
     const bool zero = words[2] == "0";
     request.style.quiet = SaysNoreply(words);
@@ -98,9 +98,10 @@ Parsed ParseDelete(const Words& words, Request& request) {
   return {};
 }
 
-Parsed ParseArithmetic(const Words& words, bool decrement, Request& request) {
+Parsed ParseArithmetic(const Words& words, bool decrement,
+                       ClientRequest& request) {
   if (words.size() != 3 && words.size() != 4) return Error(kNoSuchCommand);
-  request.verb = Verb::kArithmetic;
+  request.operation = Operation::kArithmetic;
   request.decrement = decrement;
   request.want_value = true;
   request.style.quiet = SaysNoreply(words);
@@ -111,9 +112,9 @@ Parsed ParseArithmetic(const Words& words, bool decrement, Request& request) {
   return {};
 }
 
-Parsed ParseTouch(const Words& words, Request& request) {
+Parsed ParseTouch(const Words& words, ClientRequest& request) {
   if (words.size() != 3 && words.size() != 4) return Error(kNoSuchCommand);
-  request.verb = Verb::kTouch;
+  request.operation = Operation::kTouch;
   request.style.quiet = SaysNoreply(words);
   if (!TakeKey(words[1], request)) return ErrorFor(request, kBadFormat);
   std::int64_t exptime = 0;
@@ -122,9 +123,9 @@ Parsed ParseTouch(const Words& words, Request& request) {
   return {};
 }
 
-Parsed ParseFlush(const Words& words, Request& request) {
+Parsed ParseFlush(const Words& words, ClientRequest& request) {
   if (words.size() > 3) return Error(kNoSuchCommand);
-  request.verb = Verb::kFlush;
+  request.operation = Operation::kFlush;
   request.style.quiet = SaysNoreply(words);
   if (words.size() != (request.style.quiet ? 2 : 1)) {
     std::int64_t delay = 0;
@@ -134,9 +135,9 @@ Parsed ParseFlush(const Words& words, Request& request) {
   return {};
 }
 
-Parsed ParseVerbosity(const Words& words, Request& request) {
+Parsed ParseVerbosity(const Words& words, ClientRequest& request) {
   if (words.size() != 2 && words.size() != 3) return Error(kNoSuchCommand);
-  request.verb = Verb::kVerbosity;
+  request.operation = Operation::kVerbosity;
   request.style.quiet = SaysNoreply(words);
   if (!ParseNumber(words[1], request.level)) {
     return ErrorFor(request, kBadFormat);
@@ -144,8 +145,8 @@ Parsed ParseVerbosity(const Words& words, Request& request) {
   return {};
 }
 
-Parsed ParseStats(const Words& words, Request& request) {
-  request.verb = Verb::kStats;
+Parsed ParseStats(const Words& words, ClientRequest& request) {
+  request.operation = Operation::kStats;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (i > 1) request.argument += ' ';
     request.argument += words[i];
@@ -175,8 +176,8 @@ bool IsHttp(const Words& words) {
 }
 
 // Where the command is one of those that are followed by a value.
-bool ParseAnyStore(const Words& words, const Limits& limits, Request& request,
-                   Parsed& parsed) {
+bool ParseAnyStore(const Words& words, const Limits& limits,
+                   ClientRequest& request, Parsed& parsed) {
   struct Named {
     std::string_view name;
     StoreMode mode;
@@ -216,7 +217,7 @@ bool IsGetLine(std::string_view line) {
 }
 
 Parsed ParseCommandLine(std::string_view line, const Limits& limits,
-                        Request& request) {
+                        ClientRequest& request) {
   const Words words(line);
   const std::string_view command = words[0];
   if (command.size() == 2 && command[0] == 'm') {
@@ -239,11 +240,11 @@ Parsed ParseCommandLine(std::string_view line, const Limits& limits,
   if (command == "verbosity") return ParseVerbosity(words, request);
   if (command == "stats") return ParseStats(words, request);
   if (command == "version") {
-    request.verb = Verb::kVersion;
+    request.operation = Operation::kVersion;
     return {};
   }
   if (command == "quit") {
-    request.verb = Verb::kQuit;
+    request.operation = Operation::kQuit;
     return {};
   }
   if (IsAboutOneServer(command)) {

@@ -1,4 +1,4 @@
-// ParseCommandLine: a line of the text or meta protocol as a Request.
+// ParseCommandLine: a line of the text or meta protocol as a ClientRequest.
 #ifndef ERS_PROXY_PROTOCOL_COMMAND_LINE_H_
 #define ERS_PROXY_PROTOCOL_COMMAND_LINE_H_
 
@@ -16,7 +16,8 @@ namespace ers::proxy {
 // unspecified after an error. Errors are those of memcached 1.6.18, word for
 // word, but for commands that only this proxy has or refuses. Any thread.
 [[nodiscard]] Parsed ParseCommandLine(std::string_view line,
-                                      const Limits& limits, Request& request);
+                                      const Limits& limits,
+                                      ClientRequest& request);
 
 // The bytes of the word that make a line a get with keys: such a line may be
 // of any length. `line` may be its beginning only.
@@ -33,9 +34,9 @@ inline constexpr std::uint64_t kMaxValueLength =
 
 // Commands by family; each takes lines that begin with its own words only.
 [[nodiscard]] Parsed ParseMeta(const Words& words, const Limits& limits,
-                               Request& request);
+                               ClientRequest& request);
 [[nodiscard]] Parsed ParseErs(std::string_view line, const Words& words,
-                              const Limits& limits, Request& request);
+                              const Limits& limits, ClientRequest& request);
 
 }  // namespace ers::proxy
 

@@ -20,7 +20,7 @@ struct Named {
       : key(words[key_at]), at(b_at), encoded(words[b_at] == "b") {}
   // How many words there are up to the `b`, where there is one.
   [[nodiscard]] std::size_t words() const { return at + (encoded ? 1 : 0); }
-  [[nodiscard]] Parsed Take(Request& request) const {
+  [[nodiscard]] Parsed Take(ClientRequest& request) const {
     request.key = key;
     if (encoded && !DecodeBase64(key, request.key)) {
       return Error("CLIENT_ERROR error decoding key");
@@ -30,8 +30,8 @@ struct Named {
   }
 };
 
-Parsed ParseTransition(const Words& words, Request& request) {
-  request.verb = Verb::kTransition;
+Parsed ParseTransition(const Words& words, ClientRequest& request) {
+  request.operation = Operation::kTransition;
   const Named named(words, 2, 4);
   if (words.size() != named.words()) {
     return Error(
@@ -41,8 +41,9 @@ Parsed ParseTransition(const Words& words, Request& request) {
   return named.Take(request);
 }
 
-Parsed ParseUpdate(const Words& words, const Limits& limits, Request& request) {
-  request.verb = Verb::kUpdate;
+Parsed ParseUpdate(const Words& words, const Limits& limits,
+                   ClientRequest& request) {
+  request.operation = Operation::kUpdate;
   const Named named(words, 2, 5);
   const bool noreply = words[named.words()] == "noreply";
   if (words.size() != named.words() + (noreply ? 1 : 0)) {
@@ -66,8 +67,8 @@ Parsed ParseUpdate(const Words& words, const Limits& limits, Request& request) {
   return parsed;
 }
 
-Parsed ParseInspect(const Words& words, Request& request) {
-  request.verb = Verb::kInspect;
+Parsed ParseInspect(const Words& words, ClientRequest& request) {
+  request.operation = Operation::kInspect;
   const Named named(words, 2, 3);
   if (words.size() != named.words()) {
     return Error("CLIENT_ERROR usage: ers stat <key> [b]");
@@ -75,8 +76,8 @@ Parsed ParseInspect(const Words& words, Request& request) {
   return named.Take(request);
 }
 
-Parsed ParseList(const Words& words, Request& request) {
-  request.verb = Verb::kList;
+Parsed ParseList(const Words& words, ClientRequest& request) {
+  request.operation = Operation::kList;
   const bool transitioning = words[2] == "transitioning";
   const bool narrow = words[2] == "narrow";
   const bool wide = words[2] == "wide";
@@ -93,7 +94,7 @@ Parsed ParseList(const Words& words, Request& request) {
 
 // `line` begins with "ers trace".
 Parsed ParseTrace(std::string_view line, const Limits& limits,
-                  Request& request) {
+                  ClientRequest& request) {
   TakeWord(line);
   TakeWord(line);
   if (request.traced || line.find_first_not_of(' ') == line.npos) {
@@ -106,7 +107,7 @@ Parsed ParseTrace(std::string_view line, const Limits& limits,
 }  // namespace
 
 Parsed ParseErs(std::string_view line, const Words& words, const Limits& limits,
-                Request& request) {
+                ClientRequest& request) {
   const std::string_view command = words[1];
   if (command == "trace") return ParseTrace(line, limits, request);
   if (command == "transition") return ParseTransition(words, request);

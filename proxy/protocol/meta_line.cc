@@ -23,7 +23,7 @@ constexpr std::string_view kOpaqueTooLong =
 // repeated flag ends the reading.
 class FlagReader {
  public:
-  FlagReader(const Words& words, std::size_t first, Request& request)
+  FlagReader(const Words& words, std::size_t first, ClientRequest& request)
       : words_(words), first_(first), request_(request) {}
 
   // Empty, or the error.
@@ -54,7 +54,7 @@ class FlagReader {
 
   const Words& words_;
   std::size_t first_;
-  Request& request_;
+  ClientRequest& request_;
   bool failed_ = false;
   std::string_view error_ = kBadFormat;
   char mode_ = '\0';
@@ -154,8 +154,8 @@ void FlagReader::ReadOne(char flag, std::string_view token) {
   }
 }
 
-Parsed ParseMetaGet(const Words& words, Request& request) {
-  request.verb = Verb::kGet;
+Parsed ParseMetaGet(const Words& words, ClientRequest& request) {
+  request.operation = Operation::kGet;
   if (words.size() > kMaxMetaWords) {
     return Error("CLIENT_ERROR options flags are too long");
   }
@@ -192,7 +192,7 @@ bool ReadStoreMode(char letter, StoreMode& mode) {
 
 // A known flag without a meaning for the command is read, checked and
 // forgotten, as memcached does. What C and I mean depends on the mode.
-void SetCompare(bool invalidate, Request& request) {
+void SetCompare(bool invalidate, ClientRequest& request) {
   switch (request.mode) {
     case StoreMode::kSet:
     case StoreMode::kReplace:
@@ -211,8 +211,8 @@ void SetCompare(bool invalidate, Request& request) {
 }
 
 Parsed ParseMetaStore(const Words& words, const Limits& limits,
-                      Request& request) {
-  request.verb = Verb::kStore;
+                      ClientRequest& request) {
+  request.operation = Operation::kStore;
   if (words.size() < 3) return Error(kBadFormat);
   if (words.size() > kMaxMetaWords) {
     return Error("CLIENT_ERROR options flags too long");
@@ -239,8 +239,9 @@ Parsed ParseMetaStore(const Words& words, const Limits& limits,
 }
 
 // md and ma report most errors in one sentence.
-Parsed ParseMetaChange(const Words& words, bool arithmetic, Request& request) {
-  request.verb = arithmetic ? Verb::kArithmetic : Verb::kDelete;
+Parsed ParseMetaChange(const Words& words, bool arithmetic,
+                       ClientRequest& request) {
+  request.operation = arithmetic ? Operation::kArithmetic : Operation::kDelete;
   if (words.size() > kMaxMetaWords) {
     return Error("CLIENT_ERROR options flags too long");
   }
@@ -269,8 +270,8 @@ Parsed ParseMetaChange(const Words& words, bool arithmetic, Request& request) {
   return {};
 }
 
-Parsed ParseMetaDebug(const Words& words, Request& request) {
-  request.verb = Verb::kDebug;
+Parsed ParseMetaDebug(const Words& words, ClientRequest& request) {
+  request.operation = Operation::kDebug;
   if (words[2] == "b") {
     request.style.key_is_base64 = true;
     if (!DecodeBase64(words[1], request.key)) return Error(kBadFormat);
@@ -280,11 +281,12 @@ Parsed ParseMetaDebug(const Words& words, Request& request) {
 
 }  // namespace
 
-Parsed ParseMeta(const Words& words, const Limits& limits, Request& request) {
+Parsed ParseMeta(const Words& words, const Limits& limits,
+                 ClientRequest& request) {
   request.style.dialect = Dialect::kMeta;
   const char command = words[0][1];
   if (command == 'n') {
-    request.verb = Verb::kNoop;
+    request.operation = Operation::kNoop;
     return {};
   }
   if (std::string_view("gsdae").find(command) == std::string_view::npos) {

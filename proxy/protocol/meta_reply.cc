@@ -9,7 +9,7 @@
 namespace ers::proxy {
 namespace {
 
-void AppendKey(const Request& request, std::string& out) {
+void AppendKey(const ClientRequest& request, std::string& out) {
   if (request.style.key_is_base64) {
     AppendBase64(request.key, out);
   } else {
@@ -17,7 +17,7 @@ void AppendKey(const Request& request, std::string& out) {
   }
 }
 
-void AppendFlag(const Request& request, const ItemInfo& item, char flag,
+void AppendFlag(const ClientRequest& request, const ItemInfo& item, char flag,
                 std::string& out) {
   auto end = std::back_inserter(out);
   switch (flag) {
@@ -53,7 +53,7 @@ void AppendFlag(const Request& request, const ItemInfo& item, char flag,
 }
 
 // Those flags that were asked for and are among `reported`.
-void AppendFlags(const Request& request, const ItemInfo& item,
+void AppendFlags(const ClientRequest& request, const ItemInfo& item,
                  std::string_view reported, std::string& out) {
   for (const char flag : request.style.return_flags) {
     if (reported.find(flag) != std::string_view::npos) {
@@ -68,7 +68,7 @@ void AppendWins(const ItemInfo& item, std::string& out) {
   if (item.won) out += " W";
 }
 
-void AppendDebug(const Request& request, const ItemInfo& item,
+void AppendDebug(const ClientRequest& request, const ItemInfo& item,
                  std::string& out) {
   out += "ME ";
   AppendKey(request, out);
@@ -80,19 +80,21 @@ void AppendDebug(const Request& request, const ItemInfo& item,
                  item.fetched ? "yes" : "no", item.bytes);
 }
 
-void AppendMetaDone(const Request& request, const Reply& reply,
+void AppendMetaDone(const ClientRequest& request, const Reply& reply,
                     std::string& out) {
-  if (request.verb == Verb::kNoop) {
+  if (request.operation == Operation::kNoop) {
     out += "MN\r\n";
     return;
   }
-  if (request.verb == Verb::kDebug) {
+  if (request.operation == Operation::kDebug) {
     return AppendDebug(request, reply.item, out);
   }
-  if (request.style.quiet && request.verb != Verb::kGet && !reply.created) {
+  if (request.style.quiet && request.operation != Operation::kGet &&
+      !reply.created) {
     return;
   }
-  const bool number = request.verb == Verb::kArithmetic && request.want_value;
+  const bool number =
+      request.operation == Operation::kArithmetic && request.want_value;
   const std::string digits =
       number ? fmt::to_string(reply.number) : std::string();
   if (number) {
@@ -100,55 +102,55 @@ void AppendMetaDone(const Request& request, const Reply& reply,
   } else {
     out += "HD";
   }
-  AppendFlags(request, reply.item, InfoOf(request.verb).meta_flags, out);
-  if (request.verb == Verb::kGet) AppendWins(reply.item, out);
+  AppendFlags(request, reply.item, InfoOf(request.operation).meta_flags, out);
+  if (request.operation == Operation::kGet) AppendWins(reply.item, out);
   out += "\r\n";
   if (number) out += digits + "\r\n";
 }
 
 // A store answers a CAS of 0 when it failed.
-void AppendOther(const Request& request, std::string_view code,
+void AppendOther(const ClientRequest& request, std::string_view code,
                  std::string& out) {
   out += code;
-  AppendFlags(request, ItemInfo(), request.verb == Verb::kStore ? "ckO" : "kO",
-              out);
+  AppendFlags(request, ItemInfo(),
+              request.operation == Operation::kStore ? "ckO" : "kO", out);
   out += "\r\n";
 }
 
 }  // namespace
 
-void AppendMetaReply(const Request& request, const Reply& reply,
+void AppendMetaReply(const ClientRequest& request, const Reply& reply,
                      std::string& out) {
   switch (reply.outcome) {
-    case Outcome::kDone:
+    case ReplyStatus::kDone:
       return AppendMetaDone(request, reply, out);
-    case Outcome::kNotStored:
+    case ReplyStatus::kNotStored:
       return AppendOther(request, "NS", out);
-    case Outcome::kExists:
+    case ReplyStatus::kExists:
       return AppendOther(request, "EX", out);
-    case Outcome::kNotFound:
-      if (request.verb == Verb::kDebug) {
+    case ReplyStatus::kNotFound:
+      if (request.operation == Operation::kDebug) {
         out += "EN\r\n";
-      } else if (request.verb != Verb::kGet) {
+      } else if (request.operation != Operation::kGet) {
         AppendOther(request, "NF", out);
       } else if (!request.style.quiet) {
         AppendOther(request, "EN", out);
       }
       return;
-    case Outcome::kAlreadyThere:
-    case Outcome::kNotNumber:
-    case Outcome::kTooLarge:
-    case Outcome::kNoMemory:
-    case Outcome::kClientError:
-    case Outcome::kServerError:
+    case ReplyStatus::kAlreadyThere:
+    case ReplyStatus::kNotNumber:
+    case ReplyStatus::kTooLarge:
+    case ReplyStatus::kNoMemory:
+    case ReplyStatus::kClientError:
+    case ReplyStatus::kServerError:
       return AppendErrorLine(request, reply, out);
   }
 }
 
-void AppendMetaValueHeader(const Request& request, const ItemInfo& item,
+void AppendMetaValueHeader(const ClientRequest& request, const ItemInfo& item,
                            std::string& out) {
   fmt::format_to(std::back_inserter(out), "VA {}", item.bytes);
-  AppendFlags(request, item, InfoOf(Verb::kGet).meta_flags, out);
+  AppendFlags(request, item, InfoOf(Operation::kGet).meta_flags, out);
   AppendWins(item, out);
   out += "\r\n";
 }

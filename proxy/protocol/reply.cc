@@ -11,29 +11,29 @@
 
 namespace ers::proxy {
 
-void AppendErrorLine(const Request& request, const Reply& reply,
+void AppendErrorLine(const ClientRequest& request, const Reply& reply,
                      std::string& out) {
   switch (reply.outcome) {
-    case Outcome::kNotNumber:
+    case ReplyStatus::kNotNumber:
       out += "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
       return;
-    case Outcome::kTooLarge:
+    case ReplyStatus::kTooLarge:
       out += "SERVER_ERROR object too large for cache\r\n";
       return;
-    case Outcome::kNoMemory:
+    case ReplyStatus::kNoMemory:
       out += request.has_value() ? "SERVER_ERROR out of memory storing object"
                                  : "SERVER_ERROR out of memory";
       break;
-    case Outcome::kClientError:
+    case ReplyStatus::kClientError:
       out += "CLIENT_ERROR ";
       AppendOneLine(reply.text, out);
       break;
-    case Outcome::kDone:
-    case Outcome::kNotStored:
-    case Outcome::kExists:
-    case Outcome::kNotFound:
-    case Outcome::kAlreadyThere:
-    case Outcome::kServerError:
+    case ReplyStatus::kDone:
+    case ReplyStatus::kNotStored:
+    case ReplyStatus::kExists:
+    case ReplyStatus::kNotFound:
+    case ReplyStatus::kAlreadyThere:
+    case ReplyStatus::kServerError:
       out += "SERVER_ERROR ";
       AppendOneLine(reply.text, out);
       break;
@@ -41,7 +41,8 @@ void AppendErrorLine(const Request& request, const Reply& reply,
   out += "\r\n";
 }
 
-void AppendReply(const Request& request, const Reply& reply, std::string& out) {
+void AppendReply(const ClientRequest& request, const Reply& reply,
+                 std::string& out) {
   switch (request.style.dialect) {
     case Dialect::kText:
       return AppendTextReply(request, reply, out);
@@ -52,7 +53,7 @@ void AppendReply(const Request& request, const Reply& reply, std::string& out) {
   }
 }
 
-void AppendValueHeader(const Request& request, const ItemInfo& item,
+void AppendValueHeader(const ClientRequest& request, const ItemInfo& item,
                        std::string& out) {
   switch (request.style.dialect) {
     case Dialect::kText:
@@ -64,11 +65,11 @@ void AppendValueHeader(const Request& request, const ItemInfo& item,
   }
 }
 
-std::string_view ValueTrailer(const Request& request) {
+std::string_view ValueTrailer(const ClientRequest& request) {
   return request.style.dialect == Dialect::kBinary ? "" : "\r\n";
 }
 
-void AppendStat(const Request& request, std::string_view name,
+void AppendStat(const ClientRequest& request, std::string_view name,
                 std::string_view value, std::string& out) {
   if (request.style.dialect == Dialect::kBinary) {
     AppendBinaryPacket(request.style,

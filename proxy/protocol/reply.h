@@ -10,8 +10,9 @@
 
 namespace ers::proxy {
 
-enum class Outcome : std::uint8_t {
-  // What the verb is there for was done: a hit, stored, deleted, touched, the
+enum class ReplyStatus : std::uint8_t {
+  // What the operation is there for was done: a hit, stored, deleted, touched,
+  // the
   // end of a list of stats, keys or gets.
   kDone,
   kNotStored,  // add of a key that is there; replace, append of one that is not
@@ -43,7 +44,7 @@ struct ItemInfo {
 };
 
 struct Reply {
-  Outcome outcome = Outcome::kDone;
+  ReplyStatus outcome = ReplyStatus::kDone;
   ItemInfo item = {};        // kDone of kGet, kStore (cas), kArithmetic, ...
   std::uint64_t number = 0;  // kDone of kArithmetic
   bool created = false;      // by it
@@ -59,16 +60,17 @@ struct Reply {
 // A whole reply. Not for a hit of kGet that wants the value: see below. A miss
 // or error of a text get is in the reply to its kEndOfGets only: give that
 // one the outcome of the first error.
-void AppendReply(const Request& request, const Reply& reply, std::string& out);
+void AppendReply(const ClientRequest& request, const Reply& reply,
+                 std::string& out);
 
 // A hit of a kGet with want_value: the caller sends this, then the item.bytes
 // bytes of the value, then ValueTrailer.
-void AppendValueHeader(const Request& request, const ItemInfo& item,
+void AppendValueHeader(const ClientRequest& request, const ItemInfo& item,
                        std::string& out);
-std::string_view ValueTrailer(const Request& request);
+std::string_view ValueTrailer(const ClientRequest& request);
 
 // kStats, kInspect, kTransition: one line of the list. AppendReply ends it.
-void AppendStat(const Request& request, std::string_view name,
+void AppendStat(const ClientRequest& request, std::string_view name,
                 std::string_view value, std::string& out);
 // kList: one object, its key in base64 and a `b` behind all where a line cannot
 // hold it. AppendReply ends the list.

@@ -9,22 +9,22 @@
 
 namespace ers::proxy {
 
-void AppendTextReply(const Request& request, const Reply& reply,
+void AppendTextReply(const ClientRequest& request, const Reply& reply,
                      std::string& out);
-void AppendMetaReply(const Request& request, const Reply& reply,
+void AppendMetaReply(const ClientRequest& request, const Reply& reply,
                      std::string& out);
-void AppendBinaryReply(const Request& request, const Reply& reply,
+void AppendBinaryReply(const ClientRequest& request, const Reply& reply,
                        std::string& out);
 
-void AppendTextValueHeader(const Request& request, const ItemInfo& item,
+void AppendTextValueHeader(const ClientRequest& request, const ItemInfo& item,
                            std::string& out);
-void AppendMetaValueHeader(const Request& request, const ItemInfo& item,
+void AppendMetaValueHeader(const ClientRequest& request, const ItemInfo& item,
                            std::string& out);
-void AppendBinaryValueHeader(const Request& request, const ItemInfo& item,
+void AppendBinaryValueHeader(const ClientRequest& request, const ItemInfo& item,
                              std::string& out);
 
 // The error line, shared by text and meta.
-void AppendErrorLine(const Request& request, const Reply& reply,
+void AppendErrorLine(const ClientRequest& request, const Reply& reply,
                      std::string& out);
 
 }  // namespace ers::proxy

@@ -1,4 +1,4 @@
-// Request: what a client asks for, whichever protocol it speaks.
+// ClientRequest: what a client asks for, whichever protocol it speaks.
 #ifndef ERS_PROXY_PROTOCOL_REQUEST_H_
 #define ERS_PROXY_PROTOCOL_REQUEST_H_
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "protocol/verbs.h"
+#include "protocol/operations.h"
 
 namespace ers::proxy {
 
@@ -40,8 +40,8 @@ struct ReplyStyle {
 
 // Plain value; means the same in every dialect. An exptime is as the client
 // wrote it: ExpiryOf (exptime.h) makes Unix seconds of it.
-struct Request {
-  Verb verb = Verb::kNoop;
+struct ClientRequest {
+  Operation operation = Operation::kNoop;
   // 1 to 250 bytes, decoded. By text without blank and line feed; by binary
   // and base64 any bytes.
   std::string key;
@@ -88,7 +88,7 @@ struct Request {
   ReplyStyle style;
 
   [[nodiscard]] bool has_value() const {
-    return verb == Verb::kStore || verb == Verb::kUpdate;
+    return operation == Operation::kStore || operation == Operation::kUpdate;
   }
 };
 

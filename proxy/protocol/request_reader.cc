@@ -33,12 +33,12 @@ bool MayBeLong(std::string_view line) {
 
 RequestReader::Event RequestReader::Next(std::string_view& input) {
   while (true) {
-    const Step step = Run(input);
+    const StateResult step = Run(input);
     if (step.done) return step.event;
   }
 }
 
-RequestReader::Step RequestReader::Run(std::string_view& input) {
+RequestReader::StateResult RequestReader::Run(std::string_view& input) {
   switch (state_) {
     case State::kStart:
       if (input.empty()) return Say(Event::kNeedInput);
@@ -74,7 +74,7 @@ void RequestReader::Rest() {
   state_ = binary_ ? State::kHeader : State::kLine;
 }
 
-RequestReader::Step RequestReader::Close() {
+RequestReader::StateResult RequestReader::Close() {
   state_ = State::kClosed;
   held_ = {};
   return GoOn();
@@ -91,7 +91,7 @@ bool RequestReader::FillLine(std::string_view& input, std::size_t limit) {
   return line_complete_;
 }
 
-RequestReader::Step RequestReader::ReadLine(std::string_view& input) {
+RequestReader::StateResult RequestReader::ReadLine(std::string_view& input) {
   // One byte more than a line may have shows that it has too many.
   constexpr std::size_t kTooMany = kMaxLine + 1;
   if (held_.size() < kTooMany && !FillLine(input, kTooMany)) {
@@ -106,8 +106,8 @@ RequestReader::Step RequestReader::ReadLine(std::string_view& input) {
   return OnLine(line_complete_ ? WithoutReturn(held_) : held_);
 }
 
-RequestReader::Step RequestReader::OnLine(std::string_view line) {
-  request_ = Request();
+RequestReader::StateResult RequestReader::OnLine(std::string_view line) {
+  request_ = ClientRequest();
   const Parsed parsed = ParseCommandLine(line, limits_, request_);
   switch (parsed.kind) {
     case Parsed::Kind::kError:
@@ -121,17 +121,17 @@ RequestReader::Step RequestReader::OnLine(std::string_view line) {
   }
   if (request_.has_value()) return BeginValue();
   Rest();
-  if (request_.verb == Verb::kQuit) Close();
+  if (request_.operation == Operation::kQuit) Close();
   return Say(Event::kRequest);
 }
 
 std::string RequestReader::RefusedKey() const {
-  const bool sets = request_.verb == Verb::kStore &&
+  const bool sets = request_.operation == Operation::kStore &&
                     request_.mode == StoreMode::kSet && !request_.compare_cas;
   return sets ? request_.key : std::string();
 }
 
-RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
+RequestReader::StateResult RequestReader::RefuseLine(const Parsed& parsed) {
   error_.clear();
   refused_key_.clear();
   if (parsed.error == kTooLargeError) refused_key_ = RefusedKey();
@@ -146,15 +146,16 @@ RequestReader::Step RequestReader::RefuseLine(const Parsed& parsed) {
 }
 
 // A client that writes all before it reads has its answer when it has written.
-RequestReader::Step RequestReader::SayErrorBehind(std::uint64_t swallowed) {
+RequestReader::StateResult RequestReader::SayErrorBehind(
+    std::uint64_t swallowed) {
   if (swallowed == 0) return Say(Event::kError);
   left_ = swallowed;
   state_ = State::kSwallow;
   return GoOn();
 }
 
-RequestReader::Step RequestReader::BeginGets(std::string_view line,
-                                             std::string_view keys) {
+RequestReader::StateResult RequestReader::BeginGets(std::string_view line,
+                                                    std::string_view keys) {
   if (line_complete_) {
     if (HasLongKey(keys)) return RefuseLine(Error(kBadFormat));
     held_.resize(line.size());
@@ -168,7 +169,7 @@ RequestReader::Step RequestReader::BeginGets(std::string_view line,
   return GoOn();
 }
 
-RequestReader::Step RequestReader::ReadKeys(std::string_view& input) {
+RequestReader::StateResult RequestReader::ReadKeys(std::string_view& input) {
   std::string_view rest = std::string_view(held_).substr(next_key_);
   const std::string_view key = TakeWord(rest);
   // A word at the end of what came may go on in what comes, if only with the
@@ -179,12 +180,12 @@ RequestReader::Step RequestReader::ReadKeys(std::string_view& input) {
   }
   if (whole && !key.empty()) {
     next_key_ = held_.size() - rest.size();
-    request_.verb = Verb::kGet;
+    request_.operation = Operation::kGet;
     request_.key = key;
     return Say(Event::kRequest);
   }
   if (line_complete_) {
-    request_.verb = Verb::kEndOfGets;
+    request_.operation = Operation::kEndOfGets;
     request_.key.clear();
     Rest();
     return Say(Event::kRequest);
@@ -198,7 +199,7 @@ RequestReader::Step RequestReader::ReadKeys(std::string_view& input) {
   return GoOn();
 }
 
-RequestReader::Step RequestReader::SkipLine(std::string_view& input) {
+RequestReader::StateResult RequestReader::SkipLine(std::string_view& input) {
   const std::size_t end = input.find('\n');
   if (end == std::string_view::npos) {
     input = {};
@@ -217,7 +218,7 @@ bool RequestReader::FillTo(std::size_t size, std::string_view& input) {
   return held_.size() == size;
 }
 
-RequestReader::Step RequestReader::ReadHeader(std::string_view& input) {
+RequestReader::StateResult RequestReader::ReadHeader(std::string_view& input) {
   if (input.empty()) return Say(Event::kNeedInput);
   if (held_.empty() && input[0] != kBinaryMagic) return Close();
   if (!FillTo(kBinaryHeaderBytes, input)) return Say(Event::kNeedInput);
@@ -229,7 +230,7 @@ RequestReader::Step RequestReader::ReadHeader(std::string_view& input) {
     state_ = State::kExtrasAndKey;
     return GoOn();
   }
-  request_ = Request();
+  request_ = ClientRequest();
   request_.style.dialect = Dialect::kBinary;
   request_.style.opcode = header_.opcode;
   request_.style.opaque_id = header_.opaque;
@@ -238,18 +239,19 @@ RequestReader::Step RequestReader::ReadHeader(std::string_view& input) {
   return RefuseBinary(verdict.status, verdict.swallow);
 }
 
-RequestReader::Step RequestReader::RefuseBinary(BinaryStatus status,
-                                                std::uint64_t swallowed) {
+RequestReader::StateResult RequestReader::RefuseBinary(
+    BinaryStatus status, std::uint64_t swallowed) {
   error_.clear();
   AppendBinaryError(request_.style, status, "", error_);
   return SayErrorBehind(swallowed);
 }
 
-RequestReader::Step RequestReader::ReadExtrasAndKey(std::string_view& input) {
+RequestReader::StateResult RequestReader::ReadExtrasAndKey(
+    std::string_view& input) {
   const std::size_t size =
       std::size_t{header_.extras_bytes} + header_.key_bytes;
   if (!FillTo(size, input)) return Say(Event::kNeedInput);
-  request_ = Request();
+  request_ = ClientRequest();
   FillBinaryRequest(header_, held_, request_);
   if (too_large_) {
     refused_key_ = RefusedKey();
@@ -258,11 +260,11 @@ RequestReader::Step RequestReader::ReadExtrasAndKey(std::string_view& input) {
   }
   if (request_.has_value()) return BeginValue();
   Rest();
-  if (request_.verb == Verb::kQuit) Close();
+  if (request_.operation == Operation::kQuit) Close();
   return Say(Event::kRequest);
 }
 
-RequestReader::Step RequestReader::BeginValue() {
+RequestReader::StateResult RequestReader::BeginValue() {
   left_ = request_.value_bytes;
   end_seen_ = 0;
   end_good_ = true;
@@ -270,7 +272,7 @@ RequestReader::Step RequestReader::BeginValue() {
   return Say(Event::kRequest);
 }
 
-RequestReader::Step RequestReader::ReadValue(std::string_view& input) {
+RequestReader::StateResult RequestReader::ReadValue(std::string_view& input) {
   if (left_ > 0) {
     if (input.empty()) return Say(Event::kNeedInput);
     value_ = input.substr(0, left_);
@@ -287,7 +289,8 @@ RequestReader::Step RequestReader::ReadValue(std::string_view& input) {
 }
 
 // Two bytes, whatever they are: memcached reads the next command behind.
-RequestReader::Step RequestReader::ReadValueEnd(std::string_view& input) {
+RequestReader::StateResult RequestReader::ReadValueEnd(
+    std::string_view& input) {
   while (end_seen_ < kEndOfLine.size()) {
     if (input.empty()) return Say(Event::kNeedInput);
     if (input[0] != kEndOfLine[end_seen_]) end_good_ = false;
@@ -302,7 +305,7 @@ RequestReader::Step RequestReader::ReadValueEnd(std::string_view& input) {
   return Say(Event::kValueBad);
 }
 
-RequestReader::Step RequestReader::Swallow(std::string_view& input) {
+RequestReader::StateResult RequestReader::Swallow(std::string_view& input) {
   const std::uint64_t taken = std::min<std::uint64_t>(left_, input.size());
   input.remove_prefix(taken);
   left_ -= taken;

@@ -58,7 +58,7 @@ class RequestReader {
 
   // Of the last kRequest; stays until the next kRequest or kError. May be moved
   // from.
-  Request& request() { return request_; }
+  ClientRequest& request() { return request_; }
   // A part of the `input` of the call that said kValue.
   [[nodiscard]] std::string_view value() const { return value_; }
   // The bytes to send for kError and kValueBad; empty where the client wants
@@ -83,40 +83,40 @@ class RequestReader {
     kClosed,
   };
   // What one state did: an event, or go on with the next state.
-  struct Step {
+  struct StateResult {
     bool done = false;
     Event event = Event::kNeedInput;
   };
-  static Step Say(Event event) { return {true, event}; }
-  static Step GoOn() { return {}; }
+  static StateResult Say(Event event) { return {true, event}; }
+  static StateResult GoOn() { return {}; }
 
-  Step Run(std::string_view& input);
-  Step ReadLine(std::string_view& input);
-  Step ReadKeys(std::string_view& input);
-  Step SkipLine(std::string_view& input);
-  Step ReadHeader(std::string_view& input);
-  Step ReadExtrasAndKey(std::string_view& input);
-  Step ReadValue(std::string_view& input);
-  Step ReadValueEnd(std::string_view& input);
-  Step Swallow(std::string_view& input);
+  StateResult Run(std::string_view& input);
+  StateResult ReadLine(std::string_view& input);
+  StateResult ReadKeys(std::string_view& input);
+  StateResult SkipLine(std::string_view& input);
+  StateResult ReadHeader(std::string_view& input);
+  StateResult ReadExtrasAndKey(std::string_view& input);
+  StateResult ReadValue(std::string_view& input);
+  StateResult ReadValueEnd(std::string_view& input);
+  StateResult Swallow(std::string_view& input);
 
   bool FillLine(std::string_view& input, std::size_t limit);
   bool FillTo(std::size_t size, std::string_view& input);
-  Step OnLine(std::string_view line);
-  Step BeginGets(std::string_view line, std::string_view keys);
-  Step RefuseLine(const Parsed& parsed);
-  Step RefuseBinary(BinaryStatus status, std::uint64_t swallowed);
-  Step SayErrorBehind(std::uint64_t swallowed);
+  StateResult OnLine(std::string_view line);
+  StateResult BeginGets(std::string_view line, std::string_view keys);
+  StateResult RefuseLine(const Parsed& parsed);
+  StateResult RefuseBinary(BinaryStatus status, std::uint64_t swallowed);
+  StateResult SayErrorBehind(std::uint64_t swallowed);
   [[nodiscard]] std::string RefusedKey() const;
-  Step BeginValue();
-  Step Close();
+  StateResult BeginValue();
+  StateResult Close();
   // Where the next request begins.
   void Rest();
 
   Limits limits_;
   State state_ = State::kStart;
   bool binary_ = false;
-  Request request_;
+  ClientRequest request_;
   std::string_view value_;
   std::string error_;
   std::string refused_key_;

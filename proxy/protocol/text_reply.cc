@@ -9,52 +9,53 @@
 namespace ers::proxy {
 namespace {
 
-void AppendTextDone(const Request& request, const Reply& reply,
+void AppendTextDone(const ClientRequest& request, const Reply& reply,
                     std::string& out) {
-  if (request.verb == Verb::kQuit) return;
-  if (request.verb == Verb::kVersion) {
+  if (request.operation == Operation::kQuit) return;
+  if (request.operation == Operation::kVersion) {
     out += "VERSION ";
     AppendOneLine(reply.text, out);
-  } else if (request.verb == Verb::kArithmetic) {
+  } else if (request.operation == Operation::kArithmetic) {
     fmt::format_to(std::back_inserter(out), "{}", reply.number);
-  } else if (request.verb == Verb::kStats && !reply.text.empty()) {
+  } else if (request.operation == Operation::kStats && !reply.text.empty()) {
     AppendOneLine(reply.text, out);
   } else {
-    out += InfoOf(request.verb).done_line;
+    out += InfoOf(request.operation).done_line;
   }
   out += "\r\n";
 }
 
 }  // namespace
 
-void AppendTextReply(const Request& request, const Reply& reply,
+void AppendTextReply(const ClientRequest& request, const Reply& reply,
                      std::string& out) {
-  if (request.style.quiet || request.verb == Verb::kGet) return;
+  if (request.style.quiet || request.operation == Operation::kGet) return;
   switch (reply.outcome) {
-    case Outcome::kDone:
+    case ReplyStatus::kDone:
       return AppendTextDone(request, reply, out);
-    case Outcome::kNotStored:
+    case ReplyStatus::kNotStored:
       out += "NOT_STORED\r\n";
       return;
-    case Outcome::kExists:
+    case ReplyStatus::kExists:
       out += "EXISTS\r\n";
       return;
-    case Outcome::kNotFound:
-      out += request.verb == Verb::kStats ? "ERROR\r\n" : "NOT_FOUND\r\n";
+    case ReplyStatus::kNotFound:
+      out += request.operation == Operation::kStats ? "ERROR\r\n"
+                                                    : "NOT_FOUND\r\n";
       return;
-    case Outcome::kAlreadyThere:
+    case ReplyStatus::kAlreadyThere:
       out += "ALREADY_THERE\r\n";
       return;
-    case Outcome::kNotNumber:
-    case Outcome::kTooLarge:
-    case Outcome::kNoMemory:
-    case Outcome::kClientError:
-    case Outcome::kServerError:
+    case ReplyStatus::kNotNumber:
+    case ReplyStatus::kTooLarge:
+    case ReplyStatus::kNoMemory:
+    case ReplyStatus::kClientError:
+    case ReplyStatus::kServerError:
       return AppendErrorLine(request, reply, out);
   }
 }
 
-void AppendTextValueHeader(const Request& request, const ItemInfo& item,
+void AppendTextValueHeader(const ClientRequest& request, const ItemInfo& item,
                            std::string& out) {
   auto end = std::back_inserter(out);
   fmt::format_to(end, "VALUE {} {} {}", request.key, item.client_flags,

@@ -36,10 +36,10 @@ ClientStream::ClientStream(net::EventLoop& loop, int socket,
       counters_(counters),
       on_progress_(std::move(on_progress)),
       stream_(loop.Adopt(socket, *this)),
-      unsent_(account, Pace::kServers),
+      unsent_(account, WaitsFor::kServers),
       pace_(loop.Now()),
-      input_waiter_(loop),
-      sent_waiter_(loop) {
+      input_condition_(loop),
+      sent_condition_(loop) {
   run = [](Deferred& self) { static_cast<ClientStream&>(self).Flush(); };
   late = true;
 }
@@ -47,7 +47,7 @@ ClientStream::ClientStream(net::EventLoop& loop, int socket,
 void ClientStream::OnReadable() {
   readable_ = true;
   if (awaits_input()) {
-    input_waiter_.Wake();
+    input_condition_.Wake();
     return;
   }
   // Nothing reads now, and it would come again and again.
@@ -99,7 +99,7 @@ Task<bool> ClientStream::ReadMore(std::span<std::byte> straight) {
     const auto something = [this] {
       return readable_ || phase_ != Phase::kReading;
     };
-    co_await input_waiter_.Until(something);
+    co_await input_condition_.Until(something);
   }
 }
 
@@ -127,24 +127,24 @@ void ClientStream::Flush() {
   if (want != want_write_) {
     want_write_ = want;
     stream_->WantWrite(want);
-    unsent_.SetPace(want ? Pace::kClient : Pace::kServers);
+    unsent_.SetWaitsFor(want ? WaitsFor::kClient : WaitsFor::kServers);
   }
-  sent_waiter_.Wake();
+  sent_condition_.Wake();
   on_progress_();
 }
 
 Task<void> ClientStream::UntilRoom() {
-  return sent_waiter_.Until([this] { return closing() || has_room(); });
+  return sent_condition_.Until([this] { return closing() || has_room(); });
 }
 
 Task<void> ClientStream::UntilAllSent() {
-  return sent_waiter_.Until(
+  return sent_condition_.Until(
       [this] { return closing() || output_.bytes() == 0; });
 }
 
 void ClientStream::Reach(Phase phase) {
   phase_ = std::max(phase_, phase);
-  input_waiter_.Wake();
+  input_condition_.Wake();
 }
 
 void ClientStream::Drain() { Reach(Phase::kLastRequests); }
@@ -156,7 +156,7 @@ void ClientStream::Break() {
   stream_.reset();
   output_ = Output();
   unsent_.KeepAtMost(0);
-  sent_waiter_.Wake();
+  sent_condition_.Wake();
   on_progress_();
 }
 

@@ -16,9 +16,9 @@
 #include "net/event_loop.h"
 #include "net/task.h"
 #include "server/client_pace.h"
+#include "server/condition.h"
 #include "server/memory.h"
 #include "server/output.h"
-#include "server/waiter.h"
 
 namespace ers::proxy {
 
@@ -58,7 +58,7 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
   [[nodiscard]] net::TimePoint read_at() const { return read_at_; }
   // ReadMore may find bytes without waiting.
   [[nodiscard]] bool readable() const { return readable_; }
-  [[nodiscard]] bool awaits_input() const { return input_waiter_.waiting(); }
+  [[nodiscard]] bool awaits_input() const { return input_condition_.waiting(); }
   // Bytes that have come and are not taken yet, as far as is known.
   [[nodiscard]] std::size_t unread() const {
     return stream_ ? input_.size() + stream_->Unread() : 0;
@@ -134,8 +134,8 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
   MemoryHold unsent_;  // of values in output_
 
   ClientPace pace_;
-  Waiter input_waiter_;
-  Waiter sent_waiter_;
+  Condition input_condition_;
+  Condition sent_condition_;
 };
 
 }  // namespace ers::proxy

@@ -95,7 +95,7 @@ Task<void> Connection::Serve() {
 }
 
 // Room among those under way, and none of them has to come first.
-Task<void> Connection::RoomFor(const Request& request) {
+Task<void> Connection::RoomFor(const ClientRequest& request) {
   return pipeline_.Until([this, &request] {
     return stream_.closing() ||
            (stream_.has_room() && pipeline_.MayStart(request));
@@ -115,8 +115,8 @@ Task<void> Connection::AllAnswered() {
 }
 
 Task<void> Connection::AnswerError() {
-  Request removal;
-  removal.verb = Verb::kDelete;
+  ClientRequest removal;
+  removal.operation = Operation::kDelete;
   removal.key = reader_.refused_key();
   removal.style.quiet = true;
   const std::string error = reader_.error();
@@ -140,12 +140,13 @@ Task<void> Connection::AnswerError() {
 
 // Starts what the reader's request asks for. False: it is the last one.
 Task<bool> Connection::Dispatch() {
-  Request request = std::move(reader_.request());
+  ClientRequest request = std::move(reader_.request());
   const net::TimePoint read = stream_.read_at();
   std::shared_ptr<Trace> trace = tracer_.TraceOf(request, read);
-  if (InfoOf(request.verb).has_key) {
+  if (InfoOf(request.operation).has_key) {
     co_await RoomFor(request);
-  } else if (request.verb == Verb::kFlush || request.verb == Verb::kList) {
+  } else if (request.operation == Operation::kFlush ||
+             request.operation == Operation::kList) {
     co_await AllAnswered();
   } else {
     co_await RoomForAnswer();
@@ -156,7 +157,7 @@ Task<bool> Connection::Dispatch() {
     trace->steps.Add(store::Step::kWait, host_.loop.Now() - trace->understood);
     slot.trace = std::move(trace);
   }
-  switch (InfoOf(slot.request.verb).runs) {
+  switch (InfoOf(slot.request.operation).runs) {
     case Runs::kGet:
       net::Spawn(runner_.Get(slot));
       break;
@@ -177,7 +178,7 @@ Task<bool> Connection::Dispatch() {
       pipeline_.End(slot);
       break;
     case Runs::kAtOnce: {
-      const bool quits = slot.request.verb == Verb::kQuit;
+      const bool quits = slot.request.operation == Operation::kQuit;
       runner_.AnswerAtOnce(slot);
       co_return !quits;
     }
@@ -186,9 +187,10 @@ Task<bool> Connection::Dispatch() {
 }
 
 Task<bool> Connection::DispatchStore(Slot& slot) {
-  const Request& request = slot.request;
+  const ClientRequest& request = slot.request;
   const std::uint64_t bytes = request.value_bytes;
-  const bool whole = bytes <= kSmallValue || request.verb == Verb::kUpdate;
+  const bool whole =
+      bytes <= kSmallValue || request.operation == Operation::kUpdate;
   Done done;
   if (whole) {  // it, and what is staged of it
     const Status room = co_await slot.memory.Take(3 * bytes);
@@ -196,13 +198,13 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
   }
   IncomingValue incoming(stream_, reader_, slot.memory, bytes, slot.steps());
   incoming_ = &incoming;
-  if (done.reply.outcome != Outcome::kDone) {
+  if (done.reply.outcome != ReplyStatus::kDone) {
     // Answered when the value was read.
   } else if (whole) {
     const Result<std::span<const std::byte>> value =
         co_await incoming.Next(bytes);
     incoming_ = nullptr;
-    slot.memory.SetPace(Pace::kServers);
+    slot.memory.SetWaitsFor(WaitsFor::kServers);
     if (value) {
       slot.text.assign(reinterpret_cast<const char*>(value->data()),
                        value->size());
@@ -210,7 +212,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
       co_return true;
     }
   } else {
-    slot.memory.SetPace(Pace::kClient);
+    slot.memory.SetWaitsFor(WaitsFor::kClient);
     if (request.mode != StoreMode::kAppend &&
         request.mode != StoreMode::kPrepend) {
       incoming.TakeMemory(host_.engine.SchemeOf(request));
@@ -227,7 +229,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
     pipeline_.End(slot);
     co_return true;
   }
-  slot.outcome = Outcome::kClientError;
+  slot.outcome = ReplyStatus::kClientError;
   if (incoming.bad()) slot.head = reader_.error();
   const bool goes_on = incoming.bad();
   pipeline_.End(slot);

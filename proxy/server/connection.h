@@ -54,7 +54,7 @@ class Connection final {
   net::Task<bool> Dispatch();
   net::Task<bool> DispatchStore(Slot& slot);
   net::Task<void> AnswerError();
-  net::Task<void> RoomFor(const Request& request);
+  net::Task<void> RoomFor(const ClientRequest& request);
   net::Task<void> RoomForAnswer();
   net::Task<void> AllAnswered();
 

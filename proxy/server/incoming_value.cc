@@ -94,7 +94,7 @@ Task<std::size_t> IncomingValue::Receive(std::span<std::byte> into) {
     co_return taken;
   }
   const store::InStep step(steps_, store::Step::kReceive);
-  if (!stream_.readable()) memory_.SetPace(Pace::kClient);
+  if (!stream_.readable()) memory_.SetWaitsFor(WaitsFor::kClient);
   gone_ = !co_await stream_.ReadMore(into);
   co_return gone_ ? 0 : stream_.placed();
 }

@@ -18,29 +18,29 @@ void MemoryBudget::SetLimit(const MemoryLimit& limit) {
   Serve();
 }
 
-bool MemoryBudget::Fits(std::uint64_t bytes, Pace pace) const {
+bool MemoryBudget::Fits(std::uint64_t bytes, WaitsFor waits_for) const {
   const std::uint64_t all = limit_.bytes - limit_.reserve;
   const std::uint64_t used = held() - reserve_used_;
   if (bytes > all || used > all - bytes) return false;
-  return pace == Pace::kServers || held_by_clients_ + bytes <= all / 2;
+  return waits_for == WaitsFor::kServers || held_by_clients_ + bytes <= all / 2;
 }
 
-void MemoryBudget::Add(std::uint64_t bytes, Pace pace) {
+void MemoryBudget::Add(std::uint64_t bytes, WaitsFor waits_for) {
   held_.store(held() + bytes, std::memory_order_relaxed);
-  if (pace == Pace::kClient) held_by_clients_ += bytes;
+  if (waits_for == WaitsFor::kClient) held_by_clients_ += bytes;
 }
 
-void MemoryBudget::Remove(std::uint64_t bytes, Pace pace,
+void MemoryBudget::Remove(std::uint64_t bytes, WaitsFor waits_for,
                           std::uint64_t of_reserve) {
   held_.store(held() - bytes, std::memory_order_relaxed);
-  if (pace == Pace::kClient) held_by_clients_ -= bytes - of_reserve;
+  if (waits_for == WaitsFor::kClient) held_by_clients_ -= bytes - of_reserve;
   reserve_used_ -= of_reserve;
   if (has_waiters()) Serve();
 }
 
-void MemoryBudget::Change(std::uint64_t bytes, Pace from, Pace to) {
+void MemoryBudget::Change(std::uint64_t bytes, WaitsFor from, WaitsFor to) {
   if (from == to) return;
-  if (to == Pace::kClient) {
+  if (to == WaitsFor::kClient) {
     held_by_clients_ += bytes;
   } else {
     held_by_clients_ -= bytes;
@@ -59,7 +59,7 @@ Status MemoryBudget::Check(std::uint64_t bytes, bool urgent) const {
 
 Task<void> MemoryBudget::Wait(Waiter& waiter, bool urgent) {
   counters_.Add(Counter::kMemoryWaits);
-  (urgent ? urgent_ : waiting_[Index(waiter.pace)]).push_back(&waiter);
+  (urgent ? urgent_ : waiting_[Index(waiter.waits_for)]).push_back(&waiter);
   if (urgent) Serve();  // the reserve may have room
   if (on_wait_) on_wait_();
   co_await waiter.granted;
@@ -69,13 +69,14 @@ void MemoryBudget::Serve() {
   const auto grant = [this](Queue& queue) {
     Waiter& waiter = *queue.front();
     queue.pop_front();
-    Add(waiter.bytes, waiter.of_reserve ? Pace::kServers : waiter.pace);
+    Add(waiter.bytes,
+        waiter.of_reserve ? WaitsFor::kServers : waiter.waits_for);
     if (waiter.of_reserve) reserve_used_ += waiter.bytes;
     waiter.granted.CountDown();
   };
   while (!urgent_.empty()) {
     Waiter& waiter = *urgent_.front();
-    if (!Fits(waiter.bytes, waiter.pace)) {
+    if (!Fits(waiter.bytes, waiter.waits_for)) {
       if (reserve_used_ + waiter.rest > limit_.reserve && reserve_used_ > 0) {
         break;
       }
@@ -86,9 +87,11 @@ void MemoryBudget::Serve() {
   }
   for (Queue& queue : waiting_) {
     // A lower limit than when it was asked for must not block the queue.
-    while (!queue.empty() &&
-           (queue.front()->pace == Pace::kServers || urgent_.empty()) &&
-           Fits(std::min(queue.front()->bytes, most()), queue.front()->pace)) {
+    while (
+        !queue.empty() &&
+        (queue.front()->waits_for == WaitsFor::kServers || urgent_.empty()) &&
+        Fits(std::min(queue.front()->bytes, most()),
+             queue.front()->waits_for)) {
       grant(queue);
     }
   }
@@ -96,8 +99,9 @@ void MemoryBudget::Serve() {
 
 bool MemoryHold::TryTake(std::uint64_t bytes) {
   MemoryBudget& budget = account_.budget;
-  if (budget.Queued(pace_) || !budget.Fits(bytes, pace_)) return false;
-  budget.Add(bytes, pace_);
+  if (budget.Queued(waits_for_) || !budget.Fits(bytes, waits_for_))
+    return false;
+  budget.Add(bytes, waits_for_);
   bytes_ += bytes;
   account_.held += bytes;
   return true;
@@ -110,7 +114,7 @@ Task<Status> MemoryHold::Take(std::uint64_t step, std::uint64_t rest,
   *got = step;
   Status allowed = budget.Check(urgent ? rest : step, urgent);
   if (!allowed.ok() || TryTake(step)) co_return allowed;
-  MemoryBudget::Waiter waiter(budget.runtime_, step, pace_);
+  MemoryBudget::Waiter waiter(budget.runtime_, step, waits_for_);
   waiter.rest = rest;
   co_await budget.Wait(waiter, urgent);
   *got = waiter.bytes;
@@ -119,7 +123,7 @@ Task<Status> MemoryHold::Take(std::uint64_t step, std::uint64_t rest,
   if (waiter.of_reserve) {
     of_reserve_ += waiter.bytes;
   } else {
-    budget.Change(waiter.bytes, waiter.pace, pace_);
+    budget.Change(waiter.bytes, waiter.waits_for, waits_for_);
   }
   co_return Status();
 }
@@ -143,7 +147,7 @@ void MemoryHold::Give(std::uint64_t bytes) {
   bytes_ -= bytes;
   of_reserve_ -= of_reserve;
   account_.held -= bytes;
-  account_.budget.Remove(bytes, pace_, of_reserve);
+  account_.budget.Remove(bytes, waits_for_, of_reserve);
 }
 
 void MemoryHold::TakeFrom(MemoryHold& other, std::uint64_t bytes) {
@@ -153,12 +157,12 @@ void MemoryHold::TakeFrom(MemoryHold& other, std::uint64_t bytes) {
   other.of_reserve_ -= of_reserve;
   bytes_ += bytes;
   of_reserve_ += of_reserve;
-  account_.budget.Change(bytes - of_reserve, other.pace_, pace_);
+  account_.budget.Change(bytes - of_reserve, other.waits_for_, waits_for_);
 }
 
-void MemoryHold::SetPace(Pace pace) {
-  account_.budget.Change(bytes_ - of_reserve_, std::exchange(pace_, pace),
-                         pace);
+void MemoryHold::SetWaitsFor(WaitsFor waits_for) {
+  account_.budget.Change(bytes_ - of_reserve_,
+                         std::exchange(waits_for_, waits_for), waits_for);
 }
 
 }  // namespace ers::proxy

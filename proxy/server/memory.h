@@ -20,7 +20,7 @@ namespace ers::proxy {
 
 // What memory waits for: servers, which answer within their timeout or count as
 // dead, or a client, which may take for ever.
-enum class Pace : std::uint8_t { kServers, kClient };
+enum class WaitsFor : std::uint8_t { kServers, kClient };
 
 struct MemoryLimit {
   // Of one worker.
@@ -56,26 +56,29 @@ class MemoryBudget {
  private:
   friend class MemoryHold;
   struct Waiter {
-    Waiter(net::Runtime& runtime, std::uint64_t wanted, Pace whose)
-        : bytes(wanted), rest(wanted), pace(whose), granted(runtime, 1) {}
+    Waiter(net::Runtime& runtime, std::uint64_t wanted, WaitsFor whose)
+        : bytes(wanted), rest(wanted), waits_for(whose), granted(runtime, 1) {}
     std::uint64_t bytes;  // wanted, then granted
     std::uint64_t rest;   // of the reserve it gets so many
-    const Pace pace;
+    const WaitsFor waits_for;
     bool of_reserve = false;
     net::Latch granted;
   };
   using Queue = std::deque<Waiter*>;
 
-  [[nodiscard]] bool Fits(std::uint64_t bytes, Pace pace) const;
-  [[nodiscard]] bool Queued(Pace pace) const {
+  [[nodiscard]] bool Fits(std::uint64_t bytes, WaitsFor waits_for) const;
+  [[nodiscard]] bool Queued(WaitsFor waits_for) const {
     // What servers will end leaves the reserve to the urgent ones anyway.
-    if (pace == Pace::kClient && !urgent_.empty()) return true;
-    return !waiting_[Index(pace)].empty();
+    if (waits_for == WaitsFor::kClient && !urgent_.empty()) return true;
+    return !waiting_[Index(waits_for)].empty();
   }
-  static std::size_t Index(Pace pace) { return static_cast<std::size_t>(pace); }
-  void Add(std::uint64_t bytes, Pace pace);
-  void Remove(std::uint64_t bytes, Pace pace, std::uint64_t of_reserve);
-  void Change(std::uint64_t bytes, Pace from, Pace to);
+  static std::size_t Index(WaitsFor waits_for) {
+    return static_cast<std::size_t>(waits_for);
+  }
+  void Add(std::uint64_t bytes, WaitsFor waits_for);
+  void Remove(std::uint64_t bytes, WaitsFor waits_for,
+              std::uint64_t of_reserve);
+  void Change(std::uint64_t bytes, WaitsFor from, WaitsFor to);
   [[nodiscard]] Status Check(std::uint64_t bytes, bool urgent) const;
   net::Task<void> Wait(Waiter& waiter, bool urgent);
   void Serve();
@@ -89,7 +92,7 @@ class MemoryBudget {
   std::uint64_t reserve_used_ = 0;
   std::uint64_t held_by_clients_ = 0;  // of the rest
   Queue urgent_;                       // of requests that hold some
-  std::array<Queue, 2> waiting_;       // by pace
+  std::array<Queue, 2> waiting_;       // by waits_for
 };
 
 // What one connection holds in all.
@@ -101,8 +104,8 @@ struct MemoryAccount {
 // What one value of a connection holds; gives it back when destroyed.
 class MemoryHold final : public store::Memory {
  public:
-  MemoryHold(MemoryAccount& account, Pace pace)
-      : account_(account), pace_(pace) {}
+  MemoryHold(MemoryAccount& account, WaitsFor waits_for)
+      : account_(account), waits_for_(waits_for) {}
   ~MemoryHold() override { Give(bytes_); }
   MemoryHold(const MemoryHold&) = delete;
   MemoryHold& operator=(const MemoryHold&) = delete;
@@ -121,7 +124,7 @@ class MemoryHold final : public store::Memory {
   // Takes over from another hold of the connection.
   void TakeFrom(MemoryHold& other, std::uint64_t bytes);
   // Also of what it holds.
-  void SetPace(Pace pace);
+  void SetWaitsFor(WaitsFor waits_for);
   // Others of the connection that hold some wait behind this one in line.
   void SetFirstInLine() { first_in_line_ = true; }
 
@@ -130,7 +133,7 @@ class MemoryHold final : public store::Memory {
                          std::uint64_t* got);
 
   MemoryAccount& account_;
-  Pace pace_;
+  WaitsFor waits_for_;
   bool first_in_line_ = false;
   std::uint64_t bytes_ = 0;
   std::uint64_t of_reserve_ = 0;

@@ -5,9 +5,9 @@
 namespace ers::proxy {
 namespace {
 
-bool Writes(const Request& request) {
-  return request.verb != Verb::kGet || request.exptime || request.vivify ||
-         request.recache;
+bool Writes(const ClientRequest& request) {
+  return request.operation != Operation::kGet || request.exptime ||
+         request.vivify || request.recache;
 }
 
 void LetGo(std::optional<net::Latch>& turn) {
@@ -16,16 +16,16 @@ void LetGo(std::optional<net::Latch>& turn) {
 
 }  // namespace
 
-bool RequestPipeline::MayStart(const Request& request) const {
+bool RequestPipeline::MayStart(const ClientRequest& request) const {
   if (!HasRoom()) return false;
   return std::none_of(slots_.begin(), slots_.end(), [&](const auto& slot) {
-    if (slot->done || !InfoOf(slot->request.verb).has_key) return false;
+    if (slot->done || !InfoOf(slot->request.operation).has_key) return false;
     return slot->request.key == request.key &&
            (Writes(slot->request) || Writes(request));
   });
 }
 
-RequestPipeline::Slot& RequestPipeline::Add(Request request) {
+RequestPipeline::Slot& RequestPipeline::Add(ClientRequest request) {
   Slot& slot = *slots_.emplace_back(std::make_unique<Slot>(account_));
   slot.request = std::move(request);
   return slot;
@@ -43,19 +43,19 @@ void RequestPipeline::End(Slot& slot) {
     }
   }
   if (!slots_.empty()) LetGo(slots_.front()->turn);
-  waiter_.Wake();
+  condition_.Wake();
 }
 
 // Collects a get line's first error for the end of the line.
 void RequestPipeline::EndGets(Slot& slot) {
-  if (IsTextGet(slot.request) && slot.outcome != Outcome::kDone &&
-      slot.outcome != Outcome::kNotFound && !gets_error_) {
+  if (IsTextGet(slot.request) && slot.outcome != ReplyStatus::kDone &&
+      slot.outcome != ReplyStatus::kNotFound && !gets_error_) {
     gets_error_ = slot.outcome;
     gets_error_text_ = std::move(slot.text);
   }
-  if (slot.request.verb == Verb::kEndOfGets) {
+  if (slot.request.operation == Operation::kEndOfGets) {
     Reply reply;
-    reply.outcome = gets_error_.value_or(Outcome::kDone);
+    reply.outcome = gets_error_.value_or(ReplyStatus::kDone);
     reply.text = gets_error_text_;
     AppendReply(slot.request, reply, slot.head);
     gets_error_.reset();

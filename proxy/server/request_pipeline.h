@@ -18,15 +18,16 @@
 #include "net/task.h"
 #include "protocol/reply.h"
 #include "protocol/request.h"
+#include "server/condition.h"
 #include "server/memory.h"
 #include "server/trace.h"
-#include "server/waiter.h"
 
 namespace ers::proxy {
 
 // Its errors are answered at the end of its line.
-inline bool IsTextGet(const Request& request) {
-  return request.verb == Verb::kGet && request.style.dialect == Dialect::kText;
+inline bool IsTextGet(const ClientRequest& request) {
+  return request.operation == Operation::kGet &&
+         request.style.dialect == Dialect::kText;
 }
 
 // Loop thread only. Knows no socket.
@@ -34,7 +35,8 @@ class RequestPipeline {
  public:
   // A request on its way to its answer: head, value and tail, in this order.
   struct Slot {
-    explicit Slot(MemoryAccount& account) : memory(account, Pace::kServers) {}
+    explicit Slot(MemoryAccount& account)
+        : memory(account, WaitsFor::kServers) {}
     // Its steps are timed where it is traced, and steps() is null where not.
     [[nodiscard]] Engine& EngineOr(Engine& untraced) const {
       return trace ? trace->engine : untraced;
@@ -43,12 +45,12 @@ class RequestPipeline {
       return trace ? &trace->steps : nullptr;
     }
 
-    Request request;
+    ClientRequest request;
     MemoryHold memory;
     std::string head;
     Value value;
     std::string_view tail;
-    Outcome outcome = Outcome::kDone;
+    ReplyStatus outcome = ReplyStatus::kDone;
     bool done = false;     // answered, but perhaps not the next in line
     bool closes = false;   // the connection ends behind it
     bool refused = false;  // its line: no request
@@ -68,17 +70,17 @@ class RequestPipeline {
       : runtime_(runtime),
         account_(account),
         answer_(std::move(answer)),
-        waiter_(runtime) {}
+        condition_(runtime) {}
   RequestPipeline(const RequestPipeline&) = delete;
   RequestPipeline& operator=(const RequestPipeline&) = delete;
 
   [[nodiscard]] bool empty() const { return slots_.empty(); }
   [[nodiscard]] bool HasRoom() const { return slots_.size() < kMaxSlots; }
   // There is room, and none of those under way has to come first.
-  [[nodiscard]] bool MayStart(const Request& request) const;
+  [[nodiscard]] bool MayStart(const ClientRequest& request) const;
 
   // Stays until its answer is taken.
-  Slot& Add(Request request);
+  Slot& Add(ClientRequest request);
   // The slot's answer is complete.
   void End(Slot& slot);
   // Awaited: all before the slot are answered, or Release was called.
@@ -90,9 +92,9 @@ class RequestPipeline {
   // End and each Wake.
   template <typename Predicate>
   net::Task<void> Until(Predicate holds) {
-    return waiter_.Until(std::move(holds));
+    return condition_.Until(std::move(holds));
   }
-  void Wake() { waiter_.Wake(); }
+  void Wake() { condition_.Wake(); }
 
  private:
   static constexpr std::size_t kMaxSlots = 64;
@@ -106,9 +108,9 @@ class RequestPipeline {
   // Not a deque: an idle client's must cost nothing.
   std::list<std::unique_ptr<Slot>> slots_;
   // Of the text get line that is being answered: its first error.
-  std::optional<Outcome> gets_error_;
+  std::optional<ReplyStatus> gets_error_;
   std::string gets_error_text_;
-  Waiter waiter_;
+  Condition condition_;
 };
 
 }  // namespace ers::proxy

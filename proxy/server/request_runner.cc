@@ -25,7 +25,7 @@ class StreamMemory final : public store::Memory {
  public:
   StreamMemory(ClientStream& stream, MemoryHold& hold)
       : stream_(stream), hold_(hold) {
-    hold.SetPace(Pace::kClient);
+    hold.SetWaitsFor(WaitsFor::kClient);
     hold.SetFirstInLine();
   }
   bool TryTake(std::uint64_t bytes) override {
@@ -55,7 +55,7 @@ void KeepJudgement(const ItemInfo& judged, ItemInfo& item) {
 }  // namespace
 
 Task<void> RequestRunner::Get(Slot& slot) {
-  if (stream_.full()) slot.memory.SetPace(Pace::kClient);
+  if (stream_.full()) slot.memory.SetWaitsFor(WaitsFor::kClient);
   Gotten gotten = co_await EngineOf(slot).Get(slot.request, slot.memory);
   if (gotten.long_value) {
     co_await StreamLong(slot, gotten.done.reply.item, gotten.counted);
@@ -69,7 +69,7 @@ void RequestRunner::AnswerGet(Slot& slot, Gotten gotten) {
   reply.text = gotten.done.text;
   slot.outcome = reply.outcome;
   slot.created = reply.created;
-  if (reply.outcome == Outcome::kDone && slot.request.want_value) {
+  if (reply.outcome == ReplyStatus::kDone && slot.request.want_value) {
     AppendValueHeader(slot.request, reply.item, slot.head);
     slot.value = std::move(gotten.value);
     slot.tail = ValueTrailer(slot.request);
@@ -87,7 +87,7 @@ Task<void> RequestRunner::StreamLong(Slot& slot, ItemInfo judged,
   // A value before this one was cut off: whatever follows would be taken for
   // its rest.
   if (stream_.closing()) {
-    slot.outcome = Outcome::kClientError;
+    slot.outcome = ReplyStatus::kClientError;
     pipeline_.End(slot);
     co_return;
   }
@@ -110,8 +110,8 @@ Task<void> RequestRunner::StreamLong(Slot& slot, ItemInfo judged,
     pipeline_.End(slot);
   } else if (begun) {
     // A part of a value must not pass for a whole one.
-    slot.outcome =
-        stream_.closing() ? Outcome::kClientError : Outcome::kServerError;
+    slot.outcome = stream_.closing() ? ReplyStatus::kClientError
+                                     : ReplyStatus::kServerError;
     stream_.Close();
     slot.closes = true;
     pipeline_.End(slot);
@@ -137,8 +137,9 @@ Task<Status> RequestRunner::SendPiece(Slot& slot, Value piece) {
 
 void RequestRunner::AnswerNoStream(Slot& slot, const Status& why) {
   Reply reply;
-  reply.outcome = why.code() == StatusCode::kNotFound ? Outcome::kNotFound
-                                                      : Outcome::kServerError;
+  reply.outcome = why.code() == StatusCode::kNotFound
+                      ? ReplyStatus::kNotFound
+                      : ReplyStatus::kServerError;
   reply.text = why.message();
   slot.outcome = reply.outcome;
   AppendReply(slot.request, reply, slot.head);
@@ -149,7 +150,7 @@ void RequestRunner::AnswerNoStream(Slot& slot, const Status& why) {
 Task<void> RequestRunner::Store(Slot& slot) {
   const auto bytes = std::as_bytes(std::span(slot.text));
   Done done;
-  if (slot.request.verb == Verb::kUpdate) {
+  if (slot.request.operation == Operation::kUpdate) {
     done = co_await EngineOf(slot).Update(slot.request, bytes);
   } else {
     store::MemoryContent content(bytes);
@@ -196,23 +197,23 @@ Task<void> RequestRunner::List(Slot& slot) {
 void RequestRunner::AnswerAtOnce(Slot& slot) {
   Reply reply;
   std::string text;
-  if (slot.request.verb == Verb::kVersion) text = kSpokenVersion;
-  if (slot.request.verb == Verb::kVerbosity) {
+  if (slot.request.operation == Operation::kVersion) text = kSpokenVersion;
+  if (slot.request.operation == Operation::kVerbosity) {
     host_.verbosity = std::min(slot.request.level, kMaxVerbosity);
   }
-  if (slot.request.verb == Verb::kStats) {
+  if (slot.request.operation == Operation::kStats) {
     const auto answer =
         host_.stats(slot.request.argument,
                     [&slot](std::string_view name, std::string_view value) {
                       AppendStat(slot.request, name, value, slot.head);
                     });
     text = answer.value_or("");
-    if (!answer) reply.outcome = Outcome::kNotFound;
+    if (!answer) reply.outcome = ReplyStatus::kNotFound;
   }
   reply.text = text;
   slot.outcome = reply.outcome;
   AppendReply(slot.request, reply, slot.head);
-  slot.closes = slot.request.verb == Verb::kQuit;
+  slot.closes = slot.request.operation == Operation::kQuit;
   pipeline_.End(slot);
 }
 

@@ -25,18 +25,18 @@ void RequestTracer::BeginParse() {
   sample_from_ = host_.loop.Now();
 }
 
-std::shared_ptr<Trace> RequestTracer::TraceOf(const Request& request,
+std::shared_ptr<Trace> RequestTracer::TraceOf(const ClientRequest& request,
                                               net::TimePoint read) {
   const std::optional<net::TimePoint> sampled = std::exchange(sample_from_, {});
   if (!request.traced && !sampled) return nullptr;
   const bool line = request.traced && IsTextGet(request);
   std::shared_ptr<Trace> trace;
   // All keys of a get line share one.
-  if (line || request.verb == Verb::kEndOfGets) trace = line_;
-  if (request.verb == Verb::kEndOfGets) line_.reset();
+  if (line || request.operation == Operation::kEndOfGets) trace = line_;
+  if (request.operation == Operation::kEndOfGets) line_.reset();
   const bool known = trace != nullptr;
   if (!known) {
-    if (request.verb == Verb::kEndOfGets && !request.traced) {
+    if (request.operation == Operation::kEndOfGets && !request.traced) {
       host_.until_sample = 1;  // the next one instead
       return nullptr;
     }

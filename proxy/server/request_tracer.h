@@ -27,7 +27,8 @@ class RequestTracer {
     if (sample_from_) sample_from_ = at;
   }
   // Null for all but a few. `read`: when the last bytes were.
-  std::shared_ptr<Trace> TraceOf(const Request& request, net::TimePoint read);
+  std::shared_ptr<Trace> TraceOf(const ClientRequest& request,
+                                 net::TimePoint read);
   // The get line that is read is none.
   void DropLine() { line_.reset(); }
 

@@ -18,27 +18,27 @@ namespace {
 
 using fuzz::Require;
 
-void CheckRequest(const Request& request) {
+void CheckRequest(const ClientRequest& request) {
   Require(request.key.size() <= kMaxKeyBytes, "a key has its limit");
   Require(request.style.opaque.size() < 32, "an opaque token has its limit");
-  switch (request.verb) {
-    case Verb::kGet:
-    case Verb::kStore:
-    case Verb::kDelete:
-    case Verb::kArithmetic:
-    case Verb::kTouch:
-    case Verb::kDebug:
-    case Verb::kTransition:
-    case Verb::kUpdate:
-    case Verb::kInspect:
+  switch (request.operation) {
+    case Operation::kGet:
+    case Operation::kStore:
+    case Operation::kDelete:
+    case Operation::kArithmetic:
+    case Operation::kTouch:
+    case Operation::kDebug:
+    case Operation::kTransition:
+    case Operation::kUpdate:
+    case Operation::kInspect:
       Require(!request.key.empty(), "a command on a key has one");
       break;
     default:
       break;
   }
-  for (int outcome = 0; outcome <= static_cast<int>(Outcome::kServerError);
+  for (int outcome = 0; outcome <= static_cast<int>(ReplyStatus::kServerError);
        ++outcome) {
-    const Reply reply{.outcome = static_cast<Outcome>(outcome),
+    const Reply reply{.outcome = static_cast<ReplyStatus>(outcome),
                       .text = "words\r\nand words"};
     std::string out;
     AppendReply(request, reply, out);
@@ -46,7 +46,7 @@ void CheckRequest(const Request& request) {
     Require(out.empty() || !text || out.ends_with("\r\n"),
             "a reply is complete");
   }
-  if (request.verb == Verb::kGet && request.want_value) {
+  if (request.operation == Operation::kGet && request.want_value) {
     std::string out;
     AppendValueHeader(request, {}, out);
     Require(!out.empty(), "a hit has a header");
@@ -95,11 +95,11 @@ class Listener {
   const std::string& heard() const { return heard_; }
 
  private:
-  void OnRequest(const Request& request) {
+  void OnRequest(const ClientRequest& request) {
     CheckRequest(request);
     value_bytes_ = 0;
     expected_ = request.value_bytes;
-    heard_ += std::to_string(static_cast<int>(request.verb));
+    heard_ += std::to_string(static_cast<int>(request.operation));
     for (const std::string& part :
          {request.key, request.argument, request.style.return_flags,
           request.style.opaque, std::to_string(request.value_bytes)}) {

@@ -70,7 +70,7 @@ std::span<Request> Handshake::Begin(std::uint64_t random, TimePoint now) {
   return first_;
 }
 
-Handshake::Step Handshake::OnReply(const Request& reply) {
+Handshake::Progress Handshake::OnReply(const Request& reply) {
   if (&reply == &first_[kVersion]) return OnVersion(reply);
   if (&reply == &first_[kStats]) return OnStats(reply);
   if (&reply == &first_[kSettings]) return OnSettings(reply);
@@ -78,7 +78,7 @@ Handshake::Step Handshake::OnReply(const Request& reply) {
   return OnNonceWritten(reply);
 }
 
-Handshake::Step Handshake::OnVersion(const Request& reply) {
+Handshake::Progress Handshake::OnVersion(const Request& reply) {
   if (reply.outcome != Outcome::kOk) {
     return Break("it did not answer with its version: " + reply.value);
   }
@@ -87,10 +87,10 @@ Handshake::Step Handshake::OnVersion(const Request& reply) {
     return Refuse(fmt::format("memcached {} is too old: 1.6 or newer is needed",
                               facts_.version));
   }
-  return Step::kWait;
+  return Progress::kWait;
 }
 
-Handshake::Step Handshake::OnStats(const Request& reply) {
+Handshake::Progress Handshake::OnStats(const Request& reply) {
   const auto pid = StatNumber(reply.value, "pid");
   const auto time = StatNumber(reply.value, "time");
   const auto uptime = StatNumber(reply.value, "uptime");
@@ -107,10 +107,10 @@ Handshake::Step Handshake::OnStats(const Request& reply) {
   facts_.boot_mark = fmt::format("{}/{}/", *pid, *time - *uptime);
   facts_.clock_seconds = *time;
   facts_.up_seconds = *uptime;
-  return Step::kWait;
+  return Progress::kWait;
 }
 
-Handshake::Step Handshake::OnSettings(const Request& reply) {
+Handshake::Progress Handshake::OnSettings(const Request& reply) {
   const auto item_size_max = StatNumber(reply.value, "item_size_max");
   const auto evictions = Stat(reply.value, "evictions");
   if (reply.outcome != Outcome::kOk || !item_size_max || !evictions) {
@@ -120,15 +120,15 @@ Handshake::Step Handshake::OnSettings(const Request& reply) {
   facts_.item_size_max = *item_size_max;
   facts_.slab_chunk_max = StatNumber(reply.value, "slab_chunk_max").value_or(0);
   facts_.evictions = *evictions != "off";
-  return Step::kWait;
+  return Progress::kWait;
 }
 
-Handshake::Step Handshake::OnNonce(const Request& reply) {
+Handshake::Progress Handshake::OnNonce(const Request& reply) {
   switch (reply.outcome) {
     case Outcome::kOk:
       if (IsNonce(reply.value)) {
         facts_.boot_mark += reply.value;
-        return Step::kDone;
+        return Progress::kDone;
       }
       if (!reply.value.empty()) {
         return Refuse(fmt::format(
@@ -149,14 +149,14 @@ Handshake::Step Handshake::OnNonce(const Request& reply) {
   cas_or_reread_.key = nonce_key_;
   cas_or_reread_.token = token;
   cas_or_reread_.body = std::span(&nonce_piece_, 1);
-  return Step::kSend;
+  return Progress::kSend;
 }
 
-Handshake::Step Handshake::OnNonceWritten(const Request& reply) {
+Handshake::Progress Handshake::OnNonceWritten(const Request& reply) {
   switch (reply.outcome) {
     case Outcome::kOk:
       facts_.boot_mark += nonce_;
-      return Step::kDone;
+      return Progress::kDone;
     case Outcome::kExists:  // another process was first, or
     case Outcome::kMiss:    // the memory was emptied meanwhile
       if (reads_ < kMaxNonceReads) return ReadNonce();
@@ -170,23 +170,23 @@ Handshake::Step Handshake::OnNonceWritten(const Request& reply) {
   }
 }
 
-Handshake::Step Handshake::ReadNonce() {
+Handshake::Progress Handshake::ReadNonce() {
   ++reads_;
   cas_or_reread_ = Request();
   cas_or_reread_.verb = Verb::kVivify;
   cas_or_reread_.key = nonce_key_;
   cas_or_reread_.exptime = kStubSeconds;
-  return Step::kSend;
+  return Progress::kSend;
 }
 
-Handshake::Step Handshake::Refuse(std::string why) {
+Handshake::Progress Handshake::Refuse(std::string why) {
   error_ = std::move(why);
-  return Step::kRefused;
+  return Progress::kRefused;
 }
 
-Handshake::Step Handshake::Break(std::string what) {
+Handshake::Progress Handshake::Break(std::string what) {
   error_ = std::move(what);
-  return Step::kBroken;
+  return Progress::kBroken;
 }
 
 }  // namespace ers::net

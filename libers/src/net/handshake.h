@@ -20,7 +20,7 @@ namespace ers::net {
 // flush_all) has lost it. Not copyable: its requests point into it.
 class Handshake {
  public:
-  enum class Step : std::uint8_t {
+  enum class Progress : std::uint8_t {
     kWait,     // more replies are outstanding
     kSend,     // send next(), then wait for its reply
     kDone,     // facts() are complete
@@ -37,21 +37,21 @@ class Handshake {
   // nonce if this process is the one to create it.
   std::span<Request> Begin(std::uint64_t random, TimePoint now);
   // `reply` is the oldest of the requests sent, with its outcome.
-  Step OnReply(const Request& reply);
+  Progress OnReply(const Request& reply);
   Request& next() { return cas_or_reread_; }
 
   const ServerFacts& facts() const { return facts_; }
   const std::string& error() const { return error_; }
 
  private:
-  Step OnVersion(const Request& reply);
-  Step OnStats(const Request& reply);
-  Step OnSettings(const Request& reply);
-  Step OnNonce(const Request& reply);
-  Step OnNonceWritten(const Request& reply);
-  Step ReadNonce();
-  Step Refuse(std::string why);
-  Step Break(std::string what);
+  Progress OnVersion(const Request& reply);
+  Progress OnStats(const Request& reply);
+  Progress OnSettings(const Request& reply);
+  Progress OnNonce(const Request& reply);
+  Progress OnNonceWritten(const Request& reply);
+  Progress ReadNonce();
+  Progress Refuse(std::string why);
+  Progress Break(std::string what);
 
   std::string_view nonce_key_;
   std::string nonce_;

@@ -166,19 +166,19 @@ void ServerLink::Impl::OnFailed(const std::string& reason) { Cut(reason); }
 
 void ServerLink::Impl::OnHandshakeReply(Request& reply) {
   switch (handshake_.OnReply(reply)) {
-    case Handshake::Step::kWait:
+    case Handshake::Progress::kWait:
       return;
-    case Handshake::Step::kSend:
+    case Handshake::Progress::kSend:
       greeting_.Push(handshake_.next());
       Write();
       return;
-    case Handshake::Step::kDone:
+    case Handshake::Progress::kDone:
       OnHandshakeEnd();
       return;
-    case Handshake::Step::kRefused:
+    case Handshake::Progress::kRefused:
       Fail(handshake_.error(), State::kRefused);
       return;
-    case Handshake::Step::kBroken:
+    case Handshake::Progress::kBroken:
       Fail(handshake_.error());
       return;
   }

@@ -55,7 +55,7 @@ struct PromiseBase {
 
 struct Nothing {};
 template <typename T>
-using Outcome = std::conditional_t<std::is_void_v<T>, Nothing, T>;
+using HeldValue = std::conditional_t<std::is_void_v<T>, Nothing, T>;
 
 template <typename T>
 struct Promise : PromiseBase {
@@ -97,7 +97,7 @@ class [[nodiscard]] Task {
   }
 
   // One that has ended, without a coroutine: for what seldom has to wait.
-  static Task Ready(task_internal::Outcome<T> outcome = {}) {
+  static Task Ready(task_internal::HeldValue<T> outcome = {}) {
     Task task((Handle()));
     task.ready_.emplace(std::move(outcome));
     return task;
@@ -129,7 +129,7 @@ class [[nodiscard]] Task {
 
  private:
   Handle handle_;
-  std::optional<task_internal::Outcome<T>> ready_;
+  std::optional<task_internal::HeldValue<T>> ready_;
 };
 
 namespace task_internal {

@@ -97,7 +97,7 @@ TEST_CASE("bytes go straight as far as they fit, and the rest to the input") {
 
 TEST_CASE("what one turn sends leaves behind it, in order") {
   Fixture f;
-  MemoryHold hold(f.account, Pace::kServers);
+  MemoryHold hold(f.account, WaitsFor::kServers);
   REQUIRE(hold.TryTake(3));
   f.stream->Send("a ");
   f.stream->Send(ValueOf(3), hold);
@@ -154,7 +154,7 @@ TEST_CASE(
 
 TEST_CASE("a client that does not read holds back what is sent to it") {
   Fixture f;
-  MemoryHold hold(f.account, Pace::kServers);
+  MemoryHold hold(f.account, WaitsFor::kServers);
   constexpr std::size_t kBytes = 16 << 20;  // more than any socket takes
   REQUIRE(hold.TryTake(kBytes));
   f.stream->Send(ValueOf(kBytes), hold);
@@ -176,7 +176,7 @@ TEST_CASE("a client that does not read holds back what is sent to it") {
 
 TEST_CASE("a stream that breaks holds nothing and lets all go that wait") {
   Fixture f;
-  MemoryHold hold(f.account, Pace::kServers);
+  MemoryHold hold(f.account, WaitsFor::kServers);
   constexpr std::size_t kBytes = 16 << 20;
   REQUIRE(hold.TryTake(kBytes));
   f.stream->Send(ValueOf(kBytes), hold);

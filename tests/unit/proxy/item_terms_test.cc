@@ -21,7 +21,7 @@ struct Fixture {
 
   std::int64_t now = 1'000'000'000;
   ItemTerms terms{[this] { return now; }, Scheme(), 100};
-  Request request;
+  ClientRequest request;
 };
 
 }  // namespace

@@ -44,8 +44,8 @@ struct Fixture {
 
 TEST_CASE("a hold that finds no memory waits in turn and never overtakes") {
   Fixture f;
-  MemoryHold a(f.account, Pace::kServers), b(f.account, Pace::kServers),
-      c(f.account, Pace::kServers), d(f.account, Pace::kServers);
+  MemoryHold a(f.account, WaitsFor::kServers), b(f.account, WaitsFor::kServers),
+      c(f.account, WaitsFor::kServers), d(f.account, WaitsFor::kServers);
   f.Take(a, 40, "a");
   f.Take(b, 40, "b");
   CHECK(f.Order() == "ab");
@@ -63,8 +63,8 @@ TEST_CASE("a hold that finds no memory waits in turn and never overtakes") {
 
 TEST_CASE("what clients hold up leaves room for others") {
   Fixture f;
-  MemoryHold a(f.account, Pace::kClient), b(f.account, Pace::kClient),
-      c(f.account, Pace::kServers), d(f.account, Pace::kClient);
+  MemoryHold a(f.account, WaitsFor::kClient), b(f.account, WaitsFor::kClient),
+      c(f.account, WaitsFor::kServers), d(f.account, WaitsFor::kClient);
   f.Take(a, 50, "a");
   f.Take(b, 1, "b");
   f.Take(c, 40, "c");
@@ -74,11 +74,11 @@ TEST_CASE("what clients hold up leaves room for others") {
     CHECK(f.Order() == "b");
   }
   SECTION("until one is no more at the pace of its client") {
-    a.SetPace(Pace::kServers);
+    a.SetWaitsFor(WaitsFor::kServers);
     CHECK(f.Order() == "b");
   }
   SECTION("and what was given stays given when a client turns slow") {
-    c.SetPace(Pace::kClient);
+    c.SetWaitsFor(WaitsFor::kClient);
     f.Take(d, 5, "d");
     a.Give(50);
     CHECK(f.Order() == "bd");
@@ -87,8 +87,8 @@ TEST_CASE("what clients hold up leaves room for others") {
 
 TEST_CASE("a hold that has some is helped out by the reserve, in turn") {
   Fixture f;
-  MemoryHold a(f.account, Pace::kClient), b(f.account, Pace::kClient),
-      c(f.account, Pace::kServers);
+  MemoryHold a(f.account, WaitsFor::kClient), b(f.account, WaitsFor::kClient),
+      c(f.account, WaitsFor::kServers);
   f.Take(a, 20, "a");
   f.Take(b, 30, "b");
   f.Take(a, 15, "A");
@@ -104,7 +104,7 @@ TEST_CASE("a hold that has some is helped out by the reserve, in turn") {
 
 TEST_CASE("a step is enough where there is room, the reserve gives the rest") {
   Fixture f;
-  MemoryHold a(f.account, Pace::kClient), b(f.account, Pace::kClient);
+  MemoryHold a(f.account, WaitsFor::kClient), b(f.account, WaitsFor::kClient);
   f.Take(a, 45, "a");
   f.Take(b, 5, "b");
   std::uint64_t first = 0, second = 0;
@@ -125,7 +125,7 @@ TEST_CASE("a step is enough where there is room, the reserve gives the rest") {
 
 TEST_CASE("more than one request may have is refused at once") {
   Fixture f;
-  MemoryHold a(f.account, Pace::kServers), b(f.account, Pace::kServers);
+  MemoryHold a(f.account, WaitsFor::kServers), b(f.account, WaitsFor::kServers);
   f.Take(a, 51, "a");
   f.Take(a, 50, "b");
   f.Take(a, 21, "c");  // beside what it holds
@@ -134,8 +134,8 @@ TEST_CASE("more than one request may have is refused at once") {
 
 TEST_CASE("a lower limit lets those that wait go on in the end") {
   Fixture f;
-  MemoryHold a(f.account, Pace::kServers), b(f.account, Pace::kServers),
-      c(f.account, Pace::kServers);
+  MemoryHold a(f.account, WaitsFor::kServers), b(f.account, WaitsFor::kServers),
+      c(f.account, WaitsFor::kServers);
   f.Take(a, 50, "a");
   f.Take(c, 50, "c");
   f.Take(b, 50, "b");
@@ -149,7 +149,8 @@ TEST_CASE("a lower limit lets those that wait go on in the end") {
 TEST_CASE("a hold gives back what it has when it ends") {
   Fixture f;
   {
-    MemoryHold a(f.account, Pace::kClient), b(f.account, Pace::kServers);
+    MemoryHold a(f.account, WaitsFor::kClient),
+        b(f.account, WaitsFor::kServers);
     CHECK(a.TryTake(40));
     b.TakeFrom(a, 15);
     CHECK(f.budget.held() == 40);

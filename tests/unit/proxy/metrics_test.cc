@@ -122,16 +122,17 @@ TEST_CASE("a server's latency stands beside that of the others") {
   CHECK(StatusText(facts).find("\"p50_us\": 104") != std::string::npos);
 }
 
-TEST_CASE("every verb but the end of a get line is some command") {
-  for (int verb = 0; verb <= static_cast<int>(Verb::kList); ++verb) {
+TEST_CASE("every operation but the end of a get line is some command") {
+  for (int operation = 0; operation <= static_cast<int>(Operation::kList);
+       ++operation) {
     for (const Dialect dialect :
          {Dialect::kText, Dialect::kMeta, Dialect::kBinary}) {
-      Request request;
-      request.verb = static_cast<Verb>(verb);
+      ClientRequest request;
+      request.operation = static_cast<Operation>(operation);
       request.style.dialect = dialect;
-      CAPTURE(verb);
+      CAPTURE(operation);
       CHECK((CommandOf(request) == Command::kEnd) ==
-            (request.verb == Verb::kEndOfGets));
+            (request.operation == Operation::kEndOfGets));
     }
   }
 }

@@ -178,7 +178,7 @@ TEST_CASE("Next takes no byte beyond its event") {
   CHECK(reader.Next(input) == Event::kRequest);
   CHECK(reader.request().key == "b");
   CHECK(reader.Next(input) == Event::kRequest);
-  CHECK(reader.request().verb == Verb::kEndOfGets);
+  CHECK(reader.request().operation == Operation::kEndOfGets);
   CHECK(input == "mn\r\n");
   CHECK(reader.Next(input) == Event::kRequest);
   CHECK(reader.Next(input) == Event::kNeedInput);
@@ -189,9 +189,9 @@ TEST_CASE("a request may be moved out between the keys of a get") {
   RequestReader reader;
   std::string_view input = "gats 7 first-key-of-more-than-fifteen-bytes b\r\n";
   REQUIRE(reader.Next(input) == RequestReader::Event::kRequest);
-  const Request first = std::move(reader.request());
+  const ClientRequest first = std::move(reader.request());
   REQUIRE(reader.Next(input) == RequestReader::Event::kRequest);
-  const Request second = std::move(reader.request());
+  const ClientRequest second = std::move(reader.request());
   REQUIRE(reader.Next(input) == RequestReader::Event::kRequest);
   CHECK(Describe(first) ==
         "get key=first-key-of-more-than-fifteen-bytes exptime=7 want-value "
@@ -209,7 +209,7 @@ TEST_CASE("a moved-from store still answers a bad value in its own way") {
         quiet ? "set a 0 0 1 noreply\r\nxyz" : "set a 0 0 1\r\nxyz";
     std::string_view input = bytes;
     REQUIRE(reader.Next(input) == Event::kRequest);
-    const Request taken = std::move(reader.request());
+    const ClientRequest taken = std::move(reader.request());
     REQUIRE(reader.Next(input) == Event::kValue);
     REQUIRE(reader.Next(input) == Event::kValueBad);
     CHECK(reader.error().empty() == quiet);

@@ -16,17 +16,17 @@ namespace {
 
 using Slot = RequestPipeline::Slot;
 
-Request Asked(Verb verb, std::string key = "") {
-  Request request;
-  request.verb = verb;
+ClientRequest Asked(Operation operation, std::string key = "") {
+  ClientRequest request;
+  request.operation = operation;
   request.key = std::move(key);
-  request.want_value = verb == Verb::kGet;
+  request.want_value = operation == Operation::kGet;
   return request;
 }
 
 struct Fixture {
-  Slot& Add(Verb verb, std::string key = "") {
-    return pipeline.Add(Asked(verb, std::move(key)));
+  Slot& Add(Operation operation, std::string key = "") {
+    return pipeline.Add(Asked(operation, std::move(key)));
   }
   // With `answer` as its answer.
   void End(Slot& slot, const std::string& answer) {
@@ -34,7 +34,7 @@ struct Fixture {
     pipeline.End(slot);
   }
   void Fail(Slot& slot, const std::string& why) {
-    slot.outcome = Outcome::kServerError;
+    slot.outcome = ReplyStatus::kServerError;
     slot.text = why;
     pipeline.End(slot);
   }
@@ -65,9 +65,9 @@ struct Fixture {
 
 TEST_CASE("answers leave in the order of their requests") {
   Fixture f;
-  Slot& a = f.Add(Verb::kGet, "a");
-  Slot& b = f.Add(Verb::kStore, "b");
-  Slot& c = f.Add(Verb::kNoop);
+  Slot& a = f.Add(Operation::kGet, "a");
+  Slot& b = f.Add(Operation::kStore, "b");
+  Slot& c = f.Add(Operation::kNoop);
   f.End(c, "c ");
   f.End(b, "b ");
   CHECK(f.Answered().empty());
@@ -78,21 +78,21 @@ TEST_CASE("answers leave in the order of their requests") {
 
 TEST_CASE("of one key, only reads run side by side") {
   Fixture f;
-  Slot& get = f.Add(Verb::kGet, "k");
-  CHECK(f.pipeline.MayStart(Asked(Verb::kGet, "k")));
-  CHECK_FALSE(f.pipeline.MayStart(Asked(Verb::kStore, "k")));
-  CHECK(f.pipeline.MayStart(Asked(Verb::kStore, "other")));
-  Request touching = Asked(Verb::kGet, "k");
+  Slot& get = f.Add(Operation::kGet, "k");
+  CHECK(f.pipeline.MayStart(Asked(Operation::kGet, "k")));
+  CHECK_FALSE(f.pipeline.MayStart(Asked(Operation::kStore, "k")));
+  CHECK(f.pipeline.MayStart(Asked(Operation::kStore, "other")));
+  ClientRequest touching = Asked(Operation::kGet, "k");
   touching.exptime = 10;
   CHECK_FALSE(f.pipeline.MayStart(touching));
   f.End(get, "");
-  CHECK(f.pipeline.MayStart(Asked(Verb::kStore, "k")));
+  CHECK(f.pipeline.MayStart(Asked(Operation::kStore, "k")));
 
-  Slot& first = f.Add(Verb::kGet, "other");
-  Slot& store = f.Add(Verb::kStore, "k");
-  CHECK_FALSE(f.pipeline.MayStart(Asked(Verb::kGet, "k")));
+  Slot& first = f.Add(Operation::kGet, "other");
+  Slot& store = f.Add(Operation::kStore, "k");
+  CHECK_FALSE(f.pipeline.MayStart(Asked(Operation::kGet, "k")));
   f.End(store, "");  // its answer waits for the first one's, its key does not
-  CHECK(f.pipeline.MayStart(Asked(Verb::kGet, "k")));
+  CHECK(f.pipeline.MayStart(Asked(Operation::kGet, "k")));
   f.End(first, "");
 }
 
@@ -100,10 +100,10 @@ TEST_CASE("so many requests are under way and no more") {
   Fixture f;
   std::vector<Slot*> slots;
   while (f.pipeline.HasRoom()) {
-    slots.push_back(&f.Add(Verb::kGet, std::to_string(slots.size())));
+    slots.push_back(&f.Add(Operation::kGet, std::to_string(slots.size())));
   }
   CHECK(slots.size() == 64);
-  CHECK_FALSE(f.pipeline.MayStart(Asked(Verb::kGet, "one more")));
+  CHECK_FALSE(f.pipeline.MayStart(Asked(Operation::kGet, "one more")));
   f.End(*slots[1], "");  // it still holds its place
   CHECK_FALSE(f.pipeline.HasRoom());
   f.End(*slots[0], "");
@@ -112,19 +112,19 @@ TEST_CASE("so many requests are under way and no more") {
 
 TEST_CASE("a get line's end says the first error of its keys") {
   Fixture f;
-  Slot& a = f.Add(Verb::kGet, "a");
-  Slot& b = f.Add(Verb::kGet, "b");
-  Slot& c = f.Add(Verb::kGet, "c");
-  Slot& end = f.Add(Verb::kEndOfGets);
+  Slot& a = f.Add(Operation::kGet, "a");
+  Slot& b = f.Add(Operation::kGet, "b");
+  Slot& c = f.Add(Operation::kGet, "c");
+  Slot& end = f.Add(Operation::kEndOfGets);
   f.pipeline.End(end);
   f.Fail(c, "the second");
   f.Fail(b, "the first");
-  a.outcome = Outcome::kNotFound;  // which is no error
+  a.outcome = ReplyStatus::kNotFound;  // which is no error
   f.pipeline.End(a);
   CHECK(f.Answered() == "SERVER_ERROR the first\r\n");
 
-  Slot& good = f.Add(Verb::kGet, "a");
-  Slot& its_end = f.Add(Verb::kEndOfGets);
+  Slot& good = f.Add(Operation::kGet, "a");
+  Slot& its_end = f.Add(Operation::kEndOfGets);
   f.End(good, "a ");
   f.pipeline.End(its_end);
   CHECK(f.Answered() == "a END\r\n");
@@ -132,19 +132,19 @@ TEST_CASE("a get line's end says the first error of its keys") {
 
 TEST_CASE("a get line that is refused in its middle leaves no error behind") {
   Fixture f;
-  f.Fail(f.Add(Verb::kGet, "a"), "an error");
-  Slot& refused = f.Add(Verb::kDelete);
+  f.Fail(f.Add(Operation::kGet, "a"), "an error");
+  Slot& refused = f.Add(Operation::kDelete);
   refused.refused = true;
   f.End(refused, "CLIENT_ERROR ");
-  f.pipeline.End(f.Add(Verb::kEndOfGets));
+  f.pipeline.End(f.Add(Operation::kEndOfGets));
   CHECK(f.Answered() == "CLIENT_ERROR END\r\n");
 }
 
 TEST_CASE("a slot has its turn when all before it are answered") {
   Fixture f;
-  Slot& a = f.Add(Verb::kGet, "a");
-  Slot& b = f.Add(Verb::kGet, "b");
-  Slot& c = f.Add(Verb::kGet, "c");
+  Slot& a = f.Add(Operation::kGet, "a");
+  Slot& b = f.Add(Operation::kGet, "b");
+  Slot& c = f.Add(Operation::kGet, "c");
   net::Spawn(f.AwaitTurn(a, "a"));
   CHECK(f.turns == "a");
   net::Spawn(f.AwaitTurn(b, "b"));
@@ -163,7 +163,7 @@ TEST_CASE("a slot has its turn when all before it are answered") {
 
 TEST_CASE("what waits for the pipeline is woken by an end and by a wake") {
   Fixture f;
-  Slot& a = f.Add(Verb::kGet, "a");
+  Slot& a = f.Add(Operation::kGet, "a");
   net::Spawn(f.AwaitEmpty());
   f.pipeline.Wake();
   f.runtime.RunAll();
@@ -172,7 +172,7 @@ TEST_CASE("what waits for the pipeline is woken by an end and by a wake") {
   f.runtime.RunAll();
   CHECK(f.turns == "empty");
 
-  Slot& b = f.Add(Verb::kGet, "b");
+  Slot& b = f.Add(Operation::kGet, "b");
   net::Spawn(f.AwaitEmpty());
   f.gone = true;
   f.pipeline.Wake();

@@ -8,12 +8,12 @@
 namespace ers::proxy {
 namespace {
 
-std::string_view Name(Verb verb) {
+std::string_view Name(Operation operation) {
   constexpr std::string_view kNames[] = {
       "get",   "end-of-gets", "store",  "delete",  "arithmetic", "touch",
       "debug", "flush",       "stats",  "version", "verbosity",  "noop",
       "quit",  "transition",  "update", "inspect", "list"};
-  return kNames[static_cast<std::size_t>(verb)];
+  return kNames[static_cast<std::size_t>(operation)];
 }
 
 std::string_view Name(StoreMode mode) {
@@ -63,9 +63,9 @@ std::string Printable(std::string_view bytes) {
   return text;
 }
 
-std::string Describe(const Request& request) {
-  const Request fresh;
-  std::string text(Name(request.verb));
+std::string Describe(const ClientRequest& request) {
+  const ClientRequest fresh;
+  std::string text(Name(request.operation));
   if (!request.key.empty()) {
     text += fmt::format(" key={}", Printable(request.key));
   }
@@ -74,7 +74,7 @@ std::string Describe(const Request& request) {
   }
   if (request.has_value())
     text += fmt::format(" bytes={}", request.value_bytes);
-  if (request.verb == Verb::kStore) {
+  if (request.operation == Operation::kStore) {
     text += fmt::format(" mode={}", Name(request.mode));
   }
   if (request.client_flags != 0) {
@@ -94,7 +94,7 @@ std::string Describe(const Request& request) {
   if (request.initial != 0) text += fmt::format(" initial={}", request.initial);
   if (request.decrement) text += " decrement";
   if (request.offset != 0) text += fmt::format(" offset={}", request.offset);
-  if (request.verb == Verb::kList) {
+  if (request.operation == Operation::kList) {
     text += fmt::format(" listed={}", Name(request.listed));
   }
   if (request.level != 0) text += fmt::format(" level={}", request.level);

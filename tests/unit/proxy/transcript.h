@@ -11,7 +11,7 @@
 
 namespace ers::proxy {
 
-// One line per event: a request with all that differs from a new Request,
+// One line per event: a request with all that differs from a new ClientRequest,
 // "value:BYTES" for all parts of a value, "end", "bad:REPLY", "error:REPLY",
 // "close". Replies of text show their line end as "|"; all other bytes that do
 // not print as \xNN.
@@ -32,7 +32,7 @@ class Transcript {
   bool in_value_ = false;
 };
 
-std::string Describe(const Request& request);
+std::string Describe(const ClientRequest& request);
 std::string Printable(std::string_view bytes);
 
 // The transcript of bytes fed whole. Fed in two parts, cut at any place, byte

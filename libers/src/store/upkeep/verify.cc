@@ -324,7 +324,7 @@ Task<void> Verifier::Conclude(const std::string& key,
 void Verifier::ReportFindings(const std::string& key,
                               const Snapshot& snapshot) {
   bool unreadable = false;
-  for (const Found& found : snapshot.found) {
+  for (const Flaw& found : snapshot.found) {
     ++report_.faults[static_cast<std::size_t>(found.fault)];
     unreadable = unreadable || found.fault == Fault::kUnreadable;
     if (!options_.found) continue;

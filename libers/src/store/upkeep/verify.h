@@ -40,7 +40,7 @@ class Verifier {
   using ManifestPtr = std::shared_ptr<const Manifest>;
 
   // A fault of one object.
-  struct Found {
+  struct Flaw {
     Fault fault = Fault::kMissing;
     int group = -1;
     int block = -1;
@@ -55,7 +55,7 @@ class Verifier {
     ReplicasRead replicas;
     ManifestPtr manifest;
     std::uint64_t blocks = 0;
-    std::vector<Found> found;
+    std::vector<Flaw> found;
   };
   // An object whose replicas differ: a change may be under way.
   struct Suspect {

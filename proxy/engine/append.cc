@@ -1,4 +1,4 @@
-#include "engine/extend.h"
+#include "engine/append.h"
 
 #include <cstring>
 #include <optional>
@@ -13,14 +13,15 @@ using Bytes = std::span<const std::byte>;
 
 // The bytes are taken into memory: a rival makes both start over. All memory
 // is asked for at once, before any is held.
-Task<Done> Extend(const EngineContext& context, const Request& request,
-                  store::Content& content, store::Memory& memory) {
+Task<Done> AppendOrPrepend(const EngineContext& context,
+                           const ClientRequest& request,
+                           store::Content& content, store::Memory& memory) {
   const std::optional<std::uint64_t> cas = request.compare_cas;
   bool too_long = false;
   const auto refused = [&](const Status& why) {
     Done done = context.Failed(why);
-    if (too_long || done.reply.outcome == Outcome::kNotFound) {
-      done.reply.outcome = Outcome::kNotStored;
+    if (too_long || done.reply.outcome == ReplyStatus::kNotFound) {
+      done.reply.outcome = ReplyStatus::kNotStored;
     }
     return done;
   };

@@ -1,6 +1,6 @@
-// Waiter: one coroutine's wait until something holds.
-#ifndef ERS_PROXY_SERVER_WAITER_H_
-#define ERS_PROXY_SERVER_WAITER_H_
+// Condition: one coroutine's wait until something holds.
+#ifndef ERS_PROXY_SERVER_CONDITION_H_
+#define ERS_PROXY_SERVER_CONDITION_H_
 
 #include <utility>
 
@@ -10,9 +10,9 @@ namespace ers::proxy {
 
 // One coroutine waits at a time; Wake is called whenever what it waits for may
 // have come. Loop thread only.
-class Waiter {
+class Condition {
  public:
-  explicit Waiter(net::Runtime& runtime) : runtime_(runtime) {}
+  explicit Condition(net::Runtime& runtime) : runtime_(runtime) {}
 
   template <typename Predicate>
   net::Task<void> Until(Predicate holds) {
@@ -41,4 +41,4 @@ class Waiter {
 
 }  // namespace ers::proxy
 
-#endif  // ERS_PROXY_SERVER_WAITER_H_
+#endif  // ERS_PROXY_SERVER_CONDITION_H_

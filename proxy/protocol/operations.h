@@ -1,7 +1,7 @@
-// The verbs, each in one line: what is to be known of a new one stands here, or
-// the compiler names every place that lacks it.
-#ifndef ERS_PROXY_PROTOCOL_VERBS_H_
-#define ERS_PROXY_PROTOCOL_VERBS_H_
+// The operations, each in one line: what is to be known of a new one stands
+// here, or the compiler names every place that lacks it.
+#ifndef ERS_PROXY_PROTOCOL_OPERATIONS_H_
+#define ERS_PROXY_PROTOCOL_OPERATIONS_H_
 
 #include <array>
 #include <cstddef>
@@ -23,7 +23,7 @@ enum class Runs : std::uint8_t {
 
 // enumerator; has it one key; how it runs; what the text protocol says when it
 // is done (empty: more than a word); the flags that meta returns.
-#define ERS_PROXY_VERBS(X)                                      \
+#define ERS_PROXY_OPERATIONS(X)                                 \
   /* one key, with or without its value; may touch or vivify */ \
   X(kGet, true, kGet, "", "cfhklOst")                           \
   /* text: all keys of a get line were handed out */            \
@@ -58,30 +58,30 @@ enum class Runs : std::uint8_t {
   /* `listed`, and keys that begin with `key` */                \
   X(kList, false, kList, "END", "kO")
 
-enum class Verb : std::uint8_t {
+enum class Operation : std::uint8_t {
 #define ERS_PROXY_ENUMERATOR(name, has_key, runs, done, flags) name,
-  ERS_PROXY_VERBS(ERS_PROXY_ENUMERATOR)
+  ERS_PROXY_OPERATIONS(ERS_PROXY_ENUMERATOR)
 #undef ERS_PROXY_ENUMERATOR
 };
 
-struct VerbInfo {
+struct OperationInfo {
   bool has_key;
   Runs runs;
   std::string_view done_line;
   std::string_view meta_flags;
 };
 
-inline constexpr std::array kVerbs = {
+inline constexpr std::array kOperations = {
 #define ERS_PROXY_ROW(name, has_key, runs, done, flags) \
-  VerbInfo{has_key, Runs::runs, done, flags},
-    ERS_PROXY_VERBS(ERS_PROXY_ROW)
+  OperationInfo{has_key, Runs::runs, done, flags},
+    ERS_PROXY_OPERATIONS(ERS_PROXY_ROW)
 #undef ERS_PROXY_ROW
 };
 
-constexpr const VerbInfo& InfoOf(Verb verb) {
-  return kVerbs[static_cast<std::size_t>(verb)];
+constexpr const OperationInfo& InfoOf(Operation operation) {
+  return kOperations[static_cast<std::size_t>(operation)];
 }
 
 }  // namespace ers::proxy
 
-#endif  // ERS_PROXY_PROTOCOL_VERBS_H_
+#endif  // ERS_PROXY_PROTOCOL_OPERATIONS_H_
