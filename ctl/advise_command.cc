@@ -208,7 +208,7 @@ void AddAdvise(CLI::App& app, Command& chosen) {
       ->add_option("--failures", question.failures,
                    "Servers that may die (default: 1)")
       ->check(CLI::Range(1, kMaxFailures))
-      ->type_name("M");
+      ->type_name("F");
   advise
       ->add_option("--model", options->model,
                    "Measured figures in place of the installed ones")
