@@ -48,7 +48,7 @@ func (seen seen) out() []string {
 	names := []string{}
 	for _, states := range seen {
 		for name, state := range states {
-			if state != "full" {
+			if state != "in_sync" {
 				names = append(names, name)
 			}
 		}
@@ -77,7 +77,11 @@ func allInSync(servers []string, proxies []*Proxy) (bool, seen) {
 		if err == nil && view.Epoch == newest {
 			states := map[string]string{}
 			for _, member := range view.Members {
-				states[member.Name] = member.State
+				state := member.State
+				if state == "full" { // as records have it
+					state = "in_sync"
+				}
+				states[member.Name] = state
 			}
 			seen = append(seen, states)
 		}
