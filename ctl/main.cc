@@ -129,7 +129,7 @@ int Main(int argc, char** argv) {
 
   CLI::App app(
       "Keeps large values on plain memcached servers, erasure coded so that "
-      "any f servers may die.",
+      "any m servers of a value may die.",
       "ersctl");
   Command command;
   app.set_version_flag("--version", "ersctl " + std::string(Version()));

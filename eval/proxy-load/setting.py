@@ -67,6 +67,9 @@ class Setting:
                                                  self.arguments.ersproxy)
 
     def start_nutcrackers(self):
+        if not shutil.which("nutcracker"):
+            print("nutcracker is not installed: left out", file=sys.stderr)
+            return
         for count in (1, 2):
             started = [self.nutcracker(f"{count}-{i}") for i in range(count)]
             self.proxies[f"nutcracker-x{count}"] = (

@@ -45,8 +45,8 @@ Examples:
 
 SIGTERM and SIGINT take no more clients, answer what was asked and end; the
 second one cuts off. SIGHUP reads the file of --config again: rules, policies,
-fill, limits, the token and the log's level change, clients stay connected. Exit
-codes: 0 ended so, 2 bad usage, or other servers, weights or f than those of the
+backfill, limits, the token and the log's level change, clients stay connected.
+Exit codes: 0 ended so, 2 bad usage, or other servers, weights or f than those of the
 cluster, 3 failed.)";
 
 // Blocked before the first thread starts, so that all of them have it so.

@@ -276,6 +276,19 @@ def check_words(top, words):
                                f"{instead}")
 
 
+def check_commands(top):
+    """Commands of ersctl that its page does not list."""
+    page = os.path.join("docs", "reference", "ersctl.md")
+    if not os.path.exists(os.path.join(top, page)):
+        return
+    listed = set(re.findall(r"^\| `([a-z]+)", read(top, page), re.M))
+    for path in found(top, "ctl/*.cc"):
+        for name in re.findall(r"\bapp(?:\.add_subcommand\(|, chosen,)\s*"
+                               r"\"([a-z]+)\"", read(top, path)):
+            if name not in listed:
+                yield f"{page}: lacks the command '{name}' of {path}"
+
+
 def check(top):
     """All faults of the pages below `top`."""
     for path in found(top, *PAGES):
@@ -294,6 +307,7 @@ def check(top):
     yield from check_invariants(top)
     yield from check_log_lines(top)
     yield from check_settings(top)
+    yield from check_commands(top)
     with open(os.path.join(TOP, "tests", "house", "retired_words"),
               encoding="utf-8") as file:
         yield from check_words(top, retired(file.read()))

@@ -142,6 +142,15 @@ class PlantedTest(unittest.TestCase):
         self.assert_only(page % "most_x", path=path)
         self.assert_only(page % "most_y", "most_x of proxy/config", path=path)
 
+    def test_commands_that_are_not_listed(self):
+        path = "docs/reference/ersctl.md"
+        self.write("ctl/a.cc", 'app.add_subcommand(\n    "foo", "Foos")\n'
+                   'Add(app, chosen, "bar", "Bars")\n')
+        page = "# ersctl\n\n| command | does |\n| --- | --- |\n| `foo %s` | a |\n"
+        self.assert_only(page % "X" + "| `bar` | b |\n", path=path)
+        self.assert_only(page % "X", "lacks the command 'bar' of ctl/a.cc",
+                         path=path)
+
     def test_retired_words(self):
         self.write("docs/page.md", "# Page\n\nThe old word.\n")
         self.write("docs/free.md", "# Free\n\nThe old word.\n")

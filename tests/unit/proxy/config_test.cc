@@ -505,6 +505,8 @@ TEST_CASE("the sample documents the defaults") {
   CHECK(sample->log_format == defaults.log_format);
   CHECK(sample->rules->list.empty());
   CHECK(sample->cluster.state_file.empty());
+  // Each setting that a reload cannot change.
+  CHECK(CheckReload(defaults, *sample).ok());
 }
 
 TEST_CASE("the sample shows every key") {

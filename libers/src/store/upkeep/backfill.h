@@ -17,11 +17,11 @@
 
 namespace ers::store {
 
-// Of the blocks that one fill has under way: some fifty objects of 1 MiB, or
-// six groups of 8 MiB.
+// Of the blocks that one backfill has under way: some fifty objects of 1 MiB,
+// or six groups of 8 MiB.
 inline constexpr std::uint64_t kBackfillBlockBytes = std::uint64_t{64} << 20;
 
-// What fills have done since its making. One loop writes; any thread reads,
+// What backfills have done since its making. One loop writes; any thread reads,
 // each number by itself.
 struct BackfillCounters {
   Count repaired;  // objects that something was done for
