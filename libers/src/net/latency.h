@@ -57,16 +57,20 @@ class Latency {
   }
   // Of replies about as long.
   [[nodiscard]] const LatencyHistogram& OfReplies(std::size_t bytes) const {
-    return classes_[ClassOf(bytes)];
+    return OfClass(ClassOf(bytes));
   }
   // Of all replies.
   [[nodiscard]] LatencyHistogram All() const;
 
- private:
-  // Up to 1, 4, 16, 64 and 256 KiB, and longer ones.
+  // Lengths that are about the same: up to 1, 4, 16, 64 and 256 KiB, and
+  // longer ones.
   static constexpr std::size_t kClasses = 6;
   static std::size_t ClassOf(std::size_t bytes);
+  [[nodiscard]] const LatencyHistogram& OfClass(std::size_t number) const {
+    return classes_[number];
+  }
 
+ private:
   std::array<LatencyHistogram, kClasses> classes_;
 };
 

@@ -106,7 +106,7 @@ ReplyParser::Progress ReplyParser::Parse(std::string_view* bytes) {
           bytes->remove_prefix(1);
           ++end_seen_;
         }
-        if (skip_) return Finish(Outcome::kWrongSize);
+        if (Skips()) return Finish(Outcome::kWrongSize);
         return Finish(created_ ? Outcome::kCreated : Outcome::kOk);
     }
     if (progress != Progress::kMore) return progress;
@@ -294,8 +294,10 @@ bool ReplyParser::ParseFlags(std::string_view words, bool need_size) {
   return token && flags && ttl && size;
 }
 
+bool ReplyParser::Skips() const { return skip_ || request_->abandoned; }
+
 int ReplyParser::Destination(iovec* pieces, int max) const {
-  if (!active() || state_ != State::kValue || skip_ || left_ == 0) return 0;
+  if (!active() || state_ != State::kValue || Skips() || left_ == 0) return 0;
   const bool straight = request_->verb == Verb::kGet && !request_->into.empty();
   if (!straight) {
     if (max < 1) return 0;
@@ -335,7 +337,7 @@ void ReplyParser::AdvancePlace(std::size_t bytes) {
 
 void ReplyParser::CopyValue(std::string_view* bytes) {
   std::size_t available = std::min(left_, bytes->size());
-  if (skip_) {
+  if (Skips()) {
     left_ -= available;
     bytes->remove_prefix(available);
     return;

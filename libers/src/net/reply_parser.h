@@ -69,6 +69,8 @@ class ReplyParser {
   Progress OnCasLine(std::string_view line);
   Progress OnValueLine(std::string_view words);
 
+  // Is the value thrown away?
+  bool Skips() const;
   bool TakeLine(std::string_view* bytes, std::string_view* line);
   bool ParseFlags(std::string_view words, bool need_size);
   void CopyValue(std::string_view* bytes);
@@ -82,7 +84,7 @@ class ReplyParser {
   bool line_taken_ = false;  // line_ was handed out and is to be cleared
   // While in a value: what is left of it, and where it goes.
   std::size_t left_ = 0;
-  bool skip_ = false;  // the value is thrown away
+  bool skip_ = false;  // it has another size
   std::size_t piece_ = 0;
   std::size_t offset_ = 0;
   std::size_t end_seen_ = 0;  // of the "\r\n" behind the value

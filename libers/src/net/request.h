@@ -126,6 +126,11 @@ struct Request {
   void (*done)(Request&) = nullptr;
   void* context = nullptr;
 
+  // kGet with `into`, set by the caller before it is sent or while it is under
+  // way: its value is of no use, so nothing more is written to `into`, and a
+  // hit ends as kWrongSize.
+  bool abandoned = false;
+
   // Link-private: queue link, deadline, and when it left.
   Request* next = nullptr;
   TimePoint deadline;

@@ -84,6 +84,11 @@ class Runtime {
   virtual std::unique_ptr<Stream> Connect(const Endpoint& endpoint,
                                           StreamHandler& handler) = 0;
   virtual std::unique_ptr<Timer> NewTimer(std::function<void()> fire) = 0;
+  // Late by far less than a millisecond, where others may be late by several.
+  // Each Start is a system call.
+  virtual std::unique_ptr<Timer> NewFineTimer(std::function<void()> fire) {
+    return NewTimer(std::move(fire));
+  }
 
   // Runs `deferred` after the current callback, and maybe others that are due,
   // before the loop waits again: late ones last, else in the order of the

@@ -103,7 +103,7 @@ int ServerLink::Impl::ReadPieces(iovec* pieces, std::size_t* straight) {
   *straight = 0;
   for (int i = 0; i < count; ++i) *straight += pieces[i].iov_len;
   const Request* next = in_flight_.front();
-  const bool value = next != nullptr && !next->into.empty();
+  const bool value = next != nullptr && !next->into.empty() && !next->abandoned;
   pieces[count++] = {buffer_.get(), value ? kBufferBesideValue : kBufferBytes};
   return count;
 }

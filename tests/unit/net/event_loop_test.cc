@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "net_calls.h"
@@ -215,15 +216,20 @@ TEST_CASE("tasks posted by many threads all run on the loop's thread") {
 
 TEST_CASE("timers fire in order, move, stop, and may destroy themselves") {
   const auto loop = NewEventLoop();
+  const bool fine = GENERATE(false, true);
+  const auto new_timer = [&loop, fine](std::function<void()> fire) {
+    return fine ? loop->NewFineTimer(std::move(fire))
+                : loop->NewTimer(std::move(fire));
+  };
   std::vector<int> fired;
   const TimePoint start = loop->Now();
-  auto late = loop->NewTimer([&] { fired.push_back(2); });
-  auto early = loop->NewTimer([&] { fired.push_back(1); });
-  auto moved = loop->NewTimer([&] { fired.push_back(3); });
-  auto stopped = loop->NewTimer([&] { fired.push_back(4); });
-  auto destroyed = loop->NewTimer([&] { fired.push_back(5); });
+  auto late = new_timer([&] { fired.push_back(2); });
+  auto early = new_timer([&] { fired.push_back(1); });
+  auto moved = new_timer([&] { fired.push_back(3); });
+  auto stopped = new_timer([&] { fired.push_back(4); });
+  auto destroyed = new_timer([&] { fired.push_back(5); });
   std::unique_ptr<Timer> own;
-  own = loop->NewTimer([&fired, &own] {
+  own = new_timer([&fired, &own] {
     own.reset();
     fired.push_back(0);
   });

@@ -324,6 +324,33 @@ TEST_CASE("a dump's lines can be taken as they come") {
   }
 }
 
+TEST_CASE("nothing more is written of a value that is abandoned") {
+  const std::string bytes = "VA 6 c1 f2 t3 s6\r\nabcdef\r\n";
+  const std::size_t begin = bytes.find('a');
+  for (std::size_t cut = 0; cut + 2 < bytes.size(); ++cut) {
+    CAPTURE(cut);
+    std::string value = "......";
+    const iovec piece{value.data(), value.size()};
+    Request request;
+    request.verb = Verb::kGet;
+    request.into = {&piece, 1};
+    ReplyParser parser;
+    parser.Begin(request);
+    std::string_view first = std::string_view(bytes).substr(0, cut);
+    std::string_view second = std::string_view(bytes).substr(cut);
+    CHECK(parser.Parse(&first) == Progress::kMore);
+    request.abandoned = true;
+    iovec place{};
+    CHECK(parser.Destination(&place, 1) == 0);
+    CHECK(parser.Parse(&second) == Progress::kDone);
+    CHECK(request.outcome == Outcome::kWrongSize);
+    const std::size_t came =
+        cut < begin ? 0 : std::min<std::size_t>(cut - begin, 6);
+    CHECK(value ==
+          std::string("abcdef").substr(0, came) + std::string(6 - came, '.'));
+  }
+}
+
 TEST_CASE("what a server sends to its watchers has no end") {
   const std::string bytes = "OK\r\nts=1 key=a la=1\nEND\n[skipped: 7]\n";
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
