@@ -295,6 +295,11 @@ constexpr Setting kSettings[] = {
         {.name = "garbage.objects_per_second"}),
     Number<ERS_PROXY_AT(threads), 1, kMaxThreads>(
         {.name = "threads", .option = {"--threads", "N", "Default: 2"}}),
+    Number<ERS_PROXY_AT(cluster.hedge_percent), 0, kMaxHedgePercent>(
+        {.name = "hedge_percent",
+         .option = {"--hedge-percent", "N",
+                    "Of what is read: may be read in vain where a server is "
+                    "late; 0: nothing (default: 3)"}}),
     Number<ERS_PROXY_AT(cluster.connect_timeout), 1, kMaxTimeoutMs>(
         {.name = "timeouts.connect_ms"}),
     Number<ERS_PROXY_AT(cluster.request_timeout), 1, kMaxTimeoutMs>(

@@ -158,6 +158,7 @@ class World:
                     f'scheme: {SCHEME}\nmax_failures: {MAX_FAILURES}\nthreads: 1\n'
                     f"timeouts: {{connect_ms: {2 * REQUEST_MS}, "
                     f"request_ms: {REQUEST_MS}}}\n"
+                    "hedge_percent: 0\n"  # a held message is no late one
                     "garbage: {every_s: 0}\n"  # when it is asked for
                     "log: {level: debug}\n")
             self.start_proxy()

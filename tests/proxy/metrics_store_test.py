@@ -20,7 +20,9 @@ ALWAYS = (SERVER + "sent_bytes", SERVER + "received_bytes",
           SERVER + "requests", "ersproxy_request", "ersproxy_client_",
           "ersproxy_uptime", "ersproxy_step", SERVER + "connections",
           SERVER + "reachable", SERVER + "state", SERVER + "latency",
-          # Where the machine is so busy that a server is silent for a while.
+          # Where the machine is so busy that a server is late.
+          "ersproxy_hedge",
+          # Where it is silent for a while.
           "ersproxy_commit_aborts_total{view}",
           # Of the answer itself, until all of it is sent.
           "ersproxy_memory_in_flight")

@@ -117,7 +117,8 @@ typedef struct ers_cluster_options {
   int connect_timeout_ms;
   int request_timeout_ms;   /* silence after which a server counts as dead */
   int operation_timeout_ms; /* after which a call gives up */
-  ers_log_sink log;         /* NULL: silent */
+  int hedge_percent; /* of what is read: in vain, to be sooner; 0: none */
+  ers_log_sink log;  /* NULL: silent */
   void* log_context;
 } ers_cluster_options;
 

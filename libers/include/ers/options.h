@@ -27,6 +27,8 @@ inline constexpr std::size_t kMaxKeyBytes = 250;
 inline constexpr int kMaxMembers = 1024;
 inline constexpr std::size_t kMaxInlineBelow = std::size_t{1} << 20;
 
+inline constexpr int kMaxHedgePercent = 100;
+
 struct ClusterOptions {
   // "host:port[:weight],[IPv6]:port,/unix/socket,...": every member, in any
   // order, the same list for every process of the cluster.
@@ -50,6 +52,11 @@ struct ClusterOptions {
   // (kUnavailable). At most the m of the value's scheme is asked for. 0: values
   // are taken as long as they can be read back.
   int min_redundancy = 0;
+  // Where a server answers late, what replaces its blocks is read, too, and
+  // what is there first is taken. So much may be read in vain: a part of all
+  // that is read, and 16 MiB at first for each client. 0: none; up to
+  // kMaxHedgePercent.
+  int hedge_percent = 3;
   // Keys may hold any bytes, for programs whose own clients may send such; the
   // items of those keys are named by a hash. All processes of a cluster may
   // differ in this.

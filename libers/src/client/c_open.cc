@@ -48,6 +48,7 @@ ers::ClusterOptions FromC(const ers_cluster_options& options) {
   out.request_timeout = std::chrono::milliseconds(options.request_timeout_ms);
   out.operation_timeout =
       std::chrono::milliseconds(options.operation_timeout_ms);
+  out.hedge_percent = options.hedge_percent;
   if (options.log != nullptr) {
     out.log = [sink = options.log, context = options.log_context](
                   ers::LogLevel level, std::string_view line) {
@@ -75,6 +76,7 @@ void ers_cluster_options_init(ers_cluster_options* options) {
   options->connect_timeout_ms = Milliseconds(defaults.connect_timeout);
   options->request_timeout_ms = Milliseconds(defaults.request_timeout);
   options->operation_timeout_ms = Milliseconds(defaults.operation_timeout);
+  options->hedge_percent = defaults.hedge_percent;
 }
 
 ers_status ers_cluster_open(const ers_cluster_options* options,

@@ -181,7 +181,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "rules, "
        "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
-       "garbage, threads, timeouts, limits, log"},
+       "garbage, threads, hedge_percent, timeouts, limits, log"},
       {"max_parity: 1\n",
        "FILE:1: \"max_parity\" is called \"max_failures\" now"},
       {"least_redundancy: 1\n",
@@ -193,7 +193,10 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "rules, "
        "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
-       "garbage, threads, timeouts, limits, log"},
+       "garbage, threads, hedge_percent, timeouts, limits, log"},
+      {"hedge_percent: 101\n",
+       "FILE:1: hedge_percent: expected a whole number from 0 to 100, found "
+       "\"101\""},
       {"count_objects_s: 2592001\n",
        "FILE:1: count_objects_s: expected a whole number from 0 to 2592000, "
        "found \"2592001\""},
@@ -363,7 +366,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "min_redundancy, state_file, scheme, inline_below, rules, policies, "
        "backfill, admin, admin_token_file, state_dir, user, count_objects_s, "
        "garbage, "
-       "threads, timeouts, limits, log, found a list"},
+       "threads, hedge_percent, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
        "FILE:2: a second document begins: give one"},
       {"{threads: 1}\n,\n", "FILE:2: a second document begins: give one"},
@@ -492,6 +495,7 @@ TEST_CASE("the sample documents the defaults") {
   CHECK(sample->client.scheme == defaults.client.scheme);
   CHECK(sample->client.inline_below == defaults.client.inline_below);
   CHECK(sample->threads == defaults.threads);
+  CHECK(sample->cluster.hedge_percent == defaults.cluster.hedge_percent);
   CHECK(sample->cluster.connect_timeout == defaults.cluster.connect_timeout);
   CHECK(sample->cluster.request_timeout == defaults.cluster.request_timeout);
   CHECK(sample->cluster.operation_timeout ==

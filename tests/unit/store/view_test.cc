@@ -384,6 +384,11 @@ TEST_CASE("cluster options that cannot work name themselves") {
     bad.max_failures = parity;
     CHECK_THAT(OptionError(bad), Contains("max_failures is"));
   }
+  for (const int percent : {-1, kMaxHedgePercent + 1}) {
+    bad = good;
+    bad.hedge_percent = percent;
+    CHECK_THAT(OptionError(bad), Contains("hedge_percent is"));
+  }
   using Timeout = std::chrono::milliseconds ClusterOptions::*;
   const std::pair<const char*, Timeout> timeouts[] = {
       {"connect_timeout", &ClusterOptions::connect_timeout},

@@ -47,12 +47,7 @@ std::byte* BlockBuffers::ForStored(BlockId block) {
   return at;
 }
 
-void BlockBuffers::SetRead(BlockId block) { entries_[block].have = true; }
-
-void BlockBuffers::SetRecovered(BlockId block) {
-  entries_[block].have = true;
-  decoded_ = true;
-}
+void BlockBuffers::SetHave(BlockId block) { entries_[block].have = true; }
 
 std::byte* BlockBuffers::ForParity(BlockId block) {
   std::byte*& at = entries_[block].parity;

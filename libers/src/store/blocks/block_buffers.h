@@ -36,13 +36,10 @@ class BlockBuffers {
   [[nodiscard]] const std::byte* Have(layout::BlockId block) const;
   // That, else parity that was computed; null where there is neither.
   [[nodiscard]] const std::byte* HaveOrComputed(layout::BlockId block) const;
-  // Some stored data block was recovered from others.
-  [[nodiscard]] bool decoded() const { return decoded_; }
 
   // For the parts of a run. Memory for stored content, and that it is there.
   std::byte* ForStored(layout::BlockId block);
-  void SetRead(layout::BlockId block);
-  void SetRecovered(layout::BlockId block);
+  void SetHave(layout::BlockId block);
   // Memory for new parity, and that it is on its way to its member.
   std::byte* ForParity(layout::BlockId block);
   void SetSent(layout::BlockId block);
@@ -63,7 +60,6 @@ class BlockBuffers {
   const std::size_t block_bytes_;
   std::vector<Entry> entries_;  // by block id
   std::vector<BufferPool::Buffer> owned_;
-  bool decoded_ = false;
 };
 
 }  // namespace ers::store

@@ -8,36 +8,66 @@ namespace ers::store {
 
 using layout::BlockId;
 using net::Outcome;
+using net::TimePoint;
 
 BlockReader::BlockReader(const BlockGroup& group, const plan::Plan& plan,
                          const Parts& parts)
-    : group_(group),
+    : Alarm([](Alarm& self) { static_cast<BlockReader&>(self).OnAlarm(); }),
+      group_(group),
       plan_(plan),
       parts_(parts),
       block_bytes_(group.block_bytes()),
-      under_way_(group.session.runtime()) {}
+      going_(group.session.runtime(), 1) {}
+
+BlockReader::~BlockReader() { assert(!is_set()); }
 
 void BlockReader::Start(Ahead ahead) {
   Session& session = group_.session;
   if (ahead == Ahead::kWindow) {
     window_.emplace(session.link_speed(), session.runtime().Now());
   }
+  hedged_ = parts_.hedge.goes_around();
+  if (hedged_) group_.Begin(Step::kHedge);
+  transfers_.reserve(plan_.reads.size());
   AskForMore();
+  EndIfDone();
 }
 
-bool BlockReader::Finish() {
-  assert(lost_ || next_ == plan_.reads.size());
+BlockReader::End BlockReader::Finish() {
   if (window_) window_->End(group_.session.runtime().Now());
-  return !lost_;
+  return *end_;
 }
+
+// --- Asking -----------------------------------------------------------------
 
 void BlockReader::AskForMore() {
   const std::vector<BlockId>& reads = plan_.reads;
+  if (next_ == reads.size() || lost_) return;
+  const TimePoint now = group_.session.runtime().Now();
   while (next_ < reads.size() && !lost_) {
-    if (window_ && !window_->IsOpen() && !NextSharesStep()) return;
+    if (window_ && !window_->IsOpen() && !NextSharesStep()) break;
     const BlockId block = reads[next_++];
-    if (parts_.buffers.Have(block) == nullptr) Ask(block);
+    if (parts_.buffers.Have(block) != nullptr) continue;
+    ++coming_;
+    // The hedge may have asked for it before its turn.
+    Transfer* const asked = hedged_ ? Coming(block) : nullptr;
+    if (asked != nullptr) {
+      asked->of_plan = true;
+      continue;
+    }
+    Transfer& transfer = Ask(block, now);
+    transfer.of_plan = true;
+    if (window_) {
+      window_->Asked(block_bytes_);
+      transfer.in_window = true;
+      transfer.request.on_placed = [](net::Request& request) {
+        auto& coming = *static_cast<Transfer*>(request.context);
+        coming.reader->OnPlaced(coming);
+      };
+    }
+    Send(transfer);
   }
+  SetAlarm();
 }
 
 // Does the same step wait for the next block and the one before?
@@ -46,8 +76,8 @@ bool BlockReader::NextSharesStep() const {
          parts_.steps.ShareStep(plan_.reads[next_ - 1], plan_.reads[next_]);
 }
 
-void BlockReader::Ask(BlockId block) {
-  Transfer& transfer = transfers_.emplace_back();
+BlockReader::Transfer& BlockReader::Ask(BlockId block, TimePoint now) {
+  Transfer& transfer = *transfers_.emplace_back(std::make_unique<Transfer>());
   transfer.reader = this;
   SetTransfer(group_, SendStep::kReadBlock, net::Verb::kGet, block,
               group_.map.KeyOf(group_.group, block),
@@ -58,30 +88,27 @@ void BlockReader::Ask(BlockId block) {
     auto& done = *static_cast<Transfer*>(request.context);
     done.reader->OnDone(done);
   };
-  if (window_) {
-    window_->Asked(block_bytes_);
-    transfer.request.on_placed = [](net::Request& request) {
-      auto& coming = *static_cast<Transfer*>(request.context);
-      coming.reader->OnPlaced(coming);
-    };
-  }
-  under_way_.Add();
+  transfer.asked_at = now;
+  transfer.patience = group_.session.late_servers().Patience(transfer.member,
+                                                             block_bytes_, now);
   group_.Begin(Step::kRead);
-  Send(transfer);
+  return transfer;
 }
 
 void BlockReader::Send(Transfer& transfer) {
-  if (window_) {
-    transfer.asked_at = group_.session.runtime().Now();
+  if (transfer.in_window) {
     window_->AskedAgain(std::exchange(transfer.counted, 0));
   }
   SendTransfer(group_.session, transfer);
 }
 
+// --- What comes -------------------------------------------------------------
+
 void BlockReader::OnPlaced(Transfer& transfer) {
-  const net::TimePoint now = group_.session.runtime().Now();
+  const TimePoint now = group_.session.runtime().Now();
   if (transfer.counted == 0) window_->Travelled(now - transfer.asked_at);
   const std::size_t came = std::min(transfer.request.placed, block_bytes_);
+  if (came <= transfer.counted) return;
   window_->Came(came - std::exchange(transfer.counted, came), now);
   AskForMore();
 }
@@ -91,16 +118,20 @@ void BlockReader::OnDone(Transfer& transfer) {
     Send(transfer);
     return;
   }
+  transfer.under_way = false;
+  if (transfer.of_plan) --coming_;
+  group_.session.late_servers().OnEnd(transfer.member, transfer.late,
+                                      net::Answered(transfer.request.outcome));
   CountRest(transfer);
   Take(transfer);
   AskForMore();
   group_.End(Step::kRead);
-  under_way_.CountDown();
+  EndIfDone();
 }
 
 // Of one that has ended. After one that failed no more is asked for.
 void BlockReader::CountRest(const Transfer& transfer) {
-  if (!window_ || transfer.request.outcome != Outcome::kOk) return;
+  if (!transfer.in_window || transfer.request.outcome != Outcome::kOk) return;
   window_->Came(block_bytes_ - transfer.counted,
                 group_.session.runtime().Now());
 }
@@ -114,15 +145,19 @@ void BlockReader::Take(const Transfer& transfer) {
   if (outcome == Outcome::kOk &&
       VerifyBlock(expected, transfer.header, parts_.buffers.ForStored(block),
                   block_bytes_)) {
-    parts_.buffers.SetRead(block);
+    parts_.buffers.SetHave(block);
     BlockTraffic& traffic = parts_.traffic;
     ++(map.geometry().IsData(block) ? traffic.data_reads
                                     : traffic.parity_reads);
     traffic.bytes_read += block_bytes_;
+    Session& session = group_.session;
+    session.hedge_budget().OnRead(block_bytes_,
+                                  session.late_servers().OneIsSlow());
     parts_.steps.OnInput(block);
+    if (hedged_) AbandonRecovered();
     return;
   }
-  lost_ = true;
+  if (transfer.of_plan) lost_ = true;
   if (outcome == Outcome::kMiss) {
     parts_.missing.SetGone(block);
   } else if (outcome == Outcome::kOk || outcome == Outcome::kWrongSize) {
@@ -130,6 +165,112 @@ void BlockReader::Take(const Transfer& transfer) {
   } else {
     parts_.missing.SetSilent(block, transfer.member);
   }
+  // What is late is then to be replaced by others still.
+  if (parts_.hedge.any_late()) AskForHedge();
+}
+
+// --- What is late -----------------------------------------------------------
+
+void BlockReader::SetAlarm() {
+  if (!group_.session.late_servers().on()) return;
+  TimePoint due = TimePoint::max();
+  for (const auto& transfer : transfers_) {
+    if (!transfer->under_way || transfer->late) continue;
+    due = std::min(due, transfer->asked_at + transfer->patience);
+  }
+  Alarms& alarms = group_.session.alarms();
+  if (due == TimePoint::max()) {
+    alarms.Clear(*this);
+  } else {
+    alarms.Set(*this, due);
+  }
+}
+
+void BlockReader::OnAlarm() {
+  const TimePoint now = group_.session.runtime().Now();
+  bool more = false;
+  const std::size_t asked = transfers_.size();  // SetLate may ask for more
+  for (std::size_t i = 0; i < asked; ++i) {
+    Transfer& transfer = *transfers_[i];
+    if (!transfer.under_way || transfer.late ||
+        transfer.asked_at + transfer.patience > now) {
+      continue;
+    }
+    more |= !parts_.hedge.IsLate(transfer.member);
+    SetLate(transfer, now);
+  }
+  SetAlarm();
+  if (more) AskForHedge();
+  EndIfDone();
+}
+
+// A window that waits for it would keep all others from being asked for.
+void BlockReader::SetLate(Transfer& transfer, TimePoint now) {
+  transfer.late = true;
+  parts_.hedge.SetLate(transfer.member);
+  group_.session.late_servers().OnLate(transfer.member, transfer.patience, now);
+  if (transfer.in_window) {
+    window_->WaitNoMore(block_bytes_ -
+                        std::exchange(transfer.counted, block_bytes_));
+    AskForMore();
+  }
+}
+
+void BlockReader::AskForHedge() {
+  const std::vector<BlockId> more = parts_.hedge.Plan(
+      [this](BlockId block) { return Coming(block) != nullptr; });
+  if (more.empty()) return;
+  if (!std::exchange(hedged_, true)) group_.Begin(Step::kHedge);
+  const TimePoint now = group_.session.runtime().Now();
+  for (const BlockId block : more) {
+    Send(Ask(block, now));
+  }
+  SetAlarm();
+}
+
+BlockReader::Transfer* BlockReader::Coming(BlockId block) const {
+  for (const auto& transfer : transfers_) {
+    if (transfer->under_way && transfer->block == block) return transfer.get();
+  }
+  return nullptr;
+}
+
+// A block of a member that was avoided, and was asked for after all: its place
+// has its content by now.
+void BlockReader::AbandonRecovered() {
+  for (std::unique_ptr<Transfer>& transfer : transfers_) {
+    if (!transfer->under_way || transfer->of_plan ||
+        parts_.buffers.Have(transfer->block) == nullptr) {
+      continue;
+    }
+    group_.End(Step::kRead);
+    Abandon(group_.session,
+            std::exchange(transfer, std::make_unique<Transfer>()));
+    transfer->under_way = false;
+  }
+}
+
+// --- The end ----------------------------------------------------------------
+
+std::optional<BlockReader::End> BlockReader::Ended() const {
+  if (coming_ == 0 && lost_) return End::kLost;
+  if (coming_ == 0 && next_ == plan_.reads.size()) return End::kWhole;
+  if (parts_.hedge.IsReady()) return End::kReplaced;
+  return {};
+}
+
+void BlockReader::EndIfDone() {
+  if (end_) return;
+  end_ = Ended();
+  if (!end_) return;
+  group_.session.alarms().Clear(*this);
+  for (std::unique_ptr<Transfer>& transfer : transfers_) {
+    if (!transfer->under_way) continue;
+    group_.End(Step::kRead);
+    Abandon(group_.session, std::move(transfer));
+  }
+  if (hedged_) group_.End(Step::kHedge);
+  going_.CountDown();
 }
 
 }  // namespace ers::store

@@ -47,6 +47,31 @@ void MissingBlocks::SetSilent(BlockId block, int member) {
   silent_members_.insert(member);
 }
 
+bool MissingBlocks::Has(BlockId block) const {
+  const auto& nodes = missing_.dead_nodes;
+  const auto& blocks = missing_.blocks;
+  return std::find(blocks.begin(), blocks.end(), block) != blocks.end() ||
+         std::find(nodes.begin(), nodes.end(),
+                   group_.map.geometry().NodeOf(block)) != nodes.end();
+}
+
+bool MissingBlocks::ReadBy(const plan::Plan& plan) const {
+  return std::any_of(plan.reads.begin(), plan.reads.end(),
+                     [this](BlockId block) { return Has(block); });
+}
+
+bool MissingBlocks::RecoveredBy(const plan::Plan& plan) const {
+  const layout::Geometry& geometry = group_.map.geometry();
+  const auto missing_data = [&](BlockId block) {
+    return geometry.IsData(block) && Has(block);
+  };
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [&](const plan::Step& step) {
+                       return std::any_of(step.outputs.begin(),
+                                          step.outputs.end(), missing_data);
+                     });
+}
+
 Status MissingBlocks::Shortage(const Planner& planner) const {
   plan::Missing lost;
   lost.blocks = never_staged_;

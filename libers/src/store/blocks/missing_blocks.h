@@ -35,6 +35,11 @@ class MissingBlocks {
   [[nodiscard]] const std::vector<layout::BlockId>& gone() const {
     return gone_;
   }
+  // Does the plan read what is missing?
+  [[nodiscard]] bool ReadBy(const plan::Plan& plan) const;
+  // Does the plan recover data that is missing? It may also recover what is
+  // late, and there.
+  [[nodiscard]] bool RecoveredBy(const plan::Plan& plan) const;
   [[nodiscard]] const std::set<int>& silent_members() const {
     return silent_members_;
   }
@@ -44,6 +49,8 @@ class MissingBlocks {
   [[nodiscard]] Status Shortage(const Planner& planner) const;
 
  private:
+  [[nodiscard]] bool Has(layout::BlockId block) const;
+
   const BlockGroup group_;
   plan::Missing missing_;
   std::vector<layout::BlockId> never_staged_;

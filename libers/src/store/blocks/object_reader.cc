@@ -66,7 +66,7 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
   outcome.traffic = run.traffic();
   if (!outcome.status.ok()) co_return outcome;
   CopyEdges(part, wanted, buffers);
-  outcome.degraded = buffers.decoded();
+  outcome.degraded = run.degraded();
   if (!run.gone().empty()) {
     co_await RepairBlocks(session, map, part.group, run, run.gone());
     outcome.repaired = static_cast<int>(run.written().stored().size());

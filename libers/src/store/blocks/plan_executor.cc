@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "store/blocks/block_reader.h"
 #include "store/blocks/plan_steps.h"
 #include "store/format/expiry.h"
 
@@ -24,40 +23,44 @@ PlanExecutor::PlanExecutor(const BlockGroup& group, BlockBuffers& buffers,
       writer_(group, staging != nullptr ? missing_.silent_members()
                                         : std::set<int>()) {}
 
-// False when reads were lost and another plan is needed.
-Task<bool> PlanExecutor::RunOnce(const plan::Plan& plan,
-                                 const std::function<void()>& supply) {
+Task<BlockReader::End> PlanExecutor::RunOnce(
+    const plan::Plan& plan, Hedge& hedge, const std::function<void()>& supply) {
   PlanSteps steps(group_, plan, PlanSteps::Given::kAtTheEnd, buffers_, writer_,
                   staging_);
-  BlockReader reader(group_, plan, {buffers_, steps, missing_, reads_});
+  BlockReader reader(group_, plan, {buffers_, steps, missing_, reads_, hedge});
   reader.Start(staging_ != nullptr && plan.given.empty()
                    ? BlockReader::Ahead::kWindow
                    : BlockReader::Ahead::kAll);
   steps.RunReady();
   co_await reader;
-  if (!reader.Finish()) co_return false;
+  const BlockReader::End end = reader.Finish();
+  if (end != BlockReader::End::kWhole) co_return end;
   if (supply) supply();
   if (staging_ != nullptr) {
     co_await writer_.StageGiven(plan, buffers_, *staging_);
   }
   steps.RunRest();
-  co_return true;
+  co_return end;
 }
 
 Task<Status> PlanExecutor::Run(const Planner& planner,
                                const std::function<void()>& supply) {
+  Hedge hedge(group_, buffers_, missing_, planner);
+  std::optional<plan::Plan> plan = hedge.Begin();
   for (;;) {
-    const std::optional<plan::Plan> plan = planner(missing_.all());
     if (!plan) {
       co_await writer_;
       co_return missing_.Shortage(planner);
     }
-    const bool complete = co_await RunOnce(*plan, supply);
+    const BlockReader::End end = co_await RunOnce(*plan, hedge, supply);
     co_await writer_;
     if (!writer_.refusal().ok()) co_return writer_.refusal();
-    if (!complete) continue;
-    writer_.LeaveOut(plan->unwritten);
-    co_return Status();
+    if (end == BlockReader::End::kWhole) {
+      degraded_ = missing_.RecoveredBy(*plan);
+      writer_.LeaveOut(plan->unwritten);
+      co_return Status();
+    }
+    plan = end == BlockReader::End::kReplaced ? hedge.Take() : hedge.Begin();
   }
 }
 

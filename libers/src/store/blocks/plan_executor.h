@@ -13,8 +13,10 @@
 #include "plan/planners.h"
 #include "store/blocks/block_buffers.h"
 #include "store/blocks/block_group.h"
+#include "store/blocks/block_reader.h"
 #include "store/blocks/block_transfer.h"
 #include "store/blocks/block_writer.h"
+#include "store/blocks/hedge.h"
 #include "store/blocks/missing_blocks.h"
 
 namespace ers::store {
@@ -53,11 +55,13 @@ class PlanExecutor {
   [[nodiscard]] const std::vector<layout::BlockId>& gone() const {
     return missing_.gone();
   }
+  // Some data block is missing, and was recovered from others.
+  [[nodiscard]] bool degraded() const { return degraded_; }
   [[nodiscard]] BlockTraffic traffic() const;
 
  private:
-  net::Task<bool> RunOnce(const plan::Plan& plan,
-                          const std::function<void()>& supply);
+  net::Task<BlockReader::End> RunOnce(const plan::Plan& plan, Hedge& hedge,
+                                      const std::function<void()>& supply);
 
   const BlockGroup group_;
   BlockBuffers& buffers_;
@@ -65,6 +69,7 @@ class PlanExecutor {
   MissingBlocks missing_;
   BlockWriter writer_;
   BlockTraffic reads_;
+  bool degraded_ = false;
 };
 
 }  // namespace ers::store

@@ -108,7 +108,7 @@ void PlanSteps::Run(const plan::Step& step) {
   group_.End(kind);
   for (const BlockId block : step.outputs) {
     if (geometry.IsData(block)) {
-      buffers_.SetRecovered(block);
+      buffers_.SetHave(block);
       continue;
     }
     if (buffers_.IsSent(block) || staging_ == nullptr) continue;

@@ -76,6 +76,11 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(
                 fmt::format("min_redundancy is {}: it must be 0 or more",
                             options.min_redundancy));
   }
+  if (options.hedge_percent < 0 || options.hedge_percent > kMaxHedgePercent) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("hedge_percent is {}: it must be from 0 to {}",
+                            options.hedge_percent, kMaxHedgePercent));
+  }
   for (const auto& [name, timeout] :
        {std::pair{"connect_timeout", options.connect_timeout},
         std::pair{"request_timeout", options.request_timeout},

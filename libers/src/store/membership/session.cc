@@ -19,6 +19,9 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
                                cluster_->endpoints.size())),
       change_ids_(runtime, cluster_->clock),
       manifests_(cached_manifests),
+      alarms_(runtime),
+      late_servers_(counters_->links, cluster_->options.hedge_percent > 0),
+      hedge_budget_(cluster_->options.hedge_percent),
       holding_(runtime) {
   cluster_->lease.AddSession();
   View given;

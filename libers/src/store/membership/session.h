@@ -13,10 +13,13 @@
 #include "net/task.h"
 #include "store/format/change_id.h"
 #include "store/membership/cluster_state.h"
+#include "store/membership/late_servers.h"
 #include "store/membership/manifest_cache.h"
 #include "store/membership/spare_room.h"
 #include "store/membership/touch_times.h"
+#include "store/support/alarms.h"
 #include "store/support/buffer_pool.h"
+#include "store/support/hedge_budget.h"
 #include "store/support/link_speed.h"
 #include "store/support/session_counters.h"
 
@@ -49,6 +52,9 @@ class Session final : private net::BootGuard {
   TouchTimes& touch_times() { return touch_times_; }
   LinkSpeed& link_speed() { return link_speed_; }
   SpareRoom& spare_room() { return spare_room_; }
+  Alarms& alarms() { return alarms_; }
+  LateServers& late_servers() { return late_servers_; }
+  HedgeBudget& hedge_budget() { return hedge_budget_; }
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
@@ -116,6 +122,9 @@ class Session final : private net::BootGuard {
   TouchTimes touch_times_;
   LinkSpeed link_speed_;
   SpareRoom spare_room_;
+  Alarms alarms_;
+  LateServers late_servers_;
+  HedgeBudget hedge_budget_;
   // As PlaceMembers has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;

@@ -19,6 +19,7 @@ namespace ers::store {
   X(kReceive, "receive", "the client sends the value")                        \
   X(kManifest, "manifest", "the servers answer what they have under the key") \
   X(kRead, "read", "blocks are read")                                         \
+  X(kHedge, "hedge", "blocks are read in place of those of a late server")    \
   X(kDecode, "decode", "missing blocks are computed from others")             \
   X(kSplit, "split", "the value is cut into blocks, and checksums are made")  \
   X(kParity, "parity", "parity is computed")                                  \
