@@ -15,6 +15,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -41,15 +43,26 @@ struct Options {
   std::string prefix = "load";  // of every key
   bool fill = false;            // set each key once, and nothing else
   bool apart = false;           // what is set is not what is got
+  double seconds = 0;           // 0: until `requests` are answered
+  double skip_s = 0;            // times of what is asked earlier do not count
+  std::vector<std::string> names;  // whole keys, in place of numbered ones
+};
+
+// Requests of one kind.
+struct Kind {
+  std::vector<std::uint32_t> us;  // of each that counts
+  std::uint64_t errors = 0;
 };
 
 struct Totals {
   std::uint64_t asked = 0;
   std::uint64_t answered = 0;
   std::uint64_t misses = 0;
-  std::uint64_t errors = 0;
   std::string first_error;
   std::vector<std::uint32_t> batch_us;
+  Kind get, set;
+  Clock::time_point count_from;
+  Clock::time_point ask_until = Clock::time_point::max();
 };
 
 [[noreturn]] void Fail(const char* what) {
@@ -66,73 +79,122 @@ int Connect(int port) {
     Fail("connect");
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  fcntl(fd, F_SETFL, O_NONBLOCK);
   return fd;
 }
 
-// Sends `depth` requests in one write, and the next when all are answered.
+std::uint32_t MicrosSince(Clock::time_point begun) {
+  return static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() -
+                                                            begun)
+          .count());
+}
+
+// Sends `depth` requests at once, and the next when all are answered.
 class Client {
  public:
-  Client(const Options& options, Totals& totals, int port)
+  Client(const Options& options, Totals& totals, int port, int poll)
       : options_(options),
         totals_(totals),
         fd_(Connect(port)),
-        value_(options.value_bytes, 'x') {}
+        poll_(poll),
+        value_(options.value_bytes, 'x') {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = this;
+    epoll_ctl(poll_, EPOLL_CTL_ADD, fd_, &event);
+  }
   ~Client() { close(fd_); }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  int fd() const { return fd_; }
-
   // False: nothing is left to ask.
   bool Ask(std::mt19937_64& random) {
-    std::string batch;
+    output_.clear();
+    written_ = 0;
+    begun_ = Clock::now();
+    if (begun_ >= totals_.ask_until) return false;
     for (int i = 0; i < options_.depth; ++i) {
       if (totals_.asked == options_.requests) break;
-      const auto key = static_cast<std::uint32_t>(
-          options_.fill ? totals_.asked : random() % options_.keys);
-      ++totals_.asked;
-      ++waiting_;
-      if (options_.fill || random() % 100 < options_.set_percent) {
-        fmt::format_to(std::back_inserter(batch), "set {}{}{} 0 0 {}\r\n{}\r\n",
-                       options_.prefix, options_.apart ? "-set" : "", key,
-                       value_.size(), value_);
-      } else {
-        fmt::format_to(std::back_inserter(batch), "get {}{}\r\n",
-                       options_.prefix, key);
-      }
+      AskOne(random);
     }
-    begun_ = Clock::now();
-    for (std::string_view rest = batch; !rest.empty();) {
-      const ssize_t sent = send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
+    Write();
+    return !waiting_.empty();
+  }
+
+  // As much as the connection takes.
+  void Write() {
+    while (written_ < output_.size()) {
+      const ssize_t sent = send(fd_, output_.data() + written_,
+                                output_.size() - written_, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EAGAIN) return WantWrite(true);
       if (sent < 0) Fail("send");
-      rest.remove_prefix(static_cast<std::size_t>(sent));
+      written_ += static_cast<std::size_t>(sent);
     }
-    return waiting_ > 0;
+    WantWrite(false);
   }
 
   // True: all that was asked has been answered.
   bool Read() {
     std::array<char, 65536> buffer;
     const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
+    if (got < 0 && errno == EAGAIN) return false;
     if (got <= 0) throw std::runtime_error("the server has gone");
     input_.append(buffer.data(), static_cast<std::size_t>(got));
     std::size_t used = 0;
-    while (waiting_ > 0) {
+    const std::uint32_t took = MicrosSince(begun_);
+    const bool counts = begun_ >= totals_.count_from;
+    while (!waiting_.empty()) {
       const std::size_t length = Answer(std::string_view(input_).substr(used));
       if (length == 0) break;
       used += length;
-      --waiting_;
+      if (counts) waiting_.front()->us.push_back(took);
+      waiting_.pop_front();
       ++totals_.answered;
     }
     input_.erase(0, used);
-    if (waiting_ > 0) return false;
-    const auto took = Clock::now() - begun_;
-    totals_.batch_us.push_back(static_cast<std::uint32_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
+    if (!waiting_.empty()) return false;
+    if (counts) totals_.batch_us.push_back(took);
     return true;
   }
 
  private:
+  void AskOne(std::mt19937_64& random) {
+    const auto number =
+        options_.fill
+            ? totals_.asked
+            : random() % (options_.names.empty() ? options_.keys
+                                                 : options_.names.size());
+    ++totals_.asked;
+    const bool set = options_.fill || random() % 100 < options_.set_percent;
+    waiting_.push_back(set ? &totals_.set : &totals_.get);
+    const std::string_view apart = set && options_.apart ? "-set" : "";
+    const std::string key =
+        options_.names.empty()
+            ? fmt::format("{}{}{}", options_.prefix, apart, number)
+            : options_.names[number] + std::string(apart);
+    if (set) {
+      fmt::format_to(std::back_inserter(output_), "set {} 0 0 {}\r\n{}\r\n",
+                     key, value_.size(), value_);
+    } else {
+      fmt::format_to(std::back_inserter(output_), "get {}\r\n", key);
+    }
+  }
+
+  void WantWrite(bool want) {
+    if (want == wants_write_) return;
+    wants_write_ = want;
+    epoll_event event{};
+    event.events = want ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    event.data.ptr = this;
+    epoll_ctl(poll_, EPOLL_CTL_MOD, fd_, &event);
+  }
+
+  void Refused(std::string_view line) {
+    ++waiting_.front()->errors;
+    if (totals_.first_error.empty()) totals_.first_error = line;
+  }
+
   // Bytes of the first answer in `input`; 0: it is not whole yet.
   std::size_t Answer(std::string_view input) {
     constexpr std::string_view kLine = "\r\n";
@@ -146,11 +208,11 @@ class Client {
         throw std::runtime_error(fmt::format("another value: {}", line));
       length += value_.size() + kValueEnd.size();
       if (input.size() < length) return 0;
-      if (!input.substr(0, length).ends_with(kValueEnd)) ++totals_.errors;
+      if (!input.substr(0, length).ends_with(kValueEnd)) Refused(line);
     } else if (line == "END") {
       ++totals_.misses;
     } else if (line != "STORED") {
-      if (totals_.errors++ == 0) totals_.first_error = line;
+      Refused(line);
     }
     return length;
   }
@@ -158,11 +220,51 @@ class Client {
   const Options& options_;
   Totals& totals_;
   const int fd_;
+  const int poll_;
   const std::string value_;
   std::string input_;
-  int waiting_ = 0;
+  std::string output_;
+  std::size_t written_ = 0;  // of output_
+  bool wants_write_ = false;
+  std::deque<Kind*> waiting_;  // for an answer
   Clock::time_point begun_;
 };
+
+std::uint32_t Quantile(const std::vector<std::uint32_t>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  const auto last = static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(last * share)];
+}
+
+std::string KindText(Kind& kind) {
+  std::sort(kind.us.begin(), kind.us.end());
+  return fmt::format(
+      "{{\"count\":{},\"p50_us\":{},\"p99_us\":{},\"p999_us\":{},"
+      "\"max_us\":{},\"errors\":{}}}",
+      kind.us.size(), Quantile(kind.us, 0.5), Quantile(kind.us, 0.99),
+      Quantile(kind.us, 0.999), Quantile(kind.us, 1), kind.errors);
+}
+
+void Report(Totals& totals, double seconds) {
+  const std::uint64_t errors = totals.get.errors + totals.set.errors;
+  if (errors > 0) {
+    fmt::print(stderr, "proxy-load: {} errors, the first: {}\n", errors,
+               totals.first_error);
+  }
+  std::sort(totals.batch_us.begin(), totals.batch_us.end());
+  fmt::print(
+      "{{\"requests\":{},\"seconds\":{:.3f},\"requests_per_s\":{:.0f},"
+      "\"batch_p50_us\":{},\"batch_p99_us\":{},\"misses\":{},\"errors\":{},"
+      "\"get\":{},\"set\":{}}}\n",
+      totals.answered, seconds, static_cast<double>(totals.answered) / seconds,
+      Quantile(totals.batch_us, 0.5), Quantile(totals.batch_us, 0.99),
+      totals.misses, errors, KindText(totals.get), KindText(totals.set));
+}
+
+Clock::duration InSeconds(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
 
 void Run(const Options& options) {
   Totals totals;
@@ -172,43 +274,32 @@ void Run(const Options& options) {
   for (int i = 0; i < options.connections; ++i) {
     const auto at = static_cast<std::size_t>(i) % options.ports.size();
     clients.push_back(
-        std::make_unique<Client>(options, totals, options.ports[at]));
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = clients.back().get();
-    epoll_ctl(poll, EPOLL_CTL_ADD, clients.back()->fd(), &event);
+        std::make_unique<Client>(options, totals, options.ports[at], poll));
   }
   const auto begun = Clock::now();
-  for (const auto& client : clients) client->Ask(random);
-  while (totals.answered < options.requests) {
+  totals.count_from = begun + InSeconds(options.skip_s);
+  if (options.seconds > 0)
+    totals.ask_until = begun + InSeconds(options.seconds);
+  std::size_t busy = 0;
+  for (const auto& client : clients) busy += client->Ask(random) ? 1 : 0;
+  while (busy > 0) {
     std::array<epoll_event, 64> events;
     const int count = epoll_wait(poll, events.data(), events.size(), 60000);
     if (count == 0)
       throw std::runtime_error(
           fmt::format("no answer for a minute, after {}", totals.answered));
     for (int i = 0; i < count; ++i) {
-      auto& client =
-          *static_cast<Client*>(events[static_cast<size_t>(i)].data.ptr);
-      if (client.Read()) client.Ask(random);
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      auto& client = *static_cast<Client*>(event.data.ptr);
+      if ((event.events & EPOLLOUT) != 0) client.Write();
+      if ((event.events & ~EPOLLOUT) == 0 || !client.Read()) continue;
+      if (!client.Ask(random)) --busy;
     }
   }
-  if (totals.errors > 0) {
-    fmt::print(stderr, "proxy-load: {} errors, the first: {}\n", totals.errors,
-               totals.first_error);
-  }
   const std::chrono::duration<double> took = Clock::now() - begun;
+  clients.clear();
   close(poll);
-  std::sort(totals.batch_us.begin(), totals.batch_us.end());
-  const auto quantile = [&totals](double share) {
-    const auto count = static_cast<double>(totals.batch_us.size() - 1);
-    return totals.batch_us[static_cast<std::size_t>(count * share)];
-  };
-  fmt::print(
-      "{{\"requests\":{},\"seconds\":{:.3f},\"requests_per_s\":{:.0f},"
-      "\"batch_p50_us\":{},\"batch_p99_us\":{},\"misses\":{},\"errors\":{}}}\n",
-      totals.answered, took.count(),
-      static_cast<double>(totals.answered) / took.count(), quantile(0.5),
-      quantile(0.99), totals.misses, totals.errors);
+  Report(totals, took.count());
 }
 
 int Main(int argc, char** argv) {
@@ -230,6 +321,14 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(0, 100));
   app.add_option("--requests", options.requests)
       ->check(CLI::Range(1, 1'000'000'000));
+  app.add_option("--seconds", options.seconds,
+                 "Ask for so long, in place of --requests")
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--skip-s", options.skip_s,
+                 "Times of what is asked in the first seconds do not count");
+  app.add_option("--names", options.names,
+                 "Keys, in place of numbered ones behind a prefix")
+      ->delimiter(',');
   app.add_option("--seed", options.seed);
   app.add_option("--prefix", options.prefix, "Of every key");
   app.add_flag("--apart", options.apart,
@@ -238,7 +337,14 @@ int Main(int argc, char** argv) {
   app.add_flag("--fill", options.fill, "Set each key once, instead");
   const std::optional<int> ended = ers::cli::Parse(app, argc, argv);
   if (ended) return *ended;
-  if (options.fill) options.requests = options.keys;
+  if (!options.names.empty()) {
+    options.keys = static_cast<std::uint32_t>(options.names.size());
+  }
+  if (options.fill) {
+    options.requests = options.keys;
+  } else if (options.seconds > 0) {
+    options.requests = std::numeric_limits<std::uint64_t>::max();
+  }
   try {
     Run(options);
   } catch (const std::exception& error) {

@@ -102,13 +102,15 @@ class Setting:
             self.addresses = file.read().split()
         return [int(self.addresses[0].rpartition(":")[2])], [process]
 
-    def nutcracker(self, name):
+    def nutcracker(self, name, options=""):
+        """options: further lines of its configuration."""
         port = free_port()
         config = os.path.join(self.folder, f"nutcracker-{name}.yml")
         with open(config, "w", encoding="ascii") as file:
             file.write(f"pool:\n  listen: 127.0.0.1:{port}\n"
                        "  hash: fnv1a_64\n  distribution: ketama\n"
-                       "  backlog: 1024\n  preconnect: true\n  servers:\n")
+                       "  backlog: 1024\n  preconnect: true\n"
+                       f"{options}  servers:\n")
             for server in self.servers.split(","):
                 file.write(f"   - {server}:1\n")
         process = self.run(f"nutcracker-{name}", [
@@ -137,7 +139,8 @@ class Setting:
             process.terminate()
         for process in self.processes:
             process.wait()
-        self.cluster("down")
+        if os.path.isdir(os.path.join(self.folder, "cluster")):
+            self.cluster("down")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self):
