@@ -28,7 +28,8 @@ void AddGarbage(CLI::App& app, Command& chosen);  // gc
 void AddRebuild(CLI::App& app, Command& chosen);  // and replace
 void AddRecover(CLI::App& app, Command& chosen);
 void AddVerify(CLI::App& app, Command& chosen);
-void AddCluster(CLI::App& app, Command& chosen);  // ls, servers
+void AddList(CLI::App& app, Command& chosen);  // ls
+void AddServers(CLI::App& app, Command& chosen);
 void AddAdvise(CLI::App& app, Command& chosen);
 
 }  // namespace ers::ctl

@@ -45,7 +45,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       "--proxy", global.proxy,
       "An ersproxy that is to do the work: its listen address for "
       "transition, update, stat and ls, its admin address for job, "
-      "gc, rebuild and replace");
+      "gc, rebuild, replace and servers");
   proxy->type_name("ADDRESS");
   app.add_option("--state", global.state_file,
                  "Where to keep the newest view of the cluster; - for nowhere "
@@ -147,7 +147,8 @@ int Main(int argc, char** argv) {
   AddRebuild(app, command);
   AddRecover(app, command);
   AddJobs(app, command);
-  AddCluster(app, command);
+  AddList(app, command);
+  AddServers(app, command);
   AddGarbage(app, command);
   AddAdvise(app, command);
 

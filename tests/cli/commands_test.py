@@ -228,7 +228,8 @@ class InspectTest(CtlCase):
             self.assertEqual(list(server), [
                 "name", "slot", "weight", "state", "incarnation", "since",
                 "reachable", "version", "item_size_max", "evictions",
-                "last_error"])
+                "last_error", "latency"])
+            self.assertIsNone(server["latency"])  # only a proxy has it
             self.assertIs(server["reachable"], True)
             self.assertEqual(server["item_size_max"], 8 << 20)
         text = self.ctl("servers").decode()

@@ -200,6 +200,25 @@ class RestartTest(JobCtlCase):
                          ("done", COUNT))
 
 
+class ServersTest(JobCtlCase):
+    up = ("-n", "6")
+
+    def test_servers_have_the_latency_that_the_proxy_saw(self):
+        self.fill("seen")
+        result = self.run_ctl("--proxy", self.proxy.addresses[-1], "servers",
+                              "--json", servers="")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        servers = json.loads(result.stdout)["servers"]
+        self.assertEqual(sorted(server["name"] for server in servers),
+                         sorted(self.servers.split(",")))
+        for server in servers:
+            self.assertEqual(server["state"], "in_sync")
+            self.assertLessEqual(0, server["latency"]["p50_us"])
+            self.assertLessEqual(server["latency"]["p50_us"],
+                                 server["latency"]["p99_us"])
+            self.assertIn("beside_others", server["latency"])
+
+
 class WrongAddressTest(JobCtlCase):
     up = ("-n", "6")
 

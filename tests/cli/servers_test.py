@@ -1,0 +1,103 @@
+"""ersctl servers: where a proxy is asked, what it knows of its servers, and how
+long each has taken to answer."""
+
+import http.server
+import json
+import threading
+import unittest
+
+from ctl_case import CLUSTER_ERROR, DONE, CtlCase
+
+SLOW = "10.0.0.3:11211"
+STATUS = {
+    "servers": [
+        {"name": "10.0.0.1:11211", "slot": "10.0.0.1:11211",
+         "state": "in_sync", "since_s": 1700000000,
+         "latency": {"p50_us": 850, "p99_us": 2500, "beside_others": 0.98}},
+        {"name": SLOW, "slot": "10.0.0.2:11211",
+         "state": "in_sync", "since_s": 1700000000,
+         "latency": {"p50_us": 21000, "p99_us": 1234567,
+                     "beside_others": 24.7}},
+        {"name": "10.0.0.4:11211", "slot": "10.0.0.4:11211", "state": "down",
+         "since_s": 0},
+        # The only one that has answered: there is nothing to put it beside.
+        {"name": "10.0.0.5:11211", "slot": "10.0.0.5:11211",
+         "state": "backfilling", "since_s": 0,
+         "latency": {"p50_us": 7, "p99_us": 9}},
+    ]}
+
+
+class Admin(http.server.BaseHTTPRequestHandler):
+    """/status is what the test says."""
+
+    def do_GET(self):  # the name that the base class calls
+        body = json.dumps(self.server.status).encode()
+        self.send_response(200 if self.path == "/status" else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class ServersOfProxyTest(CtlCase):
+
+    def setUp(self):
+        super().setUp()
+        self.admin = http.server.HTTPServer(("127.0.0.1", 0), Admin)
+        self.admin.status = STATUS
+        threading.Thread(target=self.admin.serve_forever, daemon=True).start()
+        self.addCleanup(self.admin.server_close)
+        self.addCleanup(self.admin.shutdown)
+        self.address = f"127.0.0.1:{self.admin.server_address[1]}"
+
+    def run_it(self, *words):
+        # The proxy is asked also where the environment has servers.
+        return self.run_ctl("--proxy", self.address, "servers", *words)
+
+    def test_latency_is_shown_beside_that_of_the_others(self):
+        result = self.run_it()
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        rows = [line.split("  ") for line in
+                result.stdout.decode().splitlines()]
+        rows = [[cell.strip() for cell in row if cell.strip()]
+                for row in rows]
+        self.assertEqual(rows, [
+            ["server", "state", "since", "p50", "p99", "beside others"],
+            ["10.0.0.1:11211", "in_sync", "2023-11-14T22:13:20Z", "850us",
+             "2.5ms", "0.98x"],
+            [f"{SLOW} (for 10.0.0.2:11211)", "in_sync",
+             "2023-11-14T22:13:20Z", "21ms", "1.23s", "24.70x"],
+            ["10.0.0.4:11211", "down", "-", "-", "-", "-"],
+            ["10.0.0.5:11211", "backfilling", "-", "7us", "9us",
+             "-"]])
+
+    def test_json_has_what_the_proxy_has(self):
+        shown = json.loads(self.run_it("--json").stdout)
+        self.assertEqual(list(shown), ["servers"])
+        for server, known in zip(shown["servers"], STATUS["servers"],
+                                 strict=True):
+            self.assertEqual(list(server), ["name", "slot", "state", "since",
+                                            "latency"])
+            self.assertEqual(server["name"], known["name"])
+            self.assertEqual(server["since"], known["since_s"])
+            self.assertEqual(server["latency"], known.get("latency"))
+
+    def test_a_status_without_servers_is_refused(self):
+        self.admin.status = {"version": "1"}
+        self.refused(CLUSTER_ERROR, "no servers", "--proxy", self.address,
+                     "servers")
+
+    def test_without_a_proxy_there_is_a_dash(self):
+        self.put("any", b"x")
+        lines = self.ctl("servers").decode().splitlines()
+        header = next(i for i, line in enumerate(lines)
+                      if line.startswith("server"))
+        self.assertRegex(lines[header], r"p50 +p99 +beside others")
+        for line in lines[header + 1:]:
+            self.assertRegex(line, r" - +- +-\s*$")
+
+
+if __name__ == "__main__":
+    unittest.main()
