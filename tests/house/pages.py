@@ -16,7 +16,8 @@ PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
 # Written by programs out of rows; each says by which.
 GENERATED = ("docs/evaluation/paper.md", "docs/evaluation/cost.md",
              "docs/evaluation/ec-vs-replication.md",
-             "docs/evaluation/lhrs.md", "docs/evaluation/write-cost.md",
+             "docs/evaluation/lhrs.md", "docs/evaluation/tails.md",
+             "docs/evaluation/write-cost.md",
              "docs/reference/metrics.md")
 SETTINGS = "docs/reference/settings.md"
 SAMPLE = "proxy/config/ersproxy.yaml.sample"
