@@ -84,12 +84,14 @@ def _one(found, name):
 
 
 def missing(found):
+    """By system, the rows that it lacks."""
     measured = {(record.row, record.system) for record in found}
-    for scenario in SCENARIOS:
-        lacking = [system.name for system in scenario.systems
-                   if (scenario.name, system.name) not in measured]
+    for system in SYSTEMS:
+        lacking = [f"`{scenario.name}`" for scenario in SCENARIOS
+                   if system in {each.name for each in scenario.systems}
+                   and (scenario.name, system) not in measured]
         if lacking:
-            yield f"`{scenario.name}` of {', '.join(lacking)}"
+            yield f"{', '.join(lacking)} of {system}"
 
 
 def render(found):
