@@ -21,10 +21,9 @@ constexpr double kRandomRange = 18446744073709551616.0;  // 2^64
 }  // namespace
 
 // One end of the connection, and what is on its way there.
-class Session::End final : public net::StreamHandler {
- public:
-  End(Session& session, net::EventLoop& loop, int socket)
-      : session_(session), stream(loop.Adopt(socket, *this)) {}
+struct Session::End final : net::StreamHandler {
+  End(Session& of, net::EventLoop& loop, int socket)
+      : session(of), stream(loop.Adopt(socket, *this)) {}
 
   void OnConnected() override {}
   void OnReadable() override {
@@ -32,16 +31,13 @@ class Session::End final : public net::StreamHandler {
     const iovec piece = {buffer.data(), buffer.size()};
     const ssize_t got = stream->ReadV(&piece, 1);
     if (got < 0 && errno == EAGAIN) return;
-    if (got <= 0) return session_.Over();
-    session_.Took(*this, {buffer.data(), static_cast<std::size_t>(got)});
+    if (got <= 0) return session.Over();
+    session.Took(*this, {buffer.data(), static_cast<std::size_t>(got)});
   }
-  void OnWritable() override { session_.FlushTo(*this); }
-  void OnFailed(const std::string&) override { session_.Over(); }
+  void OnWritable() override { session.FlushTo(*this); }
+  void OnFailed(const std::string&) override { session.Over(); }
 
- private:
-  Session& session_;
-
- public:
+  Session& session;
   Lane lane;  // to this end
   std::unique_ptr<net::AcceptedStream> stream;
 };

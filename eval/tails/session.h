@@ -2,12 +2,10 @@
 #ifndef ERS_EVAL_TAILS_SESSION_H_
 #define ERS_EVAL_TAILS_SESSION_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include "net/event_loop.h"
 #include "tails/lane.h"
@@ -33,7 +31,7 @@ struct Counts {
   std::uint64_t bytes_out = 0;
 };
 
-// A server behind the relay: what all connections to it share.
+// What all connections to a server share.
 struct Traffic {
   Rules rules;
   Counts counts;
@@ -66,7 +64,7 @@ class Session {
   void Flush();
 
  private:
-  class End;
+  struct End;
 
   void Took(End& from, std::string_view bytes);
   net::TimePoint DueOfReply(net::TimePoint now);
