@@ -63,8 +63,8 @@ def setting_part(found, skipped):
     times = f"{repetitions} repetition{'s' * (repetitions != 1)}"
     notes = [f"Medians (least to most) of {times}, which took turns over all "
              f"rows; {_one(found, 'host')}; revision "
-             f"{_one(found, 'revision')} (+: with changes); load of the machine "
-             f"{min(loads):g} to {max(loads):g}."]
+             f"{_one(found, 'revision')} (+: with changes); load of the "
+             f"machine {min(loads):g} to {max(loads):g}."]
     if repetitions < REPETITIONS:
         notes.append(f"{times}, not {REPETITIONS}: medians say little.")
     if any(record.quick for record in found):

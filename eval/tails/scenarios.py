@@ -1,6 +1,5 @@
 """The rows: each makes a bed of its own, and adds figures to a meter."""
 
-import concurrent.futures
 import dataclasses
 import os
 import random
@@ -10,7 +9,7 @@ import subprocess
 import time
 
 from bed import (CODED, COPIES, KIB, NUTCRACKER_SYSTEM, SERVERS, SIZES, SLOW,
-                 Bed, Skipped, System, wait_for)
+                 Bed, Skipped, System)
 from setting import cpu_s
 
 CLIENTS = (1, 8)
@@ -34,12 +33,12 @@ class Spans:
 QUICK = Spans(window=2, fault=3, minute=15, idle=6, operations=7)
 
 
+@dataclasses.dataclass(frozen=True)
 class Meter:
-    """Takes the figures of one row: `add` of measure."""
+    """Takes the figures of one row."""
 
-    def __init__(self, add, spans):
-        self.add = add
-        self.spans = spans
+    add: object  # (figure, value, healthy, value_bytes, clients)
+    spans: Spans
 
 
 # Round trips.
@@ -390,8 +389,8 @@ def received(bed):
 def thousand(arguments, system, meter):
     """An ersproxy starts before 1,000 servers."""
     with Bed(arguments, system) as bed:
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            bed.servers = ",".join(pool.map(bed.more_servers, [250] * 4))
+        # As many as `cluster` takes at a time.
+        bed.servers = ",".join(bed.more_servers(250) for _ in range(4))
         begun = time.monotonic()
         bed.start_proxy()
         client = bed.client()
