@@ -87,7 +87,7 @@ struct Fixture {
   static void Damage(SimServer& server) {
     for (const std::string& key : server.items().LiveKeys()) {
       if (!key.starts_with("ers!b") || key == "ers!boot") continue;
-      server.items().Find(key)->value.back() ^= 1;
+      ++server.items().Find(key)->value.back();
     }
   }
   static void Delay(SimServer& server, Duration by) {
@@ -234,6 +234,8 @@ TEST_CASE("where what replaces a late block is damaged, that is waited for") {
   CHECK(took > kLate);
   CHECK(f.counters().hedges_sent.Get() == 1);
   CHECK(f.counters().hedges_won.Get() == 0);
+  f.Wait(2 * kLate);
+  CHECK(f.counters().hedge_wasted_bytes.Get() == 0);
 }
 
 TEST_CASE("where more servers are late than parity replaces, a read waits") {
@@ -263,6 +265,7 @@ TEST_CASE("what was recovered is not written over by what comes then") {
   f.ReadMuch();
   f.Delay(f.WithData(0), milliseconds(20));
   for (int i = 0; i < 300; ++i) f.Get();
+  f.world.network().split_chance = 1'000'000;
   const std::uint64_t before = f.counters().hedges_sent.Get();
   for (int i = 0; i < 100; ++i) {
     f.Damage(f.WithData(0));

@@ -203,19 +203,5 @@ TEST_CASE("a run by what is forgotten at its end shows nothing") {
   CHECK_FALSE(speed.Known(now));
 }
 
-TEST_CASE("what nothing waits for makes room for more, and is not timed") {
-  LinkSpeed speed;
-  speed.Learn({kSlow, microseconds(200)}, net::TimePoint{});
-  ReadWindow window(speed, net::TimePoint{});
-  const std::size_t asked = Ahead(window);
-  REQUIRE_FALSE(window.IsOpen());
-  window.WaitNoMore(kBlock);
-  CHECK(window.IsOpen());
-  window.Asked(kBlock);
-  CHECK_FALSE(window.IsOpen());
-  window.WaitNoMore(2 * asked);
-  CHECK(window.IsOpen());
-}
-
 }  // namespace
 }  // namespace ers::store

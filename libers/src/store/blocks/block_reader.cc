@@ -108,7 +108,6 @@ void BlockReader::OnPlaced(Transfer& transfer) {
   const TimePoint now = group_.session.runtime().Now();
   if (transfer.counted == 0) window_->Travelled(now - transfer.asked_at);
   const std::size_t came = std::min(transfer.request.placed, block_bytes_);
-  if (came <= transfer.counted) return;
   window_->Came(came - std::exchange(transfer.counted, came), now);
   AskForMore();
 }
@@ -189,31 +188,23 @@ void BlockReader::SetAlarm() {
 void BlockReader::OnAlarm() {
   const TimePoint now = group_.session.runtime().Now();
   bool more = false;
-  const std::size_t asked = transfers_.size();  // SetLate may ask for more
-  for (std::size_t i = 0; i < asked; ++i) {
-    Transfer& transfer = *transfers_[i];
-    if (!transfer.under_way || transfer.late ||
-        transfer.asked_at + transfer.patience > now) {
+  for (const auto& transfer : transfers_) {
+    if (!transfer->under_way || transfer->late ||
+        transfer->asked_at + transfer->patience > now) {
       continue;
     }
-    more |= !parts_.hedge.IsLate(transfer.member);
-    SetLate(transfer, now);
+    more |= !parts_.hedge.IsLate(transfer->member);
+    SetLate(*transfer, now);
   }
   SetAlarm();
   if (more) AskForHedge();
   EndIfDone();
 }
 
-// A window that waits for it would keep all others from being asked for.
 void BlockReader::SetLate(Transfer& transfer, TimePoint now) {
   transfer.late = true;
   parts_.hedge.SetLate(transfer.member);
   group_.session.late_servers().OnLate(transfer.member, transfer.patience, now);
-  if (transfer.in_window) {
-    window_->WaitNoMore(block_bytes_ -
-                        std::exchange(transfer.counted, block_bytes_));
-    AskForMore();
-  }
 }
 
 void BlockReader::AskForHedge() {

@@ -60,10 +60,6 @@ void ReadWindow::Came(std::size_t size, net::TimePoint now) {
   if (known_) Compare(now);
 }
 
-void ReadWindow::WaitNoMore(std::size_t size) {
-  coming_ -= std::min(coming_, size);
-}
-
 void ReadWindow::Time(net::TimePoint now) {
   if (timed_.came < kTimed) return;
   const double spent = Seconds(now - timed_.begun);

@@ -35,8 +35,6 @@ class ReadWindow {
   void Travelled(net::Duration time);
   // Of what was asked for.
   void Came(std::size_t size, net::TimePoint now);
-  // Nothing waits for so much of what was asked for; it is not reported.
-  void WaitNoMore(std::size_t size);
   // What came in part comes once more.
   void AskedAgain(std::size_t size) { coming_ += size; }
   // All came, or some never will: reports to `speed` what was seen.
