@@ -247,6 +247,16 @@ TEST_CASE("where more servers are late than parity replaces, a read waits") {
   CHECK(f.counters().hedges_won.Get() == 0);
 }
 
+TEST_CASE("once fewer are late, what is late still is replaced") {
+  Fixture f;
+  f.ReadMuch();
+  f.WithData(0).Stall();
+  f.Delay(f.WithData(1), milliseconds(10));
+  const Duration took = f.Get();
+  CHECK(took > milliseconds(10));
+  CHECK(took < milliseconds(10) + kSoon);
+}
+
 TEST_CASE("a server that was avoided is asked if another one is later") {
   Fixture f;
   f.ReadMuch();

@@ -123,6 +123,7 @@ void BlockReader::OnDone(Transfer& transfer) {
                                       net::Answered(transfer.request.outcome));
   CountRest(transfer);
   Take(transfer);
+  if (transfer.late) OnLateEnd(transfer.member);
   AskForMore();
   group_.End(Step::kRead);
   EndIfDone();
@@ -205,6 +206,18 @@ void BlockReader::SetLate(Transfer& transfer, TimePoint now) {
   transfer.late = true;
   parts_.hedge.SetLate(transfer.member);
   group_.session.late_servers().OnLate(transfer.member, transfer.patience, now);
+}
+
+// Where more members were late than others can replace, those that still are
+// may be fewer now.
+void BlockReader::OnLateEnd(int member) {
+  for (const auto& transfer : transfers_) {
+    const bool late = transfer->under_way && transfer->late;
+    if (late && transfer->member == member) return;
+  }
+  Hedge& hedge = parts_.hedge;
+  hedge.SetCame(member);
+  if (hedge.any_late() && !hedge.has_plan()) AskForHedge();
 }
 
 void BlockReader::AskForHedge() {

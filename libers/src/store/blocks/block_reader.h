@@ -76,6 +76,7 @@ class BlockReader : private Alarm {
   void SetAlarm();
   void OnAlarm();
   void SetLate(Transfer& transfer, net::TimePoint now);
+  void OnLateEnd(int member);
   void AskForHedge();
   [[nodiscard]] Transfer* Coming(layout::BlockId block) const;
   void AbandonRecovered();

@@ -32,6 +32,8 @@ class Hedge {
 
   // A member is late with what the plan reads.
   void SetLate(int member) { late_.insert(member); }
+  // What it was late with has come.
+  void SetCame(int member) { late_.erase(member); }
   [[nodiscard]] bool any_late() const { return !late_.empty(); }
   [[nodiscard]] bool IsLate(int member) const { return late_.contains(member); }
   // Plans without what is late, for what is missing by now. What it reads that
@@ -39,6 +41,7 @@ class Hedge {
   // there is no such plan, or the budget does not bear it.
   std::vector<layout::BlockId> Plan(
       const std::function<bool(layout::BlockId)>& coming);
+  [[nodiscard]] bool has_plan() const { return plan_.has_value(); }
   // All that this plan reads is in hand.
   [[nodiscard]] bool IsReady() const;
   // It, for the next run.
