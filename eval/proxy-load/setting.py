@@ -49,6 +49,7 @@ class Setting:
         self.folder = tempfile.mkdtemp(prefix="proxy-load-")
         self.processes = []
         self.proxies = {}  # name: (ports, processes)
+        self.before = None  # the handler of SIGTERM
 
     def cluster(self, *words):
         return subprocess.run(
@@ -145,11 +146,14 @@ class Setting:
 
     def __enter__(self):
         # Its end is that of what it started, too.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        self.before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         return self
 
     def __exit__(self, *_):
+        # `timeout` sends it twice: the second one would cut the end off.
+        signal.signal(signal.SIGTERM, lambda *_: None)
         self.stop()
+        signal.signal(signal.SIGTERM, self.before)
 
 
 def add_arguments(parser, **defaults):

@@ -3,9 +3,11 @@ counts, one row is run alone, and nothing is left running."""
 
 import csv
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..",
@@ -31,6 +33,15 @@ def of_folder(folder):
                 name.startswith(folder) for name in files):
             found.append(int(pid))
     return found
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8",
+                  errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 class MeasureTest(unittest.TestCase):
@@ -66,6 +77,26 @@ class MeasureTest(unittest.TestCase):
                     took = values[name + "least time over 2 ms"]
                     self.assertGreaterEqual(took, counted - 0.5)
         self.assertIn("round-trips: all servers 2 ms away", done.stdout)
+        self.assertEqual(of_folder(self.folder), [])
+
+    def test_what_is_ended_twice_leaves_nothing_running(self):
+        with subprocess.Popen(
+                [sys.executable, "-B", MEASURE, "--programs", PROGRAMS,
+                 "--quick", "--row", "frozen"], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env={**os.environ, "TMPDIR": self.folder}) as process:
+            end = time.monotonic() + DEADLINE_S
+            while not any("ersproxy" in command_of(pid)
+                          for pid in of_folder(self.folder)):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)  # until all is started
+            # The second comes while it ends what it started.
+            running = len(of_folder(self.folder))
+            process.send_signal(signal.SIGTERM)
+            while len(of_folder(self.folder)) >= running:
+                self.assertLess(time.monotonic(), end)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(DEADLINE_S), 143)
         self.assertEqual(of_folder(self.folder), [])
 
     def test_what_is_not_installed_is_skipped_aloud(self):
