@@ -67,7 +67,9 @@ class TraceCase(MetricsCase):
 
     def check(self, request, steps, between):
         names = [name for name, _ in steps]
-        optional = [name for name in ("receive",) if name not in between]
+        # A slow minute of the machine may well hedge a read.
+        optional = [name for name in ("receive", "hedge")
+                    if name not in between]
         self.assertEqual([n for n in names if n not in optional],
                          AROUND + between + BEHIND, request[:40])
         times = dict(steps)
