@@ -155,7 +155,7 @@ class TooManyReportedTest(ReportedCase):
         self.assertEqual(self.last_error(), "")
         for server in ("1", "2"):
             self.tool("stop", server)
-        self.until_reported("2 servers are out and this cluster bears 1 (")
+        self.until_reported("2 servers are out and this cluster survives 1 (")
         for server in ("1", "2"):
             self.tool("cont", server)
         self.until(lambda: self.last_error() == "", "they answer again")

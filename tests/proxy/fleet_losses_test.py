@@ -1,4 +1,4 @@
-"""Losses of more servers than a cluster bears, and of fewer, drawn by chance:
+"""Losses of more servers than a cluster survives, and of fewer, drawn by chance:
 which die or freeze, in which order they return, which proxies are there.
 
 ERS_LOSSES says how many scenarios, from ERS_SEED (or 1) on; without it two

@@ -315,7 +315,7 @@ class ServersDownTest(JobsCase):
                    "the first is changed")
         self.assertEqual(self.api.command(number, "pause")[0], 200)
         self.tool("kill", "1")
-        self.tool("kill", "2")  # and the cluster bears one
+        self.tool("kill", "2")  # and the cluster survives one
         self.api.command(number, "resume")
         job = self.wait_for(self.api, number, "done")
         objects = self.sums_up(job)

@@ -75,7 +75,7 @@ class QuietDeathTest(ServingCase):
             Metrics(text).get("ersproxy_server_state", server=name,
                               state="unreachable"), 1)
         self.assertIn(f"{name} does not answer: ", self.proxy.said())
-        # One is what it bears.
+        # It survives one.
         self.assertEqual(self.ready()[0], 200)
         self.tool("kill", "4")
         self.until(lambda: self.ready()[0] == 503, "two are more")

@@ -205,7 +205,7 @@ class DamagedTest(StreamCase):
                 with self.subTest(size=size, server=server):
                     self.same(self.link().get("long"), value)
             self.assertGreater(damaged, 0)
-            # More than the code bears: what comes is right as far as it goes.
+            # More than the code survives: what comes is right as far as it goes.
             for server in range(1, 7):
                 self.damage(server)
             link = self.link()

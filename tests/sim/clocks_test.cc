@@ -110,7 +110,7 @@ TEST_CASE("a step of a clock neither ends nor revives anything") {
 
 // Invariant V8.
 TEST_CASE("a flush takes what was stored before it, and nothing else") {
-  // Little enough for servers that show whole seconds to bear.
+  // Little enough for servers that show whole seconds.
   const Duration ahead = GENERATE(Duration(milliseconds(1500)), Duration{});
   const Duration behind = milliseconds(1500) - ahead;
   Fixture f;

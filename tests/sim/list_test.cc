@@ -94,7 +94,8 @@ TEST_CASE("reads and writes go on while the servers dump their keys") {
   CHECK(f.keys == kBoth);
 }
 
-TEST_CASE("a listing bears one dump that fails, and names the servers of two") {
+TEST_CASE(
+    "a listing survives one dump that fails, and names the servers of two") {
   Fixture f;
   const auto fail = [&f](int server) {
     f.world.servers()[static_cast<std::size_t>(server)]
@@ -119,7 +120,7 @@ TEST_CASE("a listing bears one dump that fails, and names the servers of two") {
   CHECK(f.status.message() ==
         "2 servers cannot list their keys (10.0.0.1:11211: " + busy +
             "; 10.0.0.3:11211: " + busy +
-            "), the cluster bears 1: "
+            "), the cluster survives 1: "
             "start what does not answer, then try again");
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("one changed byte of a data block is decoded around and repaired") {
   CHECK(number == 20);
 }
 
-TEST_CASE("m changed blocks of a stripe are borne, one more is an error") {
+TEST_CASE("m changed blocks of a stripe are repaired, one more is an error") {
   const auto [name, width] =
       GENERATE(table<const char*, Width>({{"rep:3", Width::kNarrow},
                                           {"rs:4,2", Width::kNarrow},
@@ -105,10 +105,10 @@ TEST_CASE("m changed blocks of a stripe are borne, one more is an error") {
       flip(i);
       data += blocks[i].state.kind == StoredBlockKind::kData ? 1 : 0;
     }
-    const Reading borne = ReadBy(*cluster.Open(scheme));
-    REQUIRE(borne.value == value);
-    CHECK(borne.info.repaired_blocks == data);
-    CHECK(borne.info.degraded == (data > 0));
+    const Reading repaired = ReadBy(*cluster.Open(scheme));
+    REQUIRE(repaired.value == value);
+    CHECK(repaired.info.repaired_blocks == data);
+    CHECK(repaired.info.degraded == (data > 0));
 
     for (std::size_t i = 0; i <= m; ++i) {
       blocks[i].Write(before[i]);
@@ -135,7 +135,7 @@ TEST_CASE("blocks that are gone beyond the redundancy are a miss") {
   const auto stripes = Stripes(cluster, *client);
   const std::vector<StoredBlock>& blocks = stripes.begin()->second;
   blocks[0].Delete();
-  // Damage that alone is borne does not make it an error.
+  // Damage that alone is repaired does not make it an error.
   blocks[1].Delete();
   blocks[2].Flip(50);
   CHECK(CodeOfGet(*client, "key") == StatusCode::kNotFound);

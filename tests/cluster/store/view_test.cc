@@ -469,7 +469,7 @@ TEST_CASE("more servers than a scheme needs: new values leave out the dead") {
       CHECK_FALSE(read->degraded);
       CHECK(MustGet(*fresh, key) == value);
     }
-    // One more is too many for this cluster, whatever the objects bear.
+    // One more is too many for this cluster, whatever the objects survive.
     cluster.server((dead + 3) % 8).Kill();
     CHECK(StatusOfGet(*cluster.Open(kScheme), "new").code() ==
           StatusCode::kUnavailable);

@@ -6,7 +6,7 @@
 namespace ers::store {
 namespace {
 
-TEST_CASE("a budget of nothing bears nothing") {
+TEST_CASE("a budget of nothing allows nothing") {
   HedgeBudget budget(0);
   budget.OnRead(HedgeBudget::kMost, false);
   CHECK_FALSE(budget.Spend(1));
@@ -28,7 +28,7 @@ TEST_CASE("a part of what is read is added, however small the pieces") {
   CHECK(budget.Spend(300));
 }
 
-TEST_CASE("it bears more where one server alone is slow") {
+TEST_CASE("it allows more where one server alone is slow") {
   HedgeBudget budget(3);
   REQUIRE(budget.Spend(HedgeBudget::kMost));
   budget.OnRead(1000, true);

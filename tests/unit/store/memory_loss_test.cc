@@ -114,10 +114,11 @@ TEST_CASE(
       MakeFleet({Case::kLost, Case::kSilent, Case::kKept, Case::kKept}, 1);
   const Result<View> next = AfterLoss(fleet.view, fleet.memories, kNow);
   REQUIRE_FALSE(next.has_value());
-  CHECK(next.error().message() ==
-        "2 servers are out, and this cluster bears 1: 10.0.0.1:11211 lost its "
-        "memory; 10.0.0.2:11211 does not answer (no answer): start it, with or "
-        "without its memory, or give its place to others: ersctl recover");
+  CHECK(
+      next.error().message() ==
+      "2 servers are out, and this cluster survives 1: 10.0.0.1:11211 lost its "
+      "memory; 10.0.0.2:11211 does not answer (no answer): start it, with or "
+      "without its memory, or give its place to others: ersctl recover");
 }
 
 TEST_CASE("two addresses of one server are found out after a loss, too") {

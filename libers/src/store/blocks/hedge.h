@@ -24,7 +24,7 @@ class Hedge {
         const MissingBlocks& missing, const Planner& planner);
 
   // The plan to run for what is missing. It reads nothing of members that are
-  // shunned, where others can replace that and the budget bears it. Null: it
+  // shunned, where others can replace that and the budget allows it. Null: it
   // cannot be done without what is missing.
   std::optional<plan::Plan> Begin();
   // That plan does without some member.
@@ -38,7 +38,7 @@ class Hedge {
   [[nodiscard]] bool IsLate(int member) const { return late_.contains(member); }
   // Plans without what is late, for what is missing by now. What it reads that
   // is neither in hand nor `coming` is to be asked for; empty: nothing, or
-  // there is no such plan, or the budget does not bear it.
+  // there is no such plan, or the budget does not allow it.
   std::vector<layout::BlockId> Plan(
       const std::function<bool(layout::BlockId)>& coming);
   [[nodiscard]] bool has_plan() const { return plan_.has_value(); }

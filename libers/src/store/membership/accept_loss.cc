@@ -79,11 +79,12 @@ std::string Listed(const std::vector<std::string>& servers) {
 Status CheckAsked(const View& view, const Loss& loss,
                   const Successions& successions) {
   if (loss.out <= view.max_failures) {
-    return {StatusCode::kInvalidArgument,
-            fmt::format("{} servers are out, and this cluster bears {}: ersctl "
-                        "replace gives the place of one to another, and loses "
-                        "nothing",
-                        loss.out, view.max_failures)};
+    return {
+        StatusCode::kInvalidArgument,
+        fmt::format("{} servers are out, and this cluster survives {}: ersctl "
+                    "replace gives the place of one to another, and loses "
+                    "nothing",
+                    loss.out, view.max_failures)};
   }
   std::vector<std::string> left = loss.silent;
   for (const Succession& succession : successions) {

@@ -91,9 +91,10 @@ Result<View> AfterProbe(Session& session, const View& newest,
   Result<View> after = AfterLoss(*base, probes.memories, session.WallMicros());
   if (after && !SameServers(*base, newest) &&
       EncodeView(*after) == EncodeView(*base)) {
-    return Fail(StatusCode::kConflict,
-                "no more servers are out by now than the cluster bears: ersctl "
-                "replace gives their places to others");
+    return Fail(
+        StatusCode::kConflict,
+        "no more servers are out by now than the cluster survives: ersctl "
+        "replace gives their places to others");
   }
   return after;
 }
@@ -135,7 +136,7 @@ void LogLoss(Session& session, const View& before, const View& now) {
   session.cluster().Log(
       LogLevel::kError,
       fmt::format("view {}: {} of {} servers have lost their memory, more than "
-                  "the {} that this cluster bears: {}; all go on",
+                  "the {} that this cluster survives: {}; all go on",
                   now.epoch, gone, gone + kept, now.max_failures,
                   void_all ? "all values are gone"
                            : "values that were on too many of them are gone"));
@@ -144,7 +145,7 @@ void LogLoss(Session& session, const View& before, const View& now) {
 // What to do about it, given the newest view that is known.
 struct Plan {
   View newest;
-  bool loses = false;    // more is out than that view bears
+  bool loses = false;    // more is out than that view survives
   net::Duration wait{};  // before that
 };
 

@@ -49,13 +49,13 @@ Status SomeSilent(const View& base, const std::vector<ServerMemory>& memories) {
                                       loss.lost.size() == 1 ? "its" : "their");
   const bool one = loss.silent.size() == 1;
   return {StatusCode::kUnavailable,
-          fmt::format("{} servers are out, and this cluster bears {}: {}{} {} "
-                      "not answer ({}): start {}, with or without {} memory, "
-                      "or give {} place{} to others: ersctl recover",
-                      loss.out, base.max_failures, gone, Names(loss.silent),
-                      one ? "does" : "do", why, one ? "it" : "them",
-                      one ? "its" : "their", one ? "its" : "their",
-                      one ? "" : "s")};
+          fmt::format(
+              "{} servers are out, and this cluster survives {}: {}{} {} "
+              "not answer ({}): start {}, with or without {} memory, "
+              "or give {} place{} to others: ersctl recover",
+              loss.out, base.max_failures, gone, Names(loss.silent),
+              one ? "does" : "do", why, one ? "it" : "them",
+              one ? "its" : "their", one ? "its" : "their", one ? "" : "s")};
 }
 
 // Taken in as it is: whatever its manifests say is void.

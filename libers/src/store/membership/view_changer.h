@@ -18,7 +18,7 @@ namespace ers::store {
 net::Task<Status> MarkDown(Session& session, int member, std::string reason);
 
 // Takes members that failed to store blocks out of the view, as far as it
-// bears that: changes after this one must not wait for them again. Not those
+// survives that: changes after this one must not wait for them again. Not those
 // that have returned after `epoch`, in which the staging began: what they lack
 // is stored before the commit.
 net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,

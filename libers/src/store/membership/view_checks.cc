@@ -65,7 +65,7 @@ Status CheckTolerated(const Session& session, const View& view) {
     out += (out.empty() ? "" : "; ") + session.Describe(i);
   }
   return {StatusCode::kUnavailable,
-          fmt::format("{} servers are out and this cluster bears {} ({}): "
+          fmt::format("{} servers are out and this cluster survives {} ({}): "
                       "start what does not answer, with or without its memory",
                       view.NotInSync(), view.max_failures, out)};
 }

@@ -47,12 +47,12 @@ void KeyWalk::Halve() {
 // read like the others.
 Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
   // Every manifest is on f+1 members, so f may be silent.
-  const int bears = view->max_failures;
+  const int max_failures = view->max_failures;
   const std::function<void(const DumpedItem&)> collect =
       [this](const DumpedItem& dumped) { Collect(dumped); };
   const KeyDump dump = co_await DumpKeys(
-      session_, view, session_.members() - bears, terms_.stop, collect);
-  if (dump.silent <= bears) co_return Status();
+      session_, view, session_.members() - max_failures, terms_.stop, collect);
+  if (dump.silent <= max_failures) co_return Status();
   std::vector<std::string> why = dump.why;
   for (int i = 0; i < session_.members(); ++i) {
     const MemberState state = view->members[static_cast<std::size_t>(i)].state;
@@ -63,9 +63,10 @@ Task<Status> KeyWalk::Dump(std::shared_ptr<const View> view) {
   }
   co_return Status(
       StatusCode::kUnavailable,
-      fmt::format("{} servers cannot list their keys ({}), the cluster bears "
-                  "{}: start what does not answer, then try again",
-                  dump.silent, fmt::join(why, "; "), bears));
+      fmt::format(
+          "{} servers cannot list their keys ({}), the cluster survives "
+          "{}: start what does not answer, then try again",
+          dump.silent, fmt::join(why, "; "), max_failures));
 }
 
 Task<Result<bool>> KeyWalk::NextSlice(std::shared_ptr<const View> view) {

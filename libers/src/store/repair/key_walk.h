@@ -39,7 +39,7 @@ class KeyWalk {
 
   // Has the servers dump the next slice; false where there is none. To be
   // called when the one before is empty. kUnavailable: more servers than the
-  // view bears cannot, or it was stopped.
+  // view survives cannot, or it was stopped.
   net::Task<Result<bool>> NextSlice(std::shared_ptr<const View> view);
 
   [[nodiscard]] bool empty() const { return items_.empty(); }

@@ -17,7 +17,7 @@ class HedgeBudget {
   explicit HedgeBudget(int percent) : percent_(percent) {}
 
   // So much was read. `alone`: one server alone is slow. What its blocks cost
-  // elsewhere is spread over all others, and each may bear more of it.
+  // elsewhere is spread over all others, and each may take more of it.
   void OnRead(std::uint64_t bytes, bool alone);
   // False: there is not so much left, and nothing was spent.
   [[nodiscard]] bool Spend(std::uint64_t bytes);
