@@ -262,7 +262,7 @@ void Worker::CloseSlowClients() {
   spdlog::warn(
       "{} clients were slower than {} bytes a second and held {} bytes that "
       "others waited for: closed; raise limits.memory_in_flight_bytes if they "
-      "shall be served",
+      "are to be served",
       closed, kSlowRate, freed);
 }
 
