@@ -69,6 +69,14 @@ struct Fixture {
       return full && !key.starts_with("ers!");
     };
   }
+  // Once it has what a change of "k" replaces it has no room for that change.
+  static void FillUpOncePrepared(SimServer& server, bool there) {
+    if (there) return SetFull(server, true);
+    server.on_applied = [&server](const SimConnection&,
+                                  const AppliedCommand& command) {
+      if (command.key == "k" && command.verb == "vivify") SetFull(server, true);
+    };
+  }
   void SetAllFull(bool full) {
     for (const auto& server : world.servers()) SetFull(*server, full);
   }
@@ -93,26 +101,25 @@ struct Fixture {
 };
 
 // Invariant C1.
-TEST_CASE("a change that the primary has no room for leaves the old value") {
+TEST_CASE("a change that a replica has no room for leaves the old value") {
   const bool there = GENERATE(false, true);
+  const bool at_primary = GENERATE(false, true);
+  CAPTURE(there, at_primary);
   Fixture f;
   const std::string old = there ? "old" : "";
   if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
-  SimServer& first = f.server(f.Replicas("k").members.front());
-  SimServer& primary = f.server(f.Replicas("k").primary());
-  // It fills up just before its turn comes.
-  first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
-    if (command.key == "k" && command.verb == "cas") f.SetFull(primary, true);
-  };
+  SimServer& full = f.server(at_primary ? f.Replicas("k").primary()
+                                        : f.Replicas("k").members.front());
+  f.FillUpOncePrepared(full, there);
   CHECK(f.Put("k", "new") == StatusCode::kNoMemory);
-  first.on_applied = nullptr;
+  full.on_applied = nullptr;
   CHECK(f.Read(f.client, "k") == old);
   CHECK(f.Items("k") == (there ? 2 : 0));
   // Also by the copy that was written.
-  primary.Crash();
+  full.Crash();
   CHECK(f.Read(f.client, "k") == old);
-  primary.Restart();
-  f.SetFull(primary, false);
+  full.Restart();
+  f.SetFull(full, false);
 }
 
 TEST_CASE("what makes room works on servers without memory") {
@@ -146,11 +153,18 @@ TEST_CASE("what makes room works on servers without memory") {
 TEST_CASE("a change that was cut off is taken back where there is no memory") {
   Fixture f;
   const bool there = GENERATE(false, true);
+  const bool at_primary = GENERATE(false, true);
+  CAPTURE(there, at_primary);
   if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
   SimServer& first = f.server(f.Replicas("k").members.front());
+  SimServer& primary = f.server(f.Replicas("k").primary());
+  SimServer& full = at_primary ? primary : first;
+  SimServer& takes_it = at_primary ? first : primary;
+  f.FillUpOncePrepared(full, there);
   const auto victim = std::make_shared<SimClient>(f.world, f.servers, "victim");
   ParkForever(victim);
-  first.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
+  takes_it.on_applied = [&](const SimConnection&,
+                            const AppliedCommand& command) {
     if (command.key != "k" || command.verb != "cas") return;
     f.world.After({}, [&victim] { victim->process.Kill(); });
     f.SetAllFull(true);
@@ -160,9 +174,10 @@ TEST_CASE("a change that was cut off is taken back where there is no memory") {
     (void)co_await store.Put("k", std::as_bytes(std::span(value)), {});
   }(victim->store));
   REQUIRE(f.world.RunUntil([&] { return victim->process.killed(); }, hours(1)));
-  first.on_applied = nullptr;
+  full.on_applied = nullptr;
+  takes_it.on_applied = nullptr;
   f.Wait(seconds(6));
-  // The primary decides, and no server needs memory to see it.
+  // No server needs memory to see what is committed.
   CHECK(f.Read(f.client, "k") == (there ? "old" : ""));
   CHECK(f.Delete("k") ==
         (there ? StatusCode::kNoMemory : StatusCode::kNotFound));

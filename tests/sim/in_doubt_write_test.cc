@@ -66,8 +66,12 @@ struct Fixture {
     REQUIRE(Put("first"));
     running = kKeys;
     for (int i = 0; i < kKeys; ++i) net::Spawn(PutOne(fmt::format("{}", i)));
-    world.After(after, [this] { SetReachable(false); });
-    REQUIRE(world.RunUntil([this] { return running == 0; }, minutes(5)));
+    bool cut = false;
+    world.After(after, [this, &cut] {
+      SetReachable(false);
+      cut = true;
+    });
+    REQUIRE(world.RunUntil([&] { return running == 0 && cut; }, minutes(5)));
     return cluster->keeper.MembersInDoubt().size();
   }
   void SetReachable(bool reachable) {

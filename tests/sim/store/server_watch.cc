@@ -31,6 +31,11 @@ bool Drops(std::string_view verb) {
   return verb == "md" || verb == "delete" || verb == "touch";
 }
 
+bool IsInSyncIn(const store::View& view, int member) {
+  return view.members[static_cast<std::size_t>(member)].state ==
+         MemberState::kInSync;
+}
+
 // After a touch that has taken its end away.
 bool LivesOn(SimServer& server, std::string_view block_key) {
   const ModelItem* item = server.items().Find(block_key);
@@ -139,7 +144,7 @@ void ServerWatch::OnBlock(SimServer& server, int member,
     const std::optional<std::string> object = NamedBy(member, command.key);
     if (object) {
       Report(Invariant::kBlocksOfManifest, *object,
-             fmt::format("server {}: block {} is dropped while the primary's "
+             fmt::format("server {}: block {} is dropped while a replica's "
                          "manifest names it",
                          member, command.key));
     }
@@ -169,7 +174,10 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
   const std::shared_ptr<const store::View> now = view();
   if (!manifest || !now) return;
   const store::Replicas replicas = ReplicasUnder(*now, key);
-  if (!replicas.members.empty() && replicas.primary() == member &&
+  const bool is_replica =
+      std::find(replicas.members.begin(), replicas.members.end(), member) !=
+      replicas.members.end();
+  if (is_replica && IsInSyncIn(*now, member) &&
       &ServerIn(*now, member) == &server) {
     CheckNamedBlocks(key, *manifest);
   }
@@ -278,33 +286,44 @@ std::optional<Manifest> ServerWatch::AtPrimary(const std::string& key) const {
   if (!now) return std::nullopt;
   const store::Replicas replicas = ReplicasUnder(*now, key);
   if (!replicas.primary_in_sync) return std::nullopt;
-  const auto primary = static_cast<std::size_t>(replicas.primary());
-  SimServer& server = ServerIn(*now, replicas.primary());
+  return AtReplica(*now, replicas.primary(), key);
+}
+
+std::optional<Manifest> ServerWatch::AtReplica(const store::View& view,
+                                               int member,
+                                               const std::string& key) const {
+  SimServer& server = ServerIn(view, member);
   if (!server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(store::ManifestKey(key));
   if (item == nullptr) return std::nullopt;
   Result<Manifest> manifest = store::DecodeManifest(item->value);
-  if (!manifest || manifest->incarnation != now->members[primary].incarnation) {
+  const auto at = static_cast<std::size_t>(member);
+  if (!manifest || manifest->incarnation != view.members[at].incarnation) {
     return std::nullopt;
   }
   const bool ended = !manifest->tombstone &&
-                     !store::IsAlive(*manifest, *now, world_.WallMicros());
+                     !store::IsAlive(*manifest, view, world_.WallMicros());
   if (ended) return std::nullopt;
   return std::move(*manifest);
 }
 
 std::optional<std::string> ServerWatch::NamedBy(
     int member, std::string_view block_key) const {
+  const std::shared_ptr<const store::View> now = view();
+  if (!now) return std::nullopt;
   for (const std::string& key : scenario_.keys) {
-    const std::optional<Manifest> manifest = AtPrimary(key);
-    if (!manifest) continue;
-    const std::vector<std::pair<int, std::string>> named =
-        NamedBlocks(*manifest);
-    const bool names =
-        std::any_of(named.begin(), named.end(), [&](const auto& place) {
-          return place.first == member && place.second == block_key;
-        });
-    if (names) return key;
+    for (const int replica : ReplicasUnder(*now, key).members) {
+      if (!IsInSyncIn(*now, replica)) continue;
+      const std::optional<Manifest> manifest = AtReplica(*now, replica, key);
+      if (!manifest) continue;
+      const std::vector<std::pair<int, std::string>> named =
+          NamedBlocks(*manifest);
+      const bool names =
+          std::any_of(named.begin(), named.end(), [&](const auto& place) {
+            return place.first == member && place.second == block_key;
+          });
+      if (names) return key;
+    }
   }
   return std::nullopt;
 }

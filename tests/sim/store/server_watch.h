@@ -79,7 +79,11 @@ class ServerWatch : private store::StoreWatch {
                     const AppliedCommand& command, const store::ChangeId& id);
   void CheckNamedBlocks(const std::string& key,
                         const store::Manifest& manifest);
-  // Is the block named by what a primary shows? Its object's key, if so.
+  // The same of any replica, in a view.
+  [[nodiscard]] std::optional<store::Manifest> AtReplica(
+      const store::View& view, int member, const std::string& key) const;
+  // Is the block named by what a replica in sync shows? Its object's key, if
+  // so: a read may go by any of them.
   [[nodiscard]] std::optional<std::string> NamedBy(
       int member, std::string_view block_key) const;
   [[nodiscard]] store::Replicas ReplicasUnder(const store::View& view,

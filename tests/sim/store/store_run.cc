@@ -74,6 +74,7 @@ class Driver {
         clocks_(seed * 17 + 3) {
     world_.network().latency_max = scenario_.latency;
     store::impatient = seed % 2 == 0;
+    store::asks_any = seed % 3 != 0;
     world_.StartWallAt(WallStart(seed, scenario_));
     ModelServerOptions options;
     options.item_size_max = scenario_.item_size_max;

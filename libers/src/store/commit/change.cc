@@ -163,6 +163,8 @@ class Change {
     }
     if (!result.status.ok()) return Abort(result.status);
     (result.by_view ? counters.aborts_by_view : counters.aborts_by_rival).Add();
+    // Copies of the two tries must not pass for those of one change.
+    id_ = session_.NewChangeId();
     read_.reset();
     return std::nullopt;
   }

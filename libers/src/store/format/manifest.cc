@@ -18,9 +18,15 @@ constexpr std::uint8_t kInlineFlag = 2;
 constexpr std::uint8_t kWideFlag = 4;
 constexpr std::uint8_t kStaleFlag = 8;
 constexpr std::uint8_t kWonFlag = 16;
-constexpr std::uint8_t kEndsPlainFlag = 32;
+constexpr std::uint8_t kOverPlainFlag = 32;  // of version 1, of no meaning now
 constexpr std::uint8_t kOutlivedFlag = 64;
-constexpr std::uint8_t kAllFlags = 127;
+constexpr std::uint8_t kConfirmedFlag = 128;
+constexpr std::uint8_t kFirstFlags = 127;  // that format version 1 has
+constexpr std::uint8_t kAllFlags = 255 - kOverPlainFlag;
+// What version 1 has behind `member` and behind `incarnation`: the item that a
+// change was made to replace.
+constexpr std::size_t kReplacedMemberBytes = 2;
+constexpr std::size_t kReplacedItemBytes = 16;
 constexpr std::size_t kChecksumBytes = 4;
 
 void PutId(WireWriter& wire, const ChangeId& id) {
@@ -163,15 +169,12 @@ std::string EncodeManifest(const Manifest& manifest) {
       (manifest.is_inline ? kInlineFlag : 0) |
       (manifest.width == Width::kWide ? kWideFlag : 0) |
       (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
-      (manifest.ends_plain ? kEndsPlainFlag : 0) |
-      (manifest.outlived ? kOutlivedFlag : 0)));
+      (manifest.outlived ? kOutlivedFlag : 0) |
+      (manifest.confirmed ? kConfirmedFlag : 0)));
   wire.Put(static_cast<std::uint8_t>(manifest.history.size()));
   wire.Put(static_cast<std::uint8_t>(manifest.key.size()));
   wire.Put(manifest.member);
-  wire.Put(manifest.replaces.member);
   wire.Put(manifest.incarnation);
-  wire.Put(manifest.replaces.incarnation);
-  wire.Put(manifest.replaces.token);
   PutId(wire, manifest.id);
   for (const ChangeId& id : manifest.history) PutId(wire, id);
   wire.PutBytes(manifest.key);
@@ -212,24 +215,24 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   WireReader wire(body.substr(kManifestMagic.size() + 1));
   Manifest manifest;
   const auto flags = wire.Get<std::uint8_t>();
-  if ((flags & ~kAllFlags) != 0) return corrupt("flags");
+  const std::uint8_t known = version == 1 ? kFirstFlags : kAllFlags;
+  if ((flags & ~known) != 0) return corrupt("flags");
   manifest.tombstone = (flags & kTombstoneFlag) != 0;
   manifest.is_inline = (flags & kInlineFlag) != 0;
   manifest.width = (flags & kWideFlag) != 0 ? Width::kWide : Width::kNarrow;
   manifest.stale = (flags & kStaleFlag) != 0;
   manifest.won = (flags & kWonFlag) != 0;
-  manifest.ends_plain = (flags & kEndsPlainFlag) != 0;
   manifest.outlived = (flags & kOutlivedFlag) != 0;
+  manifest.confirmed = (flags & kConfirmedFlag) != 0;
   if (manifest.outlived && (manifest.is_inline || manifest.tombstone)) {
     return corrupt("flags");
   }
   const auto history = wire.Get<std::uint8_t>();
   const auto key_bytes = wire.Get<std::uint8_t>();
   manifest.member = wire.Get<std::uint16_t>();
-  manifest.replaces.member = wire.Get<std::uint16_t>();
+  if (version == 1) (void)wire.GetBytes(kReplacedMemberBytes);
   manifest.incarnation = wire.Get<std::uint64_t>();
-  manifest.replaces.incarnation = wire.Get<std::uint64_t>();
-  manifest.replaces.token = wire.Get<std::uint64_t>();
+  if (version == 1) (void)wire.GetBytes(kReplacedItemBytes);
   manifest.id = GetId(wire);
   if (history > kHistoryLength) return corrupt("history");
   for (int i = 0; i < history; ++i) manifest.history.push_back(GetId(wire));

@@ -16,29 +16,19 @@
 namespace ers::store {
 
 inline constexpr std::size_t kHistoryLength = 8;
-inline constexpr std::uint8_t kManifestFormatVersion = 1;
-
-// The primary's item that a manifest was made to replace.
-struct Replaces {
-  std::uint16_t member = 0;
-  std::uint64_t incarnation = 0;
-  std::uint64_t token = 0;
-  bool operator==(const Replaces&) const = default;
-};
+inline constexpr std::uint8_t kManifestFormatVersion = 2;
 
 // A value type.
 struct Manifest {
   // The copy: whose it is. With another incarnation it counts as absent.
   std::uint16_t member = 0;
   std::uint64_t incarnation = 0;
+  // Its change is known to be committed: any replica's word is enough.
+  bool confirmed = false;
 
   // The change.
   ChangeId id;
   std::vector<ChangeId> history;  // ids of the changes before, newest first
-  Replaces replaces;
-  // It takes the place of a plain item, which one of its copies has
-  // overwritten: where the primary shows nothing, there is no way back.
-  bool ends_plain = false;
   bool tombstone = false;
 
   // The object. A tombstone has only its key and a CAS, which later lives of

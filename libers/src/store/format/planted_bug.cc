@@ -8,6 +8,7 @@ namespace ers::store {
 PlantedBug planted_bug = PlantedBug::kNone;
 StoreWatch* store_watch = nullptr;
 bool impatient = false;
+bool asks_any = false;
 net::Duration change_timeout = kChangeTimeout;
 #endif
 

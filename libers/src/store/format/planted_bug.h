@@ -13,17 +13,19 @@ namespace ers::store {
 
 enum class PlantedBug {
   kNone,
-  kNoBarrier,             // a view change waits for no manifest write
-  kIgnoreEpoch,           // manifest writes are admitted under any view
-  kReconcileSkipsEqual,   // reconciling leaves replicas alone that show it
-                          // already
-  kReconcileFirstToLast,  // going back to the primary's content begins at the
-                          // front
-  kCommitBySet,           // manifests are written without a token
-  kSkipChecksum,          // any bytes of the right size pass for a block
-  kAckBeforePrimary,      // a change is acknowledged before its commit point
-  kDropBeforeFlip,        // replaced blocks go before the manifest changes
-  kGenerationTwice,       // a change stages under its predecessor's generation
+  kNoBarrier,    // a view change waits for no manifest write
+  kIgnoreEpoch,  // manifest writes are admitted under any view
+  kNoRestamp,    // reconciling writes the others with the primary's token as it
+                 // was
+  kBelieveAny,   // a read believes a copy that is not known to be committed
+  kConfirmEarly,        // copies are confirmed though another replica refused
+  kAckByPrimary,        // a change is acknowledged once the primary has it
+  kAckBeforePrimary,    // one that the primary does not get is acknowledged
+  kUnfencedUndo,        // a change is taken back, and may still land elsewhere
+  kCommitBySet,         // manifests are written without a token
+  kSkipChecksum,        // any bytes of the right size pass for a block
+  kDropBeforeFlip,      // replaced blocks go before the manifest changes
+  kGenerationTwice,     // a change stages under its predecessor's generation
   kDropAfterUnknown,    // staged blocks go though the change may have happened
   kMissByPrimaryAlone,  // no manifest at the primary is taken for a miss
   kNoWriteBack,  // a read returns what one replica shows and reconciles nothing
@@ -65,9 +67,12 @@ extern StoreWatch* store_watch;
 // No bug, but more rivals: changes of one process do not wait for each other,
 // and none gives way. Nothing but their number may depend on that.
 extern bool impatient;
+// No bug, either: reads ask any replica in sync, not the primary first.
+extern bool asks_any;
 
 inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
 inline bool Impatient() { return impatient; }
+inline bool AsksAny() { return asks_any; }
 inline void ReportManifestWrite(std::uint64_t epoch, int member,
                                 std::string_view item_key, std::uint64_t token,
                                 const ChangeId& id) {
@@ -79,6 +84,7 @@ inline void ReportManifestWrite(std::uint64_t epoch, int member,
 
 constexpr bool Planted(PlantedBug) { return false; }
 constexpr bool Impatient() { return false; }
+constexpr bool AsksAny() { return false; }
 inline void ReportManifestWrite(std::uint64_t, int, std::string_view,
                                 std::uint64_t, const ChangeId&) {}
 

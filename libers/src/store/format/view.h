@@ -102,8 +102,8 @@ std::string EncodeView(const View& view);
 // kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.
 Result<View> DecodeView(std::string_view text);
 
-// The members that hold a key's manifest under a view, in the order in which
-// changes write them; the last is the primary. Members of the walk that are
+// The members that hold a key's manifest under a view, the latest returned
+// first; the last is the primary. Members of the walk that are
 // down are left out. Empty only if all of them are down; `primary_in_sync` is
 // false where the last one is not in sync, and then nothing may be decided.
 struct Replicas {

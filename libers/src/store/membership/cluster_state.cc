@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "store/membership/key_lines.h"
+#include "store/membership/known_changes.h"
 
 namespace ers::store {
 namespace {
@@ -29,7 +30,8 @@ ClusterState::ClusterState(ClusterOptions cluster_options,
       keeper(options.state_file),
       lease(std::move(process_label)),
       clock(endpoints.size()),
-      lines(std::make_unique<KeyLines>()) {}
+      lines(std::make_unique<KeyLines>()),
+      known(std::make_unique<KnownChanges>()) {}
 
 ClusterState::~ClusterState() = default;
 

@@ -24,9 +24,10 @@
 namespace ers::store {
 
 class KeyLines;
+class KnownChanges;
 
 // Constant after construction, but for keeper, lease, clock, loss,
-// in_doubt_writes, evictions, needs, lines, slots and what KeepOnDisk
+// in_doubt_writes, evictions, needs, lines, known, slots and what KeepOnDisk
 // remembers, which see to that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
@@ -42,6 +43,7 @@ struct ClusterState {
   EvictionWatch evictions;
   MemoryNeeds needs;
   const std::unique_ptr<KeyLines> lines;
+  const std::unique_ptr<KnownChanges> known;
 
   ClusterState(ClusterOptions cluster_options,
                std::vector<net::Endpoint> sorted_endpoints,

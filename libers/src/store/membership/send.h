@@ -25,14 +25,16 @@ namespace ers::store {
   X(kExtend, "extend", "a longer life for a block")                            \
   X(kPrepare, "prepare", "a replica's manifest and token, for a change")       \
   X(kCommitReplica, "commit-replica",                                          \
-    "the new manifest, before the primary's")                                  \
-  X(kCommitPrimary, "commit-primary", "the new manifest: the commit point")    \
+    "the new manifest, for a replica that is not the primary")                 \
+  X(kCommitPrimary, "commit-primary", "the new manifest, for the primary")     \
   X(kRepeatCas, "repeat-cas", "a manifest write whose reply was lost")         \
   X(kReconcileRead, "reconcile-read",                                          \
     "a replica's manifest and token, to reconcile")                            \
-  X(kReconcileForward, "reconcile-forward", "the pending change is finished")  \
-  X(kReconcileBack, "reconcile-back", "a replica gets what the primary shows") \
-  X(kFence, "fence", "what a replica shows, under a new token")                \
+  X(kReconcilePrimary, "reconcile-primary",                                    \
+    "what the primary shows, under a new token")                               \
+  X(kReconcileReplica, "reconcile-replica",                                    \
+    "a replica gets what the primary shows")                                   \
+  X(kFence, "fence", "what a replica shows, again: under a new token, marked") \
   X(kExportReplica, "export-replica", "the object ends, before the primary")   \
   X(kExportPrimary, "export-primary", "the object ends: the commit point")     \
   X(kDropReplaced, "drop-replaced", "a block that a change replaced")          \

@@ -25,8 +25,8 @@ net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
                            std::set<int> members);
 
 // OK once `member`, which was down, is backfilling: with a new incarnation, so
-// that all it held of manifests is void, and as the first replica of its keys,
-// so that every change from now on passes through it. OK as well where it was
+// that all it held of manifests is void, and as a replica of its keys, so that
+// every change from now on has to be there, too. OK as well where it was
 // not down. kUnavailable: it does not answer, or too few members took the view.
 net::Task<Status> BeginBackfill(Session& session, int member);
 

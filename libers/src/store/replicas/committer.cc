@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "store/format/planted_bug.h"
+#include "store/membership/known_changes.h"
 #include "store/membership/lineage.h"
 #include "store/support/wakeup.h"
 
@@ -21,16 +23,40 @@ using net::Task;
 // Between two tries to put back what a replica had.
 constexpr net::Duration kNoRoomNap = std::chrono::milliseconds(20);
 
-// Has the replica still the very item that a lost write was to replace?
-bool MayLand(const ReplicaCopy& replica, const CasResult& failed,
+bool Took(const CasResult& result) { return result.outcome == Outcome::kOk; }
+
+// The write has not replaced what was read, and never will.
+bool NeverTakes(const CasResult& result) {
+  return !Took(result) && !result.resent && result.outcome != Outcome::kLost;
+}
+
+bool IsPlain(const ReplicaCopy& copy) {
+  return copy.kind == ReplicaCopy::Kind::kPlain;
+}
+
+// Has a replica still the very item that a lost write was to replace?
+bool MayLand(const ReplicasRead& base, const std::vector<CasResult>& results,
              const ReplicasRead& now) {
-  if (failed.view_changed || Answered(failed.outcome)) return false;
-  return std::any_of(now.copies.begin(), now.copies.end(),
-                     [&replica](const ReplicaCopy& copy) {
-                       return copy.member == replica.member &&
-                              copy.boot_mark == replica.boot_mark &&
-                              copy.token == replica.token;
-                     });
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].view_changed || results[i].outcome != Outcome::kLost) {
+      continue;
+    }
+    const ReplicaCopy& replica = base.copies[i];
+    const bool there =
+        std::any_of(now.copies.begin(), now.copies.end(),
+                    [&replica](const ReplicaCopy& copy) {
+                      return copy.member == replica.member &&
+                             copy.boot_mark == replica.boot_mark &&
+                             copy.token == replica.token;
+                    });
+    if (there) return true;
+  }
+  return false;
+}
+
+// Why a change was not committed: its status and by_view.
+bool IsByView(const CasResult& result) {
+  return !Took(result) && (result.view_changed || !Answered(result.outcome));
 }
 
 }  // namespace
@@ -53,14 +79,38 @@ Status Committer::NoRoomAt(const ReplicaCopy& replica, Outcome outcome,
                       key_.session.member_name(replica.member), error)};
 }
 
+// Those that have a plain item, or those that have none.
+Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
+                              bool plain, std::vector<CasResult>& results) {
+  std::vector<const ReplicaCopy*> replicas;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < base.copies.size(); ++i) {
+    if (IsPlain(base.copies[i]) != plain) continue;
+    const bool left_out = Planted(PlantedBug::kAckBeforePrimary) && i > 0 &&
+                          i + 1 == base.copies.size();
+    if (left_out) continue;
+    replicas.push_back(&base.copies[i]);
+    places.push_back(i);
+  }
+  const auto write = [&](const ReplicaCopy& replica) {
+    const SendStep step = &replica == &base.primary()
+                              ? SendStep::kCommitPrimary
+                              : SendStep::kCommitReplica;
+    return writer_.Write(step, *base.view, replica, &next);
+  };
+  const std::vector<CasResult> written =
+      co_await writer_.AtOnce(replicas, write);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    results[places[i]] = written[i];
+  }
+}
+
 Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next) {
   const InStep step(key_.steps, Step::kCommit);
+  const bool over_plain =
+      std::any_of(base.copies.begin(), base.copies.end(), IsPlain);
   next.history = HistoryAfter(base.primary().manifest.get());
-  next.replaces = ReplacesOf(*base.view, base.primary());
-  next.ends_plain = std::any_of(base.copies.begin(), base.copies.end(),
-                                [](const ReplicaCopy& copy) {
-                                  return copy.kind == ReplicaCopy::Kind::kPlain;
-                                });
+  next.confirmed = false;
   next.key = key_.name;
   for (const ReplicaCopy& replica : base.copies) {
     if (replica.token != 0 || next.tombstone) continue;
@@ -68,34 +118,50 @@ Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next) {
         CommitFate::kNotHappened,
         NoRoomAt(replica, Outcome::kNoMemory, "out of memory")};
   }
-  for (std::size_t i = 0; i < base.copies.size(); ++i) {
-    const ReplicaCopy& replica = base.copies[i];
-    const bool primary = i + 1 == base.copies.size();
-    if (primary && i > 0 && Planted(PlantedBug::kAckBeforePrimary)) break;
-    const SendStep write =
-        primary ? SendStep::kCommitPrimary : SendStep::kCommitReplica;
-    const CasResult result =
-        co_await writer_.Write(write, *base.view, replica, &next);
-    if (result.outcome == Outcome::kOk) continue;
-    const bool by_view = result.view_changed || !Answered(result.outcome);
-    // Refused at the first replica at once, nothing of this change is anywhere.
-    const bool untouched =
-        i == 0 && !result.resent &&
-        (result.view_changed || result.outcome != Outcome::kLost);
-    if (!untouched) co_return co_await Resolve(base, next, replica, result);
-    if (NoRoom(result.outcome)) {
-      co_return CommitResult{CommitFate::kNotHappened,
-                             NoRoomAt(replica, result.outcome, result.error)};
-    }
-    if (!result.view_changed && by_view) {
-      Status status = co_await key_.OnSilent(replica.member);
-      if (!status.ok()) {
-        co_return CommitResult{CommitFate::kNotHappened, std::move(status)};
-      }
-    }
-    co_return CommitResult{CommitFate::kNotHappened, Status(), by_view};
+  // A plain item goes last: until all others have the change there is a way
+  // back, as the item is there.
+  std::vector<CasResult> results(base.copies.size());
+  co_await WriteTo(base, next, /*plain=*/false, results);
+  bool all = true;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    all = all && (Took(results[i]) || IsPlain(base.copies[i]));
   }
-  co_return CommitResult{CommitFate::kCommitted, Status()};
+  if (over_plain && all) {
+    co_await WriteTo(base, next, /*plain=*/true, results);
+  }
+  all = std::all_of(results.begin(), results.end(), Took);
+  const bool some = std::any_of(results.begin(), results.end(), Took);
+  if ((Planted(PlantedBug::kConfirmEarly) && some) || all) {
+    key_.session.cluster().known->Add(key_.name, next.id);
+  }
+  const bool acknowledged =
+      (Planted(PlantedBug::kAckByPrimary) && Took(results.back())) ||
+      (Planted(PlantedBug::kAckBeforePrimary) && Took(results.front()));
+  if (all || acknowledged) {
+    co_return CommitResult{CommitFate::kCommitted, Status()};
+  }
+  if (std::all_of(results.begin(), results.end(), NeverTakes)) {
+    co_return co_await Refused(base, results);
+  }
+  co_return co_await Resolve(base, next, results);
+}
+
+// By all that it was sent to: nothing of the change is anywhere.
+Task<CommitResult> Committer::Refused(const ReplicasRead& base,
+                                      const std::vector<CasResult>& results) {
+  CommitResult refused{CommitFate::kNotHappened, Status()};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    refused.by_view = refused.by_view || IsByView(results[i]);
+    if (NoRoom(results[i].outcome)) {
+      refused.status =
+          NoRoomAt(base.copies[i], results[i].outcome, results[i].error);
+    }
+  }
+  for (std::size_t i = 0; i < results.size() && refused.status.ok(); ++i) {
+    const bool silent = IsByView(results[i]) && !results[i].view_changed;
+    if (silent) refused.status = co_await key_.OnSilent(base.copies[i].member);
+  }
+  co_return refused;
 }
 
 CommitResult Committer::Unknown(const std::string& why) const {
@@ -109,37 +175,49 @@ CommitResult Committer::Unknown(const std::string& why) const {
 // A commit that stopped half way: reconcile, then see what came of it.
 Task<CommitResult> Committer::Resolve(const ReplicasRead& base,
                                       const Manifest& next,
-                                      const ReplicaCopy& replica,
-                                      const CasResult& failed) {
-  const Result<ReplicasRead> now = co_await ReconcileAfter(replica, failed);
+                                      const std::vector<CasResult>& results) {
+  std::vector<ReplicaCopy> refused;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (NeverTakes(results[i])) refused.push_back(base.copies[i]);
+  }
+  reconciler_.BeginResolve(next.id, base.primary(), std::move(refused));
+  const Result<ReplicasRead> now = co_await ReconcileAfter(base, results);
   if (!now) co_return Unknown(now.error().message());
-  CommitResult result = FateOf(base, next, *now);
+  CommitResult result = FateOf(base, next, results.back(), *now);
   if (result.fate == CommitFate::kNotHappened) {
-    result.by_view = failed.view_changed || !Answered(failed.outcome);
-    if (NoRoom(failed.outcome)) {
-      result.status = NoRoomAt(replica, failed.outcome, failed.error);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      result.by_view = result.by_view || IsByView(results[i]);
+      if (!NoRoom(results[i].outcome)) continue;
+      result.status =
+          NoRoomAt(base.copies[i], results[i].outcome, results[i].error);
     }
   }
   co_return result;
 }
 
-// All replicas, from which on the failed write cannot land any more.
-Task<Result<ReplicasRead>> Committer::ReconcileAfter(const ReplicaCopy& replica,
-                                                     const CasResult& failed) {
-  reconciler_.ForgetReplaced();
-  if (NoRoom(failed.outcome)) reconciler_.GoBack();
-  Result<ReplicasRead> reconciled = co_await reconciler_.Reconcile(plain_);
+// All replicas, from which on no write of the change can land any more.
+Task<Result<ReplicasRead>> Committer::ReconcileAfter(
+    const ReplicasRead& base, const std::vector<CasResult>& results) {
+  PlainItems plain = plain_;
+  Result<ReplicasRead> reconciled = co_await reconciler_.Reconcile(plain);
+  // An export, or a plain client, has put an item in the way of a change that
+  // the primary has: it counts for nothing then.
+  if (!reconciled && !NeverTakes(results.back()) &&
+      reconciled.error().code() == StatusCode::kNotManaged) {
+    plain = PlainItems::kTaken;
+    reconciled = co_await reconciler_.Reconcile(plain);
+  }
   // What a replica had before found room there until just now: others took it,
   // and give it back.
   while (!reconciled && reconciled.error().code() == StatusCode::kNoMemory &&
          !turn_.Expired()) {
     const std::shared_ptr<Wakeup> nap = Wakeup::New(key_.session.runtime());
     (void)co_await nap->Wait(kNoRoomNap);
-    reconciled = co_await reconciler_.Reconcile(plain_);
+    reconciled = co_await reconciler_.Reconcile(plain);
   }
   // What was lost must not land any more once this change counts as not
   // happened: the item gets another token.
-  while (reconciled && MayLand(replica, failed, *reconciled)) {
+  while (reconciled && MayLand(base, results, *reconciled)) {
     if (turn_.Expired()) {
       co_return Fail(StatusCode::kUnavailable,
                      "a server did not answer in time");
@@ -147,12 +225,14 @@ Task<Result<ReplicasRead>> Committer::ReconcileAfter(const ReplicaCopy& replica,
     const Result<std::optional<ShownManifest>> written =
         co_await reconciler_.WriteOnce(*reconciled);
     if (!written) co_return Fail(written.error());
-    reconciled = co_await reconciler_.Reconcile(plain_);
+    reconciled = co_await reconciler_.Reconcile(plain);
   }
   co_return reconciled;
 }
 
+// `at_primary` is what came of the write there.
 CommitResult Committer::FateOf(const ReplicasRead& base, const Manifest& next,
+                               const CasResult& at_primary,
                                const ReplicasRead& now) const {
   const CommitResult not_happened{CommitFate::kNotHappened, Status()};
   const ReplicaCopy& primary = now.primary();
@@ -162,18 +242,14 @@ CommitResult Committer::FateOf(const ReplicasRead& base, const Manifest& next,
     if (happened && *happened) return {CommitFate::kCommitted, Status()};
     if (happened) return not_happened;
   }
-  // Where there was no object before, ids cannot show it; the primary's item
-  // can: only one change can have replaced it.
-  const bool same_item = primary.member == next.replaces.member &&
-                         now.view->members[primary.member].incarnation ==
-                             next.replaces.incarnation;
-  if (same_item && primary.token == next.replaces.token) return not_happened;
-  // It had it until this very reconciling replaced it by something else.
-  const Reconciler::Replaced& replaced = reconciler_.replaced();
-  if (replaced.item == next.replaces && replaced.by != next.id) {
-    return not_happened;
-  }
-  if (primary.manifest && primary.manifest->replaces == next.replaces) {
+  // Where there was no object before, ids cannot show it. But only what the
+  // primary has is ever put elsewhere; and a member that is the primary still
+  // has been it all the time.
+  const std::size_t member = static_cast<std::size_t>(primary.member);
+  const bool same_primary = primary.member == base.primary().member &&
+                            now.view->members[member].incarnation ==
+                                base.view->members[member].incarnation;
+  if (same_primary && (NeverTakes(at_primary) || reconciler_.is_ruled_out())) {
     return not_happened;
   }
   return Unknown("others changed it meanwhile");

@@ -4,6 +4,7 @@
 #define ERS_STORE_REPLICAS_COMMITTER_H_
 
 #include <string>
+#include <vector>
 
 #include "net/task.h"
 #include "store/replicas/key_turn.h"
@@ -36,9 +37,9 @@ class Committer {
   Committer(const ReplicaKey& key, KeyTurn& turn, ReplicaWriter& writer,
             Reconciler& reconciler, PlainItems plain);
 
-  // Writes `next` to every replica in order, the primary last. `next` needs no
-  // id's history, replaces or copy fields: they come from `base`, which Prepare
-  // gave.
+  // Writes `next` to all replicas at once; those with a plain item follow the
+  // others. `next` needs no id's history nor copy fields: they come from
+  // `base`, which Prepare gave. No two calls may have the same id.
   net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next);
 
  private:
@@ -46,15 +47,19 @@ class Committer {
                                 net::Outcome outcome,
                                 const std::string& error) const;
   [[nodiscard]] CommitResult Unknown(const std::string& why) const;
-  // `replica` is where the commit of `next` failed, and how.
+  net::Task<void> WriteTo(const ReplicasRead& base, const Manifest& next,
+                          bool plain, std::vector<CasResult>& results);
+  net::Task<CommitResult> Refused(const ReplicasRead& base,
+                                  const std::vector<CasResult>& results);
+  // `results`: of each of the copies in `base`.
   net::Task<CommitResult> Resolve(const ReplicasRead& base,
                                   const Manifest& next,
-                                  const ReplicaCopy& replica,
-                                  const CasResult& failed);
-  net::Task<Result<ReplicasRead>> ReconcileAfter(const ReplicaCopy& replica,
-                                                 const CasResult& failed);
+                                  const std::vector<CasResult>& results);
+  net::Task<Result<ReplicasRead>> ReconcileAfter(
+      const ReplicasRead& base, const std::vector<CasResult>& results);
   [[nodiscard]] CommitResult FateOf(const ReplicasRead& base,
                                     const Manifest& next,
+                                    const CasResult& at_primary,
                                     const ReplicasRead& now) const;
 
   const ReplicaKey& key_;

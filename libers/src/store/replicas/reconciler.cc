@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/format/planted_bug.h"
+#include "store/membership/known_changes.h"
 
 namespace ers::store {
 namespace {
@@ -13,12 +14,8 @@ namespace {
 using net::Outcome;
 using net::Task;
 
-// The first replica shows a change that the primary does not show yet.
 bool IsUnderWay(const ReplicasRead& read) {
-  const ReplicaCopy& first = read.copies.front();
-  return !Impatient() && first.manifest &&
-         first.shown() != read.primary().shown() &&
-         first.manifest->replaces == ReplacesOf(*read.view, read.primary());
+  return !Impatient() && read.IsUnderWay();
 }
 
 ChangeId IdOf(const ShownManifest& manifest) {
@@ -31,6 +28,23 @@ bool IsPlain(const ReplicaCopy& copy) {
 
 bool IsCorrupt(const ReplicaCopy& copy) {
   return copy.kind == ReplicaCopy::Kind::kCorrupt;
+}
+
+bool IsSameItem(const ReplicaCopy& a, const ReplicaCopy& b) {
+  return a.member == b.member && a.boot_mark == b.boot_mark &&
+         a.token == b.token;
+}
+
+bool IsInSync(const View& view, const ReplicaCopy& copy) {
+  return view.members[static_cast<std::size_t>(copy.member)].InSync();
+}
+
+std::vector<const ReplicaCopy*> Others(const ReplicasRead& read) {
+  std::vector<const ReplicaCopy*> others;
+  for (const ReplicaCopy& copy : read.copies) {
+    if (&copy != &read.primary()) others.push_back(&copy);
+  }
+  return others;
 }
 
 }  // namespace
@@ -54,7 +68,13 @@ Task<Result<ReplicasRead>> Reconciler::Reconcile(
     seen.reset();
     const Result<std::optional<ShownManifest>> written =
         co_await WriteOnce(*read);
-    if (!written) co_return Fail(written.error());
+    if (written) continue;
+    if (written.error().code() != StatusCode::kNoMemory) {
+      co_return Fail(written.error());
+    }
+    const Result<bool> taken_back = co_await TakeBack(plain);
+    if (!taken_back) co_return Fail(taken_back.error());
+    if (!*taken_back) co_return Fail(written.error());
   }
   co_return Fail(turn_.ChangedWithoutEnd());
 }
@@ -71,7 +91,12 @@ Task<Result<Reconciler::Read>> Reconciler::ReadReconciled() {
     // Where it was written everywhere the tokens that it has now are not
     // needed: to read it again would be a round trip for nothing.
     Result<std::optional<ShownManifest>> written = co_await WriteOnce(*read);
-    if (!written && DecidedAt(read->primary(), *read->view)) break;
+    if (!written && written.error().code() == StatusCode::kNoMemory) {
+      Result<ShownManifest> shown =
+          co_await ReadWithoutRoom(PlainItems::kRefused, written.error());
+      if (!shown) co_return Fail(shown.error());
+      co_return Read{std::move(*shown), differed};
+    }
     if (!written) co_return Fail(written.error());
     if (*written) co_return Read{std::move(**written), differed};
     if (turn_.Expired()) co_return Fail(turn_.ChangedWithoutEnd());
@@ -80,57 +105,153 @@ Task<Result<Reconciler::Read>> Reconciler::ReadReconciled() {
   co_return Read{read->primary().manifest, differed};
 }
 
-Task<Result<std::optional<ShownManifest>>> Reconciler::WriteOnce(
-    const ReplicasRead& read) {
-  Result<Reconciliation> reconciliation =
-      ChooseReconciliation(read, key_.name, goes_back_);
-  if (!reconciliation) co_return Fail(reconciliation.error());
-  const ChangeId id = IdOf(reconciliation->manifest);
-  const int count = static_cast<int>(read.copies.size());
-  const bool forward =
-      reconciliation->forward || Planted(PlantedBug::kReconcileFirstToLast);
-  const SendStep step =
-      forward ? SendStep::kReconcileForward : SendStep::kReconcileBack;
-  for (int i = 0; i < count; ++i) {
-    const ReplicaCopy& replica = read.copies[forward ? i : count - 1 - i];
-    if (Planted(PlantedBug::kReconcileSkipsEqual) && replica.shown() == id) {
-      continue;
-    }
-    CasResult result;
-    if (IsPlain(replica) && !reconciliation->manifest) {
-      result = co_await writer_.WritePlainBack(step, *read.view, replica);
-    } else {
-      const Manifest* shown = reconciliation->manifest.get();
-      result = co_await writer_.Write(step, *read.view, replica, shown);
-    }
-    if (result.outcome == Outcome::kOk) {
-      if (&replica != &read.primary()) continue;
-      replaced_ = {ReplacesOf(*read.view, replica), id};
-      continue;
-    }
-    if (NoRoom(result.outcome)) {
-      // Until the primary is written there is a way back, which needs less.
-      if (forward && !std::exchange(goes_back_, true)) co_return std::nullopt;
-      co_return Fail(
-          StatusCode::kNoMemory,
-          fmt::format("{} has no memory to reconcile key '{}'",
-                      key_.session.member_name(replica.member), key_.name));
-    }
-    if (!result.view_changed && !Answered(result.outcome)) {
-      Status status = co_await key_.OnSilent(replica.member);
-      if (!status.ok()) co_return Fail(std::move(status));
-    }
-    co_return std::nullopt;
+// The copies in sync decide where they agree, once what they show cannot be
+// taken back any more: that needs the primary's item, and another one, as they
+// were.
+Task<Result<ShownManifest>> Reconciler::ReadWithoutRoom(PlainItems plain,
+                                                        Status why) {
+  const Result<ReplicasRead> read =
+      co_await reader_.Collect(SendStep::kReconcileRead, plain);
+  if (!read) co_return Fail(read.error());
+  const View& view = *read->view;
+  for (auto copy = read->copies.rbegin(); copy != read->copies.rend(); ++copy) {
+    const bool committed =
+        reader_.IsCommitted(*copy) || read->ProvenByAnother(*copy);
+    if (committed && IsInSync(view, *copy)) co_return copy->manifest;
   }
-  co_return std::optional<ShownManifest>(std::move(reconciliation->manifest));
+  const ReplicaCopy& primary = read->primary();
+  if (!primary.manifest) co_return Fail(std::move(why));
+  std::vector<const ReplicaCopy*> fenced = {&primary};
+  for (const ReplicaCopy* copy : Others(*read)) {
+    if (copy->shown() == primary.shown()) continue;
+    if (IsInSync(view, *copy) || IsCorrupt(*copy)) {
+      co_return Fail(std::move(why));
+    }
+    fenced.push_back(copy);
+  }
+  const std::vector<CasResult> results = co_await writer_.AtOnce(
+      fenced, [&](const ReplicaCopy& copy) { return WriteBack(view, copy); });
+  for (const CasResult& result : results) {
+    if (result.outcome != Outcome::kOk) co_return Fail(std::move(why));
+  }
+  key_.session.cluster().known->Add(key_.name, primary.shown());
+  co_return primary.manifest;
 }
 
-// Was it the primary that was written last, as reconciling goes back? Then what
-// it showed is what there is, though another replica had no memory for that.
-bool Reconciler::DecidedAt(const ReplicaCopy& primary, const View& view) const {
-  return primary.kind != ReplicaCopy::Kind::kCorrupt &&
-         replaced_.item == ReplacesOf(view, primary) &&
-         replaced_.by == primary.shown();
+// Has the write of `replica` arrived? A replica that does not answer leaves the
+// view.
+Task<Result<bool>> Reconciler::Replaced(const ReplicaCopy& replica,
+                                        const CasResult& result) {
+  if (result.outcome == Outcome::kOk) co_return true;
+  if (NoRoom(result.outcome)) {
+    co_return Fail(
+        StatusCode::kNoMemory,
+        fmt::format("{} has no memory to reconcile key '{}'",
+                    key_.session.member_name(replica.member), key_.name));
+  }
+  if (!result.view_changed && !Answered(result.outcome)) {
+    Status status = co_await key_.OnSilent(replica.member);
+    if (!status.ok()) co_return Fail(std::move(status));
+  }
+  co_return false;
+}
+
+// The primary's item has been replaced, by the change `by`.
+void Reconciler::NotePrimary(const ReplicasRead& read, const ChangeId& by) {
+  if (!base_ || by == resolved_) return;
+  ruled_out_ = ruled_out_ || IsSameItem(read.primary(), *base_);
+}
+
+Task<Result<std::optional<ShownManifest>>> Reconciler::WriteOnce(
+    const ReplicasRead& read) {
+  const Result<const ReplicaCopy*> deciding = DecidingCopy(read, key_.name);
+  if (!deciding) co_return Fail(deciding.error());
+  const ShownManifest manifest = (*deciding)->manifest;
+  const auto write = [&](const ReplicaCopy& replica) {
+    const SendStep step = &replica == &read.primary()
+                              ? SendStep::kReconcilePrimary
+                              : SendStep::kReconcileReplica;
+    if (IsPlain(replica) && !manifest) {
+      return writer_.WritePlainBack(step, *read.view, replica);
+    }
+    return writer_.Write(step, *read.view, replica, manifest.get());
+  };
+  const bool shows_it = *deciding == &read.primary();
+  if (!shows_it || !Planted(PlantedBug::kNoRestamp)) {
+    const CasResult result = co_await write(read.primary());
+    const Result<bool> replaced = co_await Replaced(read.primary(), result);
+    if (!replaced) co_return Fail(replaced.error());
+    if (!*replaced) co_return std::nullopt;
+    NotePrimary(read, IdOf(manifest));
+  }
+  const std::vector<const ReplicaCopy*> others = Others(read);
+  const std::vector<CasResult> results = co_await writer_.AtOnce(others, write);
+  bool all = true;
+  Status failed;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const Result<bool> replaced = co_await Replaced(*others[i], results[i]);
+    if (!replaced && failed.ok()) failed = replaced.error();
+    all = all && replaced && *replaced;
+  }
+  if (!failed.ok()) co_return Fail(std::move(failed));
+  if (!all) co_return std::nullopt;
+  key_.session.cluster().known->Add(key_.name, IdOf(manifest));
+  co_return std::optional<ShownManifest>(manifest);
+}
+
+void Reconciler::BeginResolve(const ChangeId& change, const ReplicaCopy& base,
+                              std::vector<ReplicaCopy> refused) {
+  resolved_ = change;
+  base_ = base;
+  refused_ = std::move(refused);
+  ruled_out_ = false;
+}
+
+// A copy that shows that the primary's change has not been at all replicas: it
+// still has what that change was made over.
+const ReplicaCopy* Reconciler::WitnessOf(const ReplicasRead& read) const {
+  const ReplicaCopy& primary = read.primary();
+  if (!primary.manifest || reader_.IsCommitted(primary)) return nullptr;
+  for (const ReplicaCopy* copy : Others(read)) {
+    // A plain item may have been put there since.
+    if (!IsPlain(*copy) && IsInSync(*read.view, *copy) &&
+        IsMadeOver(*primary.manifest, *copy)) {
+      return copy;
+    }
+    if (primary.shown() != resolved_) continue;
+    const bool refused =
+        std::any_of(refused_.begin(), refused_.end(), [&](const auto& before) {
+          return copy->token != 0 && IsSameItem(*copy, before);
+        });
+    if (refused && !IsCorrupt(*copy)) return copy;
+  }
+  return nullptr;
+}
+
+// The primary has a change for which another replica has no room: it gets back
+// what that one shows. That one first gets a new token, so that the change
+// cannot be finished there any more by what was sent before. False: no copy
+// proves that it may be.
+Task<Result<bool>> Reconciler::TakeBack(PlainItems plain) {
+  const Result<ReplicasRead> read =
+      co_await reader_.Collect(SendStep::kReconcileRead, plain);
+  if (!read) co_return Fail(read.error());
+  const ReplicaCopy* witness = WitnessOf(*read);
+  if (witness == nullptr) co_return read->Agreed();
+  const View& view = *read->view;
+  if (!Planted(PlantedBug::kUnfencedUndo)) {
+    const CasResult fenced = co_await WriteBack(view, *witness);
+    const Result<bool> replaced = co_await Replaced(*witness, fenced);
+    if (!replaced) co_return Fail(replaced.error());
+    if (!*replaced) co_return true;
+  }
+  const CasResult result =
+      co_await writer_.Write(SendStep::kReconcilePrimary, view, read->primary(),
+                             witness->manifest.get());
+  const Result<bool> replaced = co_await Replaced(read->primary(), result);
+  if (!replaced) co_return Fail(replaced.error());
+  if (*replaced && read->primary().shown() == resolved_) ruled_out_ = true;
+  co_return true;
 }
 
 // All replicas with tokens, reconciled if there is no plain item: reconciling
@@ -165,23 +286,26 @@ Task<Result<ReplicasRead>> Reconciler::Fence() {
   while (!turn_.Expired()) {
     Result<ReplicasRead> read = co_await ReadToFence();
     if (!read || Planted(PlantedBug::kNoFence)) co_return read;
-    bool all = true;
-    for (std::size_t i = read->copies.size(); i > 0 && all; --i) {
-      const ReplicaCopy& replica = read->copies[i - 1];
-      const CasResult result = co_await WriteBack(*read->view, replica);
-      all = result.outcome == Outcome::kOk;
-      if (result.outcome == Outcome::kNoMemory) {
+    std::vector<const ReplicaCopy*> all;
+    for (const ReplicaCopy& copy : read->copies) all.push_back(&copy);
+    const std::vector<CasResult> results = co_await writer_.AtOnce(
+        all,
+        [&](const ReplicaCopy& copy) { return WriteBack(*read->view, copy); });
+    bool fenced = true;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      fenced = fenced && results[i].outcome == Outcome::kOk;
+      if (results[i].outcome == Outcome::kNoMemory) {
         co_return Fail(
             StatusCode::kNoMemory,
             fmt::format("{} has no memory to write key '{}' again",
-                        key_.session.member_name(replica.member), key_.name));
+                        key_.session.member_name(all[i]->member), key_.name));
       }
-      if (!result.view_changed && !Answered(result.outcome)) {
-        Status status = co_await key_.OnSilent(replica.member);
+      if (!results[i].view_changed && !Answered(results[i].outcome)) {
+        Status status = co_await key_.OnSilent(all[i]->member);
         if (!status.ok()) co_return Fail(std::move(status));
       }
     }
-    if (all) co_return read;
+    if (fenced) co_return read;
   }
   co_return Fail(turn_.ChangedWithoutEnd());
 }

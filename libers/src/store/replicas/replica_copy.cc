@@ -36,6 +36,29 @@ bool ReplicasRead::Agreed() const {
                      });
 }
 
+bool ReplicasRead::ProvenByAnother(const ReplicaCopy& copy) const {
+  return copy.manifest &&
+         std::any_of(copies.begin(), copies.end(),
+                     [&copy](const ReplicaCopy& other) {
+                       return other.manifest && other.shown() != copy.shown() &&
+                              other.manifest->Remembers(copy.shown());
+                     });
+}
+
+bool ReplicasRead::IsUnderWay() const {
+  return std::any_of(
+      copies.begin(), copies.end(), [this](const ReplicaCopy& before) {
+        const auto at = static_cast<std::size_t>(before.member);
+        return view->members[at].InSync() &&
+               std::any_of(copies.begin(), copies.end(),
+                           [&before](const ReplicaCopy& after) {
+                             return after.manifest &&
+                                    after.shown() != before.shown() &&
+                                    IsMadeOver(*after.manifest, before);
+                           });
+      });
+}
+
 bool ReplicasRead::SameAs(const ReplicasRead& before) const {
   return view->epoch == before.view->epoch &&
          std::equal(copies.begin(), copies.end(), before.copies.begin(),
@@ -103,61 +126,28 @@ bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
          !view.IsFlushed(manifest.id, now_us);
 }
 
-Replaces ReplacesOf(const View& view, const ReplicaCopy& primary) {
-  return {static_cast<std::uint16_t>(primary.member),
-          view.members[primary.member].incarnation, primary.token};
+bool IsMadeOver(const Manifest& next, const ReplicaCopy& copy) {
+  if (copy.kind == ReplicaCopy::Kind::kCorrupt) return false;
+  return next.history.empty() ? !copy.manifest
+                              : copy.shown() == next.history.front();
 }
 
-Result<Reconciliation> ChooseReconciliation(const ReplicasRead& read,
-                                            const std::string& key,
-                                            bool goes_back) {
-  const ReplicaCopy& primary = read.primary();
-  const ReplicaCopy& first = read.copies.front();
-  const bool alive =
-      primary.manifest && IsAlive(*primary.manifest, *read.view, read.asked_us);
-  const bool nothing_there =
-      primary.kind != ReplicaCopy::Kind::kCorrupt && !alive;
-  const bool ended = primary.manifest && !primary.manifest->tombstone && !alive;
-  const bool too_late = first.manifest && !first.manifest->tombstone &&
-                        read.view->IsFlushed(first.manifest->id, read.asked_us);
-  const bool may_finish =
-      !ended && !too_late &&
-      (!goes_back || primary.kind == ReplicaCopy::Kind::kCorrupt);
-  const bool wanted =
-      first.manifest &&
-      ((first.manifest->replaces == ReplacesOf(*read.view, primary) &&
-        may_finish) ||
-       (first.manifest->ends_plain && nothing_there));
-  if (wanted) {
-    const bool only_one_pending = std::all_of(
-        read.copies.begin(), read.copies.end(), [&](const ReplicaCopy& copy) {
-          return copy.kind != ReplicaCopy::Kind::kCorrupt &&
-                 (copy.shown() == first.shown() ||
-                  copy.shown() == primary.shown());
-        });
-    if (only_one_pending || primary.kind == ReplicaCopy::Kind::kCorrupt) {
-      return Reconciliation{first.manifest, true};
-    }
+Result<const ReplicaCopy*> DecidingCopy(const ReplicasRead& read,
+                                        const std::string& key) {
+  if (read.primary().kind != ReplicaCopy::Kind::kCorrupt) {
+    return &read.primary();
   }
-  if (primary.kind != ReplicaCopy::Kind::kCorrupt) {
-    return Reconciliation{primary.manifest, false};
-  }
-  const ReplicaCopy* stand_in = nullptr;
-  for (const ReplicaCopy& copy : read.copies) {
-    if (copy.kind == ReplicaCopy::Kind::kCorrupt) continue;
-    if (stand_in != nullptr && stand_in->shown() != copy.shown()) {
-      stand_in = nullptr;
-      break;
-    }
-    stand_in = &copy;
-  }
-  if (stand_in == nullptr || !stand_in->manifest) {
+  const auto stand_in = std::find_if(
+      read.copies.rbegin(), read.copies.rend(), [](const ReplicaCopy& copy) {
+        return copy.kind != ReplicaCopy::Kind::kCorrupt;
+      });
+  if (stand_in == read.copies.rend() || !stand_in->manifest) {
     return Fail(StatusCode::kCorruption,
                 fmt::format("key '{}': the manifest is corrupted and no other "
                             "copy can stand in; delete or overwrite the object",
                             key));
   }
-  return Reconciliation{stand_in->manifest, false};
+  return &*stand_in;
 }
 
 }  // namespace ers::store

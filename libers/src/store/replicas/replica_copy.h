@@ -48,8 +48,14 @@ struct ReplicasRead {
   std::int64_t asked_us = 0;  // when (Unix): whether there is an object
 
   [[nodiscard]] const ReplicaCopy& primary() const { return copies.back(); }
-  // All show the same change, or all none.
+  // All show the same change, or all none: it is committed.
   [[nodiscard]] bool Agreed() const;
+  // Another one shows a change that was made over what this one shows, which
+  // was committed then.
+  [[nodiscard]] bool ProvenByAnother(const ReplicaCopy& copy) const;
+  // Some replica in sync shows what another one's change was made over: it may
+  // be on its way there.
+  [[nodiscard]] bool IsUnderWay() const;
   // None of them was written to since `before` was read.
   [[nodiscard]] bool SameAs(const ReplicasRead& before) const;
 };
@@ -75,27 +81,14 @@ Result<ReplicaCopy> InterpretCopy(const View& view, int member,
 // expired or flushed?
 bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us);
 
-// The primary's item, for a manifest that is to replace it.
-Replaces ReplacesOf(const View& view, const ReplicaCopy& primary);
+// Was `next` made over exactly what `copy` shows?
+bool IsMadeOver(const Manifest& next, const ReplicaCopy& copy);
 
-// What reconciling writes everywhere, first to last or last to first.
-struct Reconciliation {
-  ShownManifest manifest;
-  bool forward = false;
-};
-
-// The one pending change is finished; any other picture goes back to what the
-// primary shows. So does one over an object that has expired or was flushed: it
-// may have been made before that, and would bring the object back. And so does
-// one that was flushed itself: it would take away what was put since. Where the
-// primary shows no living object and the first replica's change was made over a
-// plain item, there is nothing to go back to: that item may be gone. A
-// primary's copy that fails its checksum is as good as lost: then the other
-// replicas stand in, if they agree; else kCorruption. `goes_back`: there is no
-// memory to finish a pending change, which goes back where there is a way.
-Result<Reconciliation> ChooseReconciliation(const ReplicasRead& read,
-                                            const std::string& key,
-                                            bool goes_back = false);
+// The copy whose content all replicas are to get: the primary's. One that fails
+// its checksum is as good as lost: then the replica before it stands in, where
+// it shows a manifest; else kCorruption.
+Result<const ReplicaCopy*> DecidingCopy(const ReplicasRead& read,
+                                        const std::string& key);
 
 }  // namespace ers::store
 

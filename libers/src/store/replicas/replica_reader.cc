@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
 #include "store/membership/ensure_lease.h"
+#include "store/membership/known_changes.h"
 
 namespace ers::store {
 
@@ -91,12 +93,23 @@ Task<Result<ReplicasRead>> ReplicaReader::Collect(SendStep step,
                  "the servers that hold the manifest did not answer in time");
 }
 
+int ReplicaReader::Choose(const Replicas& replicas, const View& view) const {
+  if (!AsksAny()) return replicas.primary();
+  std::vector<int> in_sync;
+  for (const int member : replicas.members) {
+    const Member& is = view.members[static_cast<std::size_t>(member)];
+    if (is.state == MemberState::kInSync) in_sync.push_back(member);
+  }
+  return in_sync[key_.session.runtime().Random() % in_sync.size()];
+}
+
 Status ReplicaReader::BeginPrimary(PrimaryRequest& primary) const {
   Session& session = key_.session;
   primary.view = session.view();
   Result<Replicas> replicas = key_.ReplicasUnder(*primary.view);
   if (!replicas) return replicas.error();
-  primary.member = replicas->primary();
+  primary.member = Choose(*replicas, *primary.view);
+  primary.at_primary = primary.member == replicas->primary();
   primary.asked_us = session.WallMicros();
   primary.request = net::Request();
   primary.request.verb = net::Verb::kGet;
@@ -120,9 +133,22 @@ std::optional<Result<ShownManifest>> ReplicaReader::PrimaryAnswer(
   }
   Result<ReplicaCopy> copy = InterpretCopy(*primary.view, primary.member,
                                            key_.name, plain, primary.request);
+  if (!copy && !primary.at_primary) return std::nullopt;
   if (!copy) return Fail(copy.error());
-  if (!copy->manifest) return std::nullopt;
-  return Shown(copy->manifest, primary.asked_us, primary.terms);
+  const bool takes_it = primary.at_primary && primary.terms.take_uncommitted;
+  if (!copy->manifest || (!takes_it && !IsCommitted(*copy))) {
+    return std::nullopt;
+  }
+  ShownManifest shown = Shown(copy->manifest, primary.asked_us, primary.terms);
+  // A longer life that is under way is at the primary before it is everywhere.
+  if (!shown && !primary.at_primary) return std::nullopt;
+  return shown;
+}
+
+bool ReplicaReader::IsCommitted(const ReplicaCopy& copy) const {
+  if (!copy.manifest) return false;
+  return copy.manifest->confirmed || Planted(PlantedBug::kBelieveAny) ||
+         key_.session.cluster().known->Has(key_.name, copy.shown());
 }
 
 ShownManifest ReplicaReader::Shown(const ShownManifest& manifest,

@@ -15,7 +15,7 @@
 
 namespace ers::store {
 
-// How the primary's copy is read.
+// How one copy is read.
 struct PrimaryTerms {
   // Servers do not take it for an access.
   bool no_bump = false;
@@ -24,15 +24,19 @@ struct PrimaryTerms {
   // What has ended is shown, too: as long as the primary has its manifest, a
   // change that began before may give it a longer life.
   bool take_ended = false;
+  // The primary's word is enough, committed or not.
+  bool take_uncommitted = false;
 };
 inline constexpr PrimaryTerms kNoBump{.no_bump = true};
 
-// For the primary's copy alone. `terms` are given; the rest is for the reader,
-// but `member` and `request`, which are to be sent.
+// For one copy alone, most often the primary's: any replica in sync will do.
+// `terms` are given; the rest is for the reader, but `member` and `request`,
+// which are to be sent.
 struct PrimaryRequest {
   PrimaryTerms terms;
   std::shared_ptr<const View> view;
   int member = -1;
+  bool at_primary = true;
   std::int64_t asked_us = 0;  // Unix
   net::Request request;
 };
@@ -49,12 +53,14 @@ class ReplicaReader {
   net::Task<Result<ReplicasRead>> Collect(SendStep step, PlainItems plain);
 
   Status BeginPrimary(PrimaryRequest& primary) const;
-  // What the primary's answer decides: its manifest, or why there can be none.
-  // Empty where it did not answer under this view, and where it has nothing:
-  // others may know more.
+  // What the replica's answer decides: its manifest, or why there can be none.
+  // Empty where it did not answer under this view, where it has nothing, and
+  // where its change is not known to be committed: others may know more.
   [[nodiscard]] std::optional<Result<ShownManifest>> PrimaryAnswer(
       const PrimaryRequest& primary, PlainItems plain) const;
-  // What a read goes by, of the manifest at the primary.
+  // Is the change that this copy shows known to be committed?
+  [[nodiscard]] bool IsCommitted(const ReplicaCopy& copy) const;
+  // What a read goes by, of a manifest that is committed.
   [[nodiscard]] ShownManifest Shown(const ShownManifest& manifest,
                                     std::int64_t asked_us,
                                     const PrimaryTerms& terms) const;
@@ -63,6 +69,7 @@ class ReplicaReader {
   Status Interpret(const std::vector<net::Request>& requests,
                    const std::vector<int>& members, PlainItems plain,
                    ReplicasRead& read) const;
+  [[nodiscard]] int Choose(const Replicas& replicas, const View& view) const;
 
   const ReplicaKey& key_;
   const KeyTurn& turn_;

@@ -5,6 +5,8 @@
 
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
+#include "store/membership/known_changes.h"
+#include "store/replicas/confirm.h"
 
 namespace ers::store {
 namespace {
@@ -12,6 +14,16 @@ namespace {
 using net::Task;
 
 constexpr int kReadTries = 3;
+// Of the reads that had to ask all replicas, so many have the next one, of any
+// process, ask one alone. It takes as many writes as there are replicas.
+constexpr std::uint64_t kConfirmOneIn = 4;
+
+bool IsAbsent(const ReplicasRead& read) {
+  return std::all_of(read.copies.begin(), read.copies.end(),
+                     [](const ReplicaCopy& copy) {
+                       return copy.kind == ReplicaCopy::Kind::kAbsent;
+                     });
+}
 
 }  // namespace
 
@@ -73,23 +85,51 @@ Task<Result<ShownManifest>> ReplicaSet::AskAgain(PrimaryRequest& primary) {
 
 // Reconciles them where they differ.
 Task<Result<ShownManifest>> ReplicaSet::AskAllReplicas(PrimaryTerms terms) {
+  PlainItems plain = plain_;
   Result<ReplicasRead> read =
-      co_await reader_.Collect(SendStep::kReadReplicas, plain_);
+      co_await reader_.Collect(SendStep::kReadReplicas, plain);
+  Status not_managed;
+  if (!read && read.error().code() == StatusCode::kNotManaged) {
+    // As long as the primary shows an object it is one.
+    not_managed = read.error();
+    plain = PlainItems::kTaken;
+    read = co_await reader_.Collect(SendStep::kReadReplicas, plain);
+    if (read && !read->primary().manifest) co_return Fail(not_managed);
+  }
   if (!read) co_return Fail(read.error());
-  const bool nothing = std::all_of(
-      read->copies.begin(), read->copies.end(), [](const ReplicaCopy& copy) {
-        return copy.kind == ReplicaCopy::Kind::kAbsent;
-      });
-  if (nothing) co_return ShownManifest();
+  if (IsAbsent(*read)) co_return ShownManifest();
   if (Planted(PlantedBug::kNoWriteBack)) {
     co_return reader_.Shown(read->copies.front().manifest, read->asked_us,
                             terms);
   }
-  if (!read->Agreed()) {
-    read = co_await reconciler_.Reconcile(plain_, std::move(*read));
+  const std::int64_t asked_us = read->asked_us;
+  const ReplicaCopy& primary = read->primary();
+  if (read->Agreed()) {
+    NoteAgreed(*read);
+  } else if (!reader_.IsCommitted(primary) && !read->ProvenByAnother(primary)) {
+    read = co_await reconciler_.Reconcile(plain, std::move(*read));
+    if (!read && read.error().code() == StatusCode::kNoMemory) {
+      const Result<ShownManifest> shown =
+          co_await reconciler_.ReadWithoutRoom(plain, read.error());
+      if (!shown) co_return Fail(shown.error());
+      co_return reader_.Shown(*shown, asked_us, terms);
+    }
     if (!read) co_return Fail(read.error());
+    const bool gone = !read->primary().manifest;
+    if (gone && !not_managed.ok()) co_return Fail(std::move(not_managed));
   }
   co_return reader_.Shown(read->primary().manifest, read->asked_us, terms);
+}
+
+// All replicas have this change.
+void ReplicaSet::NoteAgreed(const ReplicasRead& read) {
+  const ShownManifest& manifest = read.primary().manifest;
+  if (!manifest) return;
+  Session& session = key_.session;
+  session.cluster().known->Add(key_.name, manifest->id);
+  if (manifest->confirmed || session.closing()) return;
+  if (session.runtime().Random() % kConfirmOneIn != 0) return;
+  session.Detach(ConfirmCopies(session, key_.name, read));
 }
 
 Task<Result<ShownManifest>> ReplicaSet::ReadPrimary(PrimaryTerms terms) {
@@ -112,7 +152,7 @@ Task<Result<ReplicasRead>> ReplicaSet::Prepare() {
   Result<ReplicasRead> read =
       co_await reader_.Collect(SendStep::kPrepare, plain_);
   if (!read || read->Agreed()) co_return read;
-  if (replaces_corrupted_ && !ChooseReconciliation(*read, key_.name)) {
+  if (replaces_corrupted_ && !DecidingCopy(*read, key_.name)) {
     found_corrupted_ = true;
     co_return read;
   }

@@ -49,12 +49,12 @@ class ReplicaSet {
   // That was in force when this was made: before anything is staged.
   [[nodiscard]] std::uint64_t first_epoch() const { return first_epoch_; }
 
-  // The primary's copy alone: what a read goes by. Where the primary shows no
-  // manifest, the other replicas are read and reconciled first. Dead replicas
-  // leave the view on the way.
+  // What a read goes by: one copy alone, where its change is known to be
+  // committed. Else all replicas are read, and reconciled where they differ.
+  // Dead replicas leave the view on the way.
   net::Task<Result<ShownManifest>> ReadPrimary(PrimaryTerms terms = {});
-  // The request for the primary's copy, to be sent together with others; pass
-  // it to FinishReadPrimary once it is done.
+  // The request for that copy, to be sent together with others; pass it to
+  // FinishReadPrimary once it is done.
   Status BeginReadPrimary(PrimaryRequest& primary);
   net::Task<Result<ShownManifest>> FinishReadPrimary(PrimaryRequest& primary);
 
@@ -77,6 +77,7 @@ class ReplicaSet {
  private:
   net::Task<Result<ShownManifest>> AskAgain(PrimaryRequest& primary);
   net::Task<Result<ShownManifest>> AskAllReplicas(PrimaryTerms terms);
+  void NoteAgreed(const ReplicasRead& read);
 
   const ReplicaKey key_;
   const bool replaces_corrupted_;

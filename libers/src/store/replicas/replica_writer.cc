@@ -27,6 +27,11 @@ std::string CopyFor(const View& view, int member, const Manifest& manifest) {
   return EncodeManifest(copy);
 }
 
+Task<void> Run(Task<CasResult> write, CasResult& result, net::Latch& latch) {
+  result = co_await std::move(write);
+  latch.CountDown();
+}
+
 }  // namespace
 
 ReplicaWriter::ReplicaWriter(const ReplicaKey& key) : key_(key) {}
@@ -59,6 +64,18 @@ Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
     request.verb = net::Verb::kDelete;
   }
   co_return co_await WriteItem(step, view, replica, ChangeId(), request);
+}
+
+Task<std::vector<CasResult>> ReplicaWriter::AtOnce(
+    const std::vector<const ReplicaCopy*>& replicas,
+    const std::function<Task<CasResult>(const ReplicaCopy&)>& write) {
+  std::vector<CasResult> results(replicas.size());
+  net::Latch latch(key_.session.runtime(), static_cast<int>(replicas.size()));
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    net::Spawn(Run(write(*replicas[i]), results[i], latch));
+  }
+  co_await latch;
+  co_return results;
 }
 
 Task<CasResult> ReplicaWriter::WritePlainBack(SendStep step, const View& view,

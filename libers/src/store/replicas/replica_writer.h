@@ -2,7 +2,9 @@
 #ifndef ERS_STORE_REPLICAS_REPLICA_WRITER_H_
 #define ERS_STORE_REPLICAS_REPLICA_WRITER_H_
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "net/request.h"
 #include "net/task.h"
@@ -36,6 +38,10 @@ class ReplicaWriter {
   net::Task<CasResult> Write(SendStep step, const View& view,
                              const ReplicaCopy& replica,
                              const Manifest* manifest);
+  // `write` for each of `replicas`, all under way together; in their order.
+  net::Task<std::vector<CasResult>> AtOnce(
+      const std::vector<const ReplicaCopy*>& replicas,
+      const std::function<net::Task<CasResult>(const ReplicaCopy&)>& write);
   // Puts a plain item in its own place, so that no change under way finds its
   // token there any more.
   net::Task<CasResult> WritePlainBack(SendStep step, const View& view,

@@ -60,7 +60,8 @@ std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
 }
 
 // Also what has ended, and for no client.
-constexpr PrimaryTerms kAsItLies{.no_bump = true, .take_ended = true};
+constexpr PrimaryTerms kAsItLies{
+    .no_bump = true, .take_ended = true, .take_uncommitted = true};
 
 // Does such a manifest take memory for what is absent already?
 bool HasEnded(Session& session, const Manifest& manifest) {
@@ -365,9 +366,9 @@ class Collection {
       }
       co_return Status();
     }
-    const Result<Reconciliation> reconciled = ChooseReconciliation(**read, key);
-    if (!reconciled) co_return reconciled.error();
-    const ManifestPtr& shown = reconciled->manifest;
+    const Result<const ReplicaCopy*> deciding = DecidingCopy(**read, key);
+    if (!deciding) co_return deciding.error();
+    const ManifestPtr& shown = (*deciding)->manifest;
     if (shown && !shown->tombstone &&
         !IsAlive(*shown, *view_, (*read)->asked_us)) {
       CountEnded(shown, blocks);

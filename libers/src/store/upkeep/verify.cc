@@ -35,11 +35,14 @@ bool IsPlain(const ReplicaCopy& copy) {
   return copy.kind == ReplicaCopy::Kind::kPlain;
 }
 
-// To readers: also one whose DELETE was cut off, which reconciling would
+// To some reader: also one whose DELETE was cut off, which reconciling would
 // finish.
 bool ShowsObject(const ReplicasRead& replicas, const View& view) {
-  const std::shared_ptr<const Manifest>& shown = replicas.primary().manifest;
-  return shown && IsAlive(*shown, view, replicas.asked_us);
+  return std::any_of(replicas.copies.begin(), replicas.copies.end(),
+                     [&](const ReplicaCopy& copy) {
+                       return copy.manifest &&
+                              IsAlive(*copy.manifest, view, replicas.asked_us);
+                     });
 }
 
 }  // namespace
@@ -226,15 +229,15 @@ Task<Status> Verifier::SnapReplicas(const std::string& key,
   const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
   snapshot.differ = !snapshot.replicas.Agreed() ||
                     (plain && snapshot.replicas.primary().manifest != nullptr);
-  Result<Reconciliation> reconciliation =
-      ChooseReconciliation(snapshot.replicas, key);
-  if (!reconciliation) {
+  const Result<const ReplicaCopy*> deciding =
+      DecidingCopy(snapshot.replicas, key);
+  if (!deciding) {
     snapshot.living = true;
     snapshot.found.push_back({Fault::kUnreadable, -1, -1, -1,
-                              std::string(reconciliation.error().message())});
+                              std::string(deciding.error().message())});
     co_return Status();
   }
-  snapshot.manifest = std::move(reconciliation->manifest);
+  snapshot.manifest = (*deciding)->manifest;
   snapshot.living = snapshot.manifest && IsAlive(*snapshot.manifest, *view_,
                                                  snapshot.replicas.asked_us);
   snapshot.plain = plain && !snapshot.living;
