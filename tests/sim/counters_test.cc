@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
+#include "store/format/manifest.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
@@ -119,6 +121,39 @@ TEST_CASE("a change planned on an old object counts as begun anew") {
   ++expected.restarts;
   ++expected.commits;
   CHECK(Ends(f.a) == expected);
+}
+
+// Copies of two tries must not pass for those of one change.
+// Invariant C1.
+TEST_CASE("a change that a rival has refused is tried under another id") {
+  Fixture f(kInManifest);
+  REQUIRE(f.a.Put("1") == StatusCode::kOk);
+  REQUIRE(f.b.Put("2") == StatusCode::kOk);
+  const std::uint64_t rivals = Ends(f.a).rivals + Ends(f.b).rivals;
+  std::set<store::ChangeId> tried;
+  for (const auto& server : f.world.servers()) {
+    server->on_applied = [&](const SimConnection&,
+                             const AppliedCommand& command) {
+      if (command.verb != "cas" || command.key != "k") return;
+      const Result<store::Manifest> manifest =
+          store::DecodeManifest(command.value);
+      if (manifest) tried.insert(manifest->id);
+    };
+  }
+  int running = 2;
+  const auto put = [&](Client& client) -> net::Task<void> {
+    const Result<ObjectInfo> stored = co_await client.StartPut("3");
+    CHECK(stored.has_value());
+    --running;
+  };
+  net::Spawn(put(f.a));
+  net::Spawn(put(f.b));
+  REQUIRE(
+      f.world.RunUntil([&] { return running == 0; }, std::chrono::seconds(9)));
+  for (const auto& server : f.world.servers()) server->on_applied = nullptr;
+  const std::uint64_t more = Ends(f.a).rivals + Ends(f.b).rivals - rivals;
+  CHECK(more > 0);
+  CHECK(tried.size() == 2 + more);
 }
 
 TEST_CASE("of two changes at once the later one counts a rival") {
