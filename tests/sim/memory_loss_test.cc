@@ -17,6 +17,7 @@
 #include "sim/sim_client.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
+#include "store/format/keys.h"
 #include "store/membership/accept_loss.h"
 #include "store/membership/view_changer.h"
 #include "store/support/wakeup.h"
@@ -174,6 +175,51 @@ TEST_CASE(
   CHECK(status.ok());
   CHECK(newcomer.process.Now() - begun < seconds(10));
   CHECK(newcomer.Put().ok());
+}
+
+// Invariant V5.
+TEST_CASE("no loop of a process goes by a memory that its view does not know") {
+  World world(16);
+  const std::string servers = world.AddServers(kServers);
+  {
+    SimClient old(world, servers, "old");
+    REQUIRE(old.Put().ok());
+  }
+  Restart(world, {0});
+  SimClient newcomer(world, servers, "newcomer");
+  store::Session other(newcomer.process, newcomer.cluster, 16);
+  // It connects before the process knows a view.
+  for (std::size_t i = 2; i < kServers; ++i) {
+    world.servers()[i]->SetReachable(false);
+  }
+  CHECK_FALSE(
+      net::SyncWait(newcomer.process, store::EnsureView(other, 0)).ok());
+  REQUIRE(other.link(0).state() == net::ServerLink::State::kUp);
+  for (const auto& server : world.servers()) server->SetReachable(true);
+  const TimePoint begun = newcomer.process.Now();
+  while (!newcomer.Begin().ok()) {
+    REQUIRE(newcomer.process.Now() - begun < seconds(20));
+  }
+  REQUIRE(other.view());
+  CHECK(other.link(0).state() != net::ServerLink::State::kUp);
+}
+
+TEST_CASE("a view that was never made stands in the way of none after a loss") {
+  World world(17);
+  SimClient client(world, world.AddServers(kServers), "one");
+  REQUIRE(client.Put().ok());
+  // Its maker has died, with another server out than will be lost.
+  store::View begun = *client.session.view();
+  ++begun.epoch;
+  begun.members[2].state = MemberState::kDown;
+  ModelItem record = *world.servers()[3]->items().Find(store::kViewKey);
+  record.value = store::EncodeView(begun);
+  world.servers()[3]->items().Put(std::string(store::kViewKey), record);
+  Restart(world, {0});
+  ScanFor(client, seconds(20));
+  CHECK(client.epoch() > begun.epoch);
+  CHECK(client.session.view()->NotInSync() == 0);
+  CHECK(client.Put().ok());
 }
 
 // `servers`: those of the cluster, 10.0.0.0 and on; as many successors.

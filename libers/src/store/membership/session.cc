@@ -64,6 +64,7 @@ std::shared_ptr<const View> Session::view() const {
       RetryReturned(*view_, *view);
       LeaveMissed(*view_, *view);
     }
+    if (view != nullptr) LeaveStrangers(*view);
     view_ = std::shared_ptr<const View>(
         view, [shared = std::move(shared)](const View*) {});
     view_version_ = version;
@@ -102,6 +103,17 @@ void Session::LeaveMissed(const View& before, const View& now) const {
                         before.members[i].state != MemberState::kDown;
     if (leaves && links_[i]->state() == net::ServerLink::State::kUp) {
       links_[i]->Abort("it left the view");
+    }
+  }
+}
+
+// Connections that were made before there was a view may lead to another memory
+// than that knows: it may neither be asked nor take anything.
+void Session::LeaveStrangers(const View& now) const {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i]->state() == net::ServerLink::State::kUp &&
+        links_[i]->facts().boot_mark != now.members[i].boot_mark) {
+      links_[i]->Abort("it was restarted");
     }
   }
 }

@@ -110,6 +110,7 @@ class Session final : private net::BootGuard {
                                             net::BootGuard* guard);
   void RetryReturned(const View& before, const View& now) const;
   void LeaveMissed(const View& before, const View& now) const;
+  void LeaveStrangers(const View& now) const;
   net::Task<void> Count(net::Task<void> task);
   net::Task<void> Hold(net::Task<void> task);
 

@@ -43,6 +43,18 @@ void Abort(net::ServerLink& link, const std::string& reason) {
   }
 }
 
+// The end of a change that came to `status`. Where it failed more may have
+// turned out to be out on the way: by the view in force, or by one that another
+// process had begun, which the next one is built upon.
+Task<Status> OrGoOnAfterLoss(Session& session, Status status) {
+  if (status.ok()) co_return status;
+  const std::uint64_t before = session.view()->epoch;
+  Status gone_on = co_await GoOnAfterLoss(session);
+  const bool goes_on =
+      MoreThanMaxOut(session) || session.view()->epoch != before;
+  co_return goes_on ? gone_on : status;
+}
+
 }  // namespace
 
 Task<Status> MarkDown(Session& session, int member, std::string reason) {
@@ -72,11 +84,7 @@ Task<Status> MarkDown(Session& session, int member, std::string reason) {
         fmt::format("view {}: {} is down ({})", session.view()->epoch,
                     session.member_name(member), reason));
   }
-  // More turned out to be out on the way.
-  if (!status.ok() && MoreThanMaxOut(session)) {
-    co_return co_await GoOnAfterLoss(session);
-  }
-  co_return status;
+  co_return co_await OrGoOnAfterLoss(session, std::move(status));
 }
 
 namespace {
@@ -266,7 +274,7 @@ Task<Status> FollowView(Session& session) {
         LogLevel::kInfo, fmt::format("view {}: taken over from another process",
                                      session.view()->epoch));
   }
-  co_return status;
+  co_return co_await OrGoOnAfterLoss(session, std::move(status));
 }
 
 }  // namespace ers::store

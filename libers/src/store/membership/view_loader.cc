@@ -174,25 +174,19 @@ void LogOutdated(Session& session, const View& view) {
   }
 }
 
-// Members whose memory is not the one the view knows leave it. Their
-// connections were made while none was known, and are of no use now.
-Task<void> DropRestarted(Session& session) {
+// Members in `view` whose memory is not the one that it knows, by connections
+// that were made while none was known.
+std::vector<int> Restarted(Session& session, const View& view) {
   std::vector<int> restarted;
-  const std::shared_ptr<const View> view = session.view();
   for (int i = 0; i < session.members(); ++i) {
-    net::ServerLink& link = session.link(i);
-    if (view->members[i].state == MemberState::kDown ||
-        link.state() != net::ServerLink::State::kUp ||
-        link.facts().boot_mark == view->members[i].boot_mark) {
-      continue;
+    const net::ServerLink& link = session.link(i);
+    if (view.members[i].state != MemberState::kDown &&
+        link.state() == net::ServerLink::State::kUp &&
+        link.facts().boot_mark != view.members[i].boot_mark) {
+      restarted.push_back(i);
     }
-    link.Abort("it was restarted");
-    restarted.push_back(i);
   }
-  // Of more than f, operations that need them say what is in the way.
-  for (const int member : restarted) {
-    (void)co_await MarkDown(session, member, "it was restarted");
-  }
+  return restarted;
 }
 
 Task<Status> LoadViewFor(Session& session, std::string_view key) {
@@ -246,8 +240,12 @@ Task<Status> EnsureView(Session& session, int max_failures) {
                     session.members() - view->NotInSync(), session.members()));
   }
   LogOutdated(session, *view);
+  const std::vector<int> restarted = Restarted(session, *view);
   keeper.EndChange(std::make_shared<const View>(std::move(*view)));
-  co_await DropRestarted(session);
+  // Of more than f, operations that need them say what is in the way.
+  for (const int member : restarted) {
+    (void)co_await MarkDown(session, member, "it was restarted");
+  }
   session.Detach(LogServersWithoutListing(session));
   co_return co_await EnsureLease(session);
 }
