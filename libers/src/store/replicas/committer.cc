@@ -11,7 +11,7 @@
 
 #include "store/format/planted_bug.h"
 #include "store/membership/known_changes.h"
-#include "store/membership/lineage.h"
+#include "store/replicas/lineage.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {

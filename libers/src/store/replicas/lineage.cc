@@ -1,4 +1,4 @@
-#include "store/membership/lineage.h"
+#include "store/replicas/lineage.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // What a manifest says of the changes that led to it.
-#ifndef ERS_STORE_MEMBERSHIP_LINEAGE_H_
-#define ERS_STORE_MEMBERSHIP_LINEAGE_H_
+#ifndef ERS_STORE_REPLICAS_LINEAGE_H_
+#define ERS_STORE_REPLICAS_LINEAGE_H_
 
 #include <optional>
 #include <vector>
@@ -22,4 +22,4 @@ std::optional<bool> Happened(const ChangeId& id, const Manifest* base,
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_LINEAGE_H_
+#endif  // ERS_STORE_REPLICAS_LINEAGE_H_
