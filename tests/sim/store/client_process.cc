@@ -1,7 +1,5 @@
 #include "sim/store/client_process.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "store/format/change_age.h"
@@ -9,7 +7,7 @@
 namespace ers::sim {
 
 ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
-                             const Scenario& scenario, bool trace)
+                             const Scenario& scenario)
     : runtime_(runtime) {
   ClusterOptions options;
   options.servers = std::move(servers);
@@ -17,11 +15,6 @@ ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
   options.adopt_plain_items = scenario.exports;
   store::change_timeout =
       scenario.grace.count() > 0 ? scenario.grace : store::kChangeTimeout;
-  if (trace) {
-    options.log = [](LogLevel, std::string_view line) {
-      fmt::print("    {}\n", line);
-    };
-  }
   cluster_ = store::OpenClusterState(options, runtime.name()).value();
   ClientOptions client;
   client.scheme = scenario.schemes.front();

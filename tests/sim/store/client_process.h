@@ -19,7 +19,7 @@ class ClientProcess {
  public:
   // `servers`: as ClusterOptions has them.
   ClientProcess(SimRuntime& runtime, std::string servers,
-                const Scenario& scenario, bool trace);
+                const Scenario& scenario);
 
   SimRuntime& runtime() { return runtime_; }
   [[nodiscard]] const store::ClusterState& cluster() const { return *cluster_; }

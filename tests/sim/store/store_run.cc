@@ -70,7 +70,6 @@ class Driver {
   Driver(std::uint64_t seed, Profile profile, bool trace)
       : world_(seed),
         scenario_(DrawScenario(world_.random(), profile)),
-        trace_(trace),
         clocks_(seed * 17 + 3) {
     world_.network().latency_max = scenario_.latency;
     store::impatient = seed % 2 == 0;
@@ -135,7 +134,6 @@ class Driver {
 
   World world_;
   const Scenario scenario_;
-  const bool trace_;
   std::unique_ptr<ServerWatch> watch_;
   std::unique_ptr<Replacements> replacements_;
   std::unique_ptr<Workload> workload_;
@@ -186,7 +184,7 @@ void Driver::StartProcess() {
   if (scenario_.clocks) runtime.set_wall_skew(DrawSkew(clocks_));
   Running& running = running_.emplace_back();
   running.process =
-      std::make_shared<ClientProcess>(runtime, ServerList(), scenario_, trace_);
+      std::make_shared<ClientProcess>(runtime, ServerList(), scenario_);
   watch_->Follow(running.process.get());
   for (int i = 0; i < scenario_.clients; ++i) {
     const int client = clients_++;
