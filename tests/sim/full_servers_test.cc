@@ -21,6 +21,7 @@ namespace ers::sim {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kServers = 5;
@@ -183,6 +184,95 @@ TEST_CASE("a change that was cut off is taken back where there is no memory") {
         (there ? StatusCode::kNoMemory : StatusCode::kNotFound));
   f.SetAllFull(false);
   CHECK(f.Delete("k") == (there ? StatusCode::kOk : StatusCode::kNotFound));
+}
+
+// Invariant C1.
+TEST_CASE("a change that was taken back can land nowhere any more") {
+  Fixture f;
+  REQUIRE(f.Put("k", "old") == StatusCode::kOk);
+  SimServer& full = f.server(f.Replicas("k").members.front());
+  SimServer& primary = f.server(f.Replicas("k").primary());
+  SimClient writer(f.world, f.servers, "writer");
+  REQUIRE(writer.Begin().ok());
+  // Both copies are read, then the network holds back what goes to one.
+  primary.faults().slow_min = primary.faults().slow_max = milliseconds(10);
+  f.world.After(milliseconds(5),
+                [&] { full.SetReachableFrom(writer.process, false); });
+  bool landed = false;
+  primary.on_applied = [&](const SimConnection&,
+                           const AppliedCommand& command) {
+    if (command.key == "k" && command.verb == "cas") landed = true;
+  };
+  Status put;
+  bool ended = false;
+  net::Spawn(
+      [](store::Store& store, Status& into, bool& done) -> net::Task<void> {
+        const std::string_view value = "new";
+        const auto stored =
+            co_await store.Put("k", std::as_bytes(std::span(value)), {});
+        if (!stored) into = stored.error();
+        done = true;
+      }(writer.store, put, ended));
+  REQUIRE(f.world.RunUntil([&] { return landed; }, seconds(1)));
+  primary.on_applied = nullptr;
+  primary.faults() = {};
+  f.SetFull(full, true);
+  CHECK(f.Read(f.client, "k") == "old");
+  CHECK_FALSE(ended);
+  f.SetFull(full, false);
+  full.SetReachableFrom(writer.process, true);
+  REQUIRE(f.world.RunUntil([&] { return ended; }, seconds(10)));
+  INFO(put.message());
+  // It was made anew.
+  CHECK(put.ok());
+  CHECK(f.Read(f.client, "k") == "new");
+  primary.Crash();
+  CHECK(f.Read(f.client, "k") == "new");
+}
+
+// Invariant C1.
+TEST_CASE("a read ends rivals of which each has one replica, and one is full") {
+  Fixture f;
+  const bool there = GENERATE(false, true);
+  CAPTURE(there);
+  SimServer& full = f.server(f.Replicas("k").members.front());
+  SimServer& primary = f.server(f.Replicas("k").primary());
+  if (there) REQUIRE(f.Put("k", "old") == StatusCode::kOk);
+  const ModelItems at_full = full.items();
+  const ModelItems at_primary = primary.items();
+  REQUIRE(f.Put("k", "one") == StatusCode::kOk);
+  const ModelItem one = *primary.items().Find("k");
+  full.items() = at_full;
+  primary.items() = at_primary;
+  SimClient other(f.world, f.servers, "other");
+  const std::string_view two = "two";
+  REQUIRE(net::SyncWait(other.process,
+                        other.store.Put("k", std::as_bytes(std::span(two)), {}))
+              .has_value());
+  primary.items().Put("k", one);
+  f.SetFull(full, true);
+  SimClient reader(f.world, f.servers, "reader");
+  CHECK(f.Read(reader, "k") == "two");
+  CHECK(f.Read(f.client, "k") == "two");
+  primary.Crash();
+  CHECK(f.Read(reader, "k") == "two");
+}
+
+TEST_CASE("a damaged copy that has no room to be repaired hinders no read") {
+  Fixture f;
+  const bool at_primary = GENERATE(false, true);
+  CAPTURE(at_primary);
+  REQUIRE(f.Put("k", "value") == StatusCode::kOk);
+  SimServer& full = f.server(at_primary ? f.Replicas("k").primary()
+                                        : f.Replicas("k").members.front());
+  full.items().Find("k")->value.back() ^= 1;
+  f.SetFull(full, true);
+  SimClient reader(f.world, f.servers, "reader");
+  CHECK(f.Read(reader, "k") == "value");
+  CHECK(f.Read(reader, "k") == "value");
+  f.SetFull(full, false);
+  CHECK(f.Put("k", "new") == StatusCode::kOk);
+  CHECK(f.Read(reader, "k") == "new");
 }
 
 TEST_CASE("small values that were flushed give up memory on full servers") {

@@ -21,7 +21,6 @@ constexpr Named kBugs[] = {
     {"believe-any", PlantedBug::kBelieveAny},
     {"no-restamp", PlantedBug::kNoRestamp},
     {"confirm-early", PlantedBug::kConfirmEarly},
-    {"unfenced-undo", PlantedBug::kUnfencedUndo},
     {"commit-by-set", PlantedBug::kCommitBySet},
     {"skip-checksum", PlantedBug::kSkipChecksum},
     {"ack-before-primary", PlantedBug::kAckBeforePrimary},

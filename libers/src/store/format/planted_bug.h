@@ -21,7 +21,6 @@ enum class PlantedBug {
   kConfirmEarly,        // copies are confirmed though another replica refused
   kAckByPrimary,        // a change is acknowledged once the primary has it
   kAckBeforePrimary,    // one that the primary does not get is acknowledged
-  kUnfencedUndo,        // a change is taken back, and may still land elsewhere
   kCommitBySet,         // manifests are written without a token
   kSkipChecksum,        // any bytes of the right size pass for a block
   kDropBeforeFlip,      // replaced blocks go before the manifest changes

@@ -39,6 +39,12 @@ bool IsInSync(const View& view, const ReplicaCopy& copy) {
   return view.members[static_cast<std::size_t>(copy.member)].InSync();
 }
 
+// Does the copy show another change that was made over the same?
+bool IsRival(const Manifest& change, const ReplicaCopy& copy) {
+  return copy.manifest && copy.shown() != change.id &&
+         copy.manifest->history == change.history;
+}
+
 std::vector<const ReplicaCopy*> Others(const ReplicasRead& read) {
   std::vector<const ReplicaCopy*> others;
   for (const ReplicaCopy& copy : read.copies) {
@@ -105,9 +111,9 @@ Task<Result<Reconciler::Read>> Reconciler::ReadReconciled() {
   co_return Read{read->primary().manifest, differed};
 }
 
-// The copies in sync decide where they agree, once what they show cannot be
-// taken back any more: that needs the primary's item, and another one, as they
-// were.
+// What the deciding copy shows is what all others in sync show, or they are
+// damaged. Once it cannot be taken back any more, which needs its item and
+// another one as they were, nothing else is ever shown.
 Task<Result<ShownManifest>> Reconciler::ReadWithoutRoom(PlainItems plain,
                                                         Status why) {
   const Result<ReplicasRead> read =
@@ -119,23 +125,25 @@ Task<Result<ShownManifest>> Reconciler::ReadWithoutRoom(PlainItems plain,
         reader_.IsCommitted(*copy) || read->ProvenByAnother(*copy);
     if (committed && IsInSync(view, *copy)) co_return copy->manifest;
   }
-  const ReplicaCopy& primary = read->primary();
-  if (!primary.manifest) co_return Fail(std::move(why));
-  std::vector<const ReplicaCopy*> fenced = {&primary};
-  for (const ReplicaCopy* copy : Others(*read)) {
-    if (copy->shown() == primary.shown()) continue;
-    if (IsInSync(view, *copy) || IsCorrupt(*copy)) {
+  const Result<const ReplicaCopy*> deciding = DecidingCopy(*read, key_.name);
+  if (!deciding) co_return Fail(deciding.error());
+  const ShownManifest shown = (*deciding)->manifest;
+  if (!shown) co_return Fail(std::move(why));
+  std::vector<const ReplicaCopy*> fenced;
+  for (const ReplicaCopy& copy : read->copies) {
+    const bool differs = copy.shown() != shown->id;
+    if (differs && IsInSync(view, copy) && !IsCorrupt(copy)) {
       co_return Fail(std::move(why));
     }
-    fenced.push_back(copy);
+    if (differs || &copy == *deciding) fenced.push_back(&copy);
   }
   const std::vector<CasResult> results = co_await writer_.AtOnce(
       fenced, [&](const ReplicaCopy& copy) { return WriteBack(view, copy); });
   for (const CasResult& result : results) {
     if (result.outcome != Outcome::kOk) co_return Fail(std::move(why));
   }
-  key_.session.cluster().known->Add(key_.name, primary.shown());
-  co_return primary.manifest;
+  key_.session.cluster().known->Add(key_.name, shown->id);
+  co_return shown;
 }
 
 // Has the write of `replica` arrived? A replica that does not answer leaves the
@@ -208,14 +216,15 @@ void Reconciler::BeginResolve(const ChangeId& change, const ReplicaCopy& base,
 }
 
 // A copy that shows that the primary's change has not been at all replicas: it
-// still has what that change was made over.
+// still has what that change was made over, or another change of that.
 const ReplicaCopy* Reconciler::WitnessOf(const ReplicasRead& read) const {
   const ReplicaCopy& primary = read.primary();
   if (!primary.manifest || reader_.IsCommitted(primary)) return nullptr;
   for (const ReplicaCopy* copy : Others(read)) {
     // A plain item may have been put there since.
-    if (!IsPlain(*copy) && IsInSync(*read.view, *copy) &&
-        IsMadeOver(*primary.manifest, *copy)) {
+    const bool was_never_there = IsMadeOver(*primary.manifest, *copy) ||
+                                 IsRival(*primary.manifest, *copy);
+    if (!IsPlain(*copy) && IsInSync(*read.view, *copy) && was_never_there) {
       return copy;
     }
     if (primary.shown() != resolved_) continue;
@@ -239,12 +248,10 @@ Task<Result<bool>> Reconciler::TakeBack(PlainItems plain) {
   const ReplicaCopy* witness = WitnessOf(*read);
   if (witness == nullptr) co_return read->Agreed();
   const View& view = *read->view;
-  if (!Planted(PlantedBug::kUnfencedUndo)) {
-    const CasResult fenced = co_await WriteBack(view, *witness);
-    const Result<bool> replaced = co_await Replaced(*witness, fenced);
-    if (!replaced) co_return Fail(replaced.error());
-    if (!*replaced) co_return true;
-  }
+  const CasResult fenced = co_await WriteBack(view, *witness);
+  const Result<bool> is_fenced = co_await Replaced(*witness, fenced);
+  if (!is_fenced) co_return Fail(is_fenced.error());
+  if (!*is_fenced) co_return true;
   const CasResult result =
       co_await writer_.Write(SendStep::kReconcilePrimary, view, read->primary(),
                              witness->manifest.get());
@@ -276,10 +283,19 @@ Task<Result<ReplicasRead>> Reconciler::ReadToFence() {
 // The copy's own content in its place.
 Task<CasResult> Reconciler::WriteBack(const View& view,
                                       const ReplicaCopy& replica) {
+  if (IsCorrupt(replica)) return Renew(view, replica);
   if (IsPlain(replica)) {
     return writer_.WritePlainBack(SendStep::kFence, view, replica);
   }
   return writer_.Write(SendStep::kFence, view, replica, replica.manifest.get());
+}
+
+Task<CasResult> Reconciler::Renew(const View& view,
+                                  const ReplicaCopy& replica) {
+  net::Request request;
+  request.verb = net::Verb::kRenew;
+  co_return co_await writer_.WriteItem(SendStep::kFence, view, replica,
+                                       ChangeId(), request);
 }
 
 Task<Result<ReplicasRead>> Reconciler::Fence() {

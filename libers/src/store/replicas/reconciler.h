@@ -64,6 +64,7 @@ class Reconciler {
  private:
   net::Task<Result<ReplicasRead>> ReadToFence();
   net::Task<CasResult> WriteBack(const View& view, const ReplicaCopy& replica);
+  net::Task<CasResult> Renew(const View& view, const ReplicaCopy& replica);
   net::Task<Result<bool>> Replaced(const ReplicaCopy& replica,
                                    const CasResult& result);
   net::Task<Result<bool>> TakeBack(PlainItems plain);
