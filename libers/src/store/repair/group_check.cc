@@ -70,6 +70,14 @@ class GroupChecker {
            state == net::ServerLink::State::kConnecting;
   }
 
+  // Where the process goes by no view its connections lead to any memory.
+  [[nodiscard]] bool IsOtherMemory(int member) const {
+    const net::ServerLink& link = session_.link(member);
+    const Member& known = view_.members[static_cast<std::size_t>(member)];
+    return link.state() == net::ServerLink::State::kUp &&
+           link.facts().boot_mark != known.boot_mark;
+  }
+
   // Of a connection that only broke once more.
   Task<void> Fetch() {
     for (const BlockId block : stored_) {
@@ -105,7 +113,8 @@ class GroupChecker {
     const BlockId block = read.block;
     const Outcome outcome = read.request.outcome;
     const auto member = static_cast<std::size_t>(read.member);
-    const bool down = view_.members[member].state == MemberState::kDown;
+    const bool down = view_.members[member].state == MemberState::kDown ||
+                      IsOtherMemory(read.member);
     const BlockHeader expected{map_.GenerationOf(group_, block),
                                map_.Number(group_, block)};
     if (outcome == Outcome::kOk &&
