@@ -33,6 +33,7 @@ OPERATIONS = [
     r.Repair,
     r.LateRepair,
     r.Reconcile,
+    r.Finish,
     r.CollectGarbage,
     r.ReconcileRead,
     r.Repeat,

@@ -6,25 +6,31 @@ import json
 
 from operations import (BYSTANDERS, CODED, Command, Operation, Overwrite, Put,
                         Read, show, store_bystanders, value_of)
+from relay import Strike
 from world import Broken, SCHEME, Started, until
 
 
 class Reconcile(Put):
-    """A change was cut off before its commit point."""
+    """A change was cut off that all replicas have but the primary: it is
+    undone."""
     name = "reconcile"
 
     def prepare(self):
         super().prepare()
         self.pending = value_of(self.key, "pending", CODED), 5
-        cut_off(self.world, lambda link: link.set(
+        self.cut_off(self.world, lambda link: link.set(
             self.key, self.pending[0], flags=self.pending[1]))
+
+    def cut_off(self, world, act):
+        cut_off(world, act)
 
     def states(self):
         return [self.old, self.pending, self.new]
 
 
 def cut_off(world, act, step="commit-primary"):
-    """A change whose proxy is killed before it comes to the primary."""
+    """A change whose proxy is killed before a message: what goes to the primary
+    is sent last."""
     point = world.witness.stop_at(step, 1)
     change = Started(act, world.new_link())
     if not point.reached.wait(60):
@@ -34,8 +40,38 @@ def cut_off(world, act, step="commit-primary"):
     world.heal_proxy()
 
 
+class Finish(Reconcile):
+    """A change was cut off that the primary alone has: it is finished."""
+    name = "finish"
+
+    def cut_off(self, world, act):
+        """What goes to the other replicas gets lost."""
+        *others, primary = world.facts(self.key)["replicas"].split(",")
+        point = world.witness.stop_at("commit-replica", 1)
+        change = Started(act, world.new_link())
+        if not point.reached.wait(60):
+            raise Broken("no change to cut off")
+        _, verb, _, item = point.message
+        strikes = {name: Strike("again", verb, item) for name in others}
+        strikes[primary] = Strike("lose", verb, item, world.kill_proxy)
+        for name, strike in strikes.items():
+            world.server(name).relay.strike(strike)
+        again = world.witness.stop_at("repeat-cas", 1)  # is never sent
+        point.let_go()
+        for strike in strikes.values():
+            if not strike.struck.wait(60):
+                raise Broken("the change was never sent")
+        world.witness.forget(again)
+        again.let_go()
+        change.wait()
+        for name in others:
+            strikes[name].drop()
+        world.heal_proxy()
+
+
 class ReconcileRead(Reconcile):
-    """The replica that shows the object is lost, and its reader reconciles."""
+    """The primary, which shows the object, is lost, and its reader
+    reconciles."""
     name, reads = "reconcile by a read", True
 
     def prepare(self):
@@ -57,7 +93,8 @@ class ReconcileRead(Reconcile):
 
 
 class CollectGarbage(Command):
-    """Two changes were cut off: before and within their commit."""
+    """Two changes were cut off: before any replica has them, and before the
+    primary has."""
     name = "gc"
 
     def prepare(self):

@@ -62,6 +62,10 @@ class Strike:
         with server:
             apply(server, message)
 
+    def drop(self):
+        """Of "again": it is lost for good."""
+        self._late[0].close()
+
     def find(self, data):
         """Where the message begins in data; -1."""
         at = -1
