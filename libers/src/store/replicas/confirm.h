@@ -12,8 +12,9 @@
 
 namespace ers::store {
 
-// Marks the copies of `key` as they were read, which all show one manifest. The
-// session outlives the task.
+// Marks the copies of `key` as they were read, which all show one manifest, for
+// a read that servers take for an access: as such it counts afterwards, too.
+// The session outlives the task.
 net::Task<void> ConfirmCopies(Session& session, std::string key,
                               ReplicasRead read);
 

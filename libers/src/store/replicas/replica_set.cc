@@ -105,7 +105,7 @@ Task<Result<ShownManifest>> ReplicaSet::AskAllReplicas(PrimaryTerms terms) {
   const std::int64_t asked_us = read->asked_us;
   const ReplicaCopy& primary = read->primary();
   if (read->Agreed()) {
-    NoteAgreed(*read);
+    NoteAgreed(*read, terms);
   } else if (!reader_.IsCommitted(primary) && !read->ProvenByAnother(primary)) {
     read = co_await reconciler_.Reconcile(plain, std::move(*read));
     if (!read && read.error().code() == StatusCode::kNoMemory) {
@@ -121,13 +121,15 @@ Task<Result<ShownManifest>> ReplicaSet::AskAllReplicas(PrimaryTerms terms) {
   co_return reader_.Shown(read->primary().manifest, read->asked_us, terms);
 }
 
-// All replicas have this change.
-void ReplicaSet::NoteAgreed(const ReplicasRead& read) {
+// All replicas have this change. To servers a mark is an access: none but a
+// read that is one leaves it.
+void ReplicaSet::NoteAgreed(const ReplicasRead& read,
+                            const PrimaryTerms& terms) {
   const ShownManifest& manifest = read.primary().manifest;
   if (!manifest) return;
   Session& session = key_.session;
   session.cluster().known->Add(key_.name, manifest->id);
-  if (manifest->confirmed || session.closing()) return;
+  if (terms.no_bump || manifest->confirmed || session.closing()) return;
   if (session.runtime().Random() % kConfirmOneIn != 0) return;
   session.Detach(ConfirmCopies(session, key_.name, read));
 }

@@ -77,7 +77,7 @@ class ReplicaSet {
  private:
   net::Task<Result<ShownManifest>> AskAgain(PrimaryRequest& primary);
   net::Task<Result<ShownManifest>> AskAllReplicas(PrimaryTerms terms);
-  void NoteAgreed(const ReplicasRead& read);
+  void NoteAgreed(const ReplicasRead& read, const PrimaryTerms& terms);
 
   const ReplicaKey key_;
   const bool replaces_corrupted_;
