@@ -120,7 +120,7 @@ const std::vector<Planted>& AllPlanted() {
        {I::kNothingLost, I::kFullRedundancy},
        Profile::kKinds,
        /*rare=*/false,
-       /*shown_by=*/1313},
+       /*shown_by=*/2319},
       {"backfill-manifests-only",
        PlantedBug::kBackfillManifestsOnly,
        {I::kNothingLost, I::kFullRedundancy},
