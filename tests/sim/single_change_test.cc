@@ -104,6 +104,50 @@ TEST_CASE("a put may ask that there is an object, or that there is none") {
         StatusCode::kOk);
 }
 
+// Comes when the test lets it.
+struct LateContent final : store::Content {
+  LateContent(SimRuntime& process, std::string_view text)
+      : latch(process, 1), bytes(Bytes(text)) {}
+  Result<std::span<const std::byte>> Open(std::size_t) override {
+    return bytes;
+  }
+  net::Task<Result<std::size_t>> Fill() override {
+    co_await latch;
+    co_return bytes.size();
+  }
+  void Release() override {}
+  std::optional<std::uint64_t> Left() const override { return bytes.size(); }
+
+  net::Latch latch;
+  const std::span<const std::byte> bytes;
+};
+
+TEST_CASE("two puts that began together show two CAS, whatever was lost") {
+  const std::string value(GENERATE(10, 5000), 'v');
+  Fixture f;
+  REQUIRE(f.Get("k") == "-");
+  LateContent late(f.process, value);
+  store::MemoryContent prompt(Bytes(value));
+  const PutOptions options;
+  std::uint64_t late_cas = 0;
+  std::uint64_t prompt_cas = 0;
+  const auto put = [&](store::Content& content,
+                       std::uint64_t& cas) -> net::Task<void> {
+    const Result<ObjectInfo> stored =
+        co_await f.store.PutContent("k", content, options, {});
+    REQUIRE(stored.has_value());
+    cas = stored->cas;
+  };
+  net::Spawn(put(late, late_cas));
+  net::Spawn(put(prompt, prompt_cas));
+  REQUIRE(f.world.RunUntil([&] { return prompt_cas != 0; }, seconds(9)));
+  for (const auto& server : f.world.servers()) server->Evict("k");
+  REQUIRE(f.Get("k") == "-");
+  late.latch.CountDown();
+  REQUIRE(f.world.RunUntil([&] { return late_cas != 0; }, seconds(9)));
+  CHECK(late_cas > prompt_cas);
+}
+
 TEST_CASE("a delete may ask for the object's CAS") {
   Fixture f;
   const std::uint64_t cas = f.Put("k", "v")->cas;

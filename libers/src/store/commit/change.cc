@@ -22,9 +22,11 @@ using net::Task;
 namespace {
 
 // Rises with every change of content, also when the maker's clock is behind,
-// and over a delete.
-std::uint64_t NextCas(const Manifest& next, const Manifest* there) {
-  return std::max(next.id.time_us, there == nullptr ? 0 : there->cas + 1);
+// and over a delete. By the time of the commit: another change of the key that
+// began at the same time may have been there, and be forgotten since.
+std::uint64_t NextCas(std::int64_t now_us, const Manifest* there) {
+  return std::max(static_cast<std::uint64_t>(now_us),
+                  there == nullptr ? 0 : there->cas + 1);
 }
 
 // Its blocks may be garbage to others by now (store/garbage.h). To be asked
@@ -138,7 +140,9 @@ class Change {
   }
   Task<CommitResult> Commit() {
     next_.id = id_;
-    if (cas_ == ClientCas::kRises) next_.cas = NextCas(next_, there_.get());
+    if (cas_ == ClientCas::kRises) {
+      next_.cas = NextCas(session_.WallMicros(), there_.get());
+    }
     if (Planted(PlantedBug::kDropBeforeFlip)) {
       DropReplaced(session_, there_, std::make_shared<const Manifest>(next_));
     }
