@@ -214,6 +214,8 @@ Status Run(const Arguments& arguments, const std::string& command) {
   ClusterOptions options;
   options.servers = arguments.servers;
   options.max_failures = arguments.max_failures;
+  // What is read is counted: nothing twice where the machine stands still.
+  options.hedge_percent = 0;
   auto cluster = store::OpenClusterState(options);
   if (!cluster) return cluster.error();
   const Result<Scheme> scheme = ParseScheme(arguments.scheme);

@@ -24,6 +24,7 @@ def free_port():
 
 class InBandTest(ProxyCase):
     listen = ("127.0.0.1:0", "[::1]:0")
+    options = ("--hedge-percent", "0")  # blocks are counted
 
     def at(self, *words, address=None, **options):
         return self.run_ctl("--proxy", address or self.address, *words,
