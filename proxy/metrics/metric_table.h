@@ -72,16 +72,16 @@ namespace ers::proxy {
   X(kRepairedBlocks, "ersproxy_repaired_blocks_total", "counter", "",          \
     "Blocks that reads found missing and stored again")                        \
   X(kHedgesSent, "ersproxy_hedges_sent_total", "counter", "",                  \
-    "Reads of groups of blocks that asked, too, for what replaces blocks of "  \
-    "a server that was late")                                                  \
+    "Reads of groups of blocks, or of a manifest, that asked others, too, in " \
+    "place of a server that was late")                                         \
   X(kHedgesWon, "ersproxy_hedges_won_total", "counter", "",                    \
     "Of those, reads for which that was there first")                          \
   X(kHedgesAtOnce, "ersproxy_hedges_at_once_total", "counter", "",             \
-    "Reads of groups of blocks that did without a server from the start, as "  \
-    "it was known to be late")                                                 \
+    "Reads of groups of blocks, or of a manifest, that did without a server "  \
+    "from the start, as it was known to be late")                              \
   X(kHedgesRefused, "ersproxy_hedges_refused_total", "counter", "",            \
-    "Reads of groups of blocks that waited for a late server, as "             \
-    "hedge_percent of what is read was used up")                               \
+    "Reads of groups of blocks, or of a manifest, that waited for a late "     \
+    "server, as hedge_percent of what is read was used up")                    \
   X(kHedgeWastedBytes, "ersproxy_hedge_wasted_bytes_total", "counter", "",     \
     "Bytes of blocks that came when others had replaced them, or of probes "   \
     "of slow servers")                                                         \

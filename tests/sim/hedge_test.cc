@@ -18,6 +18,7 @@
 #include "sim/sim_world.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
+#include "store/membership/view_checks.h"
 #include "store/objects/store.h"
 
 namespace ers::sim {
@@ -35,18 +36,23 @@ constexpr Duration kSoon = milliseconds(5);
 
 // One client of six servers, and one object of ers2:4,1,5 on all of them.
 struct Fixture {
-  explicit Fixture(int hedge_percent = 3, std::size_t value_bytes = kValueBytes)
-      : value(value_bytes) {
+  explicit Fixture(int percent = 3, std::size_t value_bytes = kValueBytes)
+      : value(value_bytes), hedge_percent(percent) {
     for (std::byte& byte : value) byte = std::byte(world.random().Below(256));
+    session = NewSession(process, "client");
+    store = std::make_unique<store::Store>(*session, ClientOptions{});
+    REQUIRE(net::SyncWait(process, store->Put("k", value, {})).has_value());
+    where = net::SyncWait(process, store->Stat("k")).value();
+  }
+
+  std::unique_ptr<store::Session> NewSession(SimRuntime& runtime,
+                                             const std::string& label) const {
     ClusterOptions options;
     options.servers = servers;
     options.max_failures = 1;
     options.hedge_percent = hedge_percent;
-    session = std::make_unique<store::Session>(
-        process, store::OpenClusterState(options, "client").value(), 16);
-    store = std::make_unique<store::Store>(*session, ClientOptions{});
-    REQUIRE(net::SyncWait(process, store->Put("k", value, {})).has_value());
-    where = net::SyncWait(process, store->Stat("k")).value();
+    return std::make_unique<store::Session>(
+        runtime, store::OpenClusterState(options, label).value(), 16);
   }
 
   // As long as it takes to know how long servers take.
@@ -84,6 +90,11 @@ struct Fixture {
   SimServer& WithData(std::size_t number = 0) {
     return *With(StoredBlockKind::kData).at(number);
   }
+  SimServer& Primary() {
+    const store::Replicas replicas =
+        store::ReplicasOf(*session->view(), session->ring(), "k");
+    return *world.servers()[static_cast<std::size_t>(replicas.primary())];
+  }
   static void Damage(SimServer& server) {
     for (const std::string& key : server.items().LiveKeys()) {
       if (!key.starts_with("ers!b") || key == "ers!boot") continue;
@@ -116,6 +127,7 @@ struct Fixture {
   const std::string servers = world.AddServers(6);
   SimRuntime& process = world.AddProcess("client");
   std::vector<std::byte> value;
+  const int hedge_percent;
   std::unique_ptr<store::Session> session;
   std::unique_ptr<store::Store> store;
   ObjectDetail where;
@@ -410,6 +422,94 @@ TEST_CASE("a transition that was hedged leaves right parity") {
   Value got;
   REQUIRE(net::SyncWait(f.process, f.store->Get("k", got)).has_value());
   CHECK(std::ranges::equal(got.bytes(), f.value));
+}
+
+// --- Manifests --------------------------------------------------------------
+
+constexpr std::size_t kInManifest = 100;
+
+TEST_CASE("a late reply of the primary does not slow a read") {
+  const bool hedges = GENERATE(true, false);
+  const std::size_t bytes = GENERATE(kInManifest, kValueBytes);
+  Fixture f(hedges ? 3 : 0, bytes);
+  f.ReadMuch();
+  CHECK(f.counters().hedges_sent.Get() == 0);
+  f.Delay(f.Primary(), kLate);
+  const Duration took = f.Get();
+  if (!hedges) {
+    CHECK(took > kLate);
+    return;
+  }
+  CHECK(took < kSoon);
+  CHECK(f.counters().hedges_won.Get() > 0);
+  f.Wait(2 * kLate);
+  f.Delay(f.Primary(), {});
+  CHECK(f.Get() < milliseconds(1));
+}
+
+TEST_CASE("a slow primary is not waited for until it is in time again") {
+  const bool frozen = GENERATE(true, false);
+  Fixture f(3, kInManifest);
+  f.ReadMuch();
+  SimServer& primary = f.Primary();
+  if (frozen) {
+    primary.Stall();
+  } else {
+    f.Delay(primary, milliseconds(20));
+  }
+  const TimePoint begun = f.world.now();
+  Duration longest{};
+  while (f.world.now() - begun < seconds(4)) {
+    longest = std::max(longest, f.Get());
+    f.Wait(milliseconds(3));
+  }
+  CHECK(longest < kSoon);
+  CHECK(f.counters().hedges_sent.Get() <= 3);
+  CHECK(f.counters().hedges_at_once.Get() > 100);
+  if (frozen) primary.Continue();
+  f.Delay(primary, {});
+  for (int i = 0; i < 100; ++i) {
+    CHECK(f.Get() < kSoon);
+    f.Wait(milliseconds(50));
+  }
+  const std::uint64_t at_once = f.counters().hedges_at_once.Get();
+  f.ReadMuch();
+  CHECK(f.counters().hedges_at_once.Get() == at_once);
+}
+
+// Invariant H1.
+TEST_CASE("another replica's word is not enough for a change that is new") {
+  Fixture f(3, kInManifest);
+  SimRuntime& other = f.world.AddProcess("reader");
+  const auto session = f.NewSession(other, "reader");
+  store::Store store(*session, ClientOptions{});
+  const auto get = [&] {
+    Value got;
+    const TimePoint begun = other.Now();
+    REQUIRE(net::SyncWait(other, store.Get("k", got)).has_value());
+    REQUIRE(std::ranges::equal(got.bytes(), f.value));
+    return other.Now() - begun;
+  };
+  for (int i = 0; i < 50; ++i) get();
+  f.Wait(milliseconds(200));
+  f.value.front() ^= std::byte{1};
+  REQUIRE(net::SyncWait(f.process, f.store->Put("k", f.value, {})).has_value());
+  f.Delay(f.Primary(), kLate);
+  CHECK(get() > kLate);
+  CHECK(session->counters().hedges_sent.Get() == 1);
+  CHECK(session->counters().hedges_won.Get() == 0);
+  f.Wait(2 * kLate);
+  CHECK(get() < kSoon);
+}
+
+TEST_CASE("a session ends while a late manifest is under way") {
+  Fixture f(3, kInManifest);
+  f.ReadMuch();
+  f.Delay(f.Primary(), kLate);
+  f.Get();
+  f.store.reset();
+  f.session.reset();
+  f.Wait(2 * kLate);
 }
 
 }  // namespace

@@ -17,11 +17,13 @@
 #include "store/format/keys.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
+#include "store/membership/view_checks.h"
 #include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kServers = 5;
@@ -130,6 +132,22 @@ TEST_CASE("a small value's other manifests are touched, too") {
   REQUIRE(f.Items().size() == 2);
   for (int i = 0; i < 2; ++i) REQUIRE(f.Get() == StatusCode::kOk);
   CHECK(f.Fetched() == 2);
+}
+
+TEST_CASE("a primary that reads go around is touched, too") {
+  Fixture f(kAge);
+  f.Put(10);
+  for (int i = 0; i < 50; ++i) REQUIRE(f.Get() == StatusCode::kOk);
+  const store::Replicas replicas =
+      store::ReplicasOf(*f.session.view(), f.session.ring(), kKey);
+  SimServer& primary =
+      *f.world.servers()[static_cast<std::size_t>(replicas.primary())];
+  primary.faults().slow_min = primary.faults().slow_max = milliseconds(20);
+  for (int i = 0; i < 8; ++i) REQUIRE(f.Get() == StatusCode::kOk);
+  REQUIRE(f.session.late_servers().IsSlow(replicas.primary()));
+  primary.items().Find(kKey)->fetched = false;
+  for (int i = 0; i < 4; ++i) REQUIRE(f.Get() == StatusCode::kOk);
+  CHECK(primary.items().Find(kKey)->fetched);
 }
 
 // Of everything that the object has; reads themselves find data and the

@@ -88,9 +88,9 @@ BlockReader::Transfer& BlockReader::Ask(BlockId block, TimePoint now) {
     auto& done = *static_cast<Transfer*>(request.context);
     done.reader->OnDone(done);
   };
-  transfer.asked_at = now;
-  transfer.patience = group_.session.late_servers().Patience(transfer.member,
-                                                             block_bytes_, now);
+  transfer.wait = {transfer.member, now,
+                   group_.session.late_servers().Patience(transfer.member,
+                                                          block_bytes_, now)};
   group_.Begin(Step::kRead);
   return transfer;
 }
@@ -106,7 +106,7 @@ void BlockReader::Send(Transfer& transfer) {
 
 void BlockReader::OnPlaced(Transfer& transfer) {
   const TimePoint now = group_.session.runtime().Now();
-  if (transfer.counted == 0) window_->Travelled(now - transfer.asked_at);
+  if (transfer.counted == 0) window_->Travelled(now - transfer.wait.asked_at);
   const std::size_t came = std::min(transfer.request.placed, block_bytes_);
   window_->Came(came - std::exchange(transfer.counted, came), now);
   AskForMore();
@@ -119,11 +119,11 @@ void BlockReader::OnDone(Transfer& transfer) {
   }
   transfer.under_way = false;
   if (transfer.of_plan) --coming_;
-  group_.session.late_servers().OnEnd(transfer.member, transfer.late,
+  group_.session.late_servers().OnEnd(transfer.member, transfer.wait.late,
                                       net::Answered(transfer.request.outcome));
   CountRest(transfer);
   Take(transfer);
-  if (transfer.late) OnLateEnd(transfer.member);
+  if (transfer.wait.late) OnLateEnd(transfer.member);
   AskForMore();
   group_.End(Step::kRead);
   EndIfDone();
@@ -175,8 +175,8 @@ void BlockReader::SetAlarm() {
   if (!group_.session.late_servers().on()) return;
   TimePoint due = TimePoint::max();
   for (const auto& transfer : transfers_) {
-    if (!transfer->under_way || transfer->late) continue;
-    due = std::min(due, transfer->asked_at + transfer->patience);
+    if (!transfer->under_way || transfer->wait.late) continue;
+    due = std::min(due, transfer->wait.due());
   }
   Alarms& alarms = group_.session.alarms();
   if (due == TimePoint::max()) {
@@ -190,8 +190,8 @@ void BlockReader::OnAlarm() {
   const TimePoint now = group_.session.runtime().Now();
   bool more = false;
   for (const auto& transfer : transfers_) {
-    if (!transfer->under_way || transfer->late ||
-        transfer->asked_at + transfer->patience > now) {
+    if (!transfer->under_way || transfer->wait.late ||
+        transfer->wait.due() > now) {
       continue;
     }
     more |= !parts_.hedge.IsLate(transfer->member);
@@ -203,16 +203,17 @@ void BlockReader::OnAlarm() {
 }
 
 void BlockReader::SetLate(Transfer& transfer, TimePoint now) {
-  transfer.late = true;
+  transfer.wait.late = true;
   parts_.hedge.SetLate(transfer.member);
-  group_.session.late_servers().OnLate(transfer.member, transfer.patience, now);
+  group_.session.late_servers().OnLate(transfer.member, transfer.wait.patience,
+                                       now);
 }
 
 // Where more members were late than others can replace, those that still are
 // may be fewer now.
 void BlockReader::OnLateEnd(int member) {
   for (const auto& transfer : transfers_) {
-    const bool late = transfer->under_way && transfer->late;
+    const bool late = transfer->under_way && transfer->wait.late;
     if (late && transfer->member == member) return;
   }
   Hedge& hedge = parts_.hedge;
@@ -248,10 +249,14 @@ void BlockReader::AbandonRecovered() {
       continue;
     }
     group_.End(Step::kRead);
-    Abandon(group_.session,
-            std::exchange(transfer, std::make_unique<Transfer>()));
+    LetGo(std::exchange(transfer, std::make_unique<Transfer>()));
     transfer->under_way = false;
   }
+}
+
+void BlockReader::LetGo(std::unique_ptr<Transfer> transfer) const {
+  Transfer& left = *transfer;
+  Abandon(group_.session, left.wait, left.request, std::move(transfer));
 }
 
 // --- The end ----------------------------------------------------------------
@@ -271,7 +276,7 @@ void BlockReader::EndIfDone() {
   for (std::unique_ptr<Transfer>& transfer : transfers_) {
     if (!transfer->under_way) continue;
     group_.End(Step::kRead);
-    Abandon(group_.session, std::move(transfer));
+    LetGo(std::move(transfer));
   }
   if (hedged_) group_.End(Step::kHedge);
   going_.CountDown();

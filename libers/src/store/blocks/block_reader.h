@@ -11,12 +11,13 @@
 
 #include "net/task.h"
 #include "plan/plan.h"
-#include "store/blocks/abandoned_read.h"
 #include "store/blocks/block_buffers.h"
 #include "store/blocks/block_group.h"
+#include "store/blocks/block_transfer.h"
 #include "store/blocks/hedge.h"
 #include "store/blocks/missing_blocks.h"
 #include "store/blocks/plan_steps.h"
+#include "store/replicas/abandoned_read.h"
 #include "store/support/alarms.h"
 #include "store/support/read_window.h"
 
@@ -56,8 +57,9 @@ class BlockReader : private Alarm {
   [[nodiscard]] End Finish();
 
  private:
-  struct Transfer : BlockRead {
+  struct Transfer : BlockTransfer {
     BlockReader* reader = nullptr;
+    PatientWait wait;
     bool under_way = true;
     bool of_plan = false;     // else of the hedge's alone
     bool in_window = false;   // it is one of those that the window has
@@ -80,6 +82,7 @@ class BlockReader : private Alarm {
   void AskForHedge();
   [[nodiscard]] Transfer* Coming(layout::BlockId block) const;
   void AbandonRecovered();
+  void LetGo(std::unique_ptr<Transfer> transfer) const;
   [[nodiscard]] std::optional<End> Ended() const;
   void EndIfDone();
 

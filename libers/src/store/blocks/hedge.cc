@@ -3,9 +3,31 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/blocks/abandoned_read.h"
+#include "store/blocks/block_transfer.h"
+#include "store/replicas/abandoned_read.h"
 
 namespace ers::store {
+namespace {
+
+// Asks for a block of a slow member, to see whether it still is slow.
+void ProbeByRead(const BlockGroup& group, layout::BlockId block) {
+  Session& session = group.session;
+  auto read = std::make_unique<BlockTransfer>();
+  BlockTransfer& sent = *read;
+  // Nothing is written to its payload's memory: it has none.
+  SetTransfer(group, SendStep::kReadBlock, net::Verb::kGet, block,
+              group.map.KeyOf(group.group, block), nullptr, sent);
+  sent.request.into = sent.item;
+  sent.request.no_bump = true;
+  const net::TimePoint now = session.runtime().Now();
+  const PatientWait wait{
+      sent.member, now,
+      session.late_servers().Patience(sent.member, group.block_bytes(), now)};
+  AbandonProbe(session, wait, sent.request, std::move(read));
+  SendTransfer(session, sent);
+}
+
+}  // namespace
 
 using layout::BlockId;
 

@@ -18,6 +18,7 @@ enum class PlantedBug {
   kNoRestamp,    // reconciling writes the others with the primary's token as it
                  // was
   kBelieveAny,   // a read believes a copy that is not known to be committed
+  kBelieveHedge,        // so does one whose primary is late
   kConfirmEarly,        // copies are confirmed though another replica refused
   kAckByPrimary,        // a change is acknowledged once the primary has it
   kAckBeforePrimary,    // one that the primary does not get is acknowledged

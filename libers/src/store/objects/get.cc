@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "store/blocks/object_reader.h"
-#include "store/membership/batch.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/get_outcome.h"
 #include "store/objects/store.h"
@@ -59,13 +58,9 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
                               Range asked, std::uint64_t max_bytes,
                               Value& value, Access& before) {
   Attempt attempt;
-  PrimaryRequest primary;
-  primary.terms = terms;
-  Status status = replicas.BeginReadPrimary(primary);
+  CopyRead copy = replicas.BeginRead(terms);
+  Status status = copy.Start();
   if (!status.ok()) co_return Fail(std::move(status));
-  Batch batch(session.runtime());
-  batch.Send(SendStep::kReadPrimary, session.link(primary.member),
-             primary.request);
   net::Latch latch(session.runtime());
   const bool blocks =
       believed && !believed->is_inline && believed->length <= max_bytes;
@@ -82,11 +77,11 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
   Result<ManifestPtr> current = ManifestPtr();
   {
     const InStep step(replicas.steps(), Step::kManifest);
-    co_await batch;
-    current = co_await replicas.FinishReadPrimary(primary);
+    co_await copy;
+    current = co_await replicas.FinishRead(copy);
   }
   co_await latch;
-  before = {primary.request.item_fetched, primary.request.item_idle};
+  before = {copy.request().item_fetched, copy.request().item_idle};
   if (!current) co_return Fail(current.error());
   attempt.current = std::move(*current);
   attempt.trusted =

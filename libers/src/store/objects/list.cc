@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/micros.h"
-#include "store/membership/batch.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 #include "store/repair/key_walk.h"
@@ -31,21 +30,17 @@ struct Listed {
 Task<Result<std::shared_ptr<const Manifest>>> Read(Session& session,
                                                    Listed& listed) {
   ReplicaSet replicas(session, listed.key);
-  PrimaryRequest primary;
-  primary.terms = {.no_bump = true, .report_access = true};
-  Status status = replicas.BeginReadPrimary(primary);
+  CopyRead copy = replicas.BeginRead({.no_bump = true, .report_access = true});
+  Status status = copy.Start();
   if (!status.ok()) co_return Fail(std::move(status));
-  Batch batch(session.runtime());
-  batch.Send(SendStep::kReadPrimary, session.link(primary.member),
-             primary.request);
-  co_await batch;
-  if (primary.request.outcome == net::Outcome::kOk) {
-    const auto idle_s = static_cast<std::int64_t>(primary.request.item_idle);
+  co_await copy;
+  if (copy.request().outcome == net::Outcome::kOk) {
+    const auto idle_s = static_cast<std::int64_t>(copy.request().item_idle);
     std::int64_t& last_access = listed.item.last_access;
     last_access =
-        std::max(last_access, primary.asked_us / kMicrosPerSecond - idle_s);
+        std::max(last_access, copy.asked_us() / kMicrosPerSecond - idle_s);
   }
-  co_return co_await replicas.FinishReadPrimary(primary);
+  co_return co_await replicas.FinishRead(copy);
 }
 
 Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,

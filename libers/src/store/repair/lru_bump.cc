@@ -91,8 +91,13 @@ void TouchReplicas(Session& session, const Manifest& manifest,
                    Touches& touches) {
   const std::shared_ptr<const View> view = session.view();
   const Replicas replicas = ReplicasOf(*view, session.ring(), manifest.key);
+  const net::TimePoint now = session.runtime().Now();
   for (const int member : replicas.members) {
-    if (member == replicas.primary()) continue;
+    // The read itself was an access to the primary, unless it went around it.
+    if (member == replicas.primary() &&
+        !session.late_servers().IsShunned(member, now)) {
+      continue;
+    }
     touches.Touch(SendStep::kReadReplicas, member, ManifestKey(manifest.key));
   }
 }

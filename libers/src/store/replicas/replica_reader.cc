@@ -93,58 +93,6 @@ Task<Result<ReplicasRead>> ReplicaReader::Collect(SendStep step,
                  "the servers that hold the manifest did not answer in time");
 }
 
-int ReplicaReader::Choose(const Replicas& replicas, const View& view) const {
-  if (!AsksAny()) return replicas.primary();
-  std::vector<int> in_sync;
-  for (const int member : replicas.members) {
-    const Member& is = view.members[static_cast<std::size_t>(member)];
-    if (is.state == MemberState::kInSync) in_sync.push_back(member);
-  }
-  return in_sync[key_.session.runtime().Random() % in_sync.size()];
-}
-
-Status ReplicaReader::BeginPrimary(PrimaryRequest& primary) const {
-  Session& session = key_.session;
-  primary.view = session.view();
-  Result<Replicas> replicas = key_.ReplicasUnder(*primary.view);
-  if (!replicas) return replicas.error();
-  primary.member = Choose(*replicas, *primary.view);
-  primary.at_primary = primary.member == replicas->primary();
-  primary.asked_us = session.WallMicros();
-  primary.request = net::Request();
-  primary.request.verb = net::Verb::kGet;
-  primary.request.key = key_.item;
-  primary.request.no_bump = primary.terms.no_bump;
-  primary.request.report_access = primary.terms.report_access;
-  return {};
-}
-
-std::optional<Result<ShownManifest>> ReplicaReader::PrimaryAnswer(
-    const PrimaryRequest& primary, PlainItems plain) const {
-  const Outcome outcome = primary.request.outcome;
-  const Session& session = key_.session;
-  if (!Answered(outcome) || primary.view->epoch != session.view()->epoch) {
-    return std::nullopt;
-  }
-  if (outcome != Outcome::kOk && outcome != Outcome::kMiss) {
-    return Fail(StatusCode::kUnavailable,
-                fmt::format("{}: {}", session.member_name(primary.member),
-                            primary.request.value));
-  }
-  Result<ReplicaCopy> copy = InterpretCopy(*primary.view, primary.member,
-                                           key_.name, plain, primary.request);
-  if (!copy && !primary.at_primary) return std::nullopt;
-  if (!copy) return Fail(copy.error());
-  const bool takes_it = primary.at_primary && primary.terms.take_uncommitted;
-  if (!copy->manifest || (!takes_it && !IsCommitted(*copy))) {
-    return std::nullopt;
-  }
-  ShownManifest shown = Shown(copy->manifest, primary.asked_us, primary.terms);
-  // A longer life that is under way is at the primary before it is everywhere.
-  if (!shown && !primary.at_primary) return std::nullopt;
-  return shown;
-}
-
 bool ReplicaReader::IsCommitted(const ReplicaCopy& copy) const {
   if (!copy.manifest) return false;
   return copy.manifest->confirmed || Planted(PlantedBug::kBelieveAny) ||

@@ -29,18 +29,6 @@ struct PrimaryTerms {
 };
 inline constexpr PrimaryTerms kNoBump{.no_bump = true};
 
-// For one copy alone, most often the primary's: any replica in sync will do.
-// `terms` are given; the rest is for the reader, but `member` and `request`,
-// which are to be sent.
-struct PrimaryRequest {
-  PrimaryTerms terms;
-  std::shared_ptr<const View> view;
-  int member = -1;
-  bool at_primary = true;
-  std::int64_t asked_us = 0;  // Unix
-  net::Request request;
-};
-
 // Reconciles nothing. Replicas that do not answer leave the view on the way.
 // Loop thread only.
 class ReplicaReader {
@@ -52,12 +40,6 @@ class ReplicaReader {
   // where there is nothing (and memory for them).
   net::Task<Result<ReplicasRead>> Collect(SendStep step, PlainItems plain);
 
-  Status BeginPrimary(PrimaryRequest& primary) const;
-  // What the replica's answer decides: its manifest, or why there can be none.
-  // Empty where it did not answer under this view, where it has nothing, and
-  // where its change is not known to be committed: others may know more.
-  [[nodiscard]] std::optional<Result<ShownManifest>> PrimaryAnswer(
-      const PrimaryRequest& primary, PlainItems plain) const;
   // Is the change that this copy shows known to be committed?
   [[nodiscard]] bool IsCommitted(const ReplicaCopy& copy) const;
   // What a read goes by, of a manifest that is committed.
@@ -69,7 +51,6 @@ class ReplicaReader {
   Status Interpret(const std::vector<net::Request>& requests,
                    const std::vector<int>& members, PlainItems plain,
                    ReplicasRead& read) const;
-  [[nodiscard]] int Choose(const Replicas& replicas, const View& view) const;
 
   const ReplicaKey& key_;
   const KeyTurn& turn_;

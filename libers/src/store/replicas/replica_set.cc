@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "store/format/planted_bug.h"
-#include "store/membership/batch.h"
 #include "store/membership/known_changes.h"
 #include "store/replicas/confirm.h"
 
@@ -44,43 +43,31 @@ bool ReplicaSet::Alive(const Manifest& manifest, std::int64_t at_us) const {
   return IsAlive(manifest, *key_.session.view(), at_us);
 }
 
-Status ReplicaSet::BeginReadPrimary(PrimaryRequest& primary) {
-  return reader_.BeginPrimary(primary);
-}
-
-Task<Result<ShownManifest>> ReplicaSet::FinishReadPrimary(
-    PrimaryRequest& primary) {
+Task<Result<ShownManifest>> ReplicaSet::FinishRead(CopyRead& read) {
   const InStep step(key_.steps, Step::kManifest);
-  std::optional<Result<ShownManifest>> answer =
-      reader_.PrimaryAnswer(primary, plain_);
+  std::optional<Result<ShownManifest>> answer = read.TakeAnswer();
   if (answer) return Task<Result<ShownManifest>>::Ready(std::move(*answer));
-  return AskAgain(primary);
+  return AskAgain(read);
 }
 
-Task<Result<ShownManifest>> ReplicaSet::AskAgain(PrimaryRequest& primary) {
+Task<Result<ShownManifest>> ReplicaSet::AskAgain(CopyRead& read) {
   const InStep step(key_.steps, Step::kManifest);
-  Session& session = key_.session;
   for (int i = 0; i < kReadTries && !turn_.Expired(); ++i) {
     if (i > 0) {
-      std::optional<Result<ShownManifest>> answer =
-          reader_.PrimaryAnswer(primary, plain_);
+      std::optional<Result<ShownManifest>> answer = read.TakeAnswer();
       if (answer) co_return std::move(*answer);
     }
-    const bool answered = Answered(primary.request.outcome);
-    if (answered && primary.view->epoch == session.view()->epoch) break;
-    if (!answered) {
-      Status status = co_await key_.OnSilent(primary.member);
+    if (!read.silent() && read.UnderThisView()) break;
+    if (read.silent()) {
+      Status status = co_await key_.OnSilent(read.member());
       if (!status.ok()) co_return Fail(std::move(status));
     }
-    Status status = BeginReadPrimary(primary);
+    Status status = read.Start();
     if (!status.ok()) co_return Fail(std::move(status));
-    Batch batch(session.runtime());
-    batch.Send(SendStep::kReadPrimary, session.link(primary.member),
-               primary.request);
-    co_await batch;
+    co_await read;
   }
   if (Planted(PlantedBug::kMissByPrimaryAlone)) co_return ShownManifest();
-  co_return co_await AskAllReplicas(primary.terms);
+  co_return co_await AskAllReplicas(read.terms());
 }
 
 // Reconciles them where they differ.
@@ -136,16 +123,11 @@ void ReplicaSet::NoteAgreed(const ReplicasRead& read,
 
 Task<Result<ShownManifest>> ReplicaSet::ReadPrimary(PrimaryTerms terms) {
   const InStep step(key_.steps, Step::kManifest);
-  PrimaryRequest primary;
-  primary.terms = terms;
-  Status status = BeginReadPrimary(primary);
+  CopyRead read = BeginRead(terms);
+  Status status = read.Start();
   if (!status.ok()) co_return Fail(std::move(status));
-  Session& session = key_.session;
-  Batch batch(session.runtime());
-  batch.Send(SendStep::kReadPrimary, session.link(primary.member),
-             primary.request);
-  co_await batch;
-  co_return co_await FinishReadPrimary(primary);
+  co_await read;
+  co_return co_await FinishRead(read);
 }
 
 Task<Result<ReplicasRead>> ReplicaSet::Prepare() {

@@ -10,6 +10,7 @@
 #include "net/task.h"
 #include "store/membership/session.h"
 #include "store/replicas/committer.h"
+#include "store/replicas/copy_read.h"
 #include "store/replicas/exporter.h"
 #include "store/replicas/key_turn.h"
 #include "store/replicas/reconciler.h"
@@ -53,10 +54,12 @@ class ReplicaSet {
   // committed. Else all replicas are read, and reconciled where they differ.
   // Dead replicas leave the view on the way.
   net::Task<Result<ShownManifest>> ReadPrimary(PrimaryTerms terms = {});
-  // The request for that copy, to be sent together with others; pass it to
-  // FinishReadPrimary once it is done.
-  Status BeginReadPrimary(PrimaryRequest& primary);
-  net::Task<Result<ShownManifest>> FinishReadPrimary(PrimaryRequest& primary);
+  // That copy, to be read beside others; pass it to FinishRead once it has
+  // ended.
+  [[nodiscard]] CopyRead BeginRead(const PrimaryTerms& terms) {
+    return CopyRead(key_, reader_, plain_, terms);
+  }
+  net::Task<Result<ShownManifest>> FinishRead(CopyRead& read);
 
   // Reads all replicas with tokens, leaving stubs where there is nothing (and
   // memory for them), and reconciles them if they differ. One round trip when
@@ -75,7 +78,7 @@ class ReplicaSet {
   [[nodiscard]] bool Alive(const Manifest& manifest, std::int64_t at_us) const;
 
  private:
-  net::Task<Result<ShownManifest>> AskAgain(PrimaryRequest& primary);
+  net::Task<Result<ShownManifest>> AskAgain(CopyRead& read);
   net::Task<Result<ShownManifest>> AskAllReplicas(PrimaryTerms terms);
   void NoteAgreed(const ReplicasRead& read, const PrimaryTerms& terms);
 

@@ -42,7 +42,7 @@ struct StoreCounters {
   Count degraded_reads;  // of values, that had to decode blocks
   Count repaired_blocks;
   // Reads of groups that did without a server that was late.
-  Count hedges_sent;         // what replaces its blocks was asked for, too
+  Count hedges_sent;         // others were asked in its place, too
   Count hedges_won;          // and came first
   Count hedges_at_once;      // it was known to be late, and not asked at all
   Count hedges_refused;      // there were reads enough
