@@ -211,6 +211,11 @@ class Bed(setting.Setting):
             # It shows no states: longer than it passes a server over.
             time.sleep(3)
             return
+        # A server that came and went must wait, unless a person lets it in.
+        subprocess.run(
+            [os.path.join(self.arguments.programs, "ersctl"), "rebuild",
+             "--servers", self.servers], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         self.await_all(Proxy.in_sync, "all have all servers in sync")
 
     def since(self, server):

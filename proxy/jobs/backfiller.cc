@@ -90,6 +90,12 @@ void Backfiller::Scan() {
 
 void Backfiller::Stop() { stop_.Stop(); }
 
+// Each return has to be seen.
+void Backfiller::NoteReturns() {
+  const std::shared_ptr<const store::View> view = host_.session.view();
+  if (view) damped_.Note(*view, host_.session.runtime().Now());
+}
+
 // Also takes the view that is there: a process before this one may have left a
 // member half backfilled. A cluster that was never used yet is none of a
 // backfiller's.
@@ -117,12 +123,14 @@ Task<void> Backfiller::Work() {
 Task<void> Backfiller::ScanBeside() {
   co_await store::MissRestarted(host_.session);
   co_await CheckServing();
+  NoteReturns();
   scanning_beside_ = false;
 }
 
 Task<void> Backfiller::FillAll() {
   store::Session& session = host_.session;
   co_await store::MissRestarted(session);
+  NoteReturns();
   Status status;
   if (!session.view()->AllInSync() && !host_.stopping) {
     status = co_await Fill();
@@ -141,6 +149,7 @@ Task<Status> Backfiller::Fill() {
   terms.stop = &stop_;
   terms.pace = &pace_;
   terms.counters = &counters_;
+  terms.damped = &damped_;
   terms.progress = [this](const store::BackfillProgress& progress) {
     OnProgress(progress);
   };

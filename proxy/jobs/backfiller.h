@@ -55,6 +55,7 @@ class Backfiller {
  private:
   net::Task<void> Work();
   net::Task<void> CheckServing();
+  void NoteReturns();
   net::Task<void> ScanBeside();
   net::Task<void> FillAll();
   net::Task<Status> Fill();
@@ -74,6 +75,7 @@ class Backfiller {
   net::TimePoint complained_{};  // there, of what is in its way
   store::StopToken stop_;
   store::BackfillCounters counters_;
+  store::DampedReturns damped_;
   store::BackfillProgress progress_;  // as it was last reported
 
   mutable Mutex mutex_;

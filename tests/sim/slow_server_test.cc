@@ -1,6 +1,7 @@
-// What separates a server that is slow from one that is dead: request_timeout.
+// What separates a server that is slow from one that is dead.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
+#include "store/upkeep/backfill.h"
 
 namespace ers::sim {
 namespace {
@@ -50,7 +52,8 @@ struct Thread {
       const auto got = co_await store.Get(key, value);
       if (!put || !got || value.text() != kValue) ++failures;
       for (const Duration took : {stored - begun, process.Now() - stored}) {
-        if (took >= milliseconds(900)) ++waits;
+        if (took >= milliseconds(150)) ++waits;
+        longest = std::max(longest, took);
       }
     }
     ended = true;
@@ -62,7 +65,8 @@ struct Thread {
   store::Store store;
   const PutOptions options;
   int failures = 0;
-  int waits = 0;  // calls that took as long as a timeout
+  int waits = 0;  // calls that took as long as silence and its probe
+  Duration longest{};
   bool ended = false;
 };
 
@@ -85,6 +89,14 @@ struct Fixture {
     CHECK(one.failures + two.failures == 0);
   }
   store::View View() { return *one.session.view(); }
+  static void SetLate(SimServer& server, Duration least, Duration most) {
+    server.faults().slow_min = least;
+    server.faults().slow_max = most;
+  }
+  Result<store::BackfillReport> Backfill() {
+    const store::BackfillTerms terms;
+    return net::SyncWait(process, store::Backfill(one.session, {}, terms));
+  }
   SimServer& server() { return *world.servers()[kSlow]; }
 
   World world{3};
@@ -95,15 +107,63 @@ struct Fixture {
   Thread two{process, cluster, "two"};
 };
 
-TEST_CASE("a server that answers late, but in time, stays in the view") {
+TEST_CASE("a server that becomes late, but no more silent, stays in the view") {
   Fixture f;
   f.RunBoth();
   const std::uint64_t epoch = f.View().epoch;
-  f.server().faults().slow_min = milliseconds(600);
-  f.server().faults().slow_max = milliseconds(800);
+  f.SetLate(f.server(), milliseconds(60), milliseconds(80));
   f.RunBoth();
   CHECK(f.View().epoch == epoch);
   CHECK(f.View().NotInSync() == 0);
+}
+
+TEST_CASE("one that always answers late, but in time, stays, too") {
+  Fixture f;
+  f.SetLate(f.server(), milliseconds(120), milliseconds(140));
+  f.RunBoth();
+  f.RunBoth();
+  CHECK(f.View().NotInSync() == 0);
+}
+
+TEST_CASE(
+    "one that is late all at once leaves, until it is not late any more") {
+  Fixture f;
+  f.RunBoth();
+  f.SetLate(f.server(), milliseconds(300), milliseconds(400));
+  f.RunBoth();
+  CHECK(f.View().NotInSync() == 1);
+  CHECK_FALSE(f.Backfill().has_value());
+  f.SetLate(f.server(), {}, {});
+  const auto back = f.Backfill();
+  CAPTURE(back ? "" : back.error().message());
+  CHECK(back.has_value());
+  f.RunBoth();
+  CHECK(f.View().NotInSync() == 0);
+}
+
+// Not the servers: the network, or this process.
+TEST_CASE("where all are late at once none is dead") {
+  Fixture f;
+  f.RunBoth();
+  const std::uint64_t epoch = f.View().epoch;
+  for (const auto& server : f.world.servers()) {
+    f.SetLate(*server, milliseconds(300), milliseconds(400));
+  }
+  f.RunBoth();
+  CHECK(f.View().epoch == epoch);
+  CHECK(f.View().NotInSync() == 0);
+}
+
+TEST_CASE("a process that stood still calls none dead") {
+  Fixture f;
+  f.RunBoth();
+  const std::uint64_t epoch = f.View().epoch;
+  for (int i = 0; i < 40; ++i) {
+    f.world.After(milliseconds(1 + 600 * i),
+                  [&f] { f.process.PauseFor(milliseconds(500)); });
+  }
+  f.RunBoth();
+  CHECK(f.View().epoch == epoch);
 }
 
 TEST_CASE("a frozen server is put down once, and waited for once") {
@@ -119,6 +179,7 @@ TEST_CASE("a frozen server is put down once, and waited for once") {
   CHECK(f.one.waits + f.two.waits >= 1);
   CHECK(f.one.waits <= 1);
   CHECK(f.two.waits <= 1);
+  CHECK(std::max(f.one.longest, f.two.longest) < milliseconds(400));
   f.RunBoth();
   CHECK(f.one.waits + f.two.waits == 0);
   CHECK(f.View().epoch == epoch + 1);

@@ -41,7 +41,10 @@ struct ClusterOptions {
   // from the cluster, or from the first scheme used on a new one.
   int max_failures = 0;
   std::chrono::milliseconds connect_timeout{500};
-  // A server that does not answer for this long counts as dead.
+  // A server that does not answer for this long counts as dead. So does one
+  // that was silent for a tenth of it (at least 100 ms, and ten times what
+  // nearly all of its replies take), and then for as long again when it was
+  // asked over another connection.
   std::chrono::milliseconds request_timeout{1000};
   // A call gives up after this long; it is checked between round trips. It
   // begins anew when a change has stored its blocks: neither the length of a

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -17,11 +18,27 @@ constexpr Duration kLazyDelay = std::chrono::milliseconds(20);
 constexpr int kMaxLazyWaiting = 64;
 
 // What keeps a link from being up; `stream` may be null.
-const char* Lack(const Stream* stream) {
+const char* Lack(const InFlight& in_flight, const Stream* stream) {
+  if (in_flight.front() != nullptr) return "connected, but no answer";
   const auto* named = dynamic_cast<const AwaitsName*>(stream);
   return named != nullptr && named->Resolving()
              ? "its host name is not resolved"
              : "no connection";
+}
+
+template <typename Visit>
+void VisitEach(const std::array<Request*, 2>& queues, const Visit& visit) {
+  for (Request* first : queues) {
+    for (Request* i = first; i != nullptr; i = i->next) visit(*i);
+  }
+}
+
+TimePoint EarliestDeadline(const std::array<Request*, 2>& queues) {
+  TimePoint earliest = TimePoint::max();
+  VisitEach(queues, [&earliest](const Request& request) {
+    earliest = std::min(earliest, request.deadline);
+  });
+  return earliest;
 }
 
 void ClearAnswer(Request& request) {
@@ -38,7 +55,7 @@ void ClearAnswer(Request& request) {
 }  // namespace
 
 ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
-                       const LinkOptions& options, BootGuard* guard)
+                       const LinkOptions& options, LinkGuard* guard)
     : runtime_(runtime),
       endpoint_(std::move(endpoint)),
       member_(member),
@@ -52,6 +69,18 @@ ServerLink::Impl::Impl(Runtime& runtime, Endpoint endpoint, int member,
       deadline_timer_(runtime.NewTimer([this] { OnDeadline(); })),
       lazy_timer_(runtime.NewTimer([this] { WantToWrite(); })),
       handshake_(options_.nonce_key),
+      silence_(
+          runtime, endpoint_, in_flight_, counters_.latency,
+          {.least = options_.silence_timeout, .most = options_.request_timeout},
+          {.may_suspect =
+               [this](TimePoint since) {
+                 return guard_ == nullptr || guard_->MaySuspect(member_, since);
+               },
+           .read =
+               [this] {
+                 if (state_ == State::kUp) ReadAvailable();
+               },
+           .dead = [this] { Fail("no reply, nor over another connection"); }}),
       call_done_(new Turn(this, &Impl::CallDone)),
       write_(new Turn(this, &Impl::WriteIfUp)) {
   write_->late = true;
@@ -197,6 +226,7 @@ void ServerLink::Impl::OnHandshakeEnd() {
   }
   facts_ = handshake_.facts();
   state_ = State::kUp;
+  silence_.Start();
   counters_.standing.Add();
   failed_before_ = false;
   backoff_.Reset();
@@ -207,12 +237,8 @@ void ServerLink::Impl::OnHandshakeEnd() {
 void ServerLink::Impl::OnConnectTimeout() {
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
       options_.connect_timeout);
-  Fail(fmt::format("{} within {} ms", Lacking(), limit.count()));
-}
-
-const char* ServerLink::Impl::Lacking() const {
-  return in_flight_.front() == nullptr ? Lack(stream_.get())
-                                       : "connected, but no answer";
+  Fail(fmt::format("{} within {} ms", Lack(in_flight_, stream_.get()),
+                   limit.count()));
 }
 
 void ServerLink::Impl::Abort(const std::string& reason) {
@@ -274,6 +300,7 @@ void ServerLink::Impl::EndOpenRequests() {
 void ServerLink::Impl::DropStream() {
   stream_.reset();
   in_flight_.Clear();
+  silence_.Stop();
   want_write_ = false;
   facts_ = ServerFacts();
 }
@@ -295,44 +322,34 @@ void ServerLink::Impl::OnDeadline() {
   // Replies that came while this thread was busy are in time.
   if (state_ == State::kUp) ReadAvailable();
   if (late > options_.request_timeout / kPartsOfTimeout) RestartDeadlines();
-  const TimePoint earliest = EarliestDeadline();
+  const TimePoint earliest = EarliestDeadline(OpenRequests());
   if (earliest == TimePoint::max()) return;
   if (earliest > runtime_.Now()) {
     ArmDeadline(earliest);
     return;
   }
-  Fail(
-      fmt::format("{} in time", state_ == State::kUp ? "no reply" : Lacking()));
-}
-
-template <typename Visit>
-void ServerLink::Impl::VisitOpen(const Visit& visit) const {
-  Request* sent = state_ == State::kUp ? in_flight_.front() : nullptr;
-  for (Request* first : {sent, waiting_.front()}) {
-    for (Request* i = first; i != nullptr; i = i->next) visit(*i);
-  }
+  Fail(fmt::format("{} in time", state_ == State::kUp
+                                     ? "no reply"
+                                     : Lack(in_flight_, stream_.get())));
 }
 
 void ServerLink::Impl::RestartDeadlines() {
   const TimePoint now = runtime_.Now();
-  VisitOpen([&](Request& request) {
+  VisitEach(OpenRequests(), [&](Request& request) {
     if (request.deadline == TimePoint::max()) return;
     request.deadline = now + TimeoutOf(request);
   });
 }
 
-TimePoint ServerLink::Impl::EarliestDeadline() const {
-  TimePoint earliest = TimePoint::max();
-  VisitOpen([&earliest](const Request& request) {
-    earliest = std::min(earliest, request.deadline);
-  });
-  return earliest;
+std::array<Request*, 2> ServerLink::Impl::OpenRequests() const {
+  return {state_ == State::kUp ? in_flight_.front() : nullptr,
+          waiting_.front()};
 }
 
 // --- The public face --------------------------------------------------------
 
 ServerLink::ServerLink(Runtime& runtime, Endpoint endpoint, int member,
-                       const LinkOptions& options, BootGuard* guard)
+                       const LinkOptions& options, LinkGuard* guard)
     : impl_(std::make_unique<Impl>(runtime, std::move(endpoint), member,
                                    options, guard)) {}
 ServerLink::~ServerLink() = default;
@@ -354,5 +371,6 @@ const std::string& ServerLink::last_error() const {
   return impl_->last_error();
 }
 const LinkCounters& ServerLink::counters() const { return impl_->counters(); }
+const SilenceWatch& ServerLink::silence() const { return impl_->silence(); }
 
 }  // namespace ers::net

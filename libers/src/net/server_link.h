@@ -18,7 +18,10 @@
 //
 // A request that is over its deadline fails the whole connection: replies come
 // in order, so nothing behind it would come sooner; what was sent and not
-// answered ends as kLost, what was not sent as kNotSent.
+// answered ends as kLost, what was not sent as kNotSent. So does silence that
+// is confirmed: for much longer than the server's replies take as a rule not a
+// byte has come for what was sent, nor, after as long again, over another
+// connection. A request with a time of its own may be silent for as long.
 #ifndef ERS_NET_SERVER_LINK_H_
 #define ERS_NET_SERVER_LINK_H_
 
@@ -31,6 +34,7 @@
 #include "net/latency.h"
 #include "net/request.h"
 #include "net/runtime.h"
+#include "net/silence_watch.h"
 
 namespace ers::net {
 
@@ -63,19 +67,29 @@ struct LinkCounters {
   Latency latency;
 };
 
-// Asked at the end of each handshake, on the loop thread, before any request
-// is sent. False refuses the server; `why` then becomes last_error(). Must not
-// destroy the link that asks.
-class BootGuard {
+// What a link asks its owner, on the loop thread. Must not destroy the link
+// that asks.
+class LinkGuard {
  public:
-  virtual ~BootGuard() = default;
+  virtual ~LinkGuard() = default;
+  // At the end of each handshake, before any request is sent. False refuses the
+  // server; `why` then becomes last_error().
   virtual bool Accept(int member, const ServerFacts& facts,
                       std::string* why) = 0;
+  // Before the server is asked over another connection, and before the silence
+  // there makes it a dead one. False: what is silent may be the network, or
+  // more servers are than may be out.
+  virtual bool MaySuspect(int /*member*/, TimePoint /*silent_since*/) {
+    return true;
+  }
 };
 
 struct LinkOptions {
   Duration connect_timeout = std::chrono::milliseconds(500);  // with handshake
   Duration request_timeout = std::chrono::seconds(1);
+  // The least silence after which the server is asked over another connection;
+  // 0, or as long as request_timeout: it is not.
+  Duration silence_timeout{};
   Duration backoff_min = std::chrono::milliseconds(50);
   Duration backoff_max = std::chrono::seconds(2);
   std::string nonce_key = "ers!boot";  // item that marks the server's memory
@@ -91,7 +105,7 @@ class ServerLink {
   // `runtime` and `guard` (may be null) outlive the link. `member` is passed
   // to the guard.
   ServerLink(Runtime& runtime, Endpoint endpoint, int member,
-             const LinkOptions& options, BootGuard* guard);
+             const LinkOptions& options, LinkGuard* guard);
   ~ServerLink();
   ServerLink(const ServerLink&) = delete;
   ServerLink& operator=(const ServerLink&) = delete;
@@ -133,6 +147,7 @@ class ServerLink {
   // it never was.
   const std::string& last_error() const;
   const LinkCounters& counters() const;
+  const SilenceWatch& silence() const;
 
  private:
   class Impl;

@@ -3,6 +3,7 @@
 #ifndef ERS_NET_SERVER_LINK_IMPL_H_
 #define ERS_NET_SERVER_LINK_IMPL_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,7 @@ namespace ers::net {
 class ServerLink::Impl : private StreamHandler {
  public:
   Impl(Runtime& runtime, Endpoint endpoint, int member,
-       const LinkOptions& options, BootGuard* guard);
+       const LinkOptions& options, LinkGuard* guard);
   ~Impl() override;
 
   void Submit(Request& request);
@@ -47,6 +48,7 @@ class ServerLink::Impl : private StreamHandler {
   }
   const std::string& last_error() const { return last_error_; }
   const LinkCounters& counters() const { return counters_; }
+  const SilenceWatch& silence() const { return silence_; }
 
  private:
   // What one read may take beyond the value that it is in.
@@ -72,9 +74,8 @@ class ServerLink::Impl : private StreamHandler {
   void OnConnectTimeout();
   void OnDeadline();
   void ArmDeadline(TimePoint deadline);
-  TimePoint EarliestDeadline() const;
-  template <typename Visit>
-  void VisitOpen(const Visit& visit) const;
+  // The first of each queue: those that are sent, and those that wait.
+  std::array<Request*, 2> OpenRequests() const;
   void RestartDeadlines();
 
   void CallDone();
@@ -87,8 +88,6 @@ class ServerLink::Impl : private StreamHandler {
 
   void ReadAvailable();
   int ReadPieces(iovec* pieces, std::size_t* straight);
-  std::string WhyCut(std::string reason) const;
-  const char* Lacking() const;
   bool ReportPlaced();
   bool TakeBytes(std::string_view bytes);
   bool EndAnswered();
@@ -107,7 +106,7 @@ class ServerLink::Impl : private StreamHandler {
   Endpoint endpoint_;
   const int member_;
   const LinkOptions options_;
-  BootGuard* const guard_;
+  LinkGuard* const guard_;
 
   State state_ = State::kIdle;
   bool failed_before_ = false;  // since it was last up
@@ -133,6 +132,7 @@ class ServerLink::Impl : private StreamHandler {
   RequestQueue waiting_;
   RequestQueue greeting_;  // as waiting_, for the handshake's own
   InFlight in_flight_;
+  SilenceWatch silence_;
   RequestQueue ended_;
   bool want_write_ = false;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);

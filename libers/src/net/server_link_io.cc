@@ -28,6 +28,16 @@ void RecordLatency(const Request& request, TimePoint now,
   counters.latency.Record(now - request.left_at, bytes, now);
 }
 
+// A server that ends a connection before it sent its version may be no
+// memcached.
+std::string Why(std::string reason, ServerLink::State state,
+                const InFlight& in_flight) {
+  if (state != ServerLink::State::kConnecting) return reason;
+  const std::string_view sent = in_flight.partial_line();
+  return sent.empty() ? reason + " without an answer: is it a memcached?"
+                      : StrangerSent(sent);
+}
+
 }  // namespace
 
 // --- Writing ----------------------------------------------------------------
@@ -60,6 +70,7 @@ void ServerLink::Impl::FillBatch() {
     counters_.requests.Add();
   }
   in_flight_.EndBatch();
+  silence_.OnSent();
 }
 
 // A set of a chunked item that finds no memory for one of its chunks is refused
@@ -88,6 +99,7 @@ bool ServerLink::Impl::FlushBatch() {
       Cut("cannot send: " + ErrnoText(errno));
       return false;
     }
+    if (!full && want_write_) silence_.OnHeard();
     if (full != want_write_) stream_->WantWrite(want_write_ = full);
     if (full) return false;
     in_flight_.Advance(static_cast<std::size_t>(moved));
@@ -118,30 +130,22 @@ void ServerLink::Impl::ReadAvailable() {
     const ssize_t moved = stream_->ReadV(pieces.data(), count);
     if (moved < 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      Cut(WhyCut(ErrnoText(errno)));
+      Cut(Why(ErrnoText(errno), state_, in_flight_));
       return;
     }
     if (moved == 0) {
-      Cut(WhyCut("the server closed the connection"));
+      Cut(Why("the server closed the connection", state_, in_flight_));
       return;
     }
     const auto bytes = static_cast<std::size_t>(moved);
     counters_.bytes_received.Add(bytes);
+    silence_.OnHeard();
     const std::size_t placed = std::min(bytes, straight);
     if (placed > 0) in_flight_.Placed(placed);
     if (!TakeBytes({buffer_.get(), bytes - placed})) return;
     if (!ReportPlaced()) return;
     if (bytes < room) return;  // nothing is left, as a rule
   }
-}
-
-// A server that ends a connection before it sent its version may be no
-// memcached.
-std::string ServerLink::Impl::WhyCut(std::string reason) const {
-  if (state_ != State::kConnecting) return reason;
-  const std::string_view sent = in_flight_.partial_line();
-  return sent.empty() ? reason + " without an answer: is it a memcached?"
-                      : StrangerSent(sent);
 }
 
 // False if the connection failed meanwhile.
@@ -174,7 +178,7 @@ bool ServerLink::Impl::EndAnswered() {
       OnHandshakeReply(*request);
       continue;
     }
-    if (now == TimePoint()) now = runtime_.Now();
+    if (now == TimePoint()) silence_.OnAnswer(now = runtime_.Now());
     RecordLatency(*request, now, counters_);
     End(*request, request->outcome);
   }

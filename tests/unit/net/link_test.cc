@@ -44,7 +44,7 @@ void Greet(Wire& wire) {
 // Requests that are open at the end of a test need f.link.reset() before they
 // go.
 struct Fixture {
-  explicit Fixture(BootGuard* guard = nullptr) {
+  explicit Fixture(LinkGuard* guard = nullptr) {
     runtime.on_connect = Greet;
     link.emplace(runtime, endpoint, 3, LinkOptions{}, guard);
   }
@@ -984,7 +984,7 @@ TEST_CASE("a missing nonce is written by cas, and a lost race is read again") {
   }
 }
 
-struct Guard : BootGuard {
+struct Guard : LinkGuard {
   bool Accept(int member, const ServerFacts& facts, std::string* why) override {
     members.push_back(member);
     marks.push_back(facts.boot_mark);

@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "store/format/keys.h"
 #include "store/membership/participants.h"
 
 namespace ers::store {
+namespace {
+
+// After which silence a server is asked over another connection.
+constexpr net::Duration kMinSilence = std::chrono::milliseconds(100);
+constexpr int kPartOfTimeout = 10;
+
+}  // namespace
 
 Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
                  std::size_t cached_manifests,
@@ -128,16 +137,18 @@ std::unique_ptr<net::ServerLink> Session::NewStrangerLink(int member) {
 }
 
 std::unique_ptr<net::ServerLink> Session::NewStrangerLink(
-    int member, const net::Endpoint& endpoint, net::BootGuard* guard) {
+    int member, const net::Endpoint& endpoint, net::LinkGuard* guard) {
   return MakeLink(member, endpoint, cluster_->options.request_timeout, guard);
 }
 
 std::unique_ptr<net::ServerLink> Session::MakeLink(
     int member, const net::Endpoint& endpoint, net::Duration request_timeout,
-    net::BootGuard* guard) {
+    net::LinkGuard* guard) {
   net::LinkOptions options;
   options.connect_timeout = cluster_->options.connect_timeout;
   options.request_timeout = request_timeout;
+  options.silence_timeout =
+      std::max<net::Duration>(kMinSilence, request_timeout / kPartOfTimeout);
   options.nonce_key = kBootKey;
   options.counters = &counters_->links[static_cast<std::size_t>(member)];
   return std::make_unique<net::ServerLink>(runtime_, endpoint, member, options,
@@ -205,6 +216,42 @@ bool Session::Accept(int member, const net::ServerFacts& facts,
           : "it was restarted and has lost its memory; it is to be backfilled "
             "(docs/guides/operate.md, When a server dies)";
   return false;
+}
+
+// A server may leave only where others stay, and where one of them has answered
+// meanwhile: else the network stands still, or is slower by now.
+bool Session::MaySuspect(int member, net::TimePoint silent_since) {
+  const std::shared_ptr<const View> now = view();
+  if (!now) return false;
+  if (now->members[member].state == MemberState::kDown) return true;
+  int missing = 1;
+  bool answered = false;
+  for (int i = 0; i < members(); ++i) {
+    if (i == member) continue;
+    missing +=
+        !now->members[i].InSync() || links_[i]->silence().IsSilent() ? 1 : 0;
+    answered = answered || links_[i]->silence().last_answer() >= silent_since;
+  }
+  if (missing > now->max_failures) return false;
+  if (!answered) AskAnother(member);
+  return answered;
+}
+
+// The next time one has answered, where any does.
+void Session::AskAnother(int member) {
+  if (std::exchange(asking_, true)) return;
+  asked_.verb = net::Verb::kVersion;
+  asked_.context = &asking_;
+  asked_.done = [](net::Request& request) {
+    *static_cast<bool*>(request.context) = false;
+  };
+  for (int i = 1; i < members(); ++i) {
+    const int other = (member + i) % members();
+    if (!Writable(other)) continue;
+    links_[other]->Submit(asked_);
+    return;
+  }
+  asking_ = false;
 }
 
 }  // namespace ers::store

@@ -28,7 +28,7 @@ namespace ers::store {
 // Loop thread only. It may be destroyed only on its loop's thread and outside
 // a running loop: the destructor runs the loop until the tasks it spawned
 // ended.
-class Session final : private net::BootGuard {
+class Session final : private net::LinkGuard {
  public:
   // `counters`, for as many members as the cluster has, may be read after the
   // session; null: its own.
@@ -77,7 +77,7 @@ class Session final : private net::BootGuard {
   // The same, at another place; `guard`, if any, outlives it.
   std::unique_ptr<net::ServerLink> NewStrangerLink(
       int member, const net::Endpoint& endpoint,
-      net::BootGuard* guard = nullptr);
+      net::LinkGuard* guard = nullptr);
   // "host:port: connection refused": for error messages.
   [[nodiscard]] std::string Describe(const net::ServerLink& link) const;
   [[nodiscard]] std::string Describe(int member) const {
@@ -104,10 +104,12 @@ class Session final : private net::BootGuard {
  private:
   bool Accept(int member, const net::ServerFacts& facts,
               std::string* why) override;
+  bool MaySuspect(int member, net::TimePoint silent_since) override;
+  void AskAnother(int member);
   std::unique_ptr<net::ServerLink> MakeLink(int member,
                                             const net::Endpoint& endpoint,
                                             net::Duration request_timeout,
-                                            net::BootGuard* guard);
+                                            net::LinkGuard* guard);
   void RetryReturned(const View& before, const View& now) const;
   void LeaveMissed(const View& before, const View& now) const;
   void LeaveStrangers(const View& now) const;
@@ -129,6 +131,8 @@ class Session final : private net::BootGuard {
   // As PlaceMembers has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;
+  net::Request asked_;  // of another server than one that is silent
+  bool asking_ = false;
   std::vector<std::unique_ptr<net::ServerLink>> links_;
   int detached_ = 0;
   net::Latch holding_;

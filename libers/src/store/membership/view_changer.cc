@@ -122,9 +122,14 @@ Task<void> MarkFailed(Session& session, std::uint64_t epoch,
   }
 }
 
-Task<Status> BeginBackfill(Session& session, int member) {
+Task<Status> BeginBackfill(Session& session, int member, MayReturn may_return) {
   const Result<std::string> mark = co_await BootMarkOf(session, member);
   if (!mark) co_return mark.error();
+  const bool down = session.view()->members[member].state == MemberState::kDown;
+  if (down && may_return) {
+    Status may = may_return(member, *mark);
+    if (!may.ok()) co_return may;
+  }
   co_await ClaimChange(session);
   if (session.view()->members[member].state != MemberState::kDown) {
     session.cluster().keeper.EndChange(nullptr);

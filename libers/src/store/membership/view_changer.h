@@ -4,6 +4,7 @@
 #define ERS_STORE_MEMBERSHIP_VIEW_CHANGER_H_
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,7 +29,11 @@ net::Task<void> MarkFailed(Session& session, std::uint64_t epoch,
 // that all it held of manifests is void, and as a replica of its keys, so that
 // every change from now on has to be there, too. OK as well where it was
 // not down. kUnavailable: it does not answer, or too few members took the view.
-net::Task<Status> BeginBackfill(Session& session, int member);
+// `may_return`, if any, is asked by the mark of the memory that it has, and
+// what it says is the answer where that is not OK.
+using MayReturn = std::function<Status(int, const std::string& boot_mark)>;
+net::Task<Status> BeginBackfill(Session& session, int member,
+                                MayReturn may_return = {});
 
 // OK once `member`, backfilling since that incarnation, is in sync: it has all
 // that it should. kUnavailable where it has left meanwhile, and otherwise as

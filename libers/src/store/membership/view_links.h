@@ -17,7 +17,7 @@ namespace ers::store {
 // members whose memory is another one under the next view these are others,
 // held to that. Loop thread only; session and view outlive it, and it all that
 // is sent.
-class ViewLinks final : private net::BootGuard {
+class ViewLinks final : private net::LinkGuard {
  public:
   ViewLinks(Session& session, const View& next)
       : session_(session), next_(next) {}

@@ -191,12 +191,33 @@ Task<Status> AwaitLink(Session& session, int member) {
 // Those that are being backfilled, and since which incarnation.
 using Backfilling = std::map<int, std::uint64_t>;
 
+// A server that must wait is named once.
+MayReturn RuleOf(Session& session, DampedReturns* damped) {
+  if (damped == nullptr) return {};
+  return [&session, damped](int member, const std::string& boot_mark) {
+    const net::Duration wait =
+        damped->Wait(member, boot_mark, session.runtime().Now());
+    if (wait == net::Duration()) return Status();
+    std::string text = fmt::format(
+        "{} answers again, and stays out for {} s more: it has come back {} "
+        "times within an hour with the memory that it left with",
+        session.member_name(member),
+        std::chrono::ceil<std::chrono::seconds>(wait).count(),
+        damped->Returns(member));
+    if (damped->TakeNews(member)) {
+      session.cluster().Log(LogLevel::kWarning, text);
+    }
+    return Status(StatusCode::kUnavailable, std::move(text));
+  };
+}
+
 // Takes up those of `members` that can be: OK where there are any, or none is
 // to be backfilled. `backfilling` gets those that it has not yet, and anew
 // those that have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
-                    Backfilling& backfilling) {
+                    DampedReturns* damped, Backfilling& backfilling) {
   const std::shared_ptr<const View> view = session.view();
+  if (damped != nullptr) damped->Note(*view, session.runtime().Now());
   std::erase_if(backfilling, [&view](const auto& one) {
     const Member& is = view->members[one.first];
     return is.state == MemberState::kDown || is.incarnation != one.second;
@@ -205,7 +226,8 @@ Task<Status> TakeUp(Session& session, const std::vector<int>& members,
   for (const int member : members) {
     const bool in_sync = session.view()->members[member].InSync();
     if (in_sync || backfilling.contains(member)) continue;
-    Status status = co_await BeginBackfill(session, member);
+    Status status =
+        co_await BeginBackfill(session, member, RuleOf(session, damped));
     if (status.ok()) status = co_await AwaitLink(session, member);
     if (status.ok()) {
       backfilling[member] = session.view()->members[member].incarnation;
@@ -317,7 +339,7 @@ Task<Result<BackfillReport>> Backfill(Session& session,
   Backfilling backfilling;
   for (int i = 1; i <= kMaxPasses; ++i) {
     // Also those that have come back in the midst of the walk before.
-    status = co_await TakeUp(session, members, backfilling);
+    status = co_await TakeUp(session, members, terms.damped, backfilling);
     if (!status.ok()) co_return Fail(std::move(status));
     if (backfilling.empty()) co_return all;
     const std::vector<int> now = MembersOf(backfilling);

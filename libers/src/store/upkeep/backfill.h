@@ -14,6 +14,7 @@
 #include "store/support/pace.h"
 #include "store/support/step_timer.h"
 #include "store/support/stop_token.h"
+#include "store/upkeep/damped_returns.h"
 
 namespace ers::store {
 
@@ -52,6 +53,7 @@ struct BackfillTerms {
   Pace* pace = nullptr;                  // waited for; null: no limit
   StepTimer* steps = nullptr;            // null: not measured
   BackfillCounters* counters = nullptr;  // likewise
+  DampedReturns* damped = nullptr;       // null: all come back at once
   // Called after each object, and with walk 0 at the end; may be empty.
   std::function<void(const BackfillProgress&)> progress;
 };

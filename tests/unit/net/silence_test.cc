@@ -1,0 +1,180 @@
+// A link to a server that is silent: when that makes it a dead one.
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fake_runtime.h"
+#include "net/server_link.h"
+#include "net_calls.h"
+
+namespace ers::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::Call;
+using test::FakeRuntime;
+using test::Wire;
+using State = ServerLink::State;
+
+constexpr char kFacts[] =
+    "VERSION 1.6.18\r\n"
+    "STAT pid 7\r\nSTAT uptime 40\r\nSTAT time 1040\r\nEND\r\n"
+    "STAT maxbytes 1\r\nSTAT evictions off\r\nSTAT item_size_max 2097152\r\n"
+    "STAT slab_chunk_max 1000\r\nEND\r\n"
+    "VA 4 c9 f0 t-1 s4\r\nabcd\r\n";
+
+constexpr Duration kSilence = milliseconds(100);
+
+struct Fixture {
+  Fixture() {
+    LinkOptions options;
+    options.silence_timeout = kSilence;
+    // Of the link, and then of each probe.
+    runtime.on_connect = [this](Wire& wire) {
+      const bool first = runtime.wires.size() == 1;
+      wire.on_write = [this, first](Wire& self) {
+        if (first) {
+          self.outgoing += kFacts;
+          self.on_write = {};
+        } else if (probe_reply != nullptr) {
+          self.outgoing += probe_reply;
+        }
+      };
+    };
+    link.emplace(runtime, *ParseEndpoint("server:1"), 3, options, nullptr);
+  }
+  ~Fixture() { link.reset(); }
+
+  Wire& wire() { return *runtime.wires.front(); }
+  std::size_t probes() { return runtime.wires.size() - 1; }
+
+  // Reads that are answered after so long.
+  void Answer(int count, Duration each) {
+    for (int i = 0; i < count; ++i) {
+      Call get(Verb::kGet, "key");
+      link->Submit(get);
+      runtime.RunAll();
+      runtime.Pass(each);
+      wire().outgoing += "EN\r\n";
+      runtime.RunAll();
+      REQUIRE(get.outcome == Outcome::kMiss);
+    }
+  }
+
+  FakeRuntime runtime;
+  const char* probe_reply = nullptr;
+  std::optional<ServerLink> link;
+};
+
+TEST_CASE("a server that is silent on two connections is dead") {
+  Fixture f;
+  f.Answer(50, milliseconds(1));
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Pass(kSilence - milliseconds(1));
+  CHECK(f.probes() == 0);
+  f.runtime.Pass(milliseconds(30));
+  CHECK(f.probes() == 1);
+  CHECK(f.runtime.last().received == "version\r\n");
+  CHECK(f.link->state() == State::kUp);
+  f.runtime.Pass(kSilence);
+  CHECK(f.link->state() == State::kFailed);
+  CHECK(get.outcome == Outcome::kLost);
+  CHECK(f.link->last_error() == "no reply, nor over another connection");
+}
+
+TEST_CASE("one that refuses another connection is dead at once") {
+  Fixture f;
+  f.Answer(50, milliseconds(1));
+  f.runtime.on_connect = [](Wire& wire) { wire.refuse = "refused"; };
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Pass(kSilence + milliseconds(30));
+  CHECK(f.link->state() == State::kFailed);
+  CHECK(get.outcome == Outcome::kLost);
+}
+
+TEST_CASE("one that answers another connection has the time of a request") {
+  Fixture f;
+  f.probe_reply = "VERSION 1.6.18\r\n";
+  f.Answer(50, milliseconds(1));
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Pass(milliseconds(970));
+  CHECK(f.probes() >= 5);
+  CHECK(f.probes() <= 10);
+  CHECK(f.link->state() == State::kUp);
+  CHECK(get.outcome == Outcome::kPending);
+  f.runtime.Pass(milliseconds(60));
+  CHECK(f.link->state() == State::kFailed);
+  CHECK(f.link->last_error() == "no reply in time");
+}
+
+TEST_CASE("what comes byte by byte is no silence, nor what comes at the end") {
+  Fixture f;
+  f.Answer(50, milliseconds(1));
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  for (const char byte : std::string("VA 4 c9")) {
+    f.runtime.Pass(milliseconds(80));
+    f.wire().outgoing += byte;
+    f.runtime.RunAll();
+  }
+  CHECK(f.probes() == 0);
+  f.runtime.Pass(kSilence + milliseconds(30));
+  CHECK(f.probes() == 1);
+  f.wire().outgoing += " f0 t-1 s4\r\nabcd\r\n";
+  f.runtime.Pass(2 * kSilence);
+  CHECK(f.link->state() == State::kUp);
+  CHECK(get.outcome == Outcome::kOk);
+}
+
+TEST_CASE("this thread's own absence is no silence of the server's") {
+  Fixture f;
+  f.Answer(50, milliseconds(1));
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Stall(milliseconds(400));
+  f.runtime.Pass(kSilence - milliseconds(30));
+  CHECK(f.probes() == 0);
+  f.runtime.Pass(milliseconds(60));
+  CHECK(f.probes() == 1);
+  // Nor while the other connection is waited for.
+  f.runtime.Stall(milliseconds(400));
+  f.runtime.Pass(kSilence - milliseconds(30));
+  CHECK(f.link->state() == State::kUp);
+}
+
+TEST_CASE("silence is long beside what replies take as a rule") {
+  Fixture f;
+  f.Answer(50, milliseconds(30));
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Pass(milliseconds(290));
+  CHECK(f.probes() == 0);
+  f.runtime.Pass(milliseconds(80));
+  CHECK(f.probes() == 1);
+}
+
+TEST_CASE("a server of which too little is known has the time of a request") {
+  Fixture f;
+  f.Answer(3, milliseconds(1));
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Pass(milliseconds(970));
+  CHECK(f.probes() == 0);
+  CHECK(f.link->state() == State::kUp);
+}
+
+}  // namespace
+}  // namespace ers::net
