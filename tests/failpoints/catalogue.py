@@ -38,6 +38,7 @@ OPERATIONS = [
     r.ReconcileRead,
     r.Repeat,
     r.ReplicaDies,
+    r.ReplicaFreezes,
     r.PrimaryDies,
     r.PrimaryForgets,
     r.Fill,

@@ -9,6 +9,8 @@ from operations import (BYSTANDERS, CODED, Command, Operation, Overwrite, Put,
 from relay import Strike
 from world import Broken, SCHEME, Started, until
 
+REPLIES = 30  # after which a server's usual time is known
+
 
 class Reconcile(Put):
     """A change was cut off that all replicas have but the primary: it is
@@ -130,6 +132,24 @@ class ReplicaDies(Overwrite):
         point.let_go()
 
     interludes = (("commit-replica", 2, kill),)
+
+
+class ReplicaFreezes(Overwrite):
+    """A replica stands still as it is written to, and is silent on two
+    connections."""
+    name = "replica freezes"
+
+    def prepare(self):
+        super().prepare()
+        # Where too little is known of its replies, no silence is odd.
+        for _ in range(REPLIES):
+            self.store(self.old)
+
+    def freeze(self, point):
+        self.world.server(point.message[2]).freeze()
+        point.let_go()
+
+    interludes = (("commit-replica", 1, freeze),)
 
 
 class PrimaryDies(ReplicaDies):

@@ -42,6 +42,8 @@ std::string_view VerbOf(const net::Request& request) {
       return "stats";
     case net::Verb::kMetadump:
       return "lru_crawler";
+    case net::Verb::kVersion:
+      return "version";
     default:
       return "mg";
   }

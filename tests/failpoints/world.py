@@ -4,6 +4,7 @@ that asks a witness, and what must hold of them after whatever happened."""
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -105,6 +106,7 @@ class Server:
         self.relay = Relay(("127.0.0.1", self.port))
         self.name = self.relay.address
         self.alive = True
+        self.frozen = False
 
     @property
     def pid(self):
@@ -115,7 +117,12 @@ class Server:
             return
         member_process.signal_process(*self._identity, 9, wait_s=10)
         os.waitpid(self.pid, 0)
-        self.alive = False
+        self.alive = self.frozen = False
+
+    def freeze(self):
+        """Until it is killed."""
+        os.kill(self.pid, signal.SIGSTOP)
+        self.frozen = True
 
     def start(self):
         started = member_process.start_process(SETTINGS, self.port, self._log,
@@ -277,7 +284,7 @@ class World:
         """The newest that a server knows; None: there is none."""
         newest = None
         for server in self.servers:
-            if not server.alive:
+            if not server.alive or server.frozen:
                 continue
             with server.link() as link:
                 record = link.get("ers!view")
@@ -301,6 +308,8 @@ class World:
         """All processes are there again, and all servers in sync."""
         self.heal_proxy()
         for server in self.servers:
+            if server.frozen:
+                server.kill()
             if not server.alive:
                 server.start()
         until(self.in_sync, "all servers are in sync")

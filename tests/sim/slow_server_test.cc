@@ -166,6 +166,38 @@ TEST_CASE("a process that stood still calls none dead") {
   CHECK(f.View().epoch == epoch);
 }
 
+// Of the server alone, and with what else stands still; how it ends.
+net::Outcome AskSilent(Fixture& f, SimServer* other) {
+  f.RunBoth();
+  f.world.RunUntil([] { return false; }, seconds(3));  // no more heartbeats
+  if (other != nullptr) other->Stall();
+  f.server().Stall();
+  bool ended = false;
+  net::Request get;
+  get.verb = net::Verb::kGet;
+  get.key = "key";
+  get.context = &ended;
+  get.done = [](net::Request& done) {
+    *static_cast<bool*>(done.context) = true;
+  };
+  f.one.session.link(kSlow).Submit(get);
+  f.world.RunUntil([] { return false; }, milliseconds(400));
+  f.server().Continue();
+  REQUIRE(f.world.RunUntil([&ended] { return ended; }, seconds(2)));
+  return get.outcome;
+}
+
+TEST_CASE("one that stands still is dead where n - f others answer") {
+  Fixture f;
+  CHECK(AskSilent(f, nullptr) == net::Outcome::kLost);
+}
+
+// Without it, too, no view could be made.
+TEST_CASE("but not where another one may have died, and nothing asks it") {
+  Fixture f;
+  CHECK(AskSilent(f, f.world.servers().back().get()) == net::Outcome::kMiss);
+}
+
 TEST_CASE("a frozen server is put down once, and waited for once") {
   Fixture f;
   f.RunBoth();

@@ -76,12 +76,10 @@ class LinkGuard {
   // server; `why` then becomes last_error().
   virtual bool Accept(int member, const ServerFacts& facts,
                       std::string* why) = 0;
-  // Before the server is asked over another connection, and before the silence
-  // there makes it a dead one. False: what is silent may be the network, or
-  // more servers are than may be out.
-  virtual bool MaySuspect(int /*member*/, TimePoint /*silent_since*/) {
-    return true;
-  }
+  // Before the server, silent since then, is asked over another connection; and
+  // before the silence there, since it was asked, makes it a dead one. False:
+  // what is silent may be the network, or more servers are than may be out.
+  virtual bool MaySuspect(int /*member*/, TimePoint /*since*/) { return true; }
 };
 
 struct LinkOptions {

@@ -80,16 +80,15 @@ Duration SilenceWatch::Limit() const {
   return std::clamp(kManyTimes * *usual, terms_.least, terms_.most);
 }
 
-bool SilenceWatch::MaySuspect() const {
-  const std::optional<TimePoint> since = Since();
-  return since && link_.may_suspect(*since) && up_;
+bool SilenceWatch::MaySuspect(TimePoint since) const {
+  return Since() && link_.may_suspect(since) && up_;
 }
 
 void SilenceWatch::Check() {
   const std::optional<TimePoint> since = Since();
   if (!since || probe_ != nullptr) return;
   const Duration silent = runtime_.Now() - *since;
-  if (silent < terms_.least || silent < Limit() || !MaySuspect()) return;
+  if (silent < terms_.least || silent < Limit() || !MaySuspect(*since)) return;
   asked_at_ = runtime_.Now();
   probe_ = std::make_unique<SilenceProbe>(
       runtime_, endpoint_, Limit(),
@@ -103,7 +102,7 @@ void SilenceWatch::OnProbeEnd(bool answered) {
   link_.read();
   heard_ = heard_ || answered;
   NoteHeard();
-  if (heard_until_ < asked_at_ && MaySuspect()) link_.dead();
+  if (heard_until_ < asked_at_ && MaySuspect(asked_at_)) link_.dead();
 }
 
 }  // namespace ers::net

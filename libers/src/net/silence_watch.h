@@ -29,7 +29,7 @@ class SilenceWatch {
   };
   // What the link does for it. All may end in Stop.
   struct Link {
-    // May the server be suspected, silent since then?
+    // May the server be suspected? It was silent since then.
     std::function<bool(TimePoint since)> may_suspect;
     std::function<void()> read;  // what has come and was not read yet
     std::function<void()> dead;
@@ -60,7 +60,7 @@ class SilenceWatch {
   void OnTick();
   void NoteHeard();
   [[nodiscard]] std::optional<TimePoint> Since() const;
-  [[nodiscard]] bool MaySuspect() const;
+  [[nodiscard]] bool MaySuspect(TimePoint since) const;
   [[nodiscard]] Duration Limit() const;
   void Check();
   void OnProbeEnd(bool answered);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fake_runtime.h"
 #include "net/server_link.h"
@@ -28,8 +29,18 @@ constexpr char kFacts[] =
 
 constexpr Duration kSilence = milliseconds(100);
 
+struct Guard : LinkGuard {
+  bool Accept(int, const ServerFacts&, std::string*) override { return true; }
+  bool MaySuspect(int, TimePoint since) override {
+    silent_since.push_back(since);
+    return may;
+  }
+  bool may = true;
+  std::vector<TimePoint> silent_since;
+};
+
 struct Fixture {
-  Fixture() {
+  explicit Fixture(LinkGuard* guard = nullptr) {
     LinkOptions options;
     options.silence_timeout = kSilence;
     // Of the link, and then of each probe.
@@ -44,7 +55,7 @@ struct Fixture {
         }
       };
     };
-    link.emplace(runtime, *ParseEndpoint("server:1"), 3, options, nullptr);
+    link.emplace(runtime, *ParseEndpoint("server:1"), 3, options, guard);
   }
   ~Fixture() { link.reset(); }
 
@@ -85,6 +96,25 @@ TEST_CASE("a server that is silent on two connections is dead") {
   CHECK(f.link->state() == State::kFailed);
   CHECK(get.outcome == Outcome::kLost);
   CHECK(f.link->last_error() == "no reply, nor over another connection");
+}
+
+TEST_CASE("what others answer counts since the silence, then since the probe") {
+  Guard guard;
+  Fixture f(&guard);
+  f.Answer(50, milliseconds(1));
+  const TimePoint begun = f.runtime.Now();
+  Call get(Verb::kGet, "key");
+  f.link->Submit(get);
+  f.runtime.RunAll();
+  f.runtime.Pass(kSilence + milliseconds(30));
+  REQUIRE(guard.silent_since.size() == 1);
+  CHECK(guard.silent_since[0] >= begun);
+  CHECK(guard.silent_since[0] <= begun + milliseconds(30));
+  guard.may = false;
+  f.runtime.Pass(kSilence);
+  REQUIRE(guard.silent_since.size() >= 2);
+  CHECK(guard.silent_since[1] >= begun + kSilence);
+  CHECK(f.link->state() == State::kUp);
 }
 
 TEST_CASE("one that refuses another connection is dead at once") {

@@ -57,6 +57,7 @@ namespace ers::store {
   X(kAskBackfilling, "ask-backfilling",                                        \
     "does a server answer that is to be backfilled")                           \
   X(kProbeRound, "probe-round", "has a server come back")                      \
+  X(kAskOthers, "ask-others", "is it only one server that is silent")          \
   X(kServerStats, "server-stats", "what a server reports of itself")
 
 enum class SendStep : std::uint8_t {

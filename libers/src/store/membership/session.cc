@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "store/format/keys.h"
+#include "store/membership/batch.h"
 #include "store/membership/participants.h"
 
 namespace ers::store {
@@ -31,6 +32,7 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
       alarms_(runtime),
       late_servers_(counters_->links, cluster_->options.hedge_percent > 0),
       hedge_budget_(cluster_->options.hedge_percent),
+      asking_(cluster_->endpoints.size()),
       holding_(runtime) {
   cluster_->lease.AddSession();
   View given;
@@ -218,40 +220,35 @@ bool Session::Accept(int member, const net::ServerFacts& facts,
   return false;
 }
 
-// A server may leave only where others stay, and where one of them has answered
-// meanwhile: else the network stands still, or is slower by now.
-bool Session::MaySuspect(int member, net::TimePoint silent_since) {
+// A server may leave only where n - f others stay and answer: else it may be
+// the network that stands still, and the view could not change either. One that
+// nothing is expected of may have fallen silent, too: so each is asked, and
+// what it answers counts the next time.
+bool Session::MaySuspect(int member, net::TimePoint since) {
   const std::shared_ptr<const View> now = view();
   if (!now) return false;
   if (now->members[member].state == MemberState::kDown) return true;
-  int missing = 1;
-  bool answered = false;
+  const int may_miss = now->max_failures - now->NotInSync() -
+                       (now->members[member].InSync() ? 1 : 0);
+  if (may_miss < 0) return false;
+  int missing = 0;
   for (int i = 0; i < members(); ++i) {
-    if (i == member) continue;
-    missing +=
-        !now->members[i].InSync() || links_[i]->silence().IsSilent() ? 1 : 0;
-    answered = answered || links_[i]->silence().last_answer() >= silent_since;
+    if (i == member || !now->members[i].InSync()) continue;
+    const net::SilenceWatch& other = links_[i]->silence();
+    if (other.IsSilent() || other.last_answer() < since) ++missing;
+    if (!asking_[i]) Detach(Ask(i));
   }
-  if (missing > now->max_failures) return false;
-  if (!answered) AskAnother(member);
-  return answered;
+  return missing <= may_miss;
 }
 
-// The next time one has answered, where any does.
-void Session::AskAnother(int member) {
-  if (std::exchange(asking_, true)) return;
-  asked_.verb = net::Verb::kVersion;
-  asked_.context = &asking_;
-  asked_.done = [](net::Request& request) {
-    *static_cast<bool*>(request.context) = false;
-  };
-  for (int i = 1; i < members(); ++i) {
-    const int other = (member + i) % members();
-    if (!Writable(other)) continue;
-    links_[other]->Submit(asked_);
-    return;
-  }
-  asking_ = false;
+net::Task<void> Session::Ask(int member) {
+  asking_[member] = true;
+  net::Request ask;
+  ask.verb = net::Verb::kVersion;
+  Batch batch(runtime_);
+  batch.Send(SendStep::kAskOthers, *links_[member], ask);
+  co_await batch;
+  asking_[member] = false;
 }
 
 }  // namespace ers::store

@@ -104,8 +104,8 @@ class Session final : private net::LinkGuard {
  private:
   bool Accept(int member, const net::ServerFacts& facts,
               std::string* why) override;
-  bool MaySuspect(int member, net::TimePoint silent_since) override;
-  void AskAnother(int member);
+  bool MaySuspect(int member, net::TimePoint since) override;
+  net::Task<void> Ask(int member);
   std::unique_ptr<net::ServerLink> MakeLink(int member,
                                             const net::Endpoint& endpoint,
                                             net::Duration request_timeout,
@@ -131,8 +131,7 @@ class Session final : private net::LinkGuard {
   // As PlaceMembers has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;
-  net::Request asked_;  // of another server than one that is silent
-  bool asking_ = false;
+  std::vector<bool> asking_;  // which are, since another is silent
   std::vector<std::unique_ptr<net::ServerLink>> links_;
   int detached_ = 0;
   net::Latch holding_;
