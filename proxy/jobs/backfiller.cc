@@ -121,7 +121,7 @@ Task<void> Backfiller::Work() {
 // A backfilling may take hours, and nothing else asks servers for what they
 // must not evict.
 Task<void> Backfiller::ScanBeside() {
-  co_await store::MissRestarted(host_.session);
+  co_await store::MissRestarted(host_.session, &slow_);
   co_await CheckServing();
   NoteReturns();
   scanning_beside_ = false;
@@ -129,7 +129,7 @@ Task<void> Backfiller::ScanBeside() {
 
 Task<void> Backfiller::FillAll() {
   store::Session& session = host_.session;
-  co_await store::MissRestarted(session);
+  co_await store::MissRestarted(session, &slow_);
   NoteReturns();
   Status status;
   if (!session.view()->AllInSync() && !host_.stopping) {
@@ -150,6 +150,7 @@ Task<Status> Backfiller::Fill() {
   terms.pace = &pace_;
   terms.counters = &counters_;
   terms.damped = &damped_;
+  terms.slow = &slow_;
   terms.progress = [this](const store::BackfillProgress& progress) {
     OnProgress(progress);
   };

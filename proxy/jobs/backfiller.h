@@ -76,6 +76,7 @@ class Backfiller {
   store::StopToken stop_;
   store::BackfillCounters counters_;
   store::DampedReturns damped_;
+  store::SlowServers slow_;
   store::BackfillProgress progress_;  // as it was last reported
 
   mutable Mutex mutex_;

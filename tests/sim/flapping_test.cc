@@ -1,4 +1,5 @@
-// A server that comes and goes, or is out of one process's reach only.
+// A server that comes and goes, is out of one process's reach only, or is slow
+// for long.
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -32,18 +33,20 @@ constexpr std::array<std::byte, 3000> kValue{};
 // A process that puts its keys one after the other, and brings back what
 // answers, as a daemon does.
 struct Daemon {
-  Daemon(World& world, const std::string& servers, const char* its_name)
+  Daemon(World& world, const std::string& servers, const char* its_name,
+         int max_failures)
       : process(world.AddProcess(its_name)),
         name(its_name),
-        session(process, Open(servers, its_name), 16),
-        store(session,
-              {.scheme = {SchemeKind::kErs2, 4, 1, 5}, .inline_below = 0}) {}
+        session(process, Open(servers, its_name, max_failures), 16),
+        store(session, {.scheme = {SchemeKind::kErs2, 3, max_failures, 4},
+                        .inline_below = 0}) {}
 
   static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                                   const char* name) {
+                                                   const char* name,
+                                                   int max_failures) {
     ClusterOptions options;
     options.servers = servers;
-    options.max_failures = 1;
+    options.max_failures = max_failures;
     return store::OpenClusterState(options, name).value();
   }
 
@@ -65,10 +68,11 @@ struct Daemon {
     --running;
   }
   net::Task<void> Scan() {
-    co_await store::MissRestarted(session);
+    co_await store::MissRestarted(session, &slow);
     damped.Note(*session.view(), process.Now());
     store::BackfillTerms terms;
     terms.damped = &damped;
+    terms.slow = &slow;
     (void)co_await store::Backfill(session, {}, terms);
   }
   net::Task<void> BringBack() {
@@ -96,6 +100,7 @@ struct Daemon {
   store::Session session;
   store::Store store;
   store::DampedReturns damped;
+  store::SlowServers slow;
   int failures = 0;
   Duration longest{};
   bool stop = false;
@@ -103,7 +108,9 @@ struct Daemon {
 };
 
 struct Fixture {
-  Fixture() {
+  explicit Fixture(int max_failures = 1)
+      : a(world, servers, "a", max_failures),
+        b(world, servers, "b", max_failures) {
     a.Start();
     b.Start();
     Run(seconds(3));
@@ -123,11 +130,25 @@ struct Fixture {
   // That were in force at one process since then.
   std::uint64_t views() { return Version() - begun; }
   SimServer& server() { return *world.servers()[kServer]; }
+  void SetLate(Duration by, std::uint32_t chance = 1'000'000) {
+    server().faults().slow_min = server().faults().slow_max = by;
+    server().faults().slow_chance = chance;
+  }
+  bool IsIn(std::size_t member = kServer) {
+    return a.session.view()->members[member].InSync();
+  }
+  void ForgetTimes() {
+    a.ForgetTimes();
+    b.ForgetTimes();
+  }
+  // Of one put and one get.
+  Duration Longest() const { return std::max(a.longest, b.longest); }
+  int Failures() const { return a.failures + b.failures; }
 
   World world{7};
   const std::string servers = world.AddServers(6);
-  Daemon a{world, servers, "a"};
-  Daemon b{world, servers, "b"};
+  Daemon a;
+  Daemon b;
   std::uint64_t begun = 0;
 };
 
@@ -162,6 +183,67 @@ TEST_CASE("a server that stands still every few seconds stays out at last") {
   CHECK(f.a.failures + f.b.failures == 0);
   f.Run(minutes(16));
   CHECK(f.a.session.view()->AllInSync());
+}
+
+TEST_CASE("a server that is slow for long leaves until it is fast again") {
+  Fixture f;
+  f.SetLate(milliseconds(20));
+  f.Run(seconds(5));
+  CHECK(!f.IsIn());
+  f.ForgetTimes();
+  f.Run(minutes(5));
+  CHECK(!f.IsIn());
+  CHECK(f.views() == 1);
+  CHECK(f.Longest() < milliseconds(15));
+  f.SetLate({});
+  f.Run(seconds(65));
+  CHECK(f.a.session.view()->AllInSync());
+  CHECK(f.Failures() == 0);
+}
+
+TEST_CASE("a server of whose answers some are late stays") {
+  Fixture f;
+  f.SetLate(milliseconds(50), 50'000);
+  f.Run(minutes(10));
+  CHECK(f.views() == 0);
+}
+
+TEST_CASE("all servers may be slow alike") {
+  Fixture f;
+  for (const auto& server : f.world.servers()) {
+    server->faults().slow_min = server->faults().slow_max = milliseconds(20);
+  }
+  f.Run(minutes(1));
+  CHECK(f.views() == 0);
+}
+
+TEST_CASE("a slow server stays where another one is out") {
+  const int max_failures = GENERATE(1, 2);
+  Fixture f(max_failures);
+  f.world.servers()[kServer + 1]->Crash();
+  f.Run(seconds(3));
+  REQUIRE(!f.IsIn(kServer + 1));
+  const std::uint64_t before = f.views();
+  f.SetLate(milliseconds(20));
+  f.Run(minutes(1));
+  CHECK(f.IsIn());
+  CHECK(f.views() == before);
+  CHECK(f.Failures() == 0);
+}
+
+TEST_CASE("a slow server comes back where another one is lost") {
+  Fixture f(2);
+  f.SetLate(milliseconds(20));
+  f.Run(seconds(5));
+  REQUIRE(!f.IsIn());
+  f.world.servers()[kServer + 1]->Crash();
+  f.Run(minutes(1));
+  CHECK(f.IsIn());
+  CHECK(!f.IsIn(kServer + 1));
+  CHECK(f.Failures() == 0);
+  const std::uint64_t before = f.views();
+  f.Run(minutes(1));
+  CHECK(f.views() == before);
 }
 
 }  // namespace

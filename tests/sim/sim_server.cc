@@ -128,7 +128,10 @@ void SimServer::Process(SimConnection& connection, std::string_view bytes) {
   current_ = nullptr;
   const bool quits = connection.session().closed;
   if (replies_.empty() && !quits) return;
-  Duration delay = random.Between(faults_.slow_min, faults_.slow_max);
+  Duration delay{};
+  if (faults_.slow_chance == 1'000'000 || random.Chance(faults_.slow_chance)) {
+    delay = random.Between(faults_.slow_min, faults_.slow_max);
+  }
   if (dumps_ != dumps) delay += faults_.dump_time;
   if (!replies_.empty() && random.Chance(faults_.drop_reply_chance)) {
     connection.Cut(0);

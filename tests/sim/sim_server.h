@@ -26,9 +26,10 @@ struct ServerFaults {
   std::uint32_t dump_busy_chance = 0;       // per metadump
   std::uint32_t dump_refused_chance = 0;    // per metadump
   Duration dump_time{};  // how long the reply to a metadump takes
-  // Added to every reply.
+  // Added to every reply, or to so many.
   Duration slow_min{};
   Duration slow_max{};
+  std::uint32_t slow_chance = 1'000'000;
 };
 
 // Owned by its World, lives as long. One thread.

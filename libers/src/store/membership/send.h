@@ -58,6 +58,7 @@ namespace ers::store {
     "does a server answer that is to be backfilled")                           \
   X(kProbeRound, "probe-round", "has a server come back")                      \
   X(kAskOthers, "ask-others", "is it only one server that is silent")          \
+  X(kAskSpeed, "ask-speed", "is a server slower than another one")             \
   X(kServerStats, "server-stats", "what a server reports of itself")
 
 enum class SendStep : std::uint8_t {

@@ -191,13 +191,16 @@ Task<Status> AwaitLink(Session& session, int member) {
 // Those that are being backfilled, and since which incarnation.
 using Backfilling = std::map<int, std::uint64_t>;
 
-// A server that must wait is named once.
+// A server that must wait is named once. It need not where another one is
+// missing, too.
 MayReturn RuleOf(Session& session, DampedReturns* damped) {
   if (damped == nullptr) return {};
   return [&session, damped](int member, const std::string& boot_mark) {
     const net::Duration wait =
         damped->Wait(member, boot_mark, session.runtime().Now());
-    if (wait == net::Duration()) return Status();
+    if (wait == net::Duration() || !OthersServe(session, member)) {
+      return Status();
+    }
     std::string text = fmt::format(
         "{} answers again, and stays out for {} s more: it has come back {} "
         "times within an hour with the memory that it left with",
@@ -211,12 +214,21 @@ MayReturn RuleOf(Session& session, DampedReturns* damped) {
   };
 }
 
+// Where another one is missing, too, any server is better than none.
+Task<Status> MayComeBack(Session& session, int member,
+                         const BackfillTerms& terms) {
+  const bool down = session.view()->members[member].state == MemberState::kDown;
+  if (!down || terms.slow == nullptr) co_return Status();
+  co_return co_await TestReturn(session, member, *terms.slow);
+}
+
 // Takes up those of `members` that can be: OK where there are any, or none is
 // to be backfilled. `backfilling` gets those that it has not yet, and anew
 // those that have left since, also if they came back.
 Task<Status> TakeUp(Session& session, const std::vector<int>& members,
-                    DampedReturns* damped, Backfilling& backfilling) {
+                    const BackfillTerms& terms, Backfilling& backfilling) {
   const std::shared_ptr<const View> view = session.view();
+  DampedReturns* const damped = terms.damped;
   if (damped != nullptr) damped->Note(*view, session.runtime().Now());
   std::erase_if(backfilling, [&view](const auto& one) {
     const Member& is = view->members[one.first];
@@ -226,8 +238,10 @@ Task<Status> TakeUp(Session& session, const std::vector<int>& members,
   for (const int member : members) {
     const bool in_sync = session.view()->members[member].InSync();
     if (in_sync || backfilling.contains(member)) continue;
-    Status status =
-        co_await BeginBackfill(session, member, RuleOf(session, damped));
+    Status status = co_await MayComeBack(session, member, terms);
+    if (status.ok()) {
+      status = co_await BeginBackfill(session, member, RuleOf(session, damped));
+    }
     if (status.ok()) status = co_await AwaitLink(session, member);
     if (status.ok()) {
       backfilling[member] = session.view()->members[member].incarnation;
@@ -266,27 +280,49 @@ std::vector<int> AllMembers(const Session& session) {
   return members;
 }
 
-// A read at every server of what it must not evict, which else no call reads
-// for long. True where all that answer have the view still, or a newer one.
-Task<bool> CallAll(Session& session) {
-  std::deque<net::Request> requests;
+// A read at one server of what it must not evict, which else no call reads for
+// long.
+struct Call {
+  net::Request view;
+  net::Request boot;
+  std::optional<net::Duration> took;
+};
+
+Task<void> CallOne(Session& session, int member, Call& call,
+                   net::Latch& latch) {
+  const net::TimePoint begun = session.runtime().Now();
+  call.view.verb = net::Verb::kGet;
+  call.view.key = kViewKey;
+  call.boot.verb = net::Verb::kHead;
+  call.boot.key = kBootKey;
   Batch batch(session.runtime());
-  for (int i = 0; i < session.members(); ++i) {
-    for (const std::string_view key : {kViewKey, kBootKey}) {
-      net::Request& request = requests.emplace_back();
-      request.verb = key == kViewKey ? net::Verb::kGet : net::Verb::kHead;
-      request.key = key;
-      batch.Send(SendStep::kProbeRound, session.link(i), request);
-    }
+  for (net::Request* request : {&call.view, &call.boot}) {
+    batch.Send(SendStep::kProbeRound, session.link(member), *request);
   }
   co_await batch;
+  if (net::Answered(call.boot.outcome)) {
+    call.took = session.runtime().Now() - begun;
+  }
+  latch.CountDown();
+}
+
+// `times` get those of members in sync. True where all that answer have the
+// view still, or a newer one.
+Task<bool> CallAll(Session& session, AnswerTimes& times) {
+  std::deque<Call> calls;
+  net::Latch latch(session.runtime(), session.members());
+  for (int i = 0; i < session.members(); ++i) {
+    net::Spawn(CallOne(session, i, calls.emplace_back(), latch));
+  }
+  co_await latch;
   const std::shared_ptr<const View> view = session.view();
   bool all = true;
-  for (int i = 0; i < session.members(); ++i) {
-    const net::Request& read = requests[2 * static_cast<std::size_t>(i)];
-    const bool down = view->members[i].state == MemberState::kDown;
-    if (down || !net::Answered(read.outcome)) continue;
-    const Result<View> there = DecodeView(read.value);
+  for (const Call& call : calls) {
+    const Member& member = view->members[times.size()];
+    times.push_back(member.InSync() ? call.took : std::nullopt);
+    const bool down = member.state == MemberState::kDown;
+    if (down || !net::Answered(call.view.outcome)) continue;
+    const Result<View> there = DecodeView(call.view.value);
     all = all && there && there->epoch >= view->epoch;
   }
   co_return all;
@@ -310,8 +346,9 @@ double BackfillProgress::SecondsLeft(net::TimePoint now) const {
          static_cast<double>(total - objects);
 }
 
-Task<void> MissRestarted(Session& session) {
-  const bool all_know_the_view = co_await CallAll(session);
+Task<void> MissRestarted(Session& session, SlowServers* slow) {
+  AnswerTimes times;
+  const bool all_know_the_view = co_await CallAll(session, times);
   if (MoreThanMaxOut(session)) {
     (void)co_await GoOnAfterLoss(session);
     co_return;
@@ -326,6 +363,7 @@ Task<void> MissRestarted(Session& session) {
       (void)co_await MarkDown(session, i, session.link(i).last_error());
     }
   }
+  if (slow != nullptr) co_await LeaveSlow(session, times, *slow);
 }
 
 Task<Result<BackfillReport>> Backfill(Session& session,
@@ -339,7 +377,7 @@ Task<Result<BackfillReport>> Backfill(Session& session,
   Backfilling backfilling;
   for (int i = 1; i <= kMaxPasses; ++i) {
     // Also those that have come back in the midst of the walk before.
-    status = co_await TakeUp(session, members, terms.damped, backfilling);
+    status = co_await TakeUp(session, members, terms, backfilling);
     if (!status.ok()) co_return Fail(std::move(status));
     if (backfilling.empty()) co_return all;
     const std::vector<int> now = MembersOf(backfilling);

@@ -15,6 +15,7 @@
 #include "store/support/step_timer.h"
 #include "store/support/stop_token.h"
 #include "store/upkeep/damped_returns.h"
+#include "store/upkeep/slow_servers.h"
 
 namespace ers::store {
 
@@ -54,6 +55,7 @@ struct BackfillTerms {
   StepTimer* steps = nullptr;            // null: not measured
   BackfillCounters* counters = nullptr;  // likewise
   DampedReturns* damped = nullptr;       // null: all come back at once
+  SlowServers* slow = nullptr;           // null: also those that are slow
   // Called after each object, and with walk 0 at the end; may be empty.
   std::function<void(const BackfillProgress&)> progress;
 };
@@ -67,8 +69,9 @@ struct BackfillReport {
 
 // Sends every member a request, so that this process's connections show which
 // were restarted though no other request went there, and has those leave the
-// view. A view must be in force.
-net::Task<void> MissRestarted(Session& session);
+// view; and those that have been slow for long, where `slow` is given. A view
+// must be in force.
+net::Task<void> MissRestarted(Session& session, SlowServers* slow = nullptr);
 
 // Lets those of `members` (empty: of all) that are down and answer again back
 // into the view, and makes them in sync, with those that one before began.
