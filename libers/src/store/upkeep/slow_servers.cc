@@ -83,7 +83,7 @@ Task<std::optional<Pair>> Compare(Session& session, int member, int ordinary) {
   for (int i = 0; i < kRounds; ++i) {
     const Pair pair = co_await TimeBoth(session, session.link(member),
                                         session.link(ordinary), kShort);
-    // Silence is for others to judge.
+    // Silence is another matter.
     if (!pair.one || !pair.other) co_return std::nullopt;
     if (SlowServers::IsOdd(*pair.one, *pair.other)) {
       ++late;

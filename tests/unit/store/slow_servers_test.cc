@@ -1,0 +1,77 @@
+// SlowServers: what is slow beside others, and for how long.
+#include "store/upkeep/slow_servers.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <optional>
+
+namespace ers::store {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST_CASE("a time is odd beside the others', not by itself") {
+  AnswerTimes times(5, milliseconds(1));
+  times[2] = milliseconds(9);
+  CHECK(SlowServers::OddFrom(times, 2) == milliseconds(8));
+  times = AnswerTimes(5, milliseconds(40));
+  times[2] = milliseconds(100);
+  CHECK(SlowServers::OddFrom(times, 2) == milliseconds(320));
+  // Nothing is slow that is quick enough.
+  times = AnswerTimes(5, std::chrono::microseconds(100));
+  CHECK(SlowServers::OddFrom(times, 2) == milliseconds(5));
+}
+
+TEST_CASE("beside few others nothing is odd") {
+  AnswerTimes times(5);
+  times[0] = milliseconds(900);
+  times[1] = milliseconds(1);
+  CHECK(!SlowServers::OddFrom(times, 0));
+  times[2] = milliseconds(1);
+  CHECK(!SlowServers::OddFrom(times, 0));  // two others of four
+  times[3] = milliseconds(1);
+  CHECK(SlowServers::OddFrom(times, 0) == milliseconds(8));
+  CHECK(!SlowServers::OddFrom({milliseconds(900), milliseconds(1)}, 0));
+}
+
+TEST_CASE("the one that others are compared with is neither fast nor slow") {
+  AnswerTimes times(5);
+  CHECK(SlowServers::Ordinary(times) == -1);
+  times[0] = milliseconds(900);
+  times[2] = milliseconds(2);
+  times[4] = milliseconds(1);
+  CHECK(SlowServers::Ordinary(times) == 2);
+}
+
+TEST_CASE("slow for long is slow in each of several scans") {
+  SlowServers servers;
+  CHECK(!servers.Note(3, true));
+  CHECK(!servers.Note(3, true));
+  CHECK(!servers.Note(3, false));
+  CHECK(!servers.Note(3, true));
+  CHECK(!servers.Note(3, true));
+  CHECK(!servers.Note(1, true));
+  CHECK(servers.Note(3, true));
+}
+
+TEST_CASE("one that is out is tested less and less often, and logged once") {
+  SlowServers servers;
+  net::TimePoint now{std::chrono::hours(1)};
+  CHECK(servers.MayTest(2, now));
+  CHECK(servers.NoteTest(2, true, now));
+  CHECK(!servers.MayTest(2, now + seconds(1)));
+  CHECK(servers.MayTest(2, now + seconds(2)));
+  CHECK(servers.MayTest(1, now));
+  now += seconds(2);
+  CHECK(!servers.NoteTest(2, true, now));
+  CHECK(!servers.MayTest(2, now + seconds(3)));
+  for (int i = 0; i < 20; ++i) servers.NoteTest(2, true, now);
+  CHECK(servers.MayTest(2, now + SlowServers::kMaxPause));
+  CHECK(!servers.NoteTest(2, false, now));
+  CHECK(servers.MayTest(2, now));
+  CHECK(servers.NoteTest(2, true, now));
+}
+
+}  // namespace
+}  // namespace ers::store
