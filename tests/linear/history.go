@@ -59,6 +59,7 @@ type Options struct {
 	Clients int
 	Proxies int
 	Freezes int             // of 100 servers that are hurt; the others are killed
+	Relay   string          // tails-relay, before a straggler; or empty: there is none
 	Shape   int             // which of the setups; -1: by the seed
 	Stop    <-chan struct{} // closed where it is to end
 }
@@ -118,6 +119,14 @@ func Record(options Options) (*History, error) {
 		return nil, err
 	}
 	defer servers.Down()
+	var straggler *cluster.Straggler
+	if options.Relay != "" {
+		straggler, err = servers.Straggle(options.Relay, 1+random.Intn(setup.Servers))
+		if err != nil {
+			return nil, err
+		}
+		defer straggler.Stop()
+	}
 	env := []string{}
 	if options.Bug != "" {
 		env = append(env, "ERS_PLANTED_BUG="+options.Bug)
@@ -142,7 +151,8 @@ func Record(options Options) (*History, error) {
 	}
 	faults := &cluster.Faults{Servers: servers, Log: log, Proxies: proxies,
 		MaxFailures: setup.MaxFailures, RequestTimeout: requestTimeout, Random: random,
-		Stop: options.Stop, Damages: true, Freezes: options.Freezes}
+		Stop: options.Stop, Damages: true, Freezes: options.Freezes,
+		Straggler: straggler}
 	var clients sync.WaitGroup
 	for i := 0; i < options.Clients; i++ {
 		clients.Add(1)

@@ -35,6 +35,8 @@ func run() int {
 	flag.IntVar(&options.Faults, "faults", 4, "in each history, at least")
 	flag.IntVar(&options.Clients, "clients", 12, "at a time")
 	flag.IntVar(&options.Proxies, "proxies", 1, "on the same servers")
+	flag.StringVar(&options.Relay, "straggler", "",
+		"tails-relay, for a server of which some replies are late")
 	flag.IntVar(&options.Freezes, "freezes", 30,
 		"of 100 servers that are hurt are frozen; the others are killed")
 	histories := flag.Int("histories", 1, "how many, each with its own seed")

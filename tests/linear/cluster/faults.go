@@ -41,6 +41,8 @@ type Faults struct {
 	KeepProxy bool
 	// Damages: at times a server's blocks are damaged before it is killed.
 	Damages bool
+	// Straggler, if any, is a server of which some replies are late.
+	Straggler *Straggler
 	// Freezes is how many of 100 servers that are hurt are frozen, not killed.
 	Freezes int
 	// Between, if set, is called before each incident, by the same goroutine.
@@ -95,6 +97,9 @@ func (faults *Faults) Run(over func() bool, least int) error {
 }
 
 func (faults *Faults) incident() error {
+	if err := faults.straggle(); err != nil {
+		return err
+	}
 	if faults.chance(15) {
 		return faults.restartProxy()
 	}
@@ -138,6 +143,19 @@ func (faults *Faults) incident() error {
 		}
 	}
 	return faults.waitUntilFull()
+}
+
+// Never so many that the server would be slow: it would leave, and another one
+// may be out.
+func (faults *Faults) straggle() error {
+	if faults.Straggler == nil {
+		return nil
+	}
+	if faults.chance(30) {
+		return faults.Straggler.Late(0, 0)
+	}
+	faults.count("straggler")
+	return faults.Straggler.Late(1+faults.Random.Intn(20), 1+faults.Random.Intn(100))
 }
 
 // Kills a server, at times some while after its blocks were damaged: clients

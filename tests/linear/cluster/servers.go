@@ -17,6 +17,7 @@ import (
 // may be called by any goroutine.
 type Servers struct {
 	Names  []string // host:port, in order
+	ports  []string
 	tool   string
 	folder string
 }
@@ -38,7 +39,15 @@ func StartServers(top, folder string, count int, more ...string) (*Servers, erro
 	}
 	_, list, _ := strings.Cut(strings.TrimSpace(output), "=")
 	servers.Names = strings.Split(list, ",")
+	for _, name := range servers.Names {
+		_, port, _ := strings.Cut(name, ":")
+		servers.ports = append(servers.ports, port)
+	}
 	return servers, nil
+}
+
+func (servers *Servers) port(number int) string {
+	return servers.ports[number-1]
 }
 
 func (servers *Servers) run(words ...string) (string, error) {
@@ -68,8 +77,7 @@ func (servers *Servers) signal(number int, sent syscall.Signal) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, port, _ := strings.Cut(servers.Names[number-1], ":")
-	if !strings.Contains(string(words), "\x00-p\x00"+port+"\x00") {
+	if !strings.Contains(string(words), "\x00-p\x00"+servers.port(number)+"\x00") {
 		return 0, fmt.Errorf("process %d is not server %d", pid, number)
 	}
 	return pid, syscall.Kill(pid, sent)

@@ -81,6 +81,8 @@ func run() int {
 	seed := flag.Int64("seed", 1, "of clients and faults")
 	clients := flag.Int("clients", 8, "at a time")
 	keys := flag.Int("keys", 30, "of long values, for each client")
+	relay := flag.String("straggler", "",
+		"tails-relay, for a server of which some replies are late")
 	short := flag.Bool("short", false,
 		"do not check memory, which takes minutes")
 	flag.Parse()
@@ -108,6 +110,15 @@ func run() int {
 		return 3
 	}
 	defer servers.Down()
+	var straggler *cluster.Straggler
+	if *relay != "" {
+		straggler, err = servers.Straggle(*relay, 1)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "soak:", err)
+			return 3
+		}
+		defer straggler.Stop()
+	}
 	log, err := cluster.NewLog(folder)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
@@ -126,7 +137,7 @@ func run() int {
 	faults := &cluster.Faults{Servers: servers, Log: log,
 		Proxies: []*cluster.Proxy{proxy}, MaxFailures: shape.m,
 		RequestTimeout: requestTimeout, Random: random, Terminate: true,
-		Freezes: 30, Damages: true, Between: steer.between,
+		Freezes: 30, Damages: true, Between: steer.between, Straggler: straggler,
 		Stop: cluster.StopOnSignal()}
 	err = s.all(steer, faults, *ctl, *clients,
 		goal{*minutes, *changes, !*short})
