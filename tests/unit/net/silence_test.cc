@@ -75,7 +75,15 @@ struct Fixture {
     }
   }
 
+  // A read that is there as long as the link.
+  const Call& Ask() {
+    link->Submit(asked.emplace(Verb::kGet, "key"));
+    runtime.RunAll();
+    return *asked;
+  }
+
   FakeRuntime runtime;
+  std::optional<Call> asked;
   const char* probe_reply = nullptr;
   std::optional<ServerLink> link;
 };
@@ -83,9 +91,7 @@ struct Fixture {
 TEST_CASE("a server that is silent on two connections is dead") {
   Fixture f;
   f.Answer(50, milliseconds(1));
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  const Call& get = f.Ask();
   f.runtime.Pass(kSilence - milliseconds(1));
   CHECK(f.probes() == 0);
   f.runtime.Pass(milliseconds(30));
@@ -103,9 +109,7 @@ TEST_CASE("what others answer counts since the silence, then since the probe") {
   Fixture f(&guard);
   f.Answer(50, milliseconds(1));
   const TimePoint begun = f.runtime.Now();
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  f.Ask();
   f.runtime.Pass(kSilence + milliseconds(30));
   REQUIRE(guard.silent_since.size() == 1);
   CHECK(guard.silent_since[0] >= begun);
@@ -121,9 +125,7 @@ TEST_CASE("one that refuses another connection is dead at once") {
   Fixture f;
   f.Answer(50, milliseconds(1));
   f.runtime.on_connect = [](Wire& wire) { wire.refuse = "refused"; };
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  const Call& get = f.Ask();
   f.runtime.Pass(kSilence + milliseconds(30));
   CHECK(f.link->state() == State::kFailed);
   CHECK(get.outcome == Outcome::kLost);
@@ -133,9 +135,7 @@ TEST_CASE("one that answers another connection has the time of a request") {
   Fixture f;
   f.probe_reply = "VERSION 1.6.18\r\n";
   f.Answer(50, milliseconds(1));
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  const Call& get = f.Ask();
   f.runtime.Pass(milliseconds(970));
   CHECK(f.probes() >= 5);
   CHECK(f.probes() <= 10);
@@ -149,9 +149,7 @@ TEST_CASE("one that answers another connection has the time of a request") {
 TEST_CASE("what comes byte by byte is no silence, nor what comes at the end") {
   Fixture f;
   f.Answer(50, milliseconds(1));
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  const Call& get = f.Ask();
   for (const char byte : std::string("VA 4 c9")) {
     f.runtime.Pass(milliseconds(80));
     f.wire().outgoing += byte;
@@ -169,9 +167,7 @@ TEST_CASE("what comes byte by byte is no silence, nor what comes at the end") {
 TEST_CASE("this thread's own absence is no silence of the server's") {
   Fixture f;
   f.Answer(50, milliseconds(1));
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  f.Ask();
   f.runtime.Stall(milliseconds(400));
   f.runtime.Pass(kSilence - milliseconds(30));
   CHECK(f.probes() == 0);
@@ -186,9 +182,7 @@ TEST_CASE("this thread's own absence is no silence of the server's") {
 TEST_CASE("silence is long beside what replies take as a rule") {
   Fixture f;
   f.Answer(50, milliseconds(30));
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  f.Ask();
   f.runtime.Pass(milliseconds(290));
   CHECK(f.probes() == 0);
   f.runtime.Pass(milliseconds(80));
@@ -198,9 +192,7 @@ TEST_CASE("silence is long beside what replies take as a rule") {
 TEST_CASE("a server of which too little is known has the time of a request") {
   Fixture f;
   f.Answer(3, milliseconds(1));
-  Call get(Verb::kGet, "key");
-  f.link->Submit(get);
-  f.runtime.RunAll();
+  f.Ask();
   f.runtime.Pass(milliseconds(970));
   CHECK(f.probes() == 0);
   CHECK(f.link->state() == State::kUp);
