@@ -54,7 +54,7 @@ const std::vector<Planted>& AllPlanted() {
        {I::kViewBarrier},
        Profile::kRivals,
        /*rare=*/false,
-       /*shown_by=*/5950},
+       /*shown_by=*/854},
       {"ignore-epoch",
        PlantedBug::kIgnoreEpoch,
        {I::kViewBarrier},
