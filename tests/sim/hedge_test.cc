@@ -70,6 +70,16 @@ struct Fixture {
     REQUIRE(std::ranges::equal(got.bytes(), value));
     return process.Now() - begun;
   }
+  // Reads for so long, with pauses.
+  Duration LongestGet(Duration time, Duration pause) {
+    const TimePoint begun = world.now();
+    Duration longest{};
+    while (world.now() - begun < time) {
+      longest = std::max(longest, Get());
+      Wait(pause);
+    }
+    return longest;
+  }
   void Wait(Duration time) {
     world.RunUntil([] { return false; }, time);
   }
@@ -178,12 +188,7 @@ TEST_CASE("a slow server is not waited for until it is in time again") {
   for (int i = 0; i < 300; ++i) f.Get();
   const std::uint64_t before = f.counters().hedges_sent.Get();
   CHECK(before <= 3);
-  const TimePoint begun = f.world.now();
-  Duration longest{};
-  while (f.world.now() - begun < seconds(3)) {
-    longest = std::max(longest, f.Get());
-    f.Wait(milliseconds(3));
-  }
+  const Duration longest = f.LongestGet(seconds(3), milliseconds(3));
   CHECK(longest < milliseconds(1));
   CHECK(f.counters().hedges_sent.Get() == before);
   CHECK(f.counters().hedges_refused.Get() == 0);
@@ -201,12 +206,7 @@ TEST_CASE("a frozen server is not waited for by reads, also after its return") {
   Fixture f;
   f.ReadMuch();
   f.WithData().Stall();
-  const TimePoint begun = f.world.now();
-  Duration longest{};
-  while (f.world.now() - begun < seconds(4)) {
-    longest = std::max(longest, f.Get());
-    f.Wait(milliseconds(5));
-  }
+  const Duration longest = f.LongestGet(seconds(4), milliseconds(5));
   CHECK(longest < kSoon);
   f.WithData().Continue();
   for (int i = 0; i < 100; ++i) {
@@ -457,12 +457,7 @@ TEST_CASE("a slow primary is not waited for until it is in time again") {
   } else {
     f.Delay(primary, milliseconds(20));
   }
-  const TimePoint begun = f.world.now();
-  Duration longest{};
-  while (f.world.now() - begun < seconds(4)) {
-    longest = std::max(longest, f.Get());
-    f.Wait(milliseconds(3));
-  }
+  const Duration longest = f.LongestGet(seconds(4), milliseconds(3));
   CHECK(longest < kSoon);
   CHECK(f.counters().hedges_sent.Get() <= 3);
   CHECK(f.counters().hedges_at_once.Get() > 100);

@@ -11,37 +11,28 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST_CASE("a time is odd beside the others', not by itself") {
-  AnswerTimes times(5, milliseconds(1));
-  times[2] = milliseconds(9);
-  CHECK(SlowServers::OddFrom(times, 2) == milliseconds(8));
-  times = AnswerTimes(5, milliseconds(40));
-  times[2] = milliseconds(100);
-  CHECK(SlowServers::OddFrom(times, 2) == milliseconds(320));
+TEST_CASE("a time is odd beside another, not by itself") {
+  CHECK(SlowServers::IsOdd(milliseconds(9), milliseconds(1)));
+  CHECK(!SlowServers::IsOdd(milliseconds(7), milliseconds(1)));
+  CHECK(!SlowServers::IsOdd(milliseconds(100), milliseconds(40)));
   // Nothing is slow that is quick enough.
-  times = AnswerTimes(5, std::chrono::microseconds(100));
-  CHECK(SlowServers::OddFrom(times, 2) == milliseconds(5));
-}
-
-TEST_CASE("beside few others nothing is odd") {
-  AnswerTimes times(5);
-  times[0] = milliseconds(900);
-  times[1] = milliseconds(1);
-  CHECK(!SlowServers::OddFrom(times, 0));
-  times[2] = milliseconds(1);
-  CHECK(!SlowServers::OddFrom(times, 0));  // two others of four
-  times[3] = milliseconds(1);
-  CHECK(SlowServers::OddFrom(times, 0) == milliseconds(8));
-  CHECK(!SlowServers::OddFrom({milliseconds(900), milliseconds(1)}, 0));
+  CHECK(!SlowServers::IsOdd(milliseconds(4), std::chrono::microseconds(100)));
 }
 
 TEST_CASE("the one that others are compared with is neither fast nor slow") {
   AnswerTimes times(5);
-  CHECK(SlowServers::Ordinary(times) == -1);
   times[0] = milliseconds(900);
   times[2] = milliseconds(2);
+  CHECK(SlowServers::Ordinary(times) == -1);
   times[4] = milliseconds(1);
+  CHECK(SlowServers::Ordinary(times) == -1);  // two others of four
+  times[3] = milliseconds(3);
   CHECK(SlowServers::Ordinary(times) == 2);
+  CHECK(SlowServers::Ordinary({}) == -1);
+  CHECK(SlowServers::Ordinary({milliseconds(900), milliseconds(1)}) == -1);
+  // One slow server of three is none that others are compared with.
+  CHECK(SlowServers::Ordinary(
+            {milliseconds(900), milliseconds(1), milliseconds(2)}) == 2);
 }
 
 TEST_CASE("slow for long is slow in each of several scans") {

@@ -25,8 +25,8 @@ struct Listed {
   Status status;
 };
 
-// The primary says how long the object is idle, too: its dump may have failed,
-// and reads are asked of no other replica.
+// The replica that is asked says how long the object is idle, too: the dump of
+// the primary, which nearly all reads are asked of, may have failed.
 Task<Result<std::shared_ptr<const Manifest>>> Read(Session& session,
                                                    Listed& listed) {
   ReplicaSet replicas(session, listed.key);

@@ -18,8 +18,8 @@ namespace ers::store {
 bool MayBumpLru(Session& session);
 
 // `current` was read. In the background, where it is time: an access to its
-// parity and to the replicas that are not its primary. What they lack is stored
-// again. `again`: it was read before, too.
+// parity and to the replicas that the read itself did not ask. What they lack
+// is stored again. `again`: it was read before, too.
 void BumpLru(Session& session, std::shared_ptr<const Manifest> current,
              bool again);
 

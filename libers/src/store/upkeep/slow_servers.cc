@@ -117,24 +117,12 @@ int AnotherInSync(Session& session, int member) {
 
 // --- What is slow -----------------------------------------------------------
 
-std::optional<Duration> SlowServers::OddFrom(const AnswerTimes& times,
-                                             int member) {
-  std::vector<Duration> others;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (times[i] && std::cmp_not_equal(i, member)) others.push_back(*times[i]);
-  }
-  if (others.size() < 2 || 2 * others.size() < times.size()) return {};
-  const auto middle = others.begin() + (std::ssize(others) - 1) / 2;
-  std::nth_element(others.begin(), middle, others.end());
-  return std::max(kLeast, kTimesOthers * *middle);
-}
-
 int SlowServers::Ordinary(const AnswerTimes& times) {
   std::vector<int> members;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i]) members.push_back(static_cast<int>(i));
   }
-  if (members.empty()) return -1;
+  if (members.size() < 3 || 2 * (members.size() - 1) < times.size()) return -1;
   const auto middle = members.begin() + (std::ssize(members) - 1) / 2;
   std::nth_element(members.begin(), middle, members.end(),
                    [&times](int one, int other) {
@@ -198,12 +186,13 @@ bool OthersServe(Session& session, int member) {
 Task<void> LeaveSlow(Session& session, const AnswerTimes& times,
                      SlowServers& slow) {
   const int ordinary = SlowServers::Ordinary(times);
+  if (ordinary < 0) co_return;
+  const Duration usual = *times[static_cast<std::size_t>(ordinary)];
   for (int member = 0; member < session.members(); ++member) {
     const auto& took = times[static_cast<std::size_t>(member)];
-    const std::optional<Duration> odd = SlowServers::OddFrom(times, member);
-    const bool suspect = took && odd && *took >= *odd;
     std::optional<Pair> pair;
-    if (suspect) pair = co_await Compare(session, member, ordinary);
+    if (took && SlowServers::IsOdd(*took, usual))
+      pair = co_await Compare(session, member, ordinary);
     const bool for_long = slow.Note(member, pair.has_value());
     if (!for_long || !MayLeave(session, member)) continue;
     (void)co_await MarkDown(

@@ -21,14 +21,10 @@ using AnswerTimes = std::vector<std::optional<net::Duration>>;
 // and comes back once it is as fast as others. Loop thread only.
 class SlowServers {
  public:
-  // From when on the time of `member` is odd beside the others'. Empty where
-  // fewer than two others, or not most of them, have answered.
-  [[nodiscard]] static std::optional<net::Duration> OddFrom(
-      const AnswerTimes& times, int member);
-  // The member, in sync, whose time is in the middle: what others are compared
-  // with. Negative: there is none.
+  // The member whose time is in the middle: what others are compared with.
+  // Negative where fewer than three, or not most of them, have answered.
   [[nodiscard]] static int Ordinary(const AnswerTimes& times);
-  static bool IsOdd(net::Duration took, net::Duration others);
+  [[nodiscard]] static bool IsOdd(net::Duration took, net::Duration others);
 
   // A scan found it slow, or not. True: it has been for long.
   bool Note(int member, bool is_slow);
