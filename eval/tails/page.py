@@ -17,7 +17,7 @@ Six memcached servers on loopback (`-t 1`), `ers2:4,1,5`, one `ersproxy`, where 
 (`tails-relay`) that makes its replies late, limits its link, cuts processes off and counts what passes; values are read and written by `proxy-load`.
 GETs are of values that the daemon has read before. `copies` is an `ersproxy` with `rep:2`, `nutcracker` Debian's, with `timeout: 400` and
 `auto_eject_hosts`; limits are the daemon's own, so those have no verdict. Round trips are counted as the longest chain of replies, each asked for
-after the one before had come.
+after the one before had come; of several operations the least, as what a daemon does by its clock only adds to that.
 
 """
 
