@@ -26,6 +26,7 @@ COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary
 # What a daemon sends by its clock, and which operations send it surely.
 BACKGROUND = {"probe-round": ("backfill", "complete"),
               "read-participants": ("ersctl append", "export", "servers"),
+              "read-view": ("ersctl append", "export", "servers"),
               "write-participants": ("ersctl append", "export", "servers")}
 MOST = 60  # messages of a step and an operation; those beyond are repeats
 TRIES = 24  # messages, where one of them is not sent each time

@@ -106,17 +106,21 @@ void CheckView(std::string_view text) {
           "a view is read again as it was");
 }
 
-void CheckParticipants(std::string_view text) {
-  const Result<std::vector<Participant>> read = DecodeParticipants(text);
+void CheckRegistry(std::string_view text) {
+  const Result<Registry> read = DecodeRegistry(text);
+  if (!read || !read->older.empty()) return;
+  const std::string written = EncodeRegistry(read->participants);
+  const Result<Registry> again = DecodeRegistry(written);
+  Require(again.has_value(), "a registry is read again");
+  Require(EncodeRegistry(again->participants) == written,
+          "a registry is written again as it was read");
+}
+
+void CheckEntry(std::string_view bytes) {
+  const Result<Entry> read = DecodeEntry(bytes);
   if (!read) return;
-  const std::string written = EncodeParticipants(*read);
-  const Result<std::vector<Participant>> again = DecodeParticipants(written);
-  Require(again.has_value(), "a record of participants is read again");
-  Require(EncodeParticipants(*again) == written,
-          "a record of participants is written again as it was read");
-  std::vector<Participant> merged = *read;
-  MergeParticipants(*again, merged);
-  Require(merged.size() == read->size(), "a known one is not added");
+  Require(EncodeEntry(*read) == bytes,
+          "an entry is written again as it was read");
 }
 
 // `check` gets the record with the right checksum.
@@ -138,8 +142,8 @@ void CheckSealed(std::string_view text, void (*check)(std::string_view)) {
 
 void CheckSealedView(std::string_view text) { CheckSealed(text, CheckView); }
 
-void CheckSealedParticipants(std::string_view text) {
-  CheckSealed(text, CheckParticipants);
+void CheckSealedRegistry(std::string_view text) {
+  CheckSealed(text, CheckRegistry);
 }
 
 }  // namespace
@@ -148,14 +152,12 @@ void CheckSealedParticipants(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using Check = void (*)(std::string_view);
-  constexpr std::array<Check, 8> kChecks = {ers::store::CheckManifest,
-                                            ers::store::CheckSealedManifest,
-                                            ers::store::CheckBlock,
-                                            ers::store::CheckView,
-                                            ers::store::CheckSealedView,
-                                            ers::store::CheckParticipants,
-                                            ers::store::CheckSealedParticipants,
-                                            ers::store::CheckItemLine};
+  constexpr std::array<Check, 9> kChecks = {
+      ers::store::CheckManifest,       ers::store::CheckSealedManifest,
+      ers::store::CheckBlock,          ers::store::CheckView,
+      ers::store::CheckSealedView,     ers::store::CheckRegistry,
+      ers::store::CheckSealedRegistry, ers::store::CheckItemLine,
+      ers::store::CheckEntry};
   if (size == 0) return 0;
   kChecks[data[0] % kChecks.size()](
       {reinterpret_cast<const char*>(data + 1), size - 1});

@@ -94,7 +94,8 @@ struct Fixture {
     for (const auto& server : world.servers()) {
       for (const std::string& key : server->items().LiveKeys()) {
         const bool own = key == "ers!view" || key == "ers!boot" ||
-                         key == "ers!peers" || key.starts_with("ers!spare.");
+                         key == "ers!peers" || key.starts_with("ers!p.") ||
+                         key.starts_with("ers!spare.");
         count += !own && !server->items().Find(key)->value.empty();
       }
     }

@@ -276,6 +276,8 @@ TEST_CASE("of a key that no server lists nothing goes under an old view") {
   f.Wait(hours(2));
   Client other(f.world, f.servers, "other");
   REQUIRE(other.Put("other", std::string(kBytes, 'o')).ok());
+  // Nor does it wait for the one that has died any more.
+  REQUIRE(f.client.Put("mine", std::string(kBytes, 'm')).ok());
   for (const auto& server : f.world.servers()) {
     server->faults().dump_time = seconds(20);
   }

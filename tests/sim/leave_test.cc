@@ -1,4 +1,4 @@
-// What a process that ends leaves behind in the record of participants: nothing
+// What a process that ends leaves behind in the registry: nothing
 // that others would have to wait for.
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -24,9 +24,8 @@ std::vector<std::string> Lines(SimServer& server) {
   std::vector<std::string> labels;
   const ModelItem* item = server.items().Find(store::kParticipantsKey);
   if (item == nullptr) return labels;
-  const Result<std::vector<store::Participant>> participants =
-      store::DecodeParticipants(item->value);
-  for (const store::Participant& participant : *participants)
+  const Result<store::Registry> registry = store::DecodeRegistry(item->value);
+  for (const store::Participant& participant : registry->participants)
     labels.push_back(participant.label);
   return labels;
 }
@@ -36,6 +35,9 @@ struct Fixture {
     for (const auto& server : world.servers()) {
       CAPTURE(server->name());
       CHECK(Lines(*server).empty());
+      for (const std::string& key : server->items().LiveKeys()) {
+        CHECK_FALSE(key.starts_with(store::kEntryPrefix));
+      }
     }
   }
 

@@ -15,16 +15,16 @@
 namespace ers::net {
 
 enum class Verb : std::uint8_t {
-  kGet,       // mg KEY v c f t s: value, token, client flags, ttl
-  kHead,      // mg KEY c f t s: the same without the value
-  kVivify,    // mg KEY v c f t s N<ttl>: as kGet; a miss leaves an empty stub
-  kTouch,     // mg KEY T<exptime>: no value
-  kSet,       // ms KEY: unconditional
-  kCas,       // text "cas": never deletes the old item when memory is short
-  kDelete,    // md KEY [C<token>]
-  kRenew,     // md KEY I C<token>: the item stays and gets another token; takes
-              // no memory
-  kStats,     // stats [argument in key, may be empty]: lines into `value`
+  kGet,     // mg KEY v c f t s: value, token, client flags, ttl
+  kHead,    // mg KEY c f t s: the same without the value
+  kVivify,  // mg KEY v c f t s N<ttl>: as kGet; a miss leaves an empty stub
+  kTouch,   // mg KEY T<exptime>: no value
+  kSet,     // ms KEY: unconditional
+  kCas,     // text "cas": never deletes the old item when memory is short
+  kDelete,  // md KEY [C<token>]
+  kRenew,   // md KEY I [C<token>] [T<exptime>]: the item stays and gets another
+            // token; takes no memory
+  kStats,   // stats [argument in key, may be empty]: lines into `value`
   kMetadump,  // lru_crawler metadump [what in key; empty: hash]: lines to
               // `on_line`, or into `value`. Alone on its link until it ends
               // (the caller's duty): the server refuses it behind other
@@ -77,9 +77,9 @@ struct Request {
   std::string_view key;
   std::uint32_t client_flags = 0;  // kSet, kCas
   // memcached's exptime: 0 never, up to 30 days relative, above absolute
-  // seconds. kVivify: the stub's ttl.
+  // seconds. kVivify: the stub's ttl. kRenew: 0: as it is.
   std::int64_t exptime = 0;
-  std::uint64_t token = 0;      // kCas, kRenew; kDelete: 0: whatever it has
+  std::uint64_t token = 0;      // kCas; kDelete, kRenew: 0: whatever it has
   std::span<const iovec> body;  // kSet, kCas: the value, in pieces
   std::span<const iovec> into;  // kGet: where the value goes, in pieces that
                                 // sum to its size; empty: into `value`

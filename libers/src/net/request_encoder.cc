@@ -108,9 +108,13 @@ void RequestEncoder::StoreLine(const Request& request) {
 void RequestEncoder::DeleteLine(const Request& request) {
   const bool renews = request.verb == Verb::kRenew;
   Words("md ", request.key, renews ? " I" : "");
-  if (renews || request.token != 0) {
+  if (request.token != 0) {
     Text(" C");
     Number(request.token);
+  }
+  if (renews && request.exptime != 0) {
+    Text(" T");
+    SignedNumber(request.exptime);
   }
   if (!renews && request.quiet_run != nullptr) Text(" q");
 }

@@ -69,6 +69,7 @@ func (ending *Ending) Check() (Remains, error) {
 		func(item Item) bool {
 			return item.Key != "ers!view" && item.Key != "ers!boot" &&
 				item.Key != "ers!peers" &&
+				!strings.HasPrefix(item.Key, "ers!p.") &&
 				!strings.HasPrefix(item.Key, "ers!spare.")
 		}, 0)
 }

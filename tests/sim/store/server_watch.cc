@@ -9,6 +9,7 @@
 #include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/format/view.h"
+#include "store/membership/lease.h"
 #include "store/replicas/replica_copy.h"
 
 namespace ers::sim {
@@ -99,6 +100,33 @@ void ServerWatch::OnManifestWrite(std::uint64_t epoch, int member,
                                   std::uint64_t token,
                                   const store::ChangeId& id) {
   sent_in_[{member, std::string(item_key), token, id}] = epoch;
+  CheckLease(epoch, member, item_key);
+}
+
+// Invariant V4. A lease is renewed by f + 1 members, and by none that has a
+// later view: so it ends once n - f have one.
+void ServerWatch::CheckLease(std::uint64_t epoch, int member,
+                             std::string_view item_key) {
+  const auto later = stored_since_.upper_bound(epoch);
+  if (later == stored_since_.end() || scenario_.scope == FaultScope::kBeyond ||
+      world_.now() - later->second <= store::kLeaseFor) {
+    return;
+  }
+  // What was evicted meanwhile shows no later view.
+  int holders = 0;
+  for (const auto& server : world_.servers()) {
+    const ModelItem* item = server->items().Find(store::kViewKey);
+    if (item == nullptr) continue;
+    const Result<store::View> there = store::DecodeView(item->value);
+    if (there && there->epoch > epoch) ++holders;
+  }
+  if (holders < scenario_.servers - scenario_.max_failures) return;
+  Report(
+      Invariant::kViewBarrier, item_key,
+      fmt::format("server {}: a manifest write is sent under view {}, {} us "
+                  "after view {} was stored",
+                  member, epoch, Micros(world_.now()) - Micros(later->second),
+                  later->first));
 }
 
 void ServerWatch::Trace(int member, const AppliedCommand& command) const {
@@ -120,7 +148,7 @@ void ServerWatch::OnApplied(SimServer& server, int member,
   if (IsBlockKey(command.key)) {
     OnBlock(server, member, command);
   } else if (command.key == store::kViewKey) {
-    OnView(command);
+    OnView(server, command);
   } else if (const auto found = key_of_item_.find(command.key);
              found != key_of_item_.end()) {
     OnManifest(server, member, found->second, command);
@@ -215,9 +243,20 @@ void ServerWatch::CheckNamedBlocks(const std::string& key,
   }
 }
 
-void ServerWatch::OnView(const AppliedCommand& command) {
+void ServerWatch::OnView(const SimServer& server,
+                         const AppliedCommand& command) {
   if (!Stores(command.verb) || !command.applied) return;
   const Result<store::View> view = store::DecodeView(command.value);
+  if (view) {
+    std::uint64_t& taken = taken_[&server];
+    taken = std::max(taken, view->epoch);
+    const auto holders = std::count_if(
+        taken_.begin(), taken_.end(),
+        [&view](const auto& one) { return one.second >= view->epoch; });
+    if (holders >= scenario_.servers - scenario_.max_failures) {
+      stored_since_.try_emplace(view->epoch, world_.now());
+    }
+  }
   if (view && view->NotInSync() > view->max_failures) {
     Report(Invariant::kEnoughMembers, command.key,
            fmt::format("view {} has {} members that are not in sync",

@@ -74,7 +74,8 @@ class ServerWatch : private store::StoreWatch {
   void OnManifest(const SimServer& server, int member, const std::string& key,
                   const AppliedCommand& command);
   [[nodiscard]] SimServer& ServerIn(const store::View& view, int member) const;
-  void OnView(const AppliedCommand& command);
+  void OnView(const SimServer& server, const AppliedCommand& command);
+  void CheckLease(std::uint64_t epoch, int member, std::string_view item_key);
   void CheckBarrier(int member, const std::string& key,
                     const AppliedCommand& command, const store::ChangeId& id);
   void CheckNamedBlocks(const std::string& key,
@@ -112,6 +113,10 @@ class ServerWatch : private store::StoreWatch {
   std::map<std::tuple<int, std::string, std::uint64_t, store::ChangeId>,
            std::uint64_t>
       sent_in_;
+  // The newest view that each server has taken, and since when n - f of them
+  // have one of that epoch, or a later one.
+  std::map<const SimServer*, std::uint64_t> taken_;
+  std::map<std::uint64_t, TimePoint> stored_since_;
   std::vector<Violation> violations_;
 };
 

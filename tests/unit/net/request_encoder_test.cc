@@ -45,6 +45,9 @@ TEST_CASE("every verb becomes its command") {
   CHECK(Encoded(with_token) == "md k C7\r\n");
   with_token.verb = Verb::kRenew;
   CHECK(Encoded(with_token) == "md k I C7\r\n");
+  with_token.token = 0;
+  with_token.exptime = 300;
+  CHECK(Encoded(with_token) == "md k I T300\r\n");
   Call no_bump(Verb::kGet, "k");
   no_bump.no_bump = true;
   CHECK(Encoded(no_bump) == "mg k v c f t s u\r\n");

@@ -22,10 +22,10 @@ View MakeView(std::uint64_t epoch, int members, int max_failures,
   return view;
 }
 
-// Its line is sent, and taken by members `first` to `last`.
+// Its entry is sent, and taken by members `first` to `last`.
 void Renew(Lease& lease, const View& view, int first, int last,
            net::TimePoint now) {
-  lease.WithOwnEntry({}, view.epoch, now, /*random=*/77);
+  (void)lease.NextEntry(view.epoch);
   for (int i = first; i <= last; ++i) lease.Renewed(i, now);
   lease.Confirm(view);
 }
@@ -44,7 +44,8 @@ TEST_CASE("a lease begins with enough members and runs out by itself") {
   CHECK_FALSE(lease.Holds(kStart + kLeaseFor));
 }
 
-TEST_CASE("the members that took the line last do not make up for the others") {
+TEST_CASE(
+    "the members that took the entry last do not make up for the others") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2);
   Renew(lease, view, 0, 2, kStart);
@@ -55,7 +56,7 @@ TEST_CASE("the members that took the line last do not make up for the others") {
 }
 
 // Those may be taken in again, empty, with f others.
-TEST_CASE("with members down as many of the others must take the line") {
+TEST_CASE("with members down as many of the others must take the entry") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2, /*down=*/1);
   Renew(lease, view, 0, 2, kStart);  // the first is down
@@ -64,7 +65,7 @@ TEST_CASE("with members down as many of the others must take the line") {
   CHECK(lease.Holds(kStart));
 }
 
-TEST_CASE("where no more than f are left all of them must take the line") {
+TEST_CASE("where no more than f are left all of them must take the entry") {
   Lease lease("process 1 on h");
   const View view = MakeView(3, 2, 1, /*down=*/1);
   Renew(lease, view, 0, 0, kStart);
@@ -88,26 +89,39 @@ TEST_CASE("a change of the view ends the lease until it is in force") {
 }
 
 // Invariant V1.
-TEST_CASE(
-    "a participant that has not followed is waited for, until it is gone") {
+TEST_CASE("a process is gone once its entry stands still on all members") {
+  constexpr std::uint64_t kOther = 5;
   Lease lease("process 1 on h");
-  const std::vector<Participant> participants = {{5, 3, 9, "a"},
-                                                 {6, 4, 2, "b"}};
-  lease.Observe(participants, kStart);
-  const std::vector<Participant> behind = lease.Behind(participants, 4, kStart);
-  REQUIRE(behind.size() == 1);
-  CHECK(behind[0].id == 5);
+  // Of which nothing was seen yet.
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter));
+  lease.Observe(0, kOther, {1, 10}, kStart);
+  lease.Observe(1, kOther, {1, 20}, kStart);
   // Seeing the same again is no heartbeat.
-  lease.Observe(participants, kStart + seconds(4));
-  CHECK(lease.Behind(participants, 4, kStart + kGoneAfter - milliseconds(1))
-            .size() == 1);
-  CHECK(lease.Behind(participants, 4, kStart + kGoneAfter).empty());
-  const std::vector<Participant> moved = {{5, 3, 10, "a"}};
-  CHECK(lease.Behind(moved, 4, kStart + kGoneAfter).size() == 1);
-  lease.Observe(moved, kStart + kGoneAfter);
-  CHECK(lease.Behind(moved, 4, kStart + kGoneAfter + seconds(4)).size() == 1);
-  const std::vector<Participant> followed = {{5, 4, 11, "a"}};
-  CHECK(lease.Behind(followed, 4, kStart).empty());
+  lease.Observe(0, kOther, {1, 10}, kStart + seconds(4));
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter - milliseconds(1)));
+  CHECK(lease.IsGone(kOther, kStart + kGoneAfter));
+  // Another CAS number on one of them is one.
+  lease.Observe(1, kOther, {1, 21}, kStart + kGoneAfter);
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter + seconds(4)));
+  CHECK(lease.IsGone(kOther, kStart + 2 * kGoneAfter));
+}
+
+TEST_CASE("an answer counts by when it was asked for") {
+  constexpr std::uint64_t kOther = 5;
+  Lease lease("process 1 on h");
+  lease.Observe(0, kOther, {1, 10}, kStart);
+  // This process stood still while the answer lay there.
+  const net::TimePoint asked = kStart + seconds(1);
+  lease.Observe(0, kOther, {1, 10}, kStart + 2 * kGoneAfter);
+  CHECK_FALSE(lease.IsGone(kOther, asked));
+}
+
+TEST_CASE("what a member shows for the first time is a change") {
+  constexpr std::uint64_t kOther = 5;
+  Lease lease("process 1 on h");
+  lease.Observe(0, kOther, {1, 10}, kStart);
+  lease.Observe(1, kOther, {0, 0}, kStart + kGoneAfter);
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter));
 }
 
 TEST_CASE("a lease outlives the longest silence by seconds") {
@@ -115,54 +129,26 @@ TEST_CASE("a lease outlives the longest silence by seconds") {
   CHECK(kLeaseFor >= 4 * kHeartbeatEvery);
 }
 
-TEST_CASE("the record keeps others' lines and drops those of the gone") {
+TEST_CASE("each entry that is written differs from the one before") {
   Lease lease("process 1 on h");
-  const std::vector<Participant> participants = {{5, 3, 9, "a"},
-                                                 {6, 3, 2, "b"}};
-  lease.Observe(participants, kStart);
-  std::vector<Participant> record =
-      lease.WithOwnEntry(participants, 3, kStart, 77);
-  REQUIRE(record.size() == 3);
-  CHECK(record[2].id == 77);
-  CHECK(record[2].epoch == 3);
-  CHECK(record[2].label == "process 1 on h");
-  const std::uint64_t heartbeat = record[2].heartbeat;
-  lease.Observe({{6, 3, 3, "b"}}, kStart + seconds(3));
-  record = lease.WithOwnEntry(record, 3, kStart + kGoneAfter, 78);
-  REQUIRE(record.size() == 2);
-  CHECK(record[0].id == 6);
-  CHECK(record[1].id == 77);
-  CHECK(record[1].heartbeat > heartbeat);
-  CHECK(lease.WithoutOwnEntry(record).size() == 1);
+  const Participant self = lease.Self(77);
+  CHECK(self.id == 77);
+  CHECK(self.label == "process 1 on h");
+  CHECK(lease.Self(78).id == 77);
+  const Entry first = lease.NextEntry(3);
+  CHECK(first.id == 77);
+  CHECK(first.epoch == 3);
+  lease.RaiseEpoch(4);
+  const Entry next = lease.NextEntry(3);
+  CHECK(next.epoch == 4);
+  CHECK(next.count > first.count);
 }
 
-TEST_CASE(
-    "a record of participants survives its writing, and shows a broken one") {
-  const std::vector<Participant> participants = {
-      {~std::uint64_t{0}, 3, 9, "process 1 on h"}, {6, 1, 2, ""}};
-  const std::string text = EncodeParticipants(participants);
-  const Result<std::vector<Participant>> back = DecodeParticipants(text);
-  REQUIRE(back);
-  REQUIRE(back->size() == 2);
-  CHECK((*back)[0].id == ~std::uint64_t{0});
-  CHECK((*back)[0].heartbeat == 9);
-  CHECK((*back)[0].label == "process 1 on h");
-  CHECK((*back)[1].epoch == 1);
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    std::string broken = text;
-    broken[at] = static_cast<char>(broken[at] ^ 1);
-    CHECK_FALSE(DecodeParticipants(broken));
-  }
-  CHECK(DecodeParticipants("").error().code() == StatusCode::kNotManaged);
-}
-
-TEST_CASE("of two lines of a process the newer one counts") {
-  std::vector<Participant> participants = {{5, 3, 9, "a"}};
-  MergeParticipants({{5, 2, 8, "a"}, {6, 1, 1, "b"}}, participants);
-  REQUIRE(participants.size() == 2);
-  CHECK(participants[0].heartbeat == 9);
-  MergeParticipants({{5, 4, 10, "a"}}, participants);
-  CHECK(participants[0].epoch == 4);
+TEST_CASE("heartbeats to a few members meet each in turn") {
+  Lease lease("process 1 on h");
+  CHECK(lease.TakeTurn(3) == 0);
+  CHECK(lease.TakeTurn(3) == 3);
+  CHECK(lease.TakeTurn(2) == 6);
 }
 
 }  // namespace

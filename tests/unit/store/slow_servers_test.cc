@@ -46,6 +46,25 @@ TEST_CASE("slow for long is slow in each of several scans") {
   CHECK(servers.Note(3, true));
 }
 
+TEST_CASE("one that was slow is asked by the next scan, too") {
+  SlowServers servers;
+  CHECK(!servers.IsSuspect(3));
+  servers.Note(3, true);
+  CHECK(servers.IsSuspect(3));
+  CHECK(!servers.IsSuspect(4));
+  servers.Note(3, false);
+  CHECK(!servers.IsSuspect(3));
+}
+
+TEST_CASE("the last time of each is kept for scans that do not ask it") {
+  SlowServers servers;
+  servers.NoteTime(2, milliseconds(1));
+  servers.NoteTime(0, milliseconds(3));
+  CHECK(servers.times() == AnswerTimes{milliseconds(3), {}, milliseconds(1)});
+  servers.NoteTime(2, {});
+  CHECK(servers.times() == AnswerTimes{milliseconds(3), {}, {}});
+}
+
 TEST_CASE("one that is out is tested less and less often, and logged once") {
   SlowServers servers;
   net::TimePoint now{std::chrono::hours(1)};

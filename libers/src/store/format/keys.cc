@@ -145,4 +145,8 @@ std::optional<BlockName> ParseBlockKey(std::string_view item_key) {
   return name;
 }
 
+std::string EntryKey(std::uint64_t id) {
+  return fmt::format("{}{:016x}", kEntryPrefix, id);
+}
+
 }  // namespace ers::store

@@ -19,6 +19,7 @@ inline constexpr std::string_view kReservedPrefix = "ers!";
 inline constexpr std::string_view kViewKey = "ers!view";
 inline constexpr std::string_view kBootKey = "ers!boot";
 inline constexpr std::string_view kParticipantsKey = "ers!peers";
+inline constexpr std::string_view kEntryPrefix = "ers!p.";
 inline constexpr std::string_view kSparePrefix = "ers!spare";
 
 // XXH3-128 of the object's key.
@@ -50,6 +51,10 @@ struct BlockName {
 };
 // Empty where BlockKey writes no such key.
 std::optional<BlockName> ParseBlockKey(std::string_view item_key);
+
+// Where the entry of the participant of that id lies: kEntryPrefix + 16 digits,
+// lower-case hex.
+std::string EntryKey(std::uint64_t id);
 
 // The hash in the hashed name of a manifest; empty where it is none.
 std::optional<KeyHash> HashOfHashedName(std::string_view item_key);

@@ -1,6 +1,6 @@
-// Participant: one process of those that share a cluster, as its line in the
-// record under kParticipantsKey describes it (docs/internals/view.md, Several
-// processes).
+// The processes that share a cluster: the registry of them, one record under
+// kParticipantsKey, and the entry of each, an item of its own under EntryKey,
+// which no other process writes (docs/internals/view.md, Several processes).
 #ifndef ERS_STORE_FORMAT_PARTICIPANT_H_
 #define ERS_STORE_FORMAT_PARTICIPANT_H_
 
@@ -19,22 +19,39 @@ inline constexpr std::size_t kMaxParticipants = 256;
 
 struct Participant {
   std::uint64_t id = 0;  // random; never zero
-  // It sends no manifest write under an earlier view, and none is under way.
-  std::uint64_t epoch = 0;
-  // Rises with every heartbeat.
-  std::uint64_t heartbeat = 0;
-  std::string label;  // for people: "process 17 on host"
+  std::string label;     // for people: "process 17 on host"
 };
 
-// One record for all. kNotManaged, kUnsupportedFormat or kCorruption where it
-// is none.
-std::string EncodeParticipants(const std::vector<Participant>& participants);
-Result<std::vector<Participant>> DecodeParticipants(std::string_view text);
+// A process of an older version, which has all that an entry says here.
+struct OlderParticipant {
+  std::uint64_t id = 0;
+  std::uint64_t heartbeat = 0;  // rises while it is there
+  std::string label;
+};
 
-// Takes up what `more` has of processes that `participants` does not have, or
-// has less new.
-void MergeParticipants(const std::vector<Participant>& more,
-                       std::vector<Participant>& participants);
+struct Registry {
+  std::vector<Participant> participants;
+  // A record of format 1 has these alone, and is replaced once they are gone.
+  std::vector<OlderParticipant> older;
+
+  [[nodiscard]] bool Lists(std::uint64_t id) const;
+};
+
+// Format 2. kNotManaged, kUnsupportedFormat or kCorruption where it is none.
+std::string EncodeRegistry(const std::vector<Participant>& participants);
+Result<Registry> DecodeRegistry(std::string_view text);
+
+struct Entry {
+  std::uint64_t id = 0;
+  // It sends no manifest write under an earlier view, and none is under way.
+  std::uint64_t epoch = 0;
+  // Rises each time the entry is written. A heartbeat gives it another CAS
+  // number instead.
+  std::uint64_t count = 0;
+};
+
+std::string EncodeEntry(const Entry& entry);
+Result<Entry> DecodeEntry(std::string_view bytes);
 
 }  // namespace ers::store
 

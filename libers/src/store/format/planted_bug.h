@@ -38,6 +38,11 @@ enum class PlantedBug {
   kSameIncarnation,        // a member comes back with what it held before
   kNoParticipants,         // a view change waits for no other process
   kEndlessLease,           // a process goes on under its view after any pause
+  kEntryNotWaited,  // a process counts as gone once its entry stands still
+  kRegistryForgetsJoiner,  // a process that comes is not listed where others
+                           // are
+  kStampWithoutRecord,     // a record's stamp is noted, and the record not read
+  kLeaseTooLong,           // a lease that others do not wait for
   kDropsYoung,             // collected are also blocks of changes under way
   kNoFence,                // garbage goes though a write may land that names it
   kOldChangeCommits,    // a change commits whose blocks may have been collected

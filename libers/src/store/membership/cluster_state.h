@@ -3,6 +3,7 @@
 #define ERS_STORE_MEMBERSHIP_CLUSTER_STATE_H_
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,23 +13,24 @@
 #include "ers/status.h"
 #include "net/endpoint.h"
 #include "net/ring.h"
-#include "store/membership/eviction_watch.h"
 #include "store/membership/in_doubt_writes.h"
 #include "store/membership/lease.h"
+#include "store/membership/member_stamps.h"
 #include "store/membership/memory_loss.h"
 #include "store/membership/memory_needs.h"
 #include "store/membership/slots.h"
 #include "store/membership/view_keeper.h"
 #include "store/support/cluster_clock.h"
+#include "store/support/eviction_watch.h"
 
 namespace ers::store {
 
 class KeyLines;
 class KnownChanges;
 
-// Constant after construction, but for keeper, lease, clock, loss,
-// in_doubt_writes, evictions, needs, lines, known, slots and what KeepOnDisk
-// remembers, which see to that themselves. Any thread.
+// Constant after construction, but for keeper, lease, stamps, clock, loss,
+// in_doubt_writes, evictions, needs, calls, lines, known, slots and what
+// KeepOnDisk remembers, which see to that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -37,11 +39,14 @@ struct ClusterState {
   SlotRing slots;
   ViewKeeper keeper;
   Lease lease;
+  MemberStamps stamps;
   ClusterClock clock;
   LossWatch loss;
   InDoubtWrites in_doubt_writes;
   EvictionWatch evictions;
   MemoryNeeds needs;
+  // Of members, so that they do not evict what the cluster needs: each in turn.
+  std::atomic<std::size_t> calls = 0;
   const std::unique_ptr<KeyLines> lines;
   const std::unique_ptr<KnownChanges> known;
 

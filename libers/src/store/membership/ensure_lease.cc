@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ Status TooMany() {
                       kMaxParticipants)};
 }
 
-// Those that did not take the line because they are dead leave the view. True:
+// Those that did not take the entry because they are dead leave the view. True:
 // one did.
 Task<bool> DropSilent(Session& session, std::vector<int> silent) {
   bool dropped = false;
@@ -45,7 +46,7 @@ Task<bool> DropSilent(Session& session, std::vector<int> silent) {
   co_return dropped;
 }
 
-// Which members did not take the line, and which are out already.
+// Which members did not take the entry, and which are out already.
 Status TooFew(Session& session, View view, const std::vector<int>& silent) {
   const Status loss = session.cluster().loss.last();
   if (!loss.ok() && MoreThanMaxOut(session)) return loss;
@@ -74,11 +75,20 @@ Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
   (void)co_await StoreViewRecord(session, *view, newer);
 }
 
+// Others that stand in the way of a process that comes, and were killed, count
+// as gone by then.
+constexpr net::Duration kForOthers = std::chrono::seconds(6);
+
+bool MayPass(const Status& refusal) {
+  return refusal.code() == StatusCode::kUnavailable;
+}
+
 // The lease has run out, or never began.
 Task<Status> Join(Session& session) {
   Lease& lease = session.cluster().lease;
+  const net::TimePoint begun = session.runtime().Now();
   const net::TimePoint deadline =
-      session.runtime().Now() + session.cluster().options.operation_timeout;
+      begun + session.cluster().options.operation_timeout;
   for (;;) {
     std::unique_ptr<HeartbeatClaim> claim =
         co_await HeartbeatClaim::Await(session);
@@ -88,21 +98,34 @@ Task<Status> Join(Session& session) {
     const Heartbeat heartbeat =
         co_await HeartbeatAll(session, links, *view, Purpose::kJoin);
     const net::TimePoint now = session.runtime().Now();
-    const std::vector<Participant> behind =
-        lease.Behind(heartbeat.participants, view->epoch, now);
+    if (!heartbeat.refusal.ok()) {
+      if (now - begun >= kForOthers || !MayPass(heartbeat.refusal)) {
+        co_return heartbeat.refusal;
+      }
+      claim.reset();
+      co_await AskLater(session);
+      continue;
+    }
+    const std::vector<std::string> behind =
+        Behind(session, heartbeat, view->epoch);
+    if (heartbeat.others.size() >= kMaxParticipants) {
+      if (now - begun >= kForOthers) co_return TooMany();
+      claim.reset();
+      co_await TakeOffGone(session);
+      co_await AskLater(session);
+      continue;
+    }
     const bool current = heartbeat.epoch <= view->epoch && !heartbeat.split;
-    if (!heartbeat.newer_format.ok()) co_return heartbeat.newer_format;
     // The maker of the view may have died before all others left the earlier
     // one: then this is the end of that change, and asks as many members.
     const bool asked =
         lease.WasConfirmed(view->epoch) || heartbeat.in_sync >= view->Quorum();
     if (current && asked && behind.empty()) lease.Confirm(*view);
     claim.reset();
-    if (heartbeat.participants.size() > kMaxParticipants) co_return TooMany();
     if (current && heartbeat.outdated) co_await StoreAgain(session, view);
     if (lease.Holds(now)) co_return Status();
     const bool late = now >= deadline;
-    // No more than those will take the line before one of the others is
+    // No more than those will take the entry before one of the others is
     // started; a member that is behind may be so for that very reason.
     const bool too_few = !asked || (current && behind.empty());
     const bool in_vain = too_few && !heartbeat.silent.empty() &&
@@ -112,7 +135,7 @@ Task<Status> Join(Session& session) {
       if (!followed.ok()) co_return followed;
     } else if (!behind.empty() && !in_vain) {
       if (late) co_return Stalled(behind);
-      co_await AskLater(session);
+      co_await AskLater(session, heartbeat.others.size());
       continue;
     } else if (!heartbeat.silent.empty()) {
       const bool dropped = co_await DropSilent(session, heartbeat.silent);
@@ -137,9 +160,12 @@ Task<void> HeartbeatOnce(Session& session,
     (void)co_await FollowView(session);
     co_return;
   }
-  const std::vector<Participant> behind = session.cluster().lease.Behind(
-      heartbeat.participants, view->epoch, session.runtime().Now());
-  if (!behind.empty()) co_await StoreAgain(session, view);
+  // The members that took it may be gone: without it none could follow.
+  const bool holds = session.cluster().lease.Holds(session.runtime().Now());
+  if (heartbeat.outdated && holds) co_await StoreAgain(session, view);
+  if (session.cluster().lease.TakeTurnForGone(session.runtime().Now())) {
+    co_await TakeOffGone(session);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -13,6 +14,12 @@
 
 namespace ers::store {
 namespace {
+
+// Between two readings of all others' entries. So one that was killed is known
+// to be gone before the view has to change, mostly; all processes together read
+// no more for each than a few a second.
+constexpr net::Duration kTakeOffGoneEvery = std::chrono::seconds(5);
+constexpr net::Duration kLaterForEach = std::chrono::milliseconds(600);
 
 net::Duration::rep Ticks(net::TimePoint time) {
   return time.time_since_epoch().count();
@@ -60,54 +67,72 @@ void Lease::RaiseEpoch(std::uint64_t epoch) {
   until_.store(0);
 }
 
-std::vector<Participant> Lease::WithOwnEntry(
-    const std::vector<Participant>& participants, std::uint64_t epoch,
-    net::TimePoint now, std::uint64_t random) {
+Participant Lease::Self(std::uint64_t random) {
   const MutexLock lock(mutex_);
-  if (own_.id == 0) own_.id = std::max<std::uint64_t>(1, random);
-  own_.epoch = std::max(own_.epoch, epoch);
-  ++own_.heartbeat;
-  std::vector<Participant> there;
-  for (const Participant& participant : participants) {
-    if (participant.id == own_.id || IsGoneLocked(participant, now)) continue;
-    there.push_back(participant);
-  }
-  there.push_back(own_);
-  return there;
+  if (self_.id == 0) self_.id = std::max<std::uint64_t>(1, random);
+  own_.id = self_.id;
+  return self_;
 }
 
-std::vector<Participant> Lease::WithoutOwnEntry(
-    std::vector<Participant> participants) {
+std::uint64_t Lease::EpochOfEntry(std::uint64_t epoch) {
+  const MutexLock lock(mutex_);
+  own_.epoch = std::max(own_.epoch, epoch);
+  return own_.epoch;
+}
+
+Entry Lease::NextEntry(std::uint64_t epoch) {
+  const MutexLock lock(mutex_);
+  own_.epoch = std::max(own_.epoch, epoch);
+  ++own_.count;
+  return own_;
+}
+
+void Lease::Leave() {
   const MutexLock lock(mutex_);
   until_.store(0);
-  std::erase_if(participants, [own = own_.id](const Participant& participant) {
-    return participant.id == own;
-  });
-  return participants;
 }
 
 bool Lease::HasEntry() const {
   const MutexLock lock(mutex_);
-  return own_.id != 0;
+  return self_.id != 0;
 }
 
-void Lease::Observe(const std::vector<Participant>& participants,
+void Lease::Observe(int member, std::uint64_t id, const EntryVersion& version,
                     net::TimePoint now) {
   const MutexLock lock(mutex_);
-  for (const Participant& participant : participants) {
-    if (participant.id == own_.id) continue;
-    const auto [it, fresh] = seen_.try_emplace(participant.id);
-    Seen& seen = it->second;
-    if (!fresh && participant.heartbeat <= seen.heartbeat) continue;
-    seen = {participant.heartbeat, participant.epoch, now};
-  }
-  // What is gone from the record, too, need not be known any more.
-  std::erase_if(seen_, [&](const auto& one) {
-    return now - one.second.at > 2 * kGoneAfter &&
-           std::none_of(participants.begin(), participants.end(),
-                        [&one](const Participant& participant) {
-                          return participant.id == one.first;
-                        });
+  Seen& seen = seen_[id];
+  const auto [known, first] = seen.versions.try_emplace(member, version);
+  if (!first && known->second == version) return;
+  known->second = version;
+  seen.at = now;
+}
+
+bool Lease::IsGone(std::uint64_t id, net::TimePoint asked,
+                   net::Duration after) const {
+  const MutexLock lock(mutex_);
+  const auto seen = seen_.find(id);
+  const net::Duration wait =
+      Planted(PlantedBug::kEntryNotWaited) ? net::Duration(1) : after;
+  return seen != seen_.end() && asked - seen->second.at >= wait;
+}
+
+bool Lease::TakeTurnForGone(net::TimePoint now) {
+  const MutexLock lock(mutex_);
+  if (now < gone_turn_) return false;
+  gone_turn_ =
+      now + kTakeOffGoneEvery + static_cast<int>(seen_.size()) * kLaterForEach;
+  return true;
+}
+
+std::size_t Lease::TakeTurn(std::size_t members) {
+  const MutexLock lock(mutex_);
+  return std::exchange(next_member_, next_member_ + members);
+}
+
+void Lease::ForgetOthers(const std::vector<std::uint64_t>& listed) {
+  const MutexLock lock(mutex_);
+  std::erase_if(seen_, [&listed](const auto& one) {
+    return std::find(listed.begin(), listed.end(), one.first) == listed.end();
   });
 }
 
@@ -138,32 +163,15 @@ void Lease::Confirm(const View& view) {
   if (static_cast<int>(times.size()) <= may_leave) return;
   std::nth_element(times.begin(), times.begin() + may_leave, times.end(),
                    std::greater<>());
-  until_.store(Ticks(times[static_cast<std::size_t>(may_leave)] + kLeaseFor));
+  const net::Duration lasts = Planted(PlantedBug::kLeaseTooLong)
+                                  ? 4 * net::Duration(kGoneAfter)
+                                  : net::Duration(kLeaseFor);
+  until_.store(Ticks(times[static_cast<std::size_t>(may_leave)] + lasts));
 }
 
 bool Lease::WasConfirmed(std::uint64_t epoch) const {
   const MutexLock lock(mutex_);
   return confirmed_ >= epoch;
-}
-
-bool Lease::IsGoneLocked(const Participant& participant,
-                         net::TimePoint now) const {
-  const auto seen = seen_.find(participant.id);
-  return seen != seen_.end() &&
-         participant.heartbeat <= seen->second.heartbeat &&
-         now - seen->second.at >= kGoneAfter;
-}
-
-std::vector<Participant> Lease::Behind(
-    const std::vector<Participant>& participants, std::uint64_t epoch,
-    net::TimePoint now) const {
-  const MutexLock lock(mutex_);
-  std::vector<Participant> behind;
-  for (const Participant& participant : participants) {
-    if (participant.id == own_.id || participant.epoch >= epoch) continue;
-    if (!IsGoneLocked(participant, now)) behind.push_back(participant);
-  }
-  return behind;
 }
 
 void Lease::AddSession() {

@@ -22,9 +22,15 @@ constexpr int kPairs = 3;
 // memcached's slab classes grow by a quarter.
 constexpr std::size_t kNextClass = 4;
 
+// All entries share their spare items.
+std::string_view SpareName(std::string_view record) {
+  return record.starts_with(kEntryPrefix)
+             ? std::string_view("entry")
+             : record.substr(kReservedPrefix.size());
+}
+
 std::string SpareKey(std::string_view record, int pair, bool larger) {
-  return fmt::format("{}.{}{}", kSparePrefix,
-                     record.substr(kReservedPrefix.size()),
+  return fmt::format("{}.{}{}", kSparePrefix, SpareName(record),
                      2 * pair + (larger ? 1 : 0));
 }
 
@@ -100,7 +106,8 @@ Task<void> TakeRoom(Session& session, int member, std::string_view record,
 
 bool SpareRoom::Has(const net::ServerLink& link, std::string_view record,
                     std::size_t bytes) const {
-  const auto known = known_.find({link.member(), std::string(record)});
+  const auto known =
+      known_.find({link.member(), std::string(SpareName(record))});
   return known != known_.end() &&
          known->second.connection == link.connection() &&
          known->second.bytes >= bytes;
@@ -108,11 +115,12 @@ bool SpareRoom::Has(const net::ServerLink& link, std::string_view record,
 
 void SpareRoom::Note(const net::ServerLink& link, std::string_view record,
                      std::size_t bytes) {
-  known_[{link.member(), std::string(record)}] = {link.connection(), bytes};
+  known_[{link.member(), std::string(SpareName(record))}] = {link.connection(),
+                                                             bytes};
 }
 
 void SpareRoom::Forget(const net::ServerLink& link, std::string_view record) {
-  known_.erase({link.member(), std::string(record)});
+  known_.erase({link.member(), std::string(SpareName(record))});
 }
 
 bool SpareRoom::Complain(int member) {
@@ -121,7 +129,8 @@ bool SpareRoom::Complain(int member) {
 
 Task<void> WriteRecord(Session& session, SendStep step, net::ServerLink& link,
                        net::Request& write, net::Request* behind) {
-  const std::string_view record = write.key;
+  const std::string_view record =
+      write.key.starts_with(kEntryPrefix) ? kEntryPrefix : write.key;
   const std::size_t bytes = BytesOf(write);
   Batch batch(session.runtime());
   batch.Send(step, link, write);

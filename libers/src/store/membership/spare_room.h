@@ -50,7 +50,8 @@ class SpareRoom {
   std::map<int, bool> complained_;
 };
 
-// Sends `write`, a kCas of one of the cluster's records, and, where the server
+// Sends `write`, a kCas of one of the cluster's records, or a kSet of what is
+// not there, and, where the server
 // has no memory for it, once more for each spare item that makes room. `behind`
 // is sent behind each, on the same connection, if not null. Both are filled in
 // but for batch fields.
@@ -59,8 +60,8 @@ net::Task<void> WriteRecord(Session& session, SendStep step,
                             net::Request* behind);
 
 // Has the server keep room beside a record of so many bytes, `record` being a
-// constant: in the background, and only where it does not evict and that is not
-// known to be so.
+// constant (kEntryPrefix: all entries): in the background, and only where it
+// does not evict and that is not known to be so.
 void KeepRoom(Session& session, net::ServerLink& link, std::string_view record,
               std::size_t bytes);
 

@@ -12,9 +12,9 @@
 #include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/membership/batch.h"
-#include "store/membership/eviction_watch.h"
 #include "store/repair/repair.h"
 #include "store/replicas/replica_set.h"
+#include "store/support/eviction_watch.h"
 
 namespace ers::store {
 namespace {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
 #include "store/membership/loss_round.h"
+#include "store/membership/member_records.h"
 #include "store/membership/view_changer.h"
 #include "store/membership/view_loader.h"
 #include "store/membership/view_records.h"
@@ -37,6 +37,10 @@ constexpr int kMaxPasses = 10;
 // last. Not of any: in a busy cluster some object is always overtaken by a
 // change between two reads of it, and changes see to their blocks themselves.
 constexpr std::uint64_t kRestoredOnce = 100;
+
+// Of the servers, at each call of MissRestarted: so many, and one in so many.
+constexpr int kCallAtLeast = 1;
+constexpr int kCallOneIn = 8;
 
 // What cannot be read any more is no reason to keep a member out.
 bool IsLost(const Status& status) {
@@ -280,52 +284,57 @@ std::vector<int> AllMembers(const Session& session) {
   return members;
 }
 
-// A read at one server of what it must not evict, which else no call reads for
-// long.
+// A read of what a server must not evict, which else no call reads for long.
 struct Call {
-  net::Request view;
-  net::Request boot;
+  int member = 0;
+  // Also where the server does not answer.
+  bool shows_the_view = true;
   std::optional<net::Duration> took;
 };
 
-Task<void> CallOne(Session& session, int member, Call& call,
-                   net::Latch& latch) {
+Task<void> Make(Call& call, Session& session, const View& view,
+                net::Latch& latch) {
   const net::TimePoint begun = session.runtime().Now();
-  call.view.verb = net::Verb::kGet;
-  call.view.key = kViewKey;
-  call.boot.verb = net::Verb::kHead;
-  call.boot.key = kBootKey;
-  Batch batch(session.runtime());
-  for (net::Request* request : {&call.view, &call.boot}) {
-    batch.Send(SendStep::kProbeRound, session.link(member), *request);
-  }
-  co_await batch;
-  if (net::Answered(call.boot.outcome)) {
+  net::Request mark;
+  mark.verb = net::Verb::kHead;
+  mark.key = kBootKey;
+  const MemberRecords records = co_await ReadRecords(
+      session, session.link(call.member), 0, &mark, SendStep::kProbeRound);
+  if (records.connection != 0) {
     call.took = session.runtime().Now() - begun;
+    const Member& member = view.members[static_cast<std::size_t>(call.member)];
+    call.shows_the_view =
+        member.state == MemberState::kDown || records.view.epoch >= view.epoch;
   }
   latch.CountDown();
 }
 
-// `times` get those of members in sync. True where all that answer have the
-// view still, or a newer one.
-Task<bool> CallAll(Session& session, AnswerTimes& times) {
-  std::deque<Call> calls;
-  net::Latch latch(session.runtime(), session.members());
-  for (int i = 0; i < session.members(); ++i) {
-    net::Spawn(CallOne(session, i, calls.emplace_back(), latch));
+// At a few servers each time, so that none is left out for longer than a few
+// seconds. And at those that are slow.
+std::vector<Call> NextCalls(Session& session, const SlowServers* slow) {
+  const int members = session.members();
+  const int some = std::min(members, kCallAtLeast + members / kCallOneIn);
+  const std::size_t first =
+      session.cluster().calls.fetch_add(static_cast<std::size_t>(some)) %
+      static_cast<std::size_t>(members);
+  std::vector<Call> calls;
+  for (int i = 0; i < members; ++i) {
+    const int member = (static_cast<int>(first) + i) % members;
+    if (i < some || (slow != nullptr && slow->IsSuspect(member))) {
+      calls.emplace_back().member = member;
+    }
   }
-  co_await latch;
+  return calls;
+}
+
+// True where all that answer have the view still, or a newer one.
+Task<bool> MakeAll(Session& session, std::vector<Call>& calls) {
   const std::shared_ptr<const View> view = session.view();
-  bool all = true;
-  for (const Call& call : calls) {
-    const Member& member = view->members[times.size()];
-    times.push_back(member.InSync() ? call.took : std::nullopt);
-    const bool down = member.state == MemberState::kDown;
-    if (down || !net::Answered(call.view.outcome)) continue;
-    const Result<View> there = DecodeView(call.view.value);
-    all = all && there && there->epoch >= view->epoch;
-  }
-  co_return all;
+  net::Latch latch(session.runtime(), static_cast<int>(calls.size()));
+  for (Call& call : calls) net::Spawn(Make(call, session, *view, latch));
+  co_await latch;
+  co_return std::all_of(calls.begin(), calls.end(),
+                        [](const Call& call) { return call.shows_the_view; });
 }
 
 // A busy server may have evicted it all the same. While this process holds its
@@ -347,8 +356,8 @@ double BackfillProgress::SecondsLeft(net::TimePoint now) const {
 }
 
 Task<void> MissRestarted(Session& session, SlowServers* slow) {
-  AnswerTimes times;
-  const bool all_know_the_view = co_await CallAll(session, times);
+  std::vector<Call> calls = NextCalls(session, slow);
+  const bool all_know_the_view = co_await MakeAll(session, calls);
   if (MoreThanMaxOut(session)) {
     (void)co_await GoOnAfterLoss(session);
     co_return;
@@ -363,7 +372,13 @@ Task<void> MissRestarted(Session& session, SlowServers* slow) {
       (void)co_await MarkDown(session, i, session.link(i).last_error());
     }
   }
-  if (slow != nullptr) co_await LeaveSlow(session, times, *slow);
+  if (slow == nullptr) co_return;
+  std::vector<int> called;
+  for (const Call& call : calls) {
+    slow->NoteTime(call.member, call.took);
+    called.push_back(call.member);
+  }
+  co_await LeaveSlow(session, called, *slow);
 }
 
 Task<Result<BackfillReport>> Backfill(Session& session,

@@ -142,10 +142,21 @@ SlowServers::Member& SlowServers::At(int member) {
   return members_[at];
 }
 
+void SlowServers::NoteTime(int member, std::optional<Duration> took) {
+  const auto at = static_cast<std::size_t>(member);
+  if (at >= times_.size()) times_.resize(at + 1);
+  times_[at] = took;
+}
+
 bool SlowServers::Note(int member, bool is_slow) {
   Member& of = At(member);
   of.slow_scans = is_slow ? of.slow_scans + 1 : 0;
   return of.slow_scans >= kForLong;
+}
+
+bool SlowServers::IsSuspect(int member) const {
+  const auto at = static_cast<std::size_t>(member);
+  return at < members_.size() && members_[at].slow_scans > 0;
 }
 
 bool SlowServers::MayTest(int member, net::TimePoint now) const {
@@ -183,12 +194,19 @@ bool OthersServe(Session& session, int member) {
   return true;
 }
 
-Task<void> LeaveSlow(Session& session, const AnswerTimes& times,
+Task<void> LeaveSlow(Session& session, const std::vector<int>& asked,
                      SlowServers& slow) {
+  const std::shared_ptr<const View> view = session.view();
+  for (int i = 0; i < session.members(); ++i) {
+    const bool in_sync = view->members[static_cast<std::size_t>(i)].InSync();
+    if (!in_sync) slow.NoteTime(i, std::nullopt);
+  }
+  AnswerTimes times = slow.times();
+  times.resize(view->members.size());
   const int ordinary = SlowServers::Ordinary(times);
   if (ordinary < 0) co_return;
   const Duration usual = *times[static_cast<std::size_t>(ordinary)];
-  for (int member = 0; member < session.members(); ++member) {
+  for (const int member : asked) {
     const auto& took = times[static_cast<std::size_t>(member)];
     std::optional<Pair> pair;
     if (took && SlowServers::IsOdd(*took, usual))

@@ -13,7 +13,7 @@
 namespace ers::store {
 
 // How long each member took to answer the same, by number. Empty for those that
-// did not.
+// did not, and for those that are not in sync.
 using AnswerTimes = std::vector<std::optional<net::Duration>>;
 
 // Every change waits for its replicas, and for the members that its blocks are
@@ -26,15 +26,21 @@ class SlowServers {
   [[nodiscard]] static int Ordinary(const AnswerTimes& times);
   [[nodiscard]] static bool IsOdd(net::Duration took, net::Duration others);
 
+  // What a scan saw last of each, as no scan asks all of them.
+  void NoteTime(int member, std::optional<net::Duration> took);
+  [[nodiscard]] const AnswerTimes& times() const { return times_; }
+
   // A scan found it slow, or not. True: it has been for long.
   bool Note(int member, bool is_slow);
+  // It was slow in the last scan that asked it, so the next one asks it again.
+  [[nodiscard]] bool IsSuspect(int member) const;
 
   // It answers again. Is it to be compared with others now?
   [[nodiscard]] bool MayTest(int member, net::TimePoint now) const;
   // What came of it. True: for the log.
   bool NoteTest(int member, bool is_slow, net::TimePoint now);
 
-  // Scans in a row, of about a second.
+  // Scans in a row, about a second apart.
   static constexpr int kForLong = 3;
   // No server is slow whose answers take less.
   static constexpr net::Duration kLeast = std::chrono::milliseconds(5);
@@ -52,11 +58,12 @@ class SlowServers {
   Member& At(int member);
 
   std::vector<Member> members_;
+  AnswerTimes times_;
 };
 
 // Has a member that has been slow for long leave the view, where all others are
-// in sync. `times` are those of this scan.
-net::Task<void> LeaveSlow(Session& session, const AnswerTimes& times,
+// in sync. `asked`: by this scan.
+net::Task<void> LeaveSlow(Session& session, const std::vector<int>& asked,
                           SlowServers& slow);
 
 // OK where `member`, which is down, answers as fast as others, or has not to:

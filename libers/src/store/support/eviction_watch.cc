@@ -1,4 +1,4 @@
-#include "store/membership/eviction_watch.h"
+#include "store/support/eviction_watch.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 // EvictionWatch: do servers evict, and after how long without an access.
-#ifndef ERS_STORE_MEMBERSHIP_EVICTION_WATCH_H_
-#define ERS_STORE_MEMBERSHIP_EVICTION_WATCH_H_
+#ifndef ERS_STORE_SUPPORT_EVICTION_WATCH_H_
+#define ERS_STORE_SUPPORT_EVICTION_WATCH_H_
 
 #include <atomic>
 #include <chrono>
@@ -37,4 +37,4 @@ class EvictionWatch {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_EVICTION_WATCH_H_
+#endif  // ERS_STORE_SUPPORT_EVICTION_WATCH_H_

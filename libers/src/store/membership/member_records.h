@@ -1,0 +1,58 @@
+// What one member has of the records that processes share, read by their
+// stamps, and what this process puts there: its line in the registry and its
+// entry. Heartbeats to all members are made of these (participants.h).
+#ifndef ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_
+#define ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "net/request.h"
+#include "net/server_link.h"
+#include "net/task.h"
+#include "store/membership/member_stamps.h"
+#include "store/membership/send.h"
+#include "store/membership/session.h"
+
+namespace ers::store {
+
+struct MemberRecords {
+  std::uint64_t connection = 0;  // over which all of it came; 0: none did
+  std::string boot;              // the memory that has it
+  StampedView view;
+  StampedRegistry registry;  // an empty one where the member has none
+  Status refusal;  // a record of a newer format: this process must not go on
+};
+
+// The records behind `ahead`, which is sent first on the same connection, as
+// that step, if not null. `connection`: no other than that, if not 0.
+net::Task<MemberRecords> ReadRecords(
+    Session& session, net::ServerLink& link, std::uint64_t connection,
+    net::Request* ahead, SendStep step = SendStep::kWriteParticipants);
+
+// What a heartbeat is when the entry says already what it is to say: another
+// CAS number. Takes no memory. `key` outlives it.
+net::Request RenewalOf(const std::string& key);
+
+struct Placement {
+  std::uint64_t connection = 0;  // over which it was done; 0: it was not
+  net::TimePoint sent;           // before the first message of it
+  Status refusal;  // a newer format, or processes of an older version
+};
+
+// Lists this process in the member's registry, and writes its entry there, for
+// a view of that epoch. `comes`: the process has no lease, so that others may
+// be about to take it off the list; they are not, from then on.
+net::Task<Placement> PlaceEntry(Session& session, net::ServerLink& link,
+                                std::uint64_t epoch, bool comes);
+
+// Takes processes off the member's list, then drops their entries. `seen`, if
+// not null: only while the registry is as it was read then.
+net::Task<void> TakeOff(Session& session, net::ServerLink& link,
+                        std::vector<std::uint64_t> ids,
+                        const MemberRecords* seen);
+
+}  // namespace ers::store
+
+#endif  // ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_

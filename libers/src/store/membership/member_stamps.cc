@@ -1,0 +1,62 @@
+#include "store/membership/member_stamps.h"
+
+#include <utility>
+
+namespace ers::store {
+
+StampedView MemberStamps::ViewOn(int member, std::string_view boot) const {
+  const MutexLock lock(mutex_);
+  const Shown* shown = FindLocked(member, boot);
+  return shown != nullptr ? shown->view : StampedView();
+}
+
+void MemberStamps::SetView(int member, std::string_view boot,
+                           const StampedView& view) {
+  const MutexLock lock(mutex_);
+  AtLocked(member, boot).view = view;
+}
+
+StampedRegistry MemberStamps::RegistryOn(int member,
+                                         std::string_view boot) const {
+  const MutexLock lock(mutex_);
+  const Shown* shown = FindLocked(member, boot);
+  return shown != nullptr ? shown->registry : StampedRegistry();
+}
+
+void MemberStamps::SetRegistry(int member, std::string_view boot,
+                               StampedRegistry registry) {
+  const MutexLock lock(mutex_);
+  AtLocked(member, boot).registry = std::move(registry);
+}
+
+std::uint64_t MemberStamps::OwnEpochOn(int member,
+                                       std::string_view boot) const {
+  const MutexLock lock(mutex_);
+  const Shown* shown = FindLocked(member, boot);
+  return shown != nullptr ? shown->own_epoch : 0;
+}
+
+void MemberStamps::SetOwnEpoch(int member, std::string_view boot,
+                               std::uint64_t epoch) {
+  const MutexLock lock(mutex_);
+  AtLocked(member, boot).own_epoch = epoch;
+}
+
+const MemberStamps::Shown* MemberStamps::FindLocked(
+    int member, std::string_view boot) const {
+  const auto found = shown_.find(member);
+  if (found == shown_.end() || found->second.boot != boot) return nullptr;
+  return &found->second;
+}
+
+// Another life than the one that is known has shown nothing yet.
+MemberStamps::Shown& MemberStamps::AtLocked(int member, std::string_view boot) {
+  Shown& shown = shown_[member];
+  if (shown.boot != boot) {
+    shown = Shown();
+    shown.boot = boot;
+  }
+  return shown;
+}
+
+}  // namespace ers::store

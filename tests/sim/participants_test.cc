@@ -1,0 +1,239 @@
+// What processes show each other through the registry and their entries, and
+// what is left where servers lose some of it.
+#include "store/membership/participants.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/task.h"
+#include "sim/sim_client.h"
+#include "sim/sim_connection.h"
+#include "sim/sim_server.h"
+#include "sim/sim_world.h"
+#include "store/format/keys.h"
+#include "store/format/participant.h"
+#include "store/format/record.h"
+
+namespace ers::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kServers = 6;
+
+struct Fixture {
+  // `for_time`: a client that has something to do all the time.
+  void KeepBusy(SimClient& client, Duration for_time) {
+    const TimePoint until = world.now() + for_time;
+    while (world.now() < until) {
+      (void)client.Begin();
+      Wait(milliseconds(100));
+    }
+  }
+  void Wait(Duration time) {
+    world.RunUntil([] { return false; }, time);
+  }
+  SimServer& server(int number) {
+    return *world.servers()[static_cast<std::size_t>(number)];
+  }
+  bool Lists(int number, std::string_view label) {
+    const ModelItem* item =
+        server(number).items().Find(store::kParticipantsKey);
+    if (item == nullptr) return false;
+    const Result<store::Registry> registry = store::DecodeRegistry(item->value);
+    if (!registry) return false;
+    for (const store::Participant& one : registry->participants) {
+      if (one.label == label) return true;
+    }
+    return false;
+  }
+  std::vector<std::string> Entries(int number) {
+    std::vector<std::string> entries;
+    for (const std::string& key : server(number).items().LiveKeys()) {
+      if (key.starts_with(store::kEntryPrefix)) entries.push_back(key);
+    }
+    return entries;
+  }
+  // Ends when the process has left the view of before.
+  std::optional<Status> MarkDownLater(SimClient& by, int member) {
+    std::optional<Status> status;
+    net::Spawn([](SimClient& client, int number,
+                  std::optional<Status>& into) -> net::Task<void> {
+      into = co_await store::MarkDown(client.session, number, "a test");
+    }(by, member, status));
+    world.RunUntil([&] { return status.has_value(); }, seconds(1));
+    return status;
+  }
+
+  World world{11};
+  const std::string servers = world.AddServers(kServers);
+};
+
+TEST_CASE("a registry changes only when processes come and go") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  SimClient other(f.world, f.servers, "other");
+  REQUIRE(one.Begin().ok());
+  REQUIRE(other.Begin().ok());
+  int writes = 0;
+  for (const auto& server : f.world.servers()) {
+    server->on_applied = [&](const SimConnection&,
+                             const AppliedCommand& command) {
+      writes += command.key == store::kParticipantsKey ? 1 : 0;
+    };
+  }
+  f.KeepBusy(one, seconds(5));
+  CHECK(one.HoldsLease());
+  CHECK(writes == 0);
+  for (const auto& server : f.world.servers()) server->on_applied = nullptr;
+}
+
+TEST_CASE("heartbeats take no memory") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(one.Begin().ok());
+  for (const auto& server : f.world.servers()) {
+    server->model().out_of_memory = [](std::string_view) { return true; };
+  }
+  for (int i = 0; i < 50; ++i) {
+    f.KeepBusy(one, milliseconds(100));
+    CHECK(one.HoldsLease());
+  }
+  for (const auto& server : f.world.servers()) {
+    server->model().out_of_memory = nullptr;
+  }
+}
+
+// Invariant V1.
+TEST_CASE("a process that is listed and has no entry is waited for") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  SimClient other(f.world, f.servers, "other");
+  REQUIRE(one.Begin().ok());
+  REQUIRE(other.Begin().ok());
+  REQUIRE(other.HoldsLease());
+  for (int i = 0; i < kServers; ++i) {
+    for (const std::string& key : f.Entries(i)) f.server(i).Evict(key);
+  }
+  // It has nothing to do, and so does not notice.
+  CHECK_FALSE(f.MarkDownLater(one, 5));
+  CHECK_FALSE(one.HoldsLease());
+  f.Wait(store::kGoneAfter);
+  CHECK(one.session.view()->members[5].state == MemberState::kDown);
+}
+
+TEST_CASE("what a server has lost of registry and entries is put back") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(one.Begin().ok());
+  REQUIRE(f.server(1).Evict(store::kParticipantsKey));
+  for (const std::string& key : f.Entries(2)) REQUIRE(f.server(2).Evict(key));
+  f.KeepBusy(one, seconds(3));
+  CHECK(one.HoldsLease());
+  for (int i = 0; i < kServers; ++i) {
+    CAPTURE(i);
+    CHECK(f.Lists(i, "one"));
+    CHECK(f.Entries(i).size() == 1);
+  }
+}
+
+TEST_CASE("a process that was killed is taken off the list") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(one.Begin().ok());
+  {
+    auto killed = std::make_shared<SimClient>(f.world, f.servers, "killed");
+    REQUIRE(killed->Begin().ok());
+    CHECK(f.Lists(0, "killed"));
+    killed->process.Kill();
+    ParkForever(std::move(killed));
+  }
+  f.KeepBusy(one, seconds(70));
+  for (int i = 0; i < kServers; ++i) {
+    CAPTURE(i);
+    CHECK_FALSE(f.Lists(i, "killed"));
+    CHECK(f.Lists(i, "one"));
+    CHECK(f.Entries(i).size() == 1);
+  }
+}
+
+TEST_CASE("one that only rests is put back on the list when it goes on") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  SimClient rests(f.world, f.servers, "rests");
+  REQUIRE(one.Begin().ok());
+  REQUIRE(rests.Begin().ok());
+  f.KeepBusy(one, seconds(70));
+  CHECK_FALSE(f.Lists(0, "rests"));
+  REQUIRE(rests.Begin().ok());
+  CHECK(rests.HoldsLease());
+  for (int i = 0; i < kServers; ++i) CHECK(f.Lists(i, "rests"));
+}
+
+struct OldFixture : Fixture {
+  // As a process of before writes its line.
+  void Write(std::uint64_t heartbeat) {
+    ModelItem item;
+    item.value = store::SealRecord({{"peers",
+                                     {{{"id", 5U},
+                                       {"epoch", 1U},
+                                       {"beat", heartbeat},
+                                       {"label", "old"}}}}});
+    for (const auto& server : world.servers()) {
+      ModelItem copy = item;
+      server->items().Put(store::kParticipantsKey, std::move(copy));
+    }
+  }
+};
+
+TEST_CASE("no cluster is shared with a process of an older version") {
+  OldFixture f;
+  {
+    SimClient first(f.world, f.servers, "first");
+    REQUIRE(first.Begin().ok());
+  }
+  std::uint64_t heartbeat = 1;
+  f.Write(heartbeat);
+  SimClient one(f.world, f.servers, "one");
+  std::optional<Status> status;
+  net::Spawn(
+      [](SimClient& client, std::optional<Status>& into) -> net::Task<void> {
+        into = co_await store::EnsureView(client.session, 0);
+      }(one, status));
+  for (int i = 0; i < 40 && !status; ++i) {
+    f.world.RunUntil([&] { return status.has_value(); }, milliseconds(500));
+    f.Write(++heartbeat);
+  }
+  REQUIRE(status);
+  CHECK(status->code() == StatusCode::kUnavailable);
+  CHECK(status->message().find("older version") != std::string::npos);
+  CHECK(status->message().find("old,") != std::string::npos);
+  CHECK_FALSE(one.HoldsLease());
+  CHECK_FALSE(f.Lists(0, "one"));
+}
+
+TEST_CASE("what one that was killed has left is replaced") {
+  OldFixture f;
+  {
+    SimClient first(f.world, f.servers, "first");
+    REQUIRE(first.Begin().ok());
+  }
+  f.Write(1);
+  SimClient one(f.world, f.servers, "one");
+  const TimePoint begun = f.world.now();
+  REQUIRE(one.Begin().ok());
+  CHECK(f.world.now() - begun >= seconds(5));
+  CHECK(one.HoldsLease());
+  CHECK(f.Lists(0, "one"));
+}
+
+}  // namespace
+}  // namespace ers::sim
