@@ -117,7 +117,7 @@ void AddRecover(CLI::App& app, Command& chosen) {
       "For more dead servers than the cluster survives. Where they only lost "
       "their memory,\n"
       "start them: all goes on by itself. It shows first what is lost, and "
-      "waits 5 s.\n"
+      "waits 1 s.\n"
       "Example: ersctl recover --accept-loss 10.0.0.1:11211=10.0.0.8:11211 "
       "10.0.0.2:11211=10.0.0.9:11211");
   command->callback([&chosen, arguments] {

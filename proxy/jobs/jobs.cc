@@ -123,9 +123,11 @@ void Jobs::Loop() {
   policies_->Set(options_.policies);
   table_.Begin(*host_);
   timer_ = loop_->NewTimer([this] { OnTimer(); });
+  heartbeat_timer_ = loop_->NewTimer([this] { OnHeartbeatTimer(); });
   timer_->Start({});  // the start waits for the first check
   loop_->RunUntil([this] { return ending_ && Quiet(); });
   timer_.reset();
+  heartbeat_timer_.reset();
   table_.End();
   {
     const MutexLock lock(mutex_);
@@ -207,23 +209,20 @@ BackfillState Jobs::backfill_state() const {
   return backfiller_ ? backfiller_->state() : BackfillState();
 }
 
-namespace {
-
-// Other processes must not wait for this one while nothing is asked of it.
-net::Task<void> KeepLease(store::Session& session) {
-  const Status status = co_await store::EnsureLease(session);
-  if (!status.ok()) spdlog::debug("no lease: {}", status.message());
-}
-
-}  // namespace
-
 void Jobs::OnTimer() {
   table_.Tick();
   backfiller_->Scan();
   garbage_->Scan();
   follower_->Scan();
-  if (session_->view()) session_->Detach(KeepLease(*session_));
+  OnHeartbeatTimer();
   timer_->Start(kPeriod);
+}
+
+// Of its own only while there is something to do.
+void Jobs::OnHeartbeatTimer() {
+  if (session_->view()) store::GiveHeartbeat(*session_);
+  const net::Duration every = cluster_->lease.HeartbeatEvery(loop_->Now());
+  if (every < kPeriod) heartbeat_timer_->Start(every);
 }
 
 // --- Commands ----------------------------------------------------------------

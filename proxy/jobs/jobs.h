@@ -114,6 +114,7 @@ class Jobs {
   Status CheckTarget(const TransitionTarget& target) const;
   void Loop();
   void OnTimer();
+  void OnHeartbeatTimer();
   void Command(std::uint64_t id, Status (JobRun::*command)(), Callback done);
   net::Task<void> TransitionHere(std::string key, TransitionTarget target,
                                  Moved moved);
@@ -140,6 +141,7 @@ class Jobs {
   std::unique_ptr<Backfiller> backfiller_;
   std::unique_ptr<store::EvictionFollower> follower_;
   std::unique_ptr<net::Timer> timer_;
+  std::unique_ptr<net::Timer> heartbeat_timer_;
   int singles_ = 0;  // single transitions under way
   bool replacing_ = false;
   bool ending_ = false;

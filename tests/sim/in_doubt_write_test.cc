@@ -60,18 +60,17 @@ struct Fixture {
     (void)co_await StartPut(key);
     --running;
   }
-  // Puts at once, and no server can be reached from `after` on. Returns, once
-  // all puts have ended, how many servers have a write in doubt.
+  // Puts at once, and no server can be reached from `after` on, if any is under
+  // way then. Returns, once all puts have ended, how many servers have a write
+  // in doubt.
   std::size_t DoubtId(Duration after) {
     REQUIRE(Put("first"));
     running = kKeys;
     for (int i = 0; i < kKeys; ++i) net::Spawn(PutOne(fmt::format("{}", i)));
-    bool cut = false;
-    world.After(after, [this, &cut] {
-      SetReachable(false);
-      cut = true;
+    world.After(after, [this] {
+      if (running > 0) SetReachable(false);
     });
-    REQUIRE(world.RunUntil([&] { return running == 0 && cut; }, minutes(5)));
+    REQUIRE(world.RunUntil([this] { return running == 0; }, minutes(5)));
     return cluster->keeper.MembersInDoubt().size();
   }
   void SetReachable(bool reachable) {

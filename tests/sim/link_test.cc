@@ -1,6 +1,7 @@
 // net::ServerLink over the simulated network: every request ends exactly once,
 // with an outcome that agrees with what the server applied.
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <map>
@@ -271,6 +272,45 @@ TEST_CASE("the same seed gives the same run, another seed another") {
     CHECK(hash(seed) == hash(seed));
     CHECK(hash(seed) != hash(seed + 1));
   }
+}
+
+// Invariant V4.
+TEST_CASE("a request leaves before its time is over, or not at all") {
+  World world(3);
+  SimServer& server = world.AddServer("10.0.0.1:11211");
+  SimRuntime& process = world.AddProcess("p");
+  net::Endpoint endpoint;
+  endpoint.host = "10.0.0.1";
+  endpoint.port = 11211;
+  net::ServerLink link(process, endpoint, 0, net::LinkOptions{}, nullptr);
+  server.SetReachable(false);
+  struct Sent {
+    Request request;
+    std::atomic<Duration::rep> before{0};
+    bool ended = false;
+  };
+  std::array<Sent, 2> all;
+  // The connection stands only after 200 ms, and the second one's time moves.
+  const auto at = [&](int ms) {
+    return (process.Now() + milliseconds(ms)).time_since_epoch().count();
+  };
+  for (Sent& sent : all) {
+    sent.request.verb = Verb::kSet;
+    sent.request.key = "key";
+    sent.before = at(100);
+    sent.request.leaves_before = &sent.before;
+    sent.request.context = &sent.ended;
+    sent.request.done = [](Request& request) {
+      *static_cast<bool*>(request.context) = true;
+    };
+    link.Submit(sent.request);
+  }
+  world.After(milliseconds(50), [&] { all[1].before = at(10000); });
+  world.After(milliseconds(200), [&] { server.SetReachable(true); });
+  REQUIRE(
+      world.RunUntil([&] { return all[0].ended && all[1].ended; }, seconds(5)));
+  CHECK(all[0].request.outcome == Outcome::kNotSent);
+  CHECK(all[1].request.outcome == Outcome::kOk);
 }
 
 }  // namespace

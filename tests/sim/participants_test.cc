@@ -20,6 +20,7 @@
 #include "store/format/keys.h"
 #include "store/format/participant.h"
 #include "store/format/record.h"
+#include "store/membership/ensure_lease.h"
 
 namespace ers::sim {
 namespace {
@@ -176,6 +177,107 @@ TEST_CASE("one that only rests is put back on the list when it goes on") {
   REQUIRE(rests.Begin().ok());
   CHECK(rests.HoldsLease());
   for (int i = 0; i < kServers; ++i) CHECK(f.Lists(i, "rests"));
+}
+
+// Invariant V4.
+TEST_CASE("a change of the view waits a second for a process that ended") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  SimClient ended(f.world, f.servers, "ended");
+  REQUIRE(one.Begin().ok());
+  REQUIRE(ended.Begin().ok());
+  f.KeepBusy(ended, milliseconds(300));
+  REQUIRE(ended.HoldsLease());
+  const TimePoint begun = f.world.now();
+  REQUIRE(one.MarkDown(5).ok());
+  CHECK(f.world.now() - begun >= store::kLeaseFor);
+  CHECK(f.world.now() - begun < store::kGoneAfter + milliseconds(100));
+  CHECK_FALSE(ended.HoldsLease());
+}
+
+// What it has sent last may wait there. Invariant V1.
+TEST_CASE("a member that has said nothing since a process ended leaves, too") {
+  const bool stalls = GENERATE(true, false);
+  Fixture f;
+  const ClientOptions options{.scheme = {SchemeKind::kErs2, 2, 2, 3}};
+  SimClient one(f.world, f.servers, "one", options, 2);
+  SimClient ended(f.world, f.servers, "ended", options, 2);
+  REQUIRE(one.Begin().ok());
+  REQUIRE(ended.Begin().ok());
+  f.KeepBusy(ended, milliseconds(300));
+  if (stalls) f.server(4).Stall();
+  REQUIRE(one.MarkDown(5).ok());
+  const std::shared_ptr<const store::View> view = one.session.view();
+  CHECK(view->members[5].state == MemberState::kDown);
+  CHECK(view->members[4].state ==
+        (stalls ? MemberState::kDown : MemberState::kInSync));
+}
+
+// A member that is late, and not yet silent, is asked no more than it must be.
+TEST_CASE("a lease goes on without a member that takes its time") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(one.Begin().ok());
+  f.KeepBusy(one, milliseconds(300));
+  f.server(2).Stall();
+  for (int i = 0; i < 9; ++i) {
+    f.KeepBusy(one, milliseconds(100));
+    CHECK(one.HoldsLease());
+  }
+  f.server(2).Continue();
+}
+
+TEST_CASE("a lease begins again without a member that takes its time") {
+  Fixture f;
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(one.Begin().ok());
+  for (int i = 0; i < kServers; ++i) {
+    f.KeepBusy(one, milliseconds(300));
+    f.Wait(seconds(1));
+    CHECK_FALSE(one.HoldsLease());
+    f.server(i).Stall();
+    const TimePoint begun = f.world.now();
+    REQUIRE(one.Begin().ok());
+    CHECK(one.HoldsLease());
+    CHECK(f.world.now() - begun < milliseconds(50));
+    f.server(i).Continue();
+  }
+}
+
+TEST_CASE("a process that rests gives heartbeats and holds no lease") {
+  Fixture f;
+  SimClient rests(f.world, f.servers, "rests");
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(rests.Begin().ok());
+  REQUIRE(one.Begin().ok());
+  const std::string entry =
+      store::EntryKey(rests.cluster->lease.Self(/*random=*/0).id);
+  int heartbeats = 0;
+  for (const auto& server : f.world.servers()) {
+    server->on_applied = [&](const SimConnection&,
+                             const AppliedCommand& command) {
+      heartbeats += command.key == entry ? 1 : 0;
+    };
+  }
+  const auto tick = [&](Duration for_time) {
+    const TimePoint until = f.world.now() + for_time;
+    while (f.world.now() < until) {
+      store::GiveHeartbeat(rests.session);
+      f.Wait(milliseconds(50));
+    }
+  };
+  tick(store::kRestsAfter + seconds(1));
+  CHECK_FALSE(rests.HoldsLease());
+  heartbeats = 0;
+  tick(seconds(10));
+  // To three members each time.
+  CHECK(heartbeats >= 3 * 17);
+  CHECK(heartbeats <= 3 * 20);
+  // It notices what others do all the same.
+  REQUIRE(one.MarkDown(5).ok());
+  tick(seconds(1));
+  CHECK(rests.epoch() == one.epoch());
+  for (const auto& server : f.world.servers()) server->on_applied = nullptr;
 }
 
 struct OldFixture : Fixture {

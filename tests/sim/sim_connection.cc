@@ -147,6 +147,13 @@ void SimConnection::ScheduleNext(Flow& flow, SimEvent& event) {
   }
 }
 
+void SimConnection::Delay(TimePoint until) {
+  to_server_.last_arrival = std::max(to_server_.last_arrival, until);
+  for (Piece& piece : to_server_.pieces) {
+    piece.arrives = std::max(piece.arrives, until);
+  }
+}
+
 void SimConnection::DeliverToServer() {
   if (Blocked()) {
     to_server_.held = true;

@@ -47,6 +47,9 @@ class SimConnection {
   void Cut(std::size_t reply_bytes_kept);
   // Tries again what the network held back.
   void Unblock();
+  // What the client has sent, or will send, arrives no earlier than that: the
+  // network has lost a piece, which is sent again.
+  void Delay(TimePoint until);
 
   // For the server.
   void Reply(std::string_view bytes, Duration delay);

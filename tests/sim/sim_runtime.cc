@@ -79,7 +79,10 @@ SimRuntime::SimRuntime(World& world, std::string name, std::uint64_t seed)
       turn_(std::make_unique<Turn>(*this)) {}
 
 // What was deferred last may have been left behind to be run.
-SimRuntime::~SimRuntime() { RunDeferred(); }
+SimRuntime::~SimRuntime() {
+  paused_until_ = {};
+  RunDeferred();
+}
 
 TimePoint SimRuntime::Now() { return world_.now(); }
 
@@ -102,6 +105,9 @@ std::unique_ptr<net::Timer> SimRuntime::NewTimer(std::function<void()> fire) {
 void SimRuntime::Defer(net::Deferred& deferred) {
   if (deferred.queued || killed_) return;
   deferred_.Push(deferred);
+  if (deferred.late && pause_before_writing_.count() > 0) {
+    PauseFor(std::exchange(pause_before_writing_, Duration{}));
+  }
   if (!in_turn_) turn_->Schedule(world_.now());
 }
 
@@ -111,7 +117,13 @@ void SimRuntime::Post(std::function<void()> task) {
 }
 
 void SimRuntime::RunDeferred() {
-  while (!deferred_.empty() && !killed_) deferred_.RunNext();
+  while (!deferred_.empty() && !killed_) {
+    if (paused_until_ > world_.now()) {
+      turn_->Schedule(paused_until_);
+      return;
+    }
+    deferred_.RunNext();
+  }
 }
 
 void SimRuntime::RunPosted() {

@@ -47,6 +47,8 @@ class SimRuntime : public net::Runtime {
   [[nodiscard]] bool killed() const { return killed_; }
   // SIGSTOP for a time: callbacks come afterwards.
   void PauseFor(Duration time);
+  // The same, with the next bytes that it is about to write.
+  void PauseBeforeWriting(Duration time) { pause_before_writing_ = time; }
   [[nodiscard]] TimePoint paused_until() const { return paused_until_; }
   // Added to WallMicros().
   void set_wall_skew(Duration skew) { wall_skew_ = skew; }
@@ -74,6 +76,7 @@ class SimRuntime : public net::Runtime {
   bool killed_ = false;
   bool in_turn_ = false;
   TimePoint paused_until_{};
+  Duration pause_before_writing_{};
   Duration wall_skew_{};
   net::DeferredQueue deferred_;
   std::vector<std::function<void()>> posted_;

@@ -69,6 +69,12 @@ void SimServer::CutConnections() {
   }
 }
 
+void SimServer::DelayOne(Duration length) {
+  if (connections_.empty()) return;
+  connections_[world_.random().Below(connections_.size())]->Delay(world_.now() +
+                                                                  length);
+}
+
 void SimServer::SetReachable(bool reachable) {
   reachable_ = reachable;
   UnblockAll();

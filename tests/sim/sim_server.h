@@ -46,6 +46,8 @@ class SimServer {
   void Stall();
   void Continue();
   void CutConnections();
+  // What is sent over one of its connections takes so long.
+  void DelayOne(Duration length);
   // While false, the network lets nothing through either way; it is delivered
   // afterwards, as TCP does. For all processes, or for one.
   void SetReachable(bool reachable);

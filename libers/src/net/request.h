@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -88,6 +89,10 @@ struct Request {
   std::uint64_t only_connection = 0;
   // Non-empty: only to the server process of this boot mark, else kNotSent.
   std::string_view only_boot;
+  // Not null: leaves only while the time is before that, in ticks since the
+  // clock's start; else kNotSent. What has left in part by then is cut off
+  // (kLost): it is not applied.
+  const std::atomic<Duration::rep>* leaves_before = nullptr;
   // May wait for the next request to the same server, a short while: no reply
   // is urgent. Its timeout counts from when it leaves.
   bool lazy = false;

@@ -4,6 +4,7 @@
 #define ERS_NET_SERVER_LINK_IMPL_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,7 +84,7 @@ class ServerLink::Impl : private StreamHandler {
   void WantToWrite();
   void Write();
   void FillBatch();
-  bool MayLeave(const Request& request) const;
+  bool MayLeave(const Request& request, TimePoint now) const;
   bool FlushBatch();
 
   void ReadAvailable();
@@ -91,7 +92,6 @@ class ServerLink::Impl : private StreamHandler {
   bool ReportPlaced();
   bool TakeBytes(std::string_view bytes);
   bool EndAnswered();
-  bool MayBeQuiet(const Request& request) const;
   void OnHandshakeReply(Request& reply);
   void OnHandshakeEnd();
 
@@ -135,6 +135,7 @@ class ServerLink::Impl : private StreamHandler {
   SilenceWatch silence_;
   RequestQueue ended_;
   bool want_write_ = false;
+  const std::atomic<Duration::rep>* batch_leaves_before_ = nullptr;
   std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kBufferBytes);
   // Null while the link is being destroyed.
   Turn* call_done_;

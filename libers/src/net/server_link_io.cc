@@ -1,6 +1,7 @@
 // What a link writes to its stream, and what it reads from it.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -38,6 +39,19 @@ std::string Why(std::string reason, ServerLink::State state,
                       : StrangerSent(sent);
 }
 
+bool IsOver(const std::atomic<Duration::rep>* before, TimePoint now) {
+  return before != nullptr && now.time_since_epoch().count() >= before->load();
+}
+
+// A set of a chunked item that finds no memory for one of its chunks is refused
+// without a word if it is quiet: memcached 1.6 takes the refusal for an answer
+// that need not be given.
+bool MayBeQuiet(const Request& request, const ServerFacts& facts) {
+  if (request.verb != Verb::kSet) return true;
+  return kItemOverhead + request.key.size() + BodyBytes(request) <=
+         facts.slab_chunk_max;
+}
+
 }  // namespace
 
 // --- Writing ----------------------------------------------------------------
@@ -51,11 +65,12 @@ void ServerLink::Impl::Write() {
 
 void ServerLink::Impl::FillBatch() {
   in_flight_.BeginBatch();
+  batch_leaves_before_ = nullptr;
   RequestQueue& queue = state_ == State::kUp ? waiting_ : greeting_;
   const TimePoint now = queue.empty() ? TimePoint() : runtime_.Now();
   while (!queue.empty()) {
     Request& request = *queue.front();
-    if (!MayLeave(request)) {
+    if (!MayLeave(request, now)) {
       End(queue.Pop(), Outcome::kNotSent);
       continue;
     }
@@ -63,26 +78,19 @@ void ServerLink::Impl::FillBatch() {
       request.deadline = now + TimeoutOf(request);
       ArmDeadline(request.deadline);
     }
-    if (!MayBeQuiet(request)) request.quiet_run = nullptr;
+    if (!MayBeQuiet(request, facts_)) request.quiet_run = nullptr;
     if (!in_flight_.AppendFrom(queue)) break;
     request.connection = connection_;
     request.left_at = now;
+    if (request.leaves_before) batch_leaves_before_ = request.leaves_before;
     counters_.requests.Add();
   }
   in_flight_.EndBatch();
   silence_.OnSent();
 }
 
-// A set of a chunked item that finds no memory for one of its chunks is refused
-// without a word if it is quiet: memcached 1.6 takes the refusal for an answer
-// that need not be given.
-bool ServerLink::Impl::MayBeQuiet(const Request& request) const {
-  if (request.verb != Verb::kSet) return true;
-  return kItemOverhead + request.key.size() + BodyBytes(request) <=
-         facts_.slab_chunk_max;
-}
-
-bool ServerLink::Impl::MayLeave(const Request& request) const {
+bool ServerLink::Impl::MayLeave(const Request& request, TimePoint now) const {
+  if (IsOver(request.leaves_before, now)) return false;
   if (request.only_connection != 0 && request.only_connection != connection_) {
     return false;
   }
@@ -92,6 +100,10 @@ bool ServerLink::Impl::MayLeave(const Request& request) const {
 // False if the batch has to wait or the connection failed.
 bool ServerLink::Impl::FlushBatch() {
   while (!in_flight_.batch_written()) {
+    if (IsOver(batch_leaves_before_, runtime_.Now())) {
+      Cut("it took what was sent too slowly");
+      return false;
+    }
     const ssize_t moved =
         stream_->WriteV(in_flight_.pieces(), in_flight_.piece_count());
     const bool full = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);

@@ -52,8 +52,8 @@ struct Served {
   long sets = 0;
 };
 Served CountServed(TestCluster& cluster);
-// Whether they have answered so many since; and where it took long, signs of
-// life: one read and one write on every server.
+// Whether they have answered so many since; and heartbeats, which read two
+// records on each server that they go to, and write nothing.
 bool ServedAlone(TestCluster& cluster, const Served& before, long hits,
                  long sets);
 

@@ -58,7 +58,7 @@ func (seen seen) out() []string {
 
 // Whether all servers are in sync, by the view of every proxy, one of which may
 // not have missed yet what another has, and by the newest one that is stored:
-// a change that waits for a proxy that was killed is in no other for 5 s. Also
+// a change that waits for a proxy that was killed is in no other for 1 s. Also
 // what those say.
 func allInSync(servers []string, proxies []*Proxy) (bool, seen) {
 	all, seen, newest := true, seen{}, 0

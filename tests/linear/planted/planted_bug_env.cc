@@ -42,6 +42,8 @@ constexpr Named kBugs[] = {
     {"registry-forgets-joiner", PlantedBug::kRegistryForgetsJoiner},
     {"stamp-without-record", PlantedBug::kStampWithoutRecord},
     {"lease-too-long", PlantedBug::kLeaseTooLong},
+    {"gone-unasked", PlantedBug::kGoneUnasked},
+    {"resumes-at-once", PlantedBug::kResumesAtOnce},
     {"gc-drops-young", PlantedBug::kDropsYoung},
     {"gc-no-fence", PlantedBug::kNoFence},
     {"old-change-commits", PlantedBug::kOldChangeCommits},

@@ -57,6 +57,9 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
     case FaultKind::kHiccup:
       // Many in a row must not add up to a silence that makes a server leave.
       return {microseconds(100), milliseconds(scenario.stress ? 40 : 300)};
+    case FaultKind::kSlow:
+      // Shorter than what others wait once a lease is over.
+      return {microseconds(100), milliseconds(scenario.stress ? 300 : 50)};
     case FaultKind::kClientPause:
       if (scenario.scope == FaultScope::kWithin) {
         return {milliseconds(1), milliseconds(300)};
@@ -218,24 +221,34 @@ void FaultPlan::DrawLoss(Duration begin, SeededRandom& aside) {
 void FaultPlan::DrawLossOfOthers(Duration begin, SeededRandom& aside) {
   const auto servers = static_cast<std::uint64_t>(scenario_.servers);
   const std::uint64_t stays = aside.Below(servers);
-  const Duration others = begin + aside.Between(seconds(1), seconds(3));
+  // Half of the time the others are back before that one is, and what was sent
+  // to it by what they have lost arrives after that.
+  const bool soon = aside.Below(2) == 0;
+  const Duration cut = soon ? aside.Between(milliseconds(50), milliseconds(400))
+                            : aside.Between(seconds(1), seconds(3));
+  const Duration dying = milliseconds(soon ? 30 : 300);
+  const Duration others = begin + cut;
+  const Duration back =
+      soon ? aside.Between(milliseconds(550), milliseconds(900))
+           : Duration(milliseconds(100));
   world_.After(begin, [this, stays] {
     if (!healed_) {
       process_.server_of(static_cast<int>(stays)).SetReachable(false);
     }
   });
-  world_.After(others + milliseconds(400), [this, stays] {
+  world_.After(others + dying + back, [this, stays] {
     process_.server_of(static_cast<int>(stays)).SetReachable(true);
   });
   for (std::uint64_t server = 0; server < servers; ++server) {
     if (server == stays) continue;
-    const Duration dies = others + aside.Between(Duration{}, milliseconds(300));
-    LoseAt(dies, server, aside.Between(milliseconds(1), seconds(1)));
+    const Duration dies = others + aside.Between(Duration{}, dying);
+    const Duration most = soon ? Duration(milliseconds(40)) : seconds(1);
+    LoseAt(dies, server, aside.Between(milliseconds(1), most));
   }
   // So that, mostly, no process is left that knows the newest view.
-  constexpr int kKills = 5;
-  for (int i = 0; i < kKills; ++i) {
-    world_.After(others + milliseconds(310 + i), [this] {
+  const int kills = soon ? 1 : 5;
+  for (int i = 0; i < kills; ++i) {
+    world_.After(others + dying + milliseconds(10 + i), [this] {
       if (!healed_) Strike(FaultKind::kClientKill, Anywhere(), {});
     });
   }
@@ -361,6 +374,11 @@ void FaultPlan::Strike(FaultKind kind, SimServer& server, Duration length) {
       then([&faults] { faults.cut_reply_chance = 0; });
       break;
     case FaultKind::kSlow:
+      // Or one connection alone: others are not behind what it carries.
+      if (scenario_.stress) {
+        server.DelayOne(length);
+        break;
+      }
       faults.slow_max = milliseconds(20);
       then([&faults] { faults.slow_max = Duration{}; });
       break;

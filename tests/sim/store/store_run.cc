@@ -406,7 +406,12 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
     return AnyProcess().process->runtime();
   };
   process_faults.pause = [this](Duration length) {
-    AnyProcess().process->runtime().PauseFor(length);
+    SimRuntime& process = AnyProcess().process->runtime();
+    if (world_.random().Below(2) == 0) {
+      process.PauseFor(length);
+    } else {
+      process.PauseBeforeWriting(length);
+    }
   };
   process_faults.rest = [this](Duration length) {
     AnyProcess().process->RestUntil(world_.now() + length);

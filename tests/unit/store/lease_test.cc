@@ -49,9 +49,9 @@ TEST_CASE(
   Lease lease("process 1 on h");
   const View view = MakeView(3, 5, 2);
   Renew(lease, view, 0, 2, kStart);
-  Renew(lease, view, 1, 2, kStart + seconds(1));
+  Renew(lease, view, 1, 2, kStart + milliseconds(200));
   CHECK_FALSE(lease.Holds(kStart + kLeaseFor));
-  Renew(lease, view, 4, 4, kStart + seconds(1));
+  Renew(lease, view, 4, 4, kStart + milliseconds(200));
   CHECK(lease.Holds(kStart + kLeaseFor));
 }
 
@@ -97,12 +97,12 @@ TEST_CASE("a process is gone once its entry stands still on all members") {
   lease.Observe(0, kOther, {1, 10}, kStart);
   lease.Observe(1, kOther, {1, 20}, kStart);
   // Seeing the same again is no heartbeat.
-  lease.Observe(0, kOther, {1, 10}, kStart + seconds(4));
+  lease.Observe(0, kOther, {1, 10}, kStart + kGoneAfter / 2);
   CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter - milliseconds(1)));
   CHECK(lease.IsGone(kOther, kStart + kGoneAfter));
   // Another CAS number on one of them is one.
   lease.Observe(1, kOther, {1, 21}, kStart + kGoneAfter);
-  CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter + seconds(4)));
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter + kGoneAfter / 2));
   CHECK(lease.IsGone(kOther, kStart + 2 * kGoneAfter));
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("an answer counts by when it was asked for") {
   Lease lease("process 1 on h");
   lease.Observe(0, kOther, {1, 10}, kStart);
   // This process stood still while the answer lay there.
-  const net::TimePoint asked = kStart + seconds(1);
+  const net::TimePoint asked = kStart + kGoneAfter / 2;
   lease.Observe(0, kOther, {1, 10}, kStart + 2 * kGoneAfter);
   CHECK_FALSE(lease.IsGone(kOther, asked));
 }
@@ -124,9 +124,68 @@ TEST_CASE("what a member shows for the first time is a change") {
   CHECK_FALSE(lease.IsGone(kOther, kStart + kGoneAfter));
 }
 
-TEST_CASE("a lease outlives the longest silence by seconds") {
-  CHECK(kGoneAfter - kLeaseFor >= seconds(3));
+TEST_CASE("a lease ends long before others act, and lasts for heartbeats") {
+  CHECK(kGoneAfter - kLeaseFor >= milliseconds(500));
   CHECK(kLeaseFor >= 4 * kHeartbeatEvery);
+  CHECK(kTakenOffAfter >= 4 * kRestingHeartbeatEvery);
+}
+
+TEST_CASE("a process that rests gives heartbeats more seldom") {
+  Lease lease("process 1 on h");
+  lease.NoteCall(kStart);
+  CHECK(lease.TakeHeartbeat(kStart));
+  CHECK_FALSE(lease.TakeHeartbeat(kStart));
+  CHECK_FALSE(lease.TakeHeartbeat(kStart + kHeartbeatEvery - milliseconds(1)));
+  CHECK(lease.TakeHeartbeat(kStart + kHeartbeatEvery));
+  const net::TimePoint rests = kStart + kRestsAfter;
+  CHECK(lease.HeartbeatEvery(rests) == kRestingHeartbeatEvery);
+  CHECK(lease.TakeHeartbeat(rests));
+  CHECK_FALSE(lease.TakeHeartbeat(rests + kHeartbeatEvery));
+  CHECK(lease.TakeHeartbeat(rests + kRestingHeartbeatEvery));
+  lease.NoteCall(rests);
+  CHECK(lease.HeartbeatEvery(rests) == kHeartbeatEvery);
+}
+
+// Invariant V4.
+TEST_CASE("what is sent under a lease leaves before it ends") {
+  Lease lease("process 1 on h");
+  const View view = MakeView(3, 3, 1);
+  Renew(lease, view, 0, 2, kStart);
+  const auto* before = lease.leaves_before();
+  CHECK(*before == (kStart + kLeaseFor).time_since_epoch().count());
+  Renew(lease, view, 0, 2, kStart + milliseconds(100));
+  CHECK(*before ==
+        (kStart + milliseconds(100) + kLeaseFor).time_since_epoch().count());
+  lease.RaiseEpoch(4);
+  CHECK(*before == 0);
+}
+
+TEST_CASE("a lease is taken up again while no other drops the process") {
+  Lease lease("process 1 on h");
+  const View view = MakeView(3, 3, 1);
+  CHECK_FALSE(lease.MayResume(view, kStart));
+  Renew(lease, view, 0, 2, kStart);
+  CHECK_FALSE(lease.MayResume(view, kStart));
+  lease.Shown(0, kStart);
+  CHECK_FALSE(lease.MayResume(view, kStart));
+  lease.Shown(1, kStart);
+  CHECK(lease.MayResume(view, kStart));
+  // Others take off those that have stood still for twice as long.
+  CHECK_FALSE(lease.MayResume(view, kStart + kTakenOffAfter / 2));
+  CHECK_FALSE(lease.MayResume(MakeView(4, 3, 1), kStart));
+  lease.RaiseEpoch(4);
+  CHECK_FALSE(lease.MayResume(view, kStart));
+}
+
+TEST_CASE("heartbeats under way are counted for each member") {
+  Lease lease("process 1 on h");
+  lease.BeginAsking(1);
+  lease.BeginAsking(1);
+  lease.EndAsking(1);
+  CHECK(lease.IsAsked(1));
+  CHECK_FALSE(lease.IsAsked(0));
+  lease.EndAsking(1);
+  CHECK_FALSE(lease.IsAsked(1));
 }
 
 TEST_CASE("each entry that is written differs from the one before") {

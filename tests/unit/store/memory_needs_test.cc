@@ -1,4 +1,4 @@
-#include "store/membership/memory_needs.h"
+#include "store/support/memory_needs.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

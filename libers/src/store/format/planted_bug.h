@@ -43,6 +43,8 @@ enum class PlantedBug {
                            // are
   kStampWithoutRecord,     // a record's stamp is noted, and the record not read
   kLeaseTooLong,           // a lease that others do not wait for
+  kGoneUnasked,            // one counts as gone whatever members say nothing
+  kResumesAtOnce,          // a lease begins again by the first half alone
   kDropsYoung,             // collected are also blocks of changes under way
   kNoFence,                // garbage goes though a write may land that names it
   kOldChangeCommits,    // a change commits whose blocks may have been collected

@@ -17,11 +17,11 @@
 #include "store/membership/lease.h"
 #include "store/membership/member_stamps.h"
 #include "store/membership/memory_loss.h"
-#include "store/membership/memory_needs.h"
 #include "store/membership/slots.h"
 #include "store/membership/view_keeper.h"
 #include "store/support/cluster_clock.h"
 #include "store/support/eviction_watch.h"
+#include "store/support/memory_needs.h"
 
 namespace ers::store {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/membership/in_doubt_write.h"
+#include "store/membership/lease_renewal.h"
 #include "store/membership/loss_round.h"
 #include "store/membership/participants.h"
 #include "store/membership/view_changer.h"
@@ -57,6 +58,12 @@ Status TooFew(Session& session, View view, const std::vector<int>& silent) {
   }
   Status tolerated = CheckTolerated(session, view);
   if (!tolerated.ok()) return tolerated;
+  if (silent.empty()) {
+    const auto lasts =
+        std::chrono::duration_cast<std::chrono::milliseconds>(kLeaseFor);
+    return {StatusCode::kUnavailable,
+            fmt::format("too few servers answer within {} ms", lasts.count())};
+  }
   return {StatusCode::kUnavailable,
           fmt::format("too few servers answer ({})", names)};
 }
@@ -90,8 +97,9 @@ Task<Status> Join(Session& session) {
   const net::TimePoint deadline =
       begun + session.cluster().options.operation_timeout;
   for (;;) {
-    std::unique_ptr<HeartbeatClaim> claim =
-        co_await HeartbeatClaim::Await(session);
+    const bool resumed = co_await HoldOrResume(session);
+    if (resumed) co_return Status();
+    std::unique_ptr<PlacingClaim> claim = co_await PlacingClaim::Await(session);
     if (lease.Holds(session.runtime().Now())) co_return Status();
     const std::shared_ptr<const View> view = session.view();
     ViewLinks links(session, *view);
@@ -120,11 +128,17 @@ Task<Status> Join(Session& session) {
     // one: then this is the end of that change, and asks as many members.
     const bool asked =
         lease.WasConfirmed(view->epoch) || heartbeat.in_sync >= view->Quorum();
-    if (current && asked && behind.empty()) lease.Confirm(*view);
+    // What one that is gone has sent may land yet on those that say nothing.
+    const bool landed = MayLandOn(session, heartbeat, *view).empty();
+    const bool joined = current && asked && behind.empty() && landed;
+    if (joined) lease.Confirm(*view);
     claim.reset();
     if (current && heartbeat.outdated) co_await StoreAgain(session, view);
-    if (lease.Holds(now)) co_return Status();
+    if (lease.Holds(session.runtime().Now())) co_return Status();
     const bool late = now >= deadline;
+    // The slowest member took longer than a lease lasts.
+    const bool held = heartbeat.held >= Lease::MembersNeeded(*view);
+    if (joined && held && !late) continue;
     // No more than those will take the entry before one of the others is
     // started; a member that is behind may be so for that very reason.
     const bool too_few = !asked || (current && behind.empty());
@@ -148,37 +162,52 @@ Task<Status> Join(Session& session) {
   }
 }
 
-// Nothing waits for it.
-Task<void> HeartbeatOnce(Session& session,
-                         std::unique_ptr<HeartbeatClaim> claim) {
-  const std::shared_ptr<const View> view = session.view();
-  ViewLinks links(session, *view);
-  const Heartbeat heartbeat =
-      co_await HeartbeatAll(session, links, *view, Purpose::kGoOn);
-  claim.reset();
-  if (heartbeat.epoch > view->epoch) {
+// What others have done meanwhile.
+Task<void> GoBy(Session& session, std::shared_ptr<const View> view,
+                Renewal renewal) {
+  if (renewal.epoch > view->epoch) {
     (void)co_await FollowView(session);
     co_return;
   }
   // The members that took it may be gone: without it none could follow.
-  const bool holds = session.cluster().lease.Holds(session.runtime().Now());
-  if (heartbeat.outdated && holds) co_await StoreAgain(session, view);
+  if (renewal.outdated) {
+    const Status leave = co_await EnsureLeaseAtRest(session);
+    const bool stays = session.view()->epoch == view->epoch;
+    if (leave.ok() && stays) co_await StoreAgain(session, view);
+  }
   if (session.cluster().lease.TakeTurnForGone(session.runtime().Now())) {
     co_await TakeOffGone(session);
   }
 }
 
+// Nothing waits for it.
+Task<void> HeartbeatOnce(Session& session) {
+  const std::shared_ptr<const View> view = session.view();
+  const Renewal renewal = co_await RenewLease(session, view);
+  session.DetachHolding(GoBy(session, view, renewal));
+}
+
 }  // namespace
 
-Task<Status> EnsureLease(Session& session) {
+void GiveHeartbeat(Session& session) {
   const net::TimePoint now = session.runtime().Now();
-  Lease& lease = session.cluster().lease;
-  if (!lease.Holds(now)) return Join(session);
-  if (lease.HeartbeatIsDue(now)) {
-    AdoptOrphans(session);
-    std::unique_ptr<HeartbeatClaim> claim = HeartbeatClaim::Try(session);
-    if (claim) session.DetachHolding(HeartbeatOnce(session, std::move(claim)));
-  }
+  ClusterState& cluster = session.cluster();
+  // A change of the view gives its own.
+  if (!cluster.lease.Holds(now) && !cluster.keeper.AtRest([] {})) return;
+  if (!cluster.lease.TakeHeartbeat(now)) return;
+  AdoptOrphans(session);
+  session.Detach(HeartbeatOnce(session));
+}
+
+Task<Status> EnsureLease(Session& session) {
+  session.cluster().lease.NoteCall(session.runtime().Now());
+  return EnsureLeaseAtRest(session);
+}
+
+Task<Status> EnsureLeaseAtRest(Session& session) {
+  const Lease& lease = session.cluster().lease;
+  if (!lease.Holds(session.runtime().Now())) return Join(session);
+  GiveHeartbeat(session);
   return Task<Status>::Ready(Status());
 }
 

@@ -8,6 +8,7 @@
 
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
+#include "store/membership/lease_renewal.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
@@ -23,7 +24,8 @@ constexpr net::Duration kLongestNap = std::chrono::milliseconds(1600);
 net::Task<bool> SendAgain(Session& session, InDoubtWrite& write) {
   ViewKeeper& keeper = session.cluster().keeper;
   const int member = write.doubt.member;
-  if (!keeper.BeginWrite(write.epoch, member)) co_return false;
+  const bool holds = co_await HoldOrResume(session);
+  if (!holds || !keeper.BeginWrite(write.epoch, member)) co_return false;
   bool known = false;
   if (session.cluster().lease.Holds(session.runtime().Now())) {
     const iovec body{write.body.data(), write.body.size()};
@@ -35,6 +37,7 @@ net::Task<bool> SendAgain(Session& session, InDoubtWrite& write) {
     request.exptime = write.exptime;
     request.body = {&body, 1};
     request.only_boot = write.boot_mark;
+    request.leaves_before = session.cluster().lease.leaves_before();
     Batch batch(session.runtime());
     batch.Send(SendStep::kRepeatCas, session.link(member), request);
     co_await batch;

@@ -40,22 +40,43 @@ bool Lease::Holds(net::TimePoint now) const {
   return Ticks(now) < until;
 }
 
-bool Lease::BeginHeartbeat(net::TimePoint now, std::function<void()> wake) {
+const std::atomic<net::Duration::rep>* Lease::leaves_before() const {
+  return Planted(PlantedBug::kEndlessLease) ? nullptr : &until_;
+}
+
+// Not each time: threads share it.
+void Lease::NoteCall(net::TimePoint now) {
+  constexpr net::Duration kOften = std::chrono::milliseconds(50);
+  if (Ticks(now) - last_call_.load() < kOften.count()) return;
+  last_call_.store(Ticks(now));
+}
+
+net::Duration Lease::HeartbeatEvery(net::TimePoint now) const {
+  const net::Duration since(Ticks(now) - last_call_.load());
+  return since < kRestsAfter ? kHeartbeatEvery : kRestingHeartbeatEvery;
+}
+
+bool Lease::TakeHeartbeat(net::TimePoint now) {
+  net::Duration::rep due = next_heartbeat_.load();
+  return Ticks(now) >= due && next_heartbeat_.compare_exchange_strong(
+                                  due, Ticks(now + HeartbeatEvery(now)));
+}
+
+bool Lease::BeginPlacing(std::function<void()> wake) {
   const MutexLock lock(mutex_);
-  if (sending_heartbeat_) {
+  if (placing_) {
     if (wake) waiters_.push_back(std::move(wake));
     return false;
   }
-  sending_heartbeat_ = true;
-  next_heartbeat_.store(Ticks(now + kHeartbeatEvery));
+  placing_ = true;
   return true;
 }
 
-void Lease::EndHeartbeat() {
+void Lease::EndPlacing() {
   std::vector<std::function<void()>> waiters;
   {
     const MutexLock lock(mutex_);
-    sending_heartbeat_ = false;
+    placing_ = false;
     waiters.swap(waiters_);
   }
   for (const auto& wake : waiters) wake();
@@ -129,11 +150,33 @@ std::size_t Lease::TakeTurn(std::size_t members) {
   return std::exchange(next_member_, next_member_ + members);
 }
 
+void Lease::BeginAsking(int member) {
+  const MutexLock lock(mutex_);
+  ++asked_[member];
+}
+
+void Lease::EndAsking(int member) {
+  const MutexLock lock(mutex_);
+  --asked_[member];
+}
+
+bool Lease::IsAsked(int member) const {
+  const MutexLock lock(mutex_);
+  const auto asked = asked_.find(member);
+  return asked != asked_.end() && asked->second > 0;
+}
+
 void Lease::ForgetOthers(const std::vector<std::uint64_t>& listed) {
   const MutexLock lock(mutex_);
   std::erase_if(seen_, [&listed](const auto& one) {
     return std::find(listed.begin(), listed.end(), one.first) == listed.end();
   });
+}
+
+void Lease::Shown(int member, net::TimePoint sent) {
+  const MutexLock lock(mutex_);
+  net::TimePoint& last = shown_[member];
+  last = std::max(last, sent);
 }
 
 void Lease::Renewed(int member, net::TimePoint sent) {
@@ -142,31 +185,44 @@ void Lease::Renewed(int member, net::TimePoint sent) {
   last = std::max(last, sent);
 }
 
+// As many as f may leave with the next view without being asked; also where
+// some are down by now, which may be taken in again, empty, with as many
+// others.
+int Lease::MembersNeeded(const View& view) {
+  const auto down = std::count_if(
+      view.members.begin(), view.members.end(),
+      [](const Member& member) { return member.state == MemberState::kDown; });
+  const int there = static_cast<int>(view.members.size() - down);
+  return std::max(1, std::min(view.max_failures + 1, there));
+}
+
+bool Lease::MayResume(const View& view, net::TimePoint now) const {
+  const MutexLock lock(mutex_);
+  if (confirmed_ < view.epoch || own_.epoch > view.epoch) return false;
+  const auto shown = std::count_if(
+      shown_.begin(), shown_.end(),
+      [now](const auto& one) { return now - one.second < kTakenOffAfter / 2; });
+  return shown >= MembersNeeded(view);
+}
+
 void Lease::Confirm(const View& view) {
   const MutexLock lock(mutex_);
   if (own_.epoch > view.epoch) return;
   confirmed_ = std::max(confirmed_, view.epoch);
   std::vector<net::TimePoint> times;
-  int down = 0;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
-    if (view.members[i].state == MemberState::kDown) {
-      ++down;
-      continue;
-    }
+    if (view.members[i].state == MemberState::kDown) continue;
     const auto renewed = renewed_.find(static_cast<int>(i));
     if (renewed != renewed_.end()) times.push_back(renewed->second);
   }
-  // As many may leave with the next view without being asked; also where some
-  // are down by now, which may be taken in again, empty, with as many others.
-  const int there = static_cast<int>(view.members.size()) - down;
-  const int may_leave = std::max(0, std::min(view.max_failures, there - 1));
-  if (static_cast<int>(times.size()) <= may_leave) return;
-  std::nth_element(times.begin(), times.begin() + may_leave, times.end(),
-                   std::greater<>());
+  const int needed = MembersNeeded(view);
+  if (static_cast<int>(times.size()) < needed) return;
+  const auto last = times.begin() + needed - 1;
+  std::nth_element(times.begin(), last, times.end(), std::greater<>());
   const net::Duration lasts = Planted(PlantedBug::kLeaseTooLong)
-                                  ? 4 * net::Duration(kGoneAfter)
+                                  ? 20 * net::Duration(kGoneAfter)
                                   : net::Duration(kLeaseFor);
-  until_.store(Ticks(times[static_cast<std::size_t>(may_leave)] + lasts));
+  until_.store(Ticks(*last + lasts));
 }
 
 bool Lease::WasConfirmed(std::uint64_t epoch) const {

@@ -1,8 +1,9 @@
 // Lease: this process's leave to read and write manifests under the view that
 // it knows. Heartbeats on the members, which move its entry there, make it
-// known, and it runs out when those stop; so a change of the view need wait for
-// no process longer than that, and no process goes on under a view that others
-// have left (docs/internals/view.md, Several processes).
+// known, and it runs out when those stop, or while the process rests; so a
+// change of the view need wait for no process longer than that, and no process
+// goes on under a view that others have left (docs/internals/view.md, Several
+// processes).
 #ifndef ERS_STORE_MEMBERSHIP_LEASE_H_
 #define ERS_STORE_MEMBERSHIP_LEASE_H_
 
@@ -23,13 +24,21 @@
 namespace ers::store {
 
 // How long a heartbeat is good for, from its sending on.
-inline constexpr net::Duration kLeaseFor = std::chrono::seconds(2);
-// A process whose entry has not changed for so long is gone: its lease has run
-// out, and what it sent under it has landed or never will. The difference is
-// what a server that answers may take over a command that it has received.
-inline constexpr net::Duration kGoneAfter = std::chrono::seconds(5);
-// Heartbeats come about so often while there is something to do.
-inline constexpr net::Duration kHeartbeatEvery = std::chrono::milliseconds(500);
+inline constexpr net::Duration kLeaseFor = std::chrono::milliseconds(500);
+// A process whose entry has not changed for so long holds no lease, and what it
+// sent under one has landed or never will. The difference is what a server that
+// answers may take over a command that it has received.
+inline constexpr net::Duration kGoneAfter = std::chrono::seconds(1);
+// Such a process is taken off the list only after so long: one that rests comes
+// back without being listed anew.
+inline constexpr net::Duration kTakenOffAfter = std::chrono::seconds(5);
+// Heartbeats come about so often while there is something to do, and in a
+// process that rests.
+inline constexpr net::Duration kHeartbeatEvery = std::chrono::milliseconds(100);
+inline constexpr net::Duration kRestingHeartbeatEvery =
+    std::chrono::milliseconds(500);
+// A process rests once no call has begun for so long.
+inline constexpr net::Duration kRestsAfter = std::chrono::seconds(2);
 
 // One state of an entry on one member: it differs after each heartbeat.
 struct EntryVersion {
@@ -49,14 +58,22 @@ class Lease {
 
   // True: this process may go by the view in force.
   [[nodiscard]] bool Holds(net::TimePoint now) const;
-  [[nodiscard]] bool HeartbeatIsDue(net::TimePoint now) const {
-    return now.time_since_epoch().count() >= next_heartbeat_.load();
-  }
+  // What is sent under the lease leaves before that time: it moves with the
+  // lease, and lives as long as this. Null: whenever it may be.
+  [[nodiscard]] const std::atomic<net::Duration::rep>* leaves_before() const;
 
-  // Claims the right to give heartbeats. False: another call is at it;
-  // `wake` (if any) is called, once, on any thread, when it is done.
-  bool BeginHeartbeat(net::TimePoint now, std::function<void()> wake);
-  void EndHeartbeat();
+  // A call begins.
+  void NoteCall(net::TimePoint now);
+  // How long to wait from one heartbeat to the next.
+  [[nodiscard]] net::Duration HeartbeatEvery(net::TimePoint now) const;
+  // True for one caller each time that a heartbeat is due.
+  bool TakeHeartbeat(net::TimePoint now);
+
+  // Claims the right to put this process's own on the members. False: another
+  // call is at it; `wake` (if any) is called, once, on any thread, when it is
+  // done.
+  bool BeginPlacing(std::function<void()> wake);
+  void EndPlacing();
 
   // From now on the entry says that nothing is under way under earlier views;
   // the lease is over until Confirm. Within a change of the view.
@@ -84,11 +101,25 @@ class Lease {
   bool TakeTurnForGone(net::TimePoint now);
   // Where in a row of members a heartbeat to so many begins: each in turn.
   std::size_t TakeTurn(std::size_t members);
+  // A heartbeat to the member is under way, until EndAsking.
+  void BeginAsking(int member);
+  void EndAsking(int member);
+  [[nodiscard]] bool IsAsked(int member) const;
   // Forgets the processes that are not among `listed`.
   void ForgetOthers(const std::vector<std::uint64_t>& listed);
 
-  // A member has taken the heartbeat that was sent at `sent`.
+  // A member has taken a heartbeat that was sent at `sent`. So others do not
+  // take this process off its list.
+  void Shown(int member, net::TimePoint sent);
+  // And the lease may go by that: it held at `sent`, or the member was read
+  // once enough others had taken theirs, too.
   void Renewed(int member, net::TimePoint sent);
+  // Without so many of its members no view can be stored, or only by those that
+  // ask one of them.
+  static int MembersNeeded(const View& view);
+  // Can the lease be taken up again as it was: no other process acts under an
+  // earlier view, and none has cause to take this one off the list?
+  [[nodiscard]] bool MayResume(const View& view, net::TimePoint now) const;
   // Begins, or goes on, under `view`, as far as members have taken the entry:
   // so many that every change of the view meets one of them. No other process
   // acts under an earlier view.
@@ -110,15 +141,18 @@ class Lease {
 
   std::atomic<net::Duration::rep> until_{0};
   std::atomic<net::Duration::rep> next_heartbeat_{0};
+  std::atomic<net::Duration::rep> last_call_{0};
   mutable Mutex mutex_;
   Participant self_ ERS_GUARDED_BY(mutex_);
   Entry own_ ERS_GUARDED_BY(mutex_);
   std::map<std::uint64_t, Seen> seen_ ERS_GUARDED_BY(mutex_);  // others, by id
+  std::map<int, net::TimePoint> shown_ ERS_GUARDED_BY(mutex_);
   std::map<int, net::TimePoint> renewed_ ERS_GUARDED_BY(mutex_);
+  std::map<int, int> asked_ ERS_GUARDED_BY(mutex_);     // heartbeats, by member
   std::uint64_t confirmed_ ERS_GUARDED_BY(mutex_) = 0;  // the newest epoch
   net::TimePoint gone_turn_ ERS_GUARDED_BY(mutex_){};
   std::size_t next_member_ ERS_GUARDED_BY(mutex_) = 0;
-  bool sending_heartbeat_ ERS_GUARDED_BY(mutex_) = false;
+  bool placing_ ERS_GUARDED_BY(mutex_) = false;
   std::vector<std::function<void()>> waiters_ ERS_GUARDED_BY(mutex_);
   int sessions_ ERS_GUARDED_BY(mutex_) = 0;
 };

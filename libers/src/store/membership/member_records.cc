@@ -60,6 +60,16 @@ net::Request Read(net::Verb verb, std::string_view key,
   return read;
 }
 
+// What a heartbeat is when the entry says already what it is to say: another
+// CAS number. Takes no memory. `key` outlives it.
+net::Request RenewalOf(const std::string& key) {
+  net::Request renewal;
+  renewal.verb = net::Verb::kRenew;
+  renewal.key = key;
+  renewal.exptime = kEntryLivesFor;
+  return renewal;
+}
+
 // An empty stub or a broken record is as good as none.
 void NoteView(Session& session, net::ServerLink& link, const net::Request& read,
               MemberRecords& records) {
@@ -165,12 +175,42 @@ Task<MemberRecords> ReadRecords(Session& session, net::ServerLink& link,
   co_return records;
 }
 
-net::Request RenewalOf(const std::string& key) {
-  net::Request renewal;
-  renewal.verb = net::Verb::kRenew;
-  renewal.key = key;
-  renewal.exptime = kEntryLivesFor;
-  return renewal;
+bool ListsSelf(Session& session, const MemberRecords& records) {
+  const Participant self =
+      session.cluster().lease.Self(session.runtime().Random());
+  return records.registry.registry->Lists(self.id) ||
+         Planted(PlantedBug::kRegistryForgetsJoiner);
+}
+
+Task<RenewedEntry> RenewEntry(Session& session, net::ServerLink& link) {
+  const Participant self =
+      session.cluster().lease.Self(session.runtime().Random());
+  const std::string key = EntryKey(self.id);
+  net::Request renewal = RenewalOf(key);
+  RenewedEntry renewed;
+  renewed.sent = session.runtime().Now();
+  renewed.records = co_await ReadRecords(session, link, 0, &renewal);
+  renewed.there = renewed.records.connection != 0 &&
+                  renewal.outcome == Outcome::kOk &&
+                  ListsSelf(session, renewed.records);
+  co_return renewed;
+}
+
+void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
+                 const MemberRecords& records) {
+  // It has none of its own; and a record of many members is long to make.
+  if (link.facts().evictions) return;
+  SpareRoom& room = session.spare_room();
+  if (!room.Has(link, kViewKey, 1)) {
+    KeepRoom(session, link, kViewKey, EncodeView(view).size());
+  }
+  if (!room.Has(link, kParticipantsKey, 1)) {
+    const auto& there = records.registry.registry->participants;
+    KeepRoom(session, link, kParticipantsKey, EncodeRegistry(there).size());
+  }
+  if (!room.Has(link, kEntryPrefix, 1)) {
+    KeepRoom(session, link, kEntryPrefix, EncodeEntry({}).size());
+  }
 }
 
 namespace {

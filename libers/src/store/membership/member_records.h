@@ -31,9 +31,17 @@ net::Task<MemberRecords> ReadRecords(
     Session& session, net::ServerLink& link, std::uint64_t connection,
     net::Request* ahead, SendStep step = SendStep::kWriteParticipants);
 
-// What a heartbeat is when the entry says already what it is to say: another
-// CAS number. Takes no memory. `key` outlives it.
-net::Request RenewalOf(const std::string& key);
+// The entry moved there, as it is, and the records behind that.
+struct RenewedEntry {
+  net::TimePoint sent;
+  // It was there, and the member lists this process. False with a connection in
+  // `records`: the member has lost one of the two.
+  bool there = false;
+  MemberRecords records;
+};
+net::Task<RenewedEntry> RenewEntry(Session& session, net::ServerLink& link);
+
+bool ListsSelf(Session& session, const MemberRecords& records);
 
 struct Placement {
   std::uint64_t connection = 0;  // over which it was done; 0: it was not
@@ -46,6 +54,11 @@ struct Placement {
 // be about to take it off the list; they are not, from then on.
 net::Task<Placement> PlaceEntry(Session& session, net::ServerLink& link,
                                 std::uint64_t epoch, bool comes);
+
+// Room for the view's record and for what `records` shows, where the member
+// does not evict.
+void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
+                 const MemberRecords& records);
 
 // Takes processes off the member's list, then drops their entries. `seen`, if
 // not null: only while the registry is as it was read then.

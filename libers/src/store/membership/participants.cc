@@ -10,13 +10,11 @@
 #include <memory>
 #include <utility>
 
-#include "net/stat_lines.h"
 #include "store/format/keys.h"
 #include "store/format/planted_bug.h"
 #include "store/format/record.h"
 #include "store/membership/batch.h"
 #include "store/membership/member_records.h"
-#include "store/membership/spare_room.h"
 #include "store/membership/view_checks.h"
 #include "store/support/wakeup.h"
 
@@ -49,57 +47,6 @@ void CompareViews(const StampedView& there, Round& round) {
                      there.hash != round.hash;
 }
 
-void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
-                 const MemberRecords& records) {
-  SpareRoom& room = session.spare_room();
-  if (!room.Has(link, kViewKey, 1)) {
-    KeepRoom(session, link, kViewKey, EncodeView(view).size());
-  }
-  if (!room.Has(link, kParticipantsKey, 1)) {
-    const auto& there = records.registry.registry->participants;
-    KeepRoom(session, link, kParticipantsKey, EncodeRegistry(there).size());
-  }
-  if (!room.Has(link, kEntryPrefix, 1)) {
-    KeepRoom(session, link, kEntryPrefix, EncodeEntry({}).size());
-  }
-}
-
-// The member has the entry, and lists this process.
-void Hold(Session& session, net::ServerLink& link, net::TimePoint sent,
-          const MemberRecords& records, Round& round) {
-  const auto at = static_cast<std::size_t>(link.member());
-  ++round.heartbeat.held;
-  if (round.view.members[at].state == MemberState::kInSync) {
-    ++round.heartbeat.in_sync;
-  }
-  session.cluster().lease.Renewed(link.member(), sent);
-  KeepRoomFor(session, link, round.view, records);
-}
-
-bool ListsSelf(Session& session, const MemberRecords& records) {
-  const Participant self =
-      session.cluster().lease.Self(session.runtime().Random());
-  return records.registry.registry->Lists(self.id) ||
-         Planted(PlantedBug::kRegistryForgetsJoiner);
-}
-
-// With an entry that says already what it is to say, only another CAS number.
-// False: there is none, or the member does not list the process.
-Task<bool> Renew(Session& session, net::ServerLink& link,
-                 std::uint64_t connection, Placement& placement,
-                 MemberRecords& records) {
-  const Participant self =
-      session.cluster().lease.Self(session.runtime().Random());
-  const std::string key = EntryKey(self.id);
-  net::Request renewal = RenewalOf(key);
-  placement.sent = session.runtime().Now();
-  records = co_await ReadRecords(session, link, connection, &renewal);
-  placement.connection = records.connection;
-  placement.refusal = records.refusal;
-  co_return records.connection == 0 ||
-      (renewal.outcome == net::Outcome::kOk && ListsSelf(session, records));
-}
-
 // The first half of a heartbeat: the entry is on the member.
 Task<void> PlaceOn(Session& session, net::ServerLink& link, Round& round,
                    net::Latch& latch) {
@@ -110,40 +57,19 @@ Task<void> PlaceOn(Session& session, net::ServerLink& link, Round& round,
       round.purpose != Purpose::kJoin &&
       cluster.stamps.OwnEpochOn(member, link.facts().boot_mark) == epoch;
   Placement placement;
-  MemberRecords records;
   bool placed = false;
   if (renews) {
-    placed = co_await Renew(session, link, 0, placement, records);
+    const RenewedEntry renewed = co_await RenewEntry(session, link);
+    placement = {renewed.records.connection, renewed.sent,
+                 renewed.records.refusal};
+    placed = renewed.there || renewed.records.connection == 0;
   }
   if (!placed) {
     placement = co_await PlaceEntry(session, link, epoch,
                                     round.purpose == Purpose::kJoin);
-    records = MemberRecords();
   }
   if (!placement.refusal.ok()) round.heartbeat.refusal = placement.refusal;
-  if (round.purpose != Purpose::kGoOn) {
-    round.placed[member] = placement;
-    latch.CountDown();
-    co_return;
-  }
-  if (placement.connection != 0 && records.connection == 0) {
-    records =
-        co_await ReadRecords(session, link, placement.connection, nullptr);
-  }
-  if (records.connection == 0 || !ListsSelf(session, records)) {
-    round.heartbeat.silent.push_back(member);
-    latch.CountDown();
-    co_return;
-  }
-  CompareViews(records.view, round);
-  // A member that shows a later view has been asked for this one's participants
-  // already.
-  if (records.view.epoch <= round.view.epoch) {
-    Hold(session, link, placement.sent, records, round);
-    // Without waiting for a member that takes its time.
-    const bool goes_on = cluster.lease.Holds(session.runtime().Now());
-    if (goes_on) cluster.lease.Confirm(round.view);
-  }
+  round.placed[member] = placement;
   latch.CountDown();
 }
 
@@ -207,7 +133,9 @@ Task<void> ReadOthersOn(Session& session, net::ServerLink& link, Round& round,
   const MemberRecords records =
       co_await ReadRecords(session, link, placement.connection, nullptr);
   if (!records.refusal.ok()) round.heartbeat.refusal = records.refusal;
-  bool held = records.connection != 0 && records.refusal.ok() &&
+  const bool answered = records.connection != 0;
+  if (!answered) round.heartbeat.unanswered.push_back(link.member());
+  bool held = answered && placement.connection != 0 && records.refusal.ok() &&
               ListsSelf(session, records);
   if (held) {
     held = co_await ReadEntries(session, link, records, round.known,
@@ -216,26 +144,20 @@ Task<void> ReadOthersOn(Session& session, net::ServerLink& link, Round& round,
   if (held) {
     // Others that came to this view may have stored a later one since.
     CompareViews(records.view, round);
-    Hold(session, link, placement.sent, records, round);
+    const auto at = static_cast<std::size_t>(link.member());
+    ++round.heartbeat.held;
+    if (round.view.members[at].state == MemberState::kInSync) {
+      ++round.heartbeat.in_sync;
+    }
+    Lease& lease = session.cluster().lease;
+    lease.Shown(link.member(), placement.sent);
+    // Processes of a later view may have asked the member before.
+    if (records.view.epoch <= round.view.epoch) {
+      lease.Renewed(link.member(), placement.sent);
+    }
+    KeepRoomFor(session, link, round.view, records);
   } else {
     round.heartbeat.silent.push_back(link.member());
-  }
-  latch.CountDown();
-}
-
-// What a member's clock shows, on the way.
-Task<void> AskClock(Session& session, net::ServerLink& link,
-                    net::Latch& latch) {
-  net::Request ask;
-  ask.verb = net::Verb::kStats;
-  const net::TimePoint asked = session.runtime().Now();
-  Batch batch(session.runtime());
-  batch.Send(SendStep::kServerStats, link, ask);
-  co_await batch;
-  const auto seconds = net::StatNumber(ask.value, "time");
-  if (ask.outcome == net::Outcome::kOk && seconds) {
-    session.cluster().clock.Note(session.runtime(), link.member(), *seconds,
-                                 asked);
   }
   latch.CountDown();
 }
@@ -258,7 +180,9 @@ Task<void> TakeOffGoneOn(Session& session, net::ServerLink& link,
     const Lease& lease = session.cluster().lease;
     std::vector<std::uint64_t> gone;
     for (const Participant& listed : records.registry.registry->participants) {
-      if (lease.IsGone(listed.id, asked)) gone.push_back(listed.id);
+      if (lease.IsGone(listed.id, asked, kTakenOffAfter)) {
+        gone.push_back(listed.id);
+      }
     }
     // One that has come back meanwhile has moved the registry's stamp.
     if (!gone.empty()) {
@@ -268,45 +192,30 @@ Task<void> TakeOffGoneOn(Session& session, net::ServerLink& link,
   latch.CountDown();
 }
 
-// The members that a heartbeat goes to. To go on, as many as a lease takes and
-// one more, each in turn; all, where the lease has not long to last.
-std::vector<int> Asked(Session& session, const View& view, Purpose purpose) {
-  std::vector<int> members;
-  for (int i = 0; i < session.members(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (view.members[at].state != MemberState::kDown) members.push_back(i);
-  }
-  const auto enough = static_cast<std::size_t>(view.max_failures) + 2;
-  Lease& lease = session.cluster().lease;
-  const bool all = purpose != Purpose::kGoOn || members.size() <= enough ||
-                   !lease.Holds(session.runtime().Now() + kLeaseFor / 2);
-  if (all) return members;
-  const std::size_t first = lease.TakeTurn(enough) % members.size();
-  std::rotate(members.begin(),
-              members.begin() + static_cast<std::ptrdiff_t>(first),
-              members.end());
-  members.resize(enough);
-  return members;
-}
-
 }  // namespace
 
-Task<std::unique_ptr<HeartbeatClaim>> HeartbeatClaim::Await(Session& session) {
+Task<std::unique_ptr<PlacingClaim>> PlacingClaim::Await(Session& session) {
   Lease& lease = session.cluster().lease;
   for (;;) {
     std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
-    if (lease.BeginHeartbeat(session.runtime().Now(), wakeup->Callback())) {
-      break;
-    }
+    if (lease.BeginPlacing(wakeup->Callback())) break;
     co_await wakeup->Wait(session.cluster().options.operation_timeout);
   }
-  co_return std::make_unique<HeartbeatClaim>(lease);
+  co_return std::make_unique<PlacingClaim>(session);
 }
 
-std::unique_ptr<HeartbeatClaim> HeartbeatClaim::Try(Session& session) {
-  Lease& lease = session.cluster().lease;
-  if (!lease.BeginHeartbeat(session.runtime().Now(), {})) return nullptr;
-  return std::make_unique<HeartbeatClaim>(lease);
+std::unique_ptr<PlacingClaim> PlacingClaim::Try(Session& session) {
+  if (!session.cluster().lease.BeginPlacing({})) return nullptr;
+  return std::make_unique<PlacingClaim>(session);
+}
+
+PlacingClaim::PlacingClaim(Session& session) : session_(session) {
+  session_.BeginHolding();
+}
+
+PlacingClaim::~PlacingClaim() {
+  session_.cluster().lease.EndPlacing();
+  session_.EndHolding();
 }
 
 Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
@@ -316,14 +225,13 @@ Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
   if (purpose == Purpose::kJoin) {
     round.hash = std::hash<std::string>()(EncodeView(view));
   }
-  const std::vector<int> members = Asked(session, view, purpose);
+  std::vector<int> members;
+  for (int i = 0; i < session.members(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (view.members[at].state != MemberState::kDown) members.push_back(i);
+  }
   net::Latch latch(session.runtime());
-  const bool asks = session.cluster().clock.TakeTurn(session.runtime().Now());
   for (const int member : members) {
-    if (asks) {
-      latch.Add();
-      net::Spawn(AskClock(session, links.At(member), latch));
-    }
     latch.Add();
     net::Spawn(PlaceOn(session, links.At(member), round, latch));
   }
@@ -331,13 +239,8 @@ Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
   // This process may have left the view already, for one that did not come.
   round.heartbeat.epoch = std::max(
       round.heartbeat.epoch, session.cluster().lease.EpochOfEntry(view.epoch));
-  if (purpose == Purpose::kGoOn) co_return std::move(round.heartbeat);
   round.heartbeat.asked = session.runtime().Now();
   for (const int member : members) {
-    if (round.placed[member].connection == 0) {
-      round.heartbeat.silent.push_back(member);
-      continue;
-    }
     latch.Add();
     net::Spawn(ReadOthersOn(session, links.At(member), round, latch));
   }
@@ -359,6 +262,28 @@ std::vector<std::string> Behind(Session& session, const Heartbeat& heartbeat,
   return behind;
 }
 
+std::vector<int> MayLandOn(Session& session, const Heartbeat& heartbeat,
+                           const View& view) {
+  std::vector<int> members;
+  if (Planted(PlantedBug::kGoneUnasked)) return members;
+  const Lease& lease = session.cluster().lease;
+  for (const int member : heartbeat.unanswered) {
+    // What was sent before it joined is void; nothing is known of one that has
+    // shown no epoch.
+    const std::uint64_t joined =
+        view.members[static_cast<std::size_t>(member)].joined;
+    const auto may = [&](const auto& one) {
+      const std::uint64_t epoch = one.second.epoch;
+      return epoch < view.epoch && (epoch == 0 || epoch >= joined) &&
+             lease.IsGone(one.first, heartbeat.asked);
+    };
+    if (std::any_of(heartbeat.others.begin(), heartbeat.others.end(), may)) {
+      members.push_back(member);
+    }
+  }
+  return members;
+}
+
 Status Stalled(const std::vector<std::string>& behind) {
   return {StatusCode::kUnavailable,
           fmt::format("{} goes on under an old view of the servers: stop it",
@@ -371,7 +296,16 @@ Task<void> AskLater(Session& session, std::size_t others) {
       kAskAgainAfter, static_cast<int>(others) * kLaterForEach));
 }
 
-Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
+namespace {
+
+bool HasFailed(const net::ServerLink& link) {
+  return link.state() == net::ServerLink::State::kFailed ||
+         link.state() == net::ServerLink::State::kRefused;
+}
+
+}  // namespace
+
+Task<Result<Agreement>> AwaitParticipants(Session& session, const View& next) {
   Lease& lease = session.cluster().lease;
   lease.RaiseEpoch(next.epoch);
   ViewLinks links(session, next);
@@ -379,8 +313,7 @@ Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
       session.runtime().Now() + session.cluster().options.operation_timeout;
   Others known;
   for (;;) {
-    std::unique_ptr<HeartbeatClaim> claim =
-        co_await HeartbeatClaim::Await(session);
+    std::unique_ptr<PlacingClaim> claim = co_await PlacingClaim::Await(session);
     const Heartbeat heartbeat =
         co_await HeartbeatAll(session, links, next, Purpose::kChange, &known);
     claim.reset();
@@ -399,11 +332,20 @@ Task<Result<bool>> AwaitParticipants(Session& session, const View& next) {
     }
     if (heartbeat.epoch > next.epoch) {
       co_await AskLater(session);
-      co_return false;
+      co_return Agreement();
     }
     const std::vector<std::string> behind =
         Behind(session, heartbeat, next.epoch);
-    if (behind.empty() || Planted(PlantedBug::kNoParticipants)) co_return true;
+    const std::vector<int> unanswered = MayLandOn(session, heartbeat, next);
+    Agreement agreement;
+    agreement.all = (behind.empty() && unanswered.empty()) ||
+                    Planted(PlantedBug::kNoParticipants);
+    if (!agreement.all && behind.empty()) {
+      for (const int member : unanswered) {
+        if (HasFailed(links.At(member))) agreement.leaving.push_back(member);
+      }
+    }
+    if (agreement.all || !agreement.leaving.empty()) co_return agreement;
     if (session.runtime().Now() >= deadline) co_return Fail(Stalled(behind));
     known = heartbeat.others;
     co_await AskLater(session, known.size());

@@ -1,5 +1,5 @@
-// The processes that share the cluster: heartbeats to all members, and waiting
-// until every process has left a view. The state is Lease's, what goes to one
+// The processes that share the cluster: coming to them, and waiting until every
+// one of them has left a view. The state is Lease's, what goes to one
 // member MemberRecords'. Nothing here changes the view.
 #ifndef ERS_STORE_MEMBERSHIP_PARTICIPANTS_H_
 #define ERS_STORE_MEMBERSHIP_PARTICIPANTS_H_
@@ -18,25 +18,25 @@
 
 namespace ers::store {
 
-// Claims the right to give heartbeats; the claim ends with this.
-class HeartbeatClaim {
+// Claims the right to put this process's own on the members; the claim ends
+// with this.
+class PlacingClaim {
  public:
-  static net::Task<std::unique_ptr<HeartbeatClaim>> Await(Session& session);
-  // Null: one is under way.
-  static std::unique_ptr<HeartbeatClaim> Try(Session& session);
-  explicit HeartbeatClaim(Lease& lease) : lease_(lease) {}
-  ~HeartbeatClaim() { lease_.EndHeartbeat(); }
-  HeartbeatClaim(const HeartbeatClaim&) = delete;
-  HeartbeatClaim& operator=(const HeartbeatClaim&) = delete;
+  static net::Task<std::unique_ptr<PlacingClaim>> Await(Session& session);
+  // Null: another call is at it.
+  static std::unique_ptr<PlacingClaim> Try(Session& session);
+  explicit PlacingClaim(Session& session);
+  ~PlacingClaim();
+  PlacingClaim(const PlacingClaim&) = delete;
+  PlacingClaim& operator=(const PlacingClaim&) = delete;
 
  private:
-  Lease& lease_;
+  Session& session_;
 };
 
-// What a heartbeat is for.
+// What a heartbeat to all members is for.
 enum class Purpose {
-  kGoOn,    // the lease, which holds: to a few members, each in turn
-  kJoin,    // a new one
+  kJoin,    // a lease, which has run out long ago or never began
   kChange,  // a change of the view
 };
 
@@ -50,7 +50,7 @@ using Others = std::map<std::uint64_t, Other>;  // by id
 
 // What came of one heartbeat.
 struct Heartbeat {
-  Others others;            // not with kGoOn
+  Others others;
   net::TimePoint asked;     // since when members were asked for these
   int held = 0;             // members that took the entry
   int in_sync = 0;          // of these, those that are in sync
@@ -59,11 +59,12 @@ struct Heartbeat {
   bool split = false;
   bool outdated = false;    // a member lacks the view, or has an earlier one
   std::vector<int> silent;  // members of the view that did not take it
-  Status refusal;           // why this process must not go on
+  std::vector<int> unanswered;  // of these, those that said nothing since
+  Status refusal;               // why this process must not go on
 };
 
-// A heartbeat to members of `view`. Others that are `known` to have come to its
-// epoch are not asked for again; null: none.
+// A heartbeat to all members of `view` that are not down. Others that are
+// `known` to have come to its epoch are not asked for again; null: none.
 net::Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
                                   const View& view, Purpose purpose,
                                   const Others* known = nullptr);
@@ -73,6 +74,11 @@ net::Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
 std::vector<std::string> Behind(Session& session, const Heartbeat& heartbeat,
                                 std::uint64_t epoch);
 
+// Members of `view`, or of the next one, on which something may land yet that a
+// process has sent which counts as gone: they have said nothing since.
+std::vector<int> MayLandOn(Session& session, const Heartbeat& heartbeat,
+                           const View& view);
+
 // Why a change of the view does not end: these processes stay behind.
 Status Stalled(const std::vector<std::string>& behind);
 
@@ -80,11 +86,20 @@ Status Stalled(const std::vector<std::string>& behind);
 // these there are, the longer, as all of them wait alike.
 net::Task<void> AskLater(Session& session, std::size_t others = 0);
 
+// Whether all processes may go by a view.
+struct Agreement {
+  // False: another one has gone on to a later view, or members must leave; so
+  // no process may go by this one.
+  bool all = false;
+  // These, of MayLandOn.
+  std::vector<int> leaving;
+};
+
 // The end of a change of the view to `next`, which is stored, after no write of
-// an earlier one is under way here: true once that is so in every other
-// process, too. False: another one has gone on to a later view, and so no
-// process may go by this one.
-net::Task<Result<bool>> AwaitParticipants(Session& session, const View& next);
+// an earlier one is under way here: once that is so in every other process,
+// too.
+net::Task<Result<Agreement>> AwaitParticipants(Session& session,
+                                               const View& next);
 
 // Takes those off the list that are gone, on the members of the view in force.
 net::Task<void> TakeOffGone(Session& session);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "store/membership/lease.h"
 #include "store/membership/loss_round.h"
 #include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"
@@ -22,7 +23,13 @@ Task<Status> CheckServing(Session& session) {
         !records->best && silent <= session.cluster().options.max_failures;
     if (unused) co_return Status();
   }
-  Status status = co_await EnsureView(session, 0);
+  // A process that rests need not take up its lease to know that it could.
+  const Lease& lease = session.cluster().lease;
+  const net::TimePoint now = session.runtime().Now();
+  const bool ready = session.view() && (lease.Holds(now) ||
+                                        lease.MayResume(*session.view(), now));
+  Status status;
+  if (!ready) status = co_await EnsureView(session, 0);
   if (!status.ok() || !MoreThanMaxOut(session)) co_return status;
   const Status loss = session.cluster().loss.last();
   if (!loss.ok()) co_return loss;

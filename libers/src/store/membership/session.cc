@@ -193,9 +193,9 @@ void Session::DetachHolding(net::Task<void> task) {
 }
 
 net::Task<void> Session::Hold(net::Task<void> task) {
-  holding_.Add();
+  BeginHolding();
   co_await std::move(task);
-  holding_.CountDown();
+  EndHolding();
 }
 
 net::Task<void> Session::Count(net::Task<void> task) {

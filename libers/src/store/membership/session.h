@@ -95,7 +95,10 @@ class Session final : private net::LinkGuard {
   void Detach(net::Task<void> task);
   // The same, of one that holds what other sessions of the cluster wait for.
   void DetachHolding(net::Task<void> task);
-  // Are there such? A session whose loop stops running then keeps all others
+  // From now on it holds such itself.
+  void BeginHolding() { holding_.Add(); }
+  void EndHolding() { holding_.CountDown(); }
+  // Does it? A session whose loop stops running then keeps all others
   // waiting.
   [[nodiscard]] bool holds() const { return holding_.count() > 0; }
   net::Task<void> AwaitHeld() { co_await holding_; }

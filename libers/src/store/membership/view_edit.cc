@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -49,6 +51,13 @@ Result<View> Edited(const Edit& edit, const View& base) {
 
 namespace {
 
+void TakeOut(Session& session, Member& member) {
+  if (member.state == MemberState::kDown) return;
+  member.state = MemberState::kDown;
+  member.lacking = false;
+  member.since = session.WallMicros() / kMicrosPerSecond;
+}
+
 // Makes the next view by `edit` and has it stored. Where a newer one is found
 // (another process went ahead, or an earlier try of this one got half way),
 // what that one says holds too. As it is it may be installed only if no member
@@ -76,15 +85,31 @@ Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
 Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
   const net::TimePoint deadline =
       session.runtime().Now() + session.cluster().options.operation_timeout;
+  std::map<int, std::uint64_t> leaving;  // by member: its incarnation
+  const Edit leave = [&](View base) -> Result<View> {
+    Result<View> made = edit(std::move(base));
+    if (!made || leaving.empty()) return made;
+    for (const auto& [member, incarnation] : leaving) {
+      Member& there = made->members[static_cast<std::size_t>(member)];
+      if (there.incarnation == incarnation) TakeOut(session, there);
+    }
+    Status tolerated = CheckTolerated(session, *made);
+    if (!tolerated.ok()) return Fail(std::move(tolerated));
+    return made;
+  };
   for (;;) {
-    Result<View> next = co_await StoreNext(session, edit);
+    Result<View> next = co_await StoreNext(session, leave);
     if (!next) co_return next;
     session.cluster().keeper.NoteStored(*next);
     Status status = session.cluster().KeepOnDisk(*next);
     if (!status.ok()) co_return Fail(std::move(status));
-    const Result<bool> agreed = co_await AwaitParticipants(session, *next);
+    const Result<Agreement> agreed = co_await AwaitParticipants(session, *next);
     if (!agreed) co_return Fail(agreed.error());
-    if (*agreed) co_return next;
+    if (agreed->all) co_return next;
+    for (const int member : agreed->leaving) {
+      leaving[member] =
+          next->members[static_cast<std::size_t>(member)].incarnation;
+    }
     if (session.runtime().Now() >= deadline) {
       co_return Fail(StatusCode::kUnavailable,
                      "other processes change the view all the time: try again");
@@ -139,9 +164,7 @@ Result<View> Without(Session& session, View next, std::vector<int> leaving) {
   leaving.insert(leaving.end(), in_doubt.begin(), in_doubt.end());
   for (const int i : leaving) {
     if (!IsSameServer(session, next, i)) continue;
-    next.members[i].state = MemberState::kDown;
-    next.members[i].lacking = false;
-    next.members[i].since = session.WallMicros() / kMicrosPerSecond;
+    TakeOut(session, next.members[i]);
   }
   Status tolerated = CheckTolerated(session, next);
   if (!tolerated.ok()) return Fail(std::move(tolerated));

@@ -45,10 +45,16 @@ void Note(Session& session, int member, const net::Request& request,
         (reading.records.silent.empty() ? "" : "; ") + session.Describe(member);
     return;
   }
+  std::optional<View>& best = reading.records.best;
+  // The same on most: a record of many members is long to read.
+  if (best && request.value == reading.text) {
+    ++reading.records.answered;
+    if (IsInSync(*best, member)) ++reading.records.holders;
+    return;
+  }
   Result<View> view = DecodeView(request.value);
   if (view) {
     ++reading.records.answered;
-    std::optional<View>& best = reading.records.best;
     if (!best || best->epoch < view->epoch) {
       best = std::move(*view);
       reading.text = request.value;
@@ -109,14 +115,14 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
     if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
       break;
     }
+    // Another process is taking it over at the same time.
+    if (read.value == text) {
+      ++held.count;
+      co_return;
+    }
     Result<View> there = DecodeView(read.value);
     if (IsNewerFormat(there)) {
       held.newer_format = NewerFormat(link, there.error());
-      co_return;
-    }
-    // Another process is taking it over at the same time.
-    if (there && read.value == text) {
-      ++held.count;
       co_return;
     }
     if (there && there->epoch >= as_new) {

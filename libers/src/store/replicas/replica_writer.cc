@@ -132,6 +132,7 @@ Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
     request.token = 0;
   }
   request.only_connection = replica.connection;
+  request.leaves_before = session.cluster().lease.leaves_before();
   ReportManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
   Batch batch(session.runtime());
   batch.Send(step, session.link(replica.member), request);

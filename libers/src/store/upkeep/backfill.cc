@@ -16,6 +16,7 @@
 #include "store/format/keys.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
+#include "store/membership/ensure_lease.h"
 #include "store/membership/loss_round.h"
 #include "store/membership/member_records.h"
 #include "store/membership/view_changer.h"
@@ -340,8 +341,9 @@ Task<bool> MakeAll(Session& session, std::vector<Call>& calls) {
 // A busy server may have evicted it all the same. While this process holds its
 // lease no process goes by a newer one.
 Task<void> StoreViewAgain(Session& session) {
+  const Status leave = co_await EnsureLeaseAtRest(session);
+  if (!leave.ok()) co_return;
   const std::shared_ptr<const View> view = session.view();
-  if (!session.cluster().lease.Holds(session.runtime().Now())) co_return;
   std::optional<View> newer;
   (void)co_await StoreViewRecord(session, *view, newer);
 }

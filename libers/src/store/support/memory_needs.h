@@ -1,7 +1,7 @@
 // MemoryNeeds: what this process has seen that asks for memory to be given
 // back on the servers.
-#ifndef ERS_STORE_MEMBERSHIP_MEMORY_NEEDS_H_
-#define ERS_STORE_MEMBERSHIP_MEMORY_NEEDS_H_
+#ifndef ERS_STORE_SUPPORT_MEMORY_NEEDS_H_
+#define ERS_STORE_SUPPORT_MEMORY_NEEDS_H_
 
 #include <atomic>
 #include <cstddef>
@@ -68,4 +68,4 @@ class MemoryNeeds {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_MEMORY_NEEDS_H_
+#endif  // ERS_STORE_SUPPORT_MEMORY_NEEDS_H_

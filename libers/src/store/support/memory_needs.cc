@@ -1,4 +1,4 @@
-#include "store/membership/memory_needs.h"
+#include "store/support/memory_needs.h"
 
 #include "base/mutex.h"
 

@@ -1,0 +1,263 @@
+#include "store/membership/lease_renewal.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "net/stat_lines.h"
+#include "store/format/planted_bug.h"
+#include "store/membership/batch.h"
+#include "store/membership/lease.h"
+#include "store/membership/member_records.h"
+#include "store/membership/participants.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+
+// More than one that are asked may be late, and have not failed yet.
+constexpr std::size_t kAskedMore = 1;
+
+bool AnswersAtOnce(Session& session, int member) {
+  const net::ServerLink::State state = session.link(member).state();
+  return state != net::ServerLink::State::kFailed &&
+         state != net::ServerLink::State::kRefused &&
+         !session.cluster().lease.IsAsked(member);
+}
+
+// As many members as a lease takes and one more, each in turn; those first
+// that, as far as is known, do not take their time. Twice as many, where the
+// lease has not long to last.
+std::vector<int> SomeMembers(Session& session, const View& view) {
+  std::vector<int> members;
+  for (int i = 0; i < session.members(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (view.members[at].state != MemberState::kDown) members.push_back(i);
+  }
+  Lease& lease = session.cluster().lease;
+  std::size_t enough =
+      static_cast<std::size_t>(Lease::MembersNeeded(view)) + kAskedMore;
+  const net::TimePoint now = session.runtime().Now();
+  if (lease.Holds(now) && !lease.Holds(now + kLeaseFor / 2)) enough *= 2;
+  if (members.size() <= enough) return members;
+  const std::size_t first = lease.TakeTurn(enough) % members.size();
+  std::rotate(members.begin(),
+              members.begin() + static_cast<std::ptrdiff_t>(first),
+              members.end());
+  std::partition(members.begin(), members.end(), [&session](int member) {
+    return AnswersAtOnce(session, member);
+  });
+  members.resize(enough);
+  return members;
+}
+
+// Says, while it lives, that a heartbeat to the member is under way.
+class Asking {
+ public:
+  Asking(Lease& lease, int member) : lease_(lease), member_(member) {
+    lease_.BeginAsking(member_);
+  }
+  ~Asking() { lease_.EndAsking(member_); }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  Lease& lease_;
+  int member_;
+};
+
+// What there is no more on the member is put there anew: by one call at a time.
+Task<RenewedEntry> PlaceAnew(Session& session, net::ServerLink& link,
+                             std::uint64_t epoch) {
+  const Placement placement =
+      co_await PlaceEntry(session, link, epoch, /*comes=*/false);
+  RenewedEntry renewed;
+  renewed.sent = placement.sent;
+  if (placement.connection == 0) co_return renewed;
+  renewed.records =
+      co_await ReadRecords(session, link, placement.connection, nullptr);
+  renewed.there =
+      renewed.records.connection != 0 && ListsSelf(session, renewed.records);
+  co_return renewed;
+}
+
+bool HasOwn(Session& session, net::ServerLink& link, std::uint64_t epoch) {
+  return session.cluster().stamps.OwnEpochOn(link.member(),
+                                             link.facts().boot_mark) == epoch;
+}
+
+Task<void> RenewOn(Session& session, std::shared_ptr<const View> view,
+                   int member, bool goes_on, Renewal& renewal,
+                   net::Latch& latch) {
+  Lease& lease = session.cluster().lease;
+  net::ServerLink& link = session.link(member);
+  const Asking asking(lease, member);
+  const std::uint64_t epoch = lease.EpochOfEntry(view->epoch);
+  RenewedEntry renewed;
+  const bool renews = HasOwn(session, link, epoch);
+  if (renews) renewed = co_await RenewEntry(session, link);
+  const bool lost = renews && renewed.records.connection != 0;
+  if (!renewed.there && (!renews || lost)) {
+    const std::unique_ptr<PlacingClaim> claim = PlacingClaim::Try(session);
+    if (claim) renewed = co_await PlaceAnew(session, link, epoch);
+  }
+  if (renewed.there) {
+    const StampedView& there = renewed.records.view;
+    renewal.epoch = std::max(renewal.epoch, there.epoch);
+    renewal.outdated |= there.epoch < view->epoch;
+    lease.Shown(member, renewed.sent);
+    // Processes of a later view have asked the member already.
+    if (goes_on && there.epoch <= view->epoch) {
+      lease.Renewed(member, renewed.sent);
+      if (lease.Holds(session.runtime().Now())) lease.Confirm(*view);
+    }
+    KeepRoomFor(session, link, *view, renewed.records);
+  }
+  latch.CountDown();
+}
+
+// What a member's clock shows, on the way.
+Task<void> AskClock(Session& session, int member, net::Latch& latch) {
+  net::Request ask;
+  ask.verb = net::Verb::kStats;
+  const net::TimePoint asked = session.runtime().Now();
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kServerStats, session.link(member), ask);
+  co_await batch;
+  const auto seconds = net::StatNumber(ask.value, "time");
+  if (ask.outcome == net::Outcome::kOk && seconds) {
+    session.cluster().clock.Note(session.runtime(), member, *seconds, asked);
+  }
+  latch.CountDown();
+}
+
+}  // namespace
+
+Task<Renewal> RenewLease(Session& session, std::shared_ptr<const View> view) {
+  Renewal renewal;
+  const net::TimePoint now = session.runtime().Now();
+  Lease& lease = session.cluster().lease;
+  renewal.epoch = lease.EpochOfEntry(view->epoch);
+  // One that is over by now may be taken for gone by others that are about to
+  // act, until they see the entry move.
+  const bool goes_on = lease.Holds(now);
+  const bool asks = session.cluster().clock.TakeTurn(now);
+  net::Latch latch(session.runtime());
+  for (const int member : SomeMembers(session, *view)) {
+    if (asks) {
+      latch.Add();
+      net::Spawn(AskClock(session, member, latch));
+    }
+    latch.Add();
+    net::Spawn(RenewOn(session, view, member, goes_on, renewal, latch));
+  }
+  co_await latch;
+  co_return renewal;
+}
+
+namespace {
+
+// Taking up a lease again. Shared by what is under way for that.
+struct Resumption {
+  Resumption(Session& its_session, std::shared_ptr<const View> its_view)
+      : session(its_session),
+        view(std::move(its_view)),
+        needed(Lease::MembersNeeded(*view)),
+        over(session.runtime(), 1) {}
+
+  Session& session;
+  const std::shared_ptr<const View> view;
+  const int needed;
+  std::vector<std::pair<int, RenewedEntry>> moved;  // and not read yet
+  int moved_on = 0;
+  int under_way = 0;
+  std::uint64_t epoch = 0;  // the newest view
+  net::Latch over;
+
+  void End() {
+    if (over.count() > 0) over.CountDown();
+  }
+};
+
+// The second half: what the member shows behind that.
+Task<void> ReadBehind(std::shared_ptr<Resumption> all, int member,
+                      RenewedEntry entry) {
+  Session& session = all->session;
+  Lease& lease = session.cluster().lease;
+  const MemberRecords records = co_await ReadRecords(
+      session, session.link(member), entry.records.connection, nullptr);
+  if (records.connection != 0 && records.refusal.ok()) {
+    all->epoch = std::max(all->epoch, records.view.epoch);
+    if (records.view.epoch <= all->view->epoch && ListsSelf(session, records)) {
+      lease.Renewed(member, entry.sent);
+    }
+  }
+  const bool current = all->epoch <= all->view->epoch;
+  if (current) lease.Confirm(*all->view);
+  if (--all->under_way == 0 || !current ||
+      lease.Holds(session.runtime().Now())) {
+    all->End();
+  }
+}
+
+// The first half: the entry moves.
+Task<void> MoveOn(std::shared_ptr<Resumption> all, int member) {
+  Session& session = all->session;
+  Lease& lease = session.cluster().lease;
+  net::ServerLink& link = session.link(member);
+  const Asking asking(lease, member);
+  const std::uint64_t epoch = lease.EpochOfEntry(all->view->epoch);
+  RenewedEntry renewed;
+  if (HasOwn(session, link, epoch)) {
+    renewed = co_await RenewEntry(session, link);
+  }
+  if (renewed.there) {
+    lease.Shown(member, renewed.sent);
+    ++all->moved_on;
+    if (Planted(PlantedBug::kResumesAtOnce) &&
+        renewed.records.view.epoch <= all->view->epoch) {
+      lease.Renewed(member, renewed.sent);
+      lease.Confirm(*all->view);
+    }
+    all->moved.emplace_back(member, std::move(renewed));
+  }
+  if (all->moved_on >= all->needed) {
+    for (auto& [of, entry] : std::exchange(all->moved, {})) {
+      ++all->under_way;
+      session.Detach(ReadBehind(all, of, std::move(entry)));
+    }
+  }
+  if (--all->under_way == 0) all->End();
+}
+
+// Until it holds, or all that were asked have answered.
+Task<void> Resume(Session& session, std::shared_ptr<const View> view) {
+  const auto all = std::make_shared<Resumption>(session, std::move(view));
+  all->epoch = session.cluster().lease.EpochOfEntry(all->view->epoch);
+  const std::vector<int> members = SomeMembers(session, *all->view);
+  all->under_way = static_cast<int>(members.size());
+  if (members.empty()) all->End();
+  for (const int member : members) session.Detach(MoveOn(all, member));
+  co_await all->over;
+}
+
+}  // namespace
+
+Task<bool> HoldOrResume(Session& session) {
+  const Lease& lease = session.cluster().lease;
+  if (lease.Holds(session.runtime().Now())) co_return true;
+  // One call does it for all.
+  const std::unique_ptr<PlacingClaim> claim =
+      co_await PlacingClaim::Await(session);
+  const net::TimePoint now = session.runtime().Now();
+  const std::shared_ptr<const View> view = session.view();
+  if (!lease.Holds(now) && lease.MayResume(*view, now)) {
+    co_await Resume(session, view);
+  }
+  co_return lease.Holds(session.runtime().Now());
+}
+
+}  // namespace ers::store
