@@ -27,4 +27,19 @@ ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
   }
 }
 
+bool ClientProcess::IsSettled() const {
+  if (runtime_.paused_until() > runtime_.Now()) return false;
+  if (!cluster_->keeper.AtRest([] {})) return false;
+  for (const auto& session : sessions_) {
+    for (int i = 0; i < session->members(); ++i) {
+      const net::ServerLink::State state = session->link(i).state();
+      if (state == net::ServerLink::State::kFailed ||
+          state == net::ServerLink::State::kRefused) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace ers::sim

@@ -33,6 +33,9 @@ class ClientProcess {
   store::Store& store(int client) {
     return *stores_[static_cast<std::size_t>(client) % stores_.size()];
   }
+  // It is up, and neither changes the view nor has cause to: no server has
+  // failed it.
+  [[nodiscard]] bool IsSettled() const;
   // Nothing is asked of it until then.
   [[nodiscard]] TimePoint rests_until() const { return rests_until_; }
   void RestUntil(TimePoint time) { rests_until_ = time; }

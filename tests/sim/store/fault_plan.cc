@@ -148,7 +148,9 @@ void FaultPlan::Draw(Duration span) {
 
 void FaultPlan::StrikeVictim(FaultKind kind, Duration length) {
   Roll();
-  harm_ends_ = std::max(harm_ends_, world_.now() + length);
+  // Processes hear of it a little later.
+  const Duration heard = 2 * world_.network().latency_max;
+  harm_ends_ = std::max(harm_ends_, world_.now() + length + heard);
   Strike(kind, Victim(), length);
 }
 
@@ -293,7 +295,9 @@ bool FaultPlan::IsChanging(const store::View& view) const {
 bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
   if (!view || view->NotInSync() > 0 || world_.now() < harm_ends_) return false;
-  if (IsChanging(*view) || process_.replacing()) return false;
+  if (IsChanging(*view) || process_.replacing() || !process_.settled()) {
+    return false;
+  }
   for (std::size_t i = 0; i < view->members.size(); ++i) {
     SimServer& server = process_.server_of(static_cast<int>(i));
     const ModelItem* mark = server.items().Find(store::kBootKey);

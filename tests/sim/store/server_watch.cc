@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include "sim/sim_connection.h"
+#include "sim/sim_runtime.h"
 #include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/format/view.h"
@@ -35,6 +37,18 @@ bool Drops(std::string_view verb) {
 bool IsInSyncIn(const store::View& view, int member) {
   return view.members[static_cast<std::size_t>(member)].state ==
          MemberState::kInSync;
+}
+
+// " view 7: in, out, filled since 6".
+std::string DescribeView(const store::View& view) {
+  std::string text = fmt::format(" view {}:", view.epoch);
+  for (const store::Member& member : view.members) {
+    const bool down = member.state == MemberState::kDown;
+    const char* state = down ? "out" : member.InSync() ? "in" : "filled";
+    text += fmt::format(" {}", state);
+    if (member.joined != 0) text += fmt::format(" since {}", member.joined);
+  }
+  return text;
 }
 
 // After a touch that has taken its end away.
@@ -76,8 +90,9 @@ ServerWatch::ServerWatch(World& world, const Scenario& scenario, bool trace)
 
 void ServerWatch::Listen(SimServer& server, int slot) {
   slot_of_[&server] = slot;
-  server.on_applied = [this, &server, slot](const SimConnection&,
+  server.on_applied = [this, &server, slot](const SimConnection& connection,
                                             const AppliedCommand& command) {
+    if (trace_) Trace(slot, connection, command);
     OnApplied(server, slot, command);
   };
 }
@@ -129,22 +144,24 @@ void ServerWatch::CheckLease(std::uint64_t epoch, int member,
                   later->first));
 }
 
-void ServerWatch::Trace(int member, const AppliedCommand& command) const {
+void ServerWatch::Trace(int member, const SimConnection& connection,
+                        const AppliedCommand& command) const {
   const Result<Manifest> manifest = store::DecodeManifest(command.value);
   const std::string change =
       command.value.empty() || !manifest
           ? std::string()
           : fmt::format(" change {}{}", store::FormatChangeId(manifest->id),
                         manifest->tombstone ? " (tombstone)" : "");
-  fmt::print("    {} us, server {}: {} {} token {}: {}{}\n",
-             Micros(world_.now()), member, command.verb, command.key,
-             command.token_given, command.applied ? "done" : command.reply,
-             change);
+  const Result<store::View> view = store::DecodeView(command.value);
+  fmt::print("    {} us, server {}, {} by {}: {} {} token {}: {}{}{}\n",
+             Micros(world_.now()), member, connection.process().name(),
+             connection.id(), command.verb, command.key, command.token_given,
+             command.applied ? "done" : command.reply, change,
+             view ? DescribeView(*view) : std::string());
 }
 
 void ServerWatch::OnApplied(SimServer& server, int member,
                             const AppliedCommand& command) {
-  if (trace_) Trace(member, command);
   if (IsBlockKey(command.key)) {
     OnBlock(server, member, command);
   } else if (command.key == store::kViewKey) {

@@ -69,7 +69,8 @@ class ServerWatch : private store::StoreWatch {
                        std::string_view item_key, std::uint64_t token,
                        const store::ChangeId& id) override;
   void OnApplied(SimServer& server, int member, const AppliedCommand& command);
-  void Trace(int member, const AppliedCommand& command) const;
+  void Trace(int member, const SimConnection& connection,
+             const AppliedCommand& command) const;
   void OnBlock(SimServer& server, int member, const AppliedCommand& command);
   void OnManifest(const SimServer& server, int member, const std::string& key,
                   const AppliedCommand& command);

@@ -429,6 +429,11 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
     return replacements_->Begin(watch_->SlotOf(server), by, std::move(over));
   };
   process_faults.replacing = [this] { return replacements_->pending(); };
+  process_faults.settled = [this] {
+    return std::all_of(
+        running_.begin(), running_.end(),
+        [](const Running& running) { return running.process->IsSettled(); });
+  };
   process_faults.server_of = [this](int member) -> SimServer& {
     return watch_->ServerOf(member);
   };
