@@ -81,7 +81,7 @@ void SimConnection::Send(Flow& flow, std::string_view bytes, Duration delay) {
       world_.random().Between(network.latency_min, network.latency_max);
   flow.last_arrival = std::max(flow.last_arrival, arrives);
   flow.bytes += bytes;
-  flow.pieces.push_back({bytes.size(), flow.last_arrival});
+  flow.pieces.push_back({bytes.size(), world_.now(), flow.last_arrival});
 }
 
 std::string_view SimConnection::Due(Flow& flow) {
@@ -148,9 +148,11 @@ void SimConnection::ScheduleNext(Flow& flow, SimEvent& event) {
 }
 
 void SimConnection::Delay(TimePoint until) {
+  const Duration late_max = world_.network().late_max;
   to_server_.last_arrival = std::max(to_server_.last_arrival, until);
   for (Piece& piece : to_server_.pieces) {
-    piece.arrives = std::max(piece.arrives, until);
+    piece.arrives =
+        std::max(piece.arrives, std::min(until, piece.sent + late_max));
   }
 }
 
@@ -250,8 +252,7 @@ void SimConnection::ClientGone() {
     return;
   }
   if (random.Chance(network.linger_chance)) {
-    const Duration late = random.Between(Duration{}, network.linger_max);
-    for (Piece& piece : to_server_.pieces) piece.arrives += late;
+    Delay(world_.now() + random.Between(Duration{}, network.late_max));
     deliver_to_server_->Schedule(to_server_.pieces.front().arrives);
   }
 }

@@ -47,8 +47,8 @@ class SimConnection {
   void Cut(std::size_t reply_bytes_kept);
   // Tries again what the network held back.
   void Unblock();
-  // What the client has sent, or will send, arrives no earlier than that: the
-  // network has lost a piece, which is sent again.
+  // What the client has sent, or will send, arrives no earlier than that, but
+  // in time (late_max): the network has lost a piece, which is sent again.
   void Delay(TimePoint until);
 
   // For the server.
@@ -72,6 +72,7 @@ class SimConnection {
  private:
   struct Piece {
     std::size_t bytes;
+    TimePoint sent;
     TimePoint arrives;
   };
   // One direction.

@@ -39,7 +39,7 @@ class StreamHandler {
 
 // A non-blocking byte stream to a server (TCP_NODELAY where it is TCP).
 // Destroying it closes the connection at once; no handler call follows. Bytes
-// already written may still reach the server. Loop thread only.
+// already written may still reach the server, soon or never. Loop thread only.
 class Stream {
  public:
   virtual ~Stream() = default;

@@ -75,6 +75,7 @@ class SocketStream final : public AcceptedStream, public AwaitsName {
   void OnConnectEnd();
   void CloseSocket();
   void SetNoDelay();
+  void ForgetWhenClosed();
   void MakeEvents();
 
   event_base* base_;
@@ -136,7 +137,10 @@ bool SocketStream::StartConnect(const Address& address) {
     reason_ = ErrnoText(errno);
     return false;
   }
-  if (family != AF_UNIX) SetNoDelay();
+  if (family != AF_UNIX) {
+    SetNoDelay();
+    ForgetWhenClosed();
+  }
   const auto* target = reinterpret_cast<const sockaddr*>(&address.storage);
   if (connect(fd_, target, address.size) != 0 && errno != EINPROGRESS) {
     reason_ = ErrnoText(errno);
@@ -151,6 +155,14 @@ bool SocketStream::StartConnect(const Address& address) {
 void SocketStream::SetNoDelay() {
   const int on = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+// The kernel does not go on sending what the peer has not got when the socket
+// is closed, or the process is killed: others act by then as if it had arrived
+// or never would (docs/internals/view.md, What is assumed).
+void SocketStream::ForgetWhenClosed() {
+  const linger at_once{1, 0};
+  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 void SocketStream::MakeEvents() {

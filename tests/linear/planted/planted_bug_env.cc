@@ -39,6 +39,7 @@ constexpr Named kBugs[] = {
     {"no-participants", PlantedBug::kNoParticipants},
     {"endless-lease", PlantedBug::kEndlessLease},
     {"entry-not-waited", PlantedBug::kEntryNotWaited},
+    {"gone-with-lease", PlantedBug::kGoneWithLease},
     {"registry-forgets-joiner", PlantedBug::kRegistryForgetsJoiner},
     {"stamp-without-record", PlantedBug::kStampWithoutRecord},
     {"lease-too-long", PlantedBug::kLeaseTooLong},

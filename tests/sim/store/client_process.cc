@@ -27,7 +27,7 @@ ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
   }
 }
 
-bool ClientProcess::IsSettled() const {
+bool ClientProcess::KeepsAll() const {
   if (runtime_.paused_until() > runtime_.Now()) return false;
   if (!cluster_->keeper.AtRest([] {})) return false;
   for (const auto& session : sessions_) {

@@ -35,7 +35,7 @@ class ClientProcess {
   }
   // It is up, and neither changes the view nor has cause to: no server has
   // failed it.
-  [[nodiscard]] bool IsSettled() const;
+  [[nodiscard]] bool KeepsAll() const;
   // Nothing is asked of it until then.
   [[nodiscard]] TimePoint rests_until() const { return rests_until_; }
   void RestUntil(TimePoint time) { rests_until_ = time; }

@@ -295,7 +295,7 @@ bool FaultPlan::IsChanging(const store::View& view) const {
 bool FaultPlan::AllIsWell() const {
   const std::shared_ptr<const store::View> view = process_.view();
   if (!view || view->NotInSync() > 0 || world_.now() < harm_ends_) return false;
-  if (IsChanging(*view) || process_.replacing() || !process_.settled()) {
+  if (IsChanging(*view) || process_.replacing() || !process_.keep_all()) {
     return false;
   }
   for (std::size_t i = 0; i < view->members.size(); ++i) {

@@ -58,7 +58,7 @@ class FaultPlan {
     // `over`: the new server is in sync. False: it is being replaced already.
     std::function<bool(SimServer&, std::function<void()> over)> replace;
     std::function<bool()> replacing;     // a process does
-    std::function<bool()> settled;       // no process is about to drop a member
+    std::function<bool()> keep_all;      // no process is about to drop a member
     std::function<void(Duration)> rest;  // its clients do nothing for a while
     // The view in force; null where the process knows none.
     std::function<std::shared_ptr<const store::View>()> view;

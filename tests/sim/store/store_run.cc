@@ -429,10 +429,10 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
     return replacements_->Begin(watch_->SlotOf(server), by, std::move(over));
   };
   process_faults.replacing = [this] { return replacements_->pending(); };
-  process_faults.settled = [this] {
+  process_faults.keep_all = [this] {
     return std::all_of(
         running_.begin(), running_.end(),
-        [](const Running& running) { return running.process->IsSettled(); });
+        [](const Running& running) { return running.process->KeepsAll(); });
   };
   process_faults.server_of = [this](int member) -> SimServer& {
     return watch_->ServerOf(member);

@@ -59,6 +59,31 @@ TEST_CASE("a stream connects, writes, reads and ends over every kind") {
   REQUIRE(RunUntil(*loop, [&] { return handler.ended; }));
 }
 
+// Invariant V1. The end of a killed process's connections is the same.
+TEST_CASE("what the peer has not got when a stream is closed is never sent") {
+  Listener listener(Listener::Kind::kIpv4);
+  REQUIRE(listener.usable);
+  const auto loop = NewEventLoop();
+  Handler handler;
+  handler.stream = loop->Connect(listener.endpoint, handler);
+  REQUIRE(RunUntil(*loop, [&] { return handler.connected == 1; }));
+  const int peer = listener.Accept();
+  REQUIRE(peer >= 0);
+  // More than the peer's kernel takes while nothing is read there.
+  std::string much(std::size_t{64} << 20, 'x');
+  const iovec piece{much.data(), much.size()};
+  const ssize_t written = handler.stream->WriteV(&piece, 1);
+  REQUIRE(written > 0);
+  handler.stream.reset();
+  ssize_t got = 0;
+  ssize_t moved = 0;
+  while ((moved = recv(peer, much.data(), much.size(), 0)) > 0) got += moved;
+  CHECK(moved == -1);
+  CHECK(errno == ECONNRESET);
+  CHECK(got < written);
+  close(peer);
+}
+
 TEST_CASE("a host name tries each of its addresses") {
   Listener listener(Listener::Kind::kIpv4);
   Endpoint endpoint = listener.endpoint;

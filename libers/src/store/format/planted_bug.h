@@ -39,6 +39,7 @@ enum class PlantedBug {
   kNoParticipants,         // a view change waits for no other process
   kEndlessLease,           // a process goes on under its view after any pause
   kEntryNotWaited,  // a process counts as gone once its entry stands still
+  kGoneWithLease,   // ... once its lease is over: no time for what it has sent
   kRegistryForgetsJoiner,  // a process that comes is not listed where others
                            // are
   kStampWithoutRecord,     // a record's stamp is noted, and the record not read

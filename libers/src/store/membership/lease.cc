@@ -132,8 +132,9 @@ bool Lease::IsGone(std::uint64_t id, net::TimePoint asked,
                    net::Duration after) const {
   const MutexLock lock(mutex_);
   const auto seen = seen_.find(id);
-  const net::Duration wait =
-      Planted(PlantedBug::kEntryNotWaited) ? net::Duration(1) : after;
+  net::Duration wait = after;
+  if (Planted(PlantedBug::kEntryNotWaited)) wait = net::Duration(1);
+  if (Planted(PlantedBug::kGoneWithLease)) wait = kLeaseFor;
   return seen != seen_.end() && asked - seen->second.at >= wait;
 }
 
