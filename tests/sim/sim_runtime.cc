@@ -124,6 +124,11 @@ void SimRuntime::RunDeferred() {
     }
     deferred_.RunNext();
   }
+  const bool has_paused = pause_before_writing_.count() == 0;
+  if (!after_writing_ || !has_paused || killed_) return;
+  constexpr Duration kUntilThen = std::chrono::microseconds(1);
+  PauseFor(kUntilThen);
+  world_.After({}, std::exchange(after_writing_, nullptr));
 }
 
 void SimRuntime::RunPosted() {
@@ -136,6 +141,11 @@ void SimRuntime::RunUntil(const std::function<bool()>& done) {
     throw std::runtime_error("simulation: the wait of " + name_ +
                              " did not end within an hour of virtual time");
   }
+}
+
+void SimRuntime::WriteLast(Duration pause, std::function<void()> then) {
+  pause_before_writing_ = pause;
+  after_writing_ = std::move(then);
 }
 
 void SimRuntime::PauseFor(Duration time) {

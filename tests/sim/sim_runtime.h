@@ -49,6 +49,9 @@ class SimRuntime : public net::Runtime {
   void PauseFor(Duration time);
   // The same, with the next bytes that it is about to write.
   void PauseBeforeWriting(Duration time) { pause_before_writing_ = time; }
+  // The same; once they are written nothing of this process goes on before
+  // `then`, from outside its callbacks.
+  void WriteLast(Duration pause, std::function<void()> then);
   [[nodiscard]] TimePoint paused_until() const { return paused_until_; }
   // Added to WallMicros().
   void set_wall_skew(Duration skew) { wall_skew_ = skew; }
@@ -77,6 +80,7 @@ class SimRuntime : public net::Runtime {
   bool in_turn_ = false;
   TimePoint paused_until_{};
   Duration pause_before_writing_{};
+  std::function<void()> after_writing_;
   Duration wall_skew_{};
   net::DeferredQueue deferred_;
   std::vector<std::function<void()>> posted_;

@@ -100,6 +100,7 @@ FaultPlan::FaultPlan(World& world, const Scenario& scenario, Duration span,
       victims_(scenario.victims) {
   if (scenario.scope != FaultScope::kNone) Draw(span);
   if (scenario.rests) DrawRest(span);
+  if (scenario.writes_last) DrawLastWrite(span);
   if (scenario.loses) DrawLosses(span);
   if (scenario.replaces) {
     SeededRandom aside = world_.random();
@@ -127,7 +128,7 @@ void FaultPlan::Draw(Duration span) {
     if (scenario_.stress) {
       // The leaving of servers, and what is still under way then, is the
       // matter.
-      constexpr std::array kMax = {FaultKind::kHiccup, FaultKind::kHiccup,
+      constexpr std::array kMax = {FaultKind::kHiccup, FaultKind::kSlow,
                                    FaultKind::kCrash, FaultKind::kStall};
       if (random.Below(4) != 0) kind = kMax[random.Below(kMax.size())];
     }
@@ -169,6 +170,23 @@ void FaultPlan::DrawRest(Duration span) {
   const Duration back = aside.Between(least, most);
   world_.After(begin + soon, [this, back] {
     if (!healed_) StrikeVictim(FaultKind::kRestart, back);
+  });
+}
+
+// A server dies, and a process that is about to write: it is stopped for most
+// of the time that its lease lasts, writes, and is killed. What it wrote comes
+// late, while others change the view.
+void FaultPlan::DrawLastWrite(Duration span) {
+  SeededRandom aside = world_.random();
+  const Duration earliest = milliseconds(3) + 20 * scenario_.latency;
+  const Duration begin = earliest + aside.Between(Duration{}, span);
+  const Duration stopped = aside.Between(milliseconds(200), milliseconds(400));
+  const auto [least, most] = Lengths(FaultKind::kRestart, scenario_);
+  const Duration back = aside.Between(least, most);
+  world_.After(begin, [this, stopped, back] {
+    if (healed_) return;
+    StrikeVictim(FaultKind::kRestart, back);
+    process_.write_last(stopped);
   });
 }
 

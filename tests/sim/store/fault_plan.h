@@ -55,6 +55,9 @@ class FaultPlan {
     std::function<SimRuntime&()> any;
     std::function<void(Duration)> pause;
     std::function<void()> kill;
+    // One that is stopped so long just before it writes, and killed behind
+    // that.
+    std::function<void(Duration)> write_last;
     // `over`: the new server is in sync. False: it is being replaced already.
     std::function<bool(SimServer&, std::function<void()> over)> replace;
     std::function<bool()> replacing;     // a process does
@@ -80,6 +83,7 @@ class FaultPlan {
  private:
   void Draw(Duration span);
   void DrawRest(Duration span);
+  void DrawLastWrite(Duration span);
   void DrawLosses(Duration span);
   void DrawLoss(Duration begin, SeededRandom& aside);
   void DrawLossOfOthers(Duration begin, SeededRandom& aside);

@@ -188,6 +188,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
                     profile != Profile::kGarbage && profile != Profile::kLosses;
   scenario.rests =
       calm && scenario.scope != FaultScope::kNone && two && aside.Below(8) == 0;
+  scenario.writes_last =
+      profile == Profile::kRivals && two && aside.Below(2) == 0;
   if (profile == Profile::kLosses) DrawLosses(random, scenario);
   scenario.replaces = calm && scenario.scope != FaultScope::kNone &&
                       aside.Below(kinds ? 4 : 8) == 0;
@@ -231,7 +233,10 @@ std::string Describe(const Scenario& scenario) {
       scenario.grace.count() > 0
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),
-      scope, victims, scenario.rests ? ", a process rests" : "",
+      scope, victims,
+      scenario.rests         ? ", a process rests"
+      : scenario.writes_last ? ", one is killed as it writes"
+                             : "",
       scenario.replaces ? ", servers are replaced"
       : scenario.loses  ? ", more than f are lost"
                         : "",

@@ -420,6 +420,21 @@ FaultPlan::ProcessFaults Driver::MakeProcessFaults() {
   process_faults.kill = [this] {
     if (workload_->operations_left() > 0) KillProcess(AnyProcess());
   };
+  process_faults.write_last = [this](Duration stopped) {
+    SimRuntime& runtime = AnyProcess().process->runtime();
+    runtime.WriteLast(stopped, [this, &runtime] {
+      const auto running = std::find_if(
+          running_.begin(), running_.end(), [&runtime](const Running& one) {
+            return &one.process->runtime() == &runtime;
+          });
+      if (running == running_.end()) return;
+      if (workload_->operations_left() == 0) return;
+      std::uint32_t& lingers = world_.network().linger_chance;
+      const std::uint32_t before = std::exchange(lingers, 1'000'000);
+      KillProcess(*running);
+      lingers = before;
+    });
+  };
   process_faults.replace = [this](SimServer& server,
                                   std::function<void()> over) {
     std::vector<std::shared_ptr<ClientProcess>> by = {AnyProcess().process};
