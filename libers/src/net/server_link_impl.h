@@ -84,7 +84,6 @@ class ServerLink::Impl : private StreamHandler {
   void WantToWrite();
   void Write();
   void FillBatch();
-  bool MayLeave(const Request& request, TimePoint now) const;
   bool FlushBatch();
 
   void ReadAvailable();

@@ -43,6 +43,15 @@ bool IsOver(const std::atomic<Duration::rep>* before, TimePoint now) {
   return before != nullptr && now.time_since_epoch().count() >= before->load();
 }
 
+bool MayLeave(const Request& request, TimePoint now, std::uint64_t connection,
+              const ServerFacts& facts) {
+  if (IsOver(request.leaves_before, now)) return false;
+  if (request.only_connection != 0 && request.only_connection != connection) {
+    return false;
+  }
+  return request.only_boot.empty() || request.only_boot == facts.boot_mark;
+}
+
 // A set of a chunked item that finds no memory for one of its chunks is refused
 // without a word if it is quiet: memcached 1.6 takes the refusal for an answer
 // that need not be given.
@@ -70,7 +79,7 @@ void ServerLink::Impl::FillBatch() {
   const TimePoint now = queue.empty() ? TimePoint() : runtime_.Now();
   while (!queue.empty()) {
     Request& request = *queue.front();
-    if (!MayLeave(request, now)) {
+    if (!MayLeave(request, now, connection_, facts_)) {
       End(queue.Pop(), Outcome::kNotSent);
       continue;
     }
@@ -87,14 +96,6 @@ void ServerLink::Impl::FillBatch() {
   }
   in_flight_.EndBatch();
   silence_.OnSent();
-}
-
-bool ServerLink::Impl::MayLeave(const Request& request, TimePoint now) const {
-  if (IsOver(request.leaves_before, now)) return false;
-  if (request.only_connection != 0 && request.only_connection != connection_) {
-    return false;
-  }
-  return request.only_boot.empty() || request.only_boot == facts_.boot_mark;
 }
 
 // False if the batch has to wait or the connection failed.

@@ -34,7 +34,8 @@ bool ClientProcess::KeepsAll() const {
     for (int i = 0; i < session->members(); ++i) {
       const net::ServerLink::State state = session->link(i).state();
       if (state == net::ServerLink::State::kFailed ||
-          state == net::ServerLink::State::kRefused) {
+          state == net::ServerLink::State::kRefused ||
+          session->link(i).silence().IsSilent()) {
         return false;
       }
     }

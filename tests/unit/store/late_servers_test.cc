@@ -1,5 +1,5 @@
 // LateServers: after how long a reply is late, and which servers are slow.
-#include "store/membership/late_servers.h"
+#include "store/support/late_servers.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

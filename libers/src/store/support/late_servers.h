@@ -1,7 +1,7 @@
 // LateServers: which servers answer later than they do as a rule, and which
 // are slow beside the others.
-#ifndef ERS_STORE_MEMBERSHIP_LATE_SERVERS_H_
-#define ERS_STORE_MEMBERSHIP_LATE_SERVERS_H_
+#ifndef ERS_STORE_SUPPORT_LATE_SERVERS_H_
+#define ERS_STORE_SUPPORT_LATE_SERVERS_H_
 
 #include <array>
 #include <cstddef>
@@ -98,4 +98,4 @@ class LateServers {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_LATE_SERVERS_H_
+#endif  // ERS_STORE_SUPPORT_LATE_SERVERS_H_

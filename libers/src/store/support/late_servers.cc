@@ -1,4 +1,4 @@
-#include "store/membership/late_servers.h"
+#include "store/support/late_servers.h"
 
 #include <algorithm>
 #include <chrono>
