@@ -63,19 +63,18 @@ struct Fixture {
     }
     return entries;
   }
-  // Ends when the process has left the view of before.
-  std::optional<Status> MarkDownLater(SimClient& by, int member) {
-    std::optional<Status> status;
+  // Ends when the process has left the view of before, mostly.
+  void BeginMarkDown(SimClient& by, int member) {
     net::Spawn([](SimClient& client, int number,
                   std::optional<Status>& into) -> net::Task<void> {
       into = co_await store::MarkDown(client.session, number, "a test");
-    }(by, member, status));
-    world.RunUntil([&] { return status.has_value(); }, seconds(1));
-    return status;
+    }(by, member, marked));
+    world.RunUntil([&] { return marked.has_value(); }, seconds(1));
   }
 
   World world{11};
   const std::string servers = world.AddServers(kServers);
+  std::optional<Status> marked;  // by BeginMarkDown
 };
 
 TEST_CASE("a registry changes only when processes come and go") {
@@ -125,9 +124,14 @@ TEST_CASE("a process that is listed and has no entry is waited for") {
     for (const std::string& key : f.Entries(i)) f.server(i).Evict(key);
   }
   // It has nothing to do, and so does not notice.
-  CHECK_FALSE(f.MarkDownLater(one, 5));
-  CHECK_FALSE(one.HoldsLease());
+  f.BeginMarkDown(one, 5);
+  // Its lease may have been a long one.
   f.Wait(store::kGoneAfter);
+  CHECK_FALSE(f.marked);
+  CHECK_FALSE(one.HoldsLease());
+  f.Wait(store::kLongGoneAfter);
+  REQUIRE(f.marked);
+  CHECK(f.marked->ok());
   CHECK(one.session.view()->members[5].state == MemberState::kDown);
 }
 
@@ -192,6 +196,65 @@ TEST_CASE("a change of the view waits a second for a process that ended") {
   REQUIRE(one.MarkDown(5).ok());
   CHECK(f.world.now() - begun >= store::kLeaseFor);
   CHECK(f.world.now() - begun < store::kGoneAfter + milliseconds(100));
+  CHECK_FALSE(ended.HoldsLease());
+}
+
+struct SlowFixture : Fixture {
+  void Delay(Duration by) const {
+    for (const auto& server : world.servers()) {
+      server->faults().slow_min = server->faults().slow_max = by;
+    }
+  }
+  // What the entries of the process say on the servers.
+  std::vector<milliseconds> Leases(SimClient& client) {
+    const std::string key =
+        store::EntryKey(client.cluster->lease.Self(/*random=*/0).id);
+    std::vector<milliseconds> leases;
+    for (const auto& server : world.servers()) {
+      const ModelItem* item = server->items().Find(key);
+      REQUIRE(item != nullptr);
+      leases.push_back(store::DecodeEntry(item->value)->terms.lease_for);
+    }
+    return leases;
+  }
+  const std::vector<milliseconds> all_short =
+      std::vector(kServers, store::kLeaseFor);
+  const std::vector<milliseconds> all_long =
+      std::vector(kServers, store::kLongLeaseFor);
+};
+
+TEST_CASE("leases are long while all servers are slow, and entries say so") {
+  SlowFixture f;
+  SimClient one(f.world, f.servers, "one");
+  REQUIRE(one.Begin().ok());
+  f.KeepBusy(one, seconds(2));
+  CHECK(f.Leases(one) == f.all_short);
+  f.Delay(milliseconds(300));
+  f.KeepBusy(one, seconds(10));
+  CHECK(f.Leases(one) == f.all_long);
+  f.Delay({});
+  for (int i = 0; i < 300; ++i) {
+    f.KeepBusy(one, milliseconds(100));
+    CHECK(one.HoldsLease());
+  }
+  CHECK(f.Leases(one) == f.all_short);
+}
+
+// Invariant V4.
+TEST_CASE("a process that held a long lease is waited for as long") {
+  SlowFixture f;
+  SimClient one(f.world, f.servers, "one");
+  SimClient ended(f.world, f.servers, "ended");
+  REQUIRE(one.Begin().ok());
+  REQUIRE(ended.Begin().ok());
+  f.Delay(milliseconds(300));
+  f.KeepBusy(ended, seconds(10));
+  REQUIRE(f.Leases(ended) == f.all_long);
+  f.Delay({});
+  REQUIRE(ended.HoldsLease());
+  const TimePoint begun = f.world.now();
+  REQUIRE(one.MarkDown(5).ok());
+  CHECK(f.world.now() - begun >= store::kLongLeaseFor);
   CHECK_FALSE(ended.HoldsLease());
 }
 

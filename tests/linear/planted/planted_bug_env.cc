@@ -42,6 +42,7 @@ constexpr Named kBugs[] = {
     {"gone-with-lease", PlantedBug::kGoneWithLease},
     {"registry-forgets-joiner", PlantedBug::kRegistryForgetsJoiner},
     {"stamp-without-record", PlantedBug::kStampWithoutRecord},
+    {"long-lease-unsaid", PlantedBug::kLongLeaseUnsaid},
     {"lease-too-long", PlantedBug::kLeaseTooLong},
     {"gone-unasked", PlantedBug::kGoneUnasked},
     {"resumes-at-once", PlantedBug::kResumesAtOnce},

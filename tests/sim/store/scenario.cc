@@ -190,6 +190,11 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
       calm && scenario.scope != FaultScope::kNone && two && aside.Below(8) == 0;
   scenario.writes_last =
       profile == Profile::kRivals && two && aside.Below(2) == 0;
+  scenario.far = profile == Profile::kRivals && two && aside.Below(8) == 0;
+  if (scenario.far) {
+    scenario.latency = std::chrono::milliseconds(100);
+    scenario.grace = {};
+  }
   if (profile == Profile::kLosses) DrawLosses(random, scenario);
   scenario.replaces = calm && scenario.scope != FaultScope::kNone &&
                       aside.Below(kinds ? 4 : 8) == 0;
@@ -219,7 +224,7 @@ std::string Describe(const Scenario& scenario) {
       "keys, up to {} "
       "cells "
       "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, "
-      "victims{}{}{}{}",
+      "victims{}{}{}{}{}",
       scenario.stress ? "stress, " : "", scenario.servers,
       scenario.max_failures, schemes, scenario.processes, scenario.clients,
       scenario.sessions, scenario.keys.size(), scenario.max_cells,
@@ -237,6 +242,7 @@ std::string Describe(const Scenario& scenario) {
       scenario.rests         ? ", a process rests"
       : scenario.writes_last ? ", one is killed as it writes"
                              : "",
+      scenario.far ? ", far away" : "",
       scenario.replaces ? ", servers are replaced"
       : scenario.loses  ? ", more than f are lost"
                         : "",

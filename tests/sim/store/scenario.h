@@ -73,6 +73,8 @@ struct Scenario {
   bool replaces = false;
   // A process has nothing to do for longer than the others wait for it.
   bool rests = false;
+  // Servers are so far away that leases are long.
+  bool far = false;
   // A process is killed just after it wrote something, and that comes late.
   bool writes_last = false;
   // kBeyond: more than f servers restart, empty, at about the same time, again

@@ -123,8 +123,11 @@ void ServerWatch::OnManifestWrite(std::uint64_t epoch, int member,
 void ServerWatch::CheckLease(std::uint64_t epoch, int member,
                              std::string_view item_key) {
   const auto later = stored_since_.upper_bound(epoch);
+  for (const ClientProcess* process : processes_) {
+    longest_lease_ = std::max(longest_lease_, process->cluster().lease.term());
+  }
   if (later == stored_since_.end() || scenario_.scope == FaultScope::kBeyond ||
-      world_.now() - later->second <= store::kLeaseFor) {
+      world_.now() - later->second <= longest_lease_) {
     return;
   }
   // What was evicted meanwhile shows no later view.

@@ -24,9 +24,9 @@ View MakeView(std::uint64_t epoch, int members, int max_failures,
 
 // Its entry is sent, and taken by members `first` to `last`.
 void Renew(Lease& lease, const View& view, int first, int last,
-           net::TimePoint now) {
+           net::TimePoint now, milliseconds lease_for = kLeaseFor) {
   (void)lease.NextEntry(view.epoch);
-  for (int i = first; i <= last; ++i) lease.Renewed(i, now);
+  for (int i = first; i <= last; ++i) lease.Renewed(i, now, lease_for);
   lease.Confirm(view);
 }
 
@@ -88,6 +88,58 @@ TEST_CASE("a change of the view ends the lease until it is in force") {
   CHECK(lease.Holds(kStart));
 }
 
+// Invariant V4.
+TEST_CASE("a lease is as long as enough entries say") {
+  Lease lease("process 1 on h");
+  const View view = MakeView(3, 5, 2);
+  Renew(lease, view, 0, 1, kStart, kLongLeaseFor);
+  Renew(lease, view, 2, 4, kStart, kLeaseFor);
+  CHECK_FALSE(lease.Holds(kStart + kLeaseFor));
+  Renew(lease, view, 3, 3, kStart, kLongLeaseFor);
+  CHECK(lease.Holds(kStart + kLongLeaseFor - milliseconds(1)));
+  CHECK_FALSE(lease.Holds(kStart + kLongLeaseFor));
+}
+
+// Invariant V4.
+TEST_CASE("a lease is short before an entry says so") {
+  Lease lease("process 1 on h");
+  const View view = MakeView(3, 3, 1);
+  Renew(lease, view, 0, 2, kStart, kLongLeaseFor);
+  lease.Shorten(0, kLeaseFor);
+  CHECK(lease.Holds(kStart + kLongLeaseFor - milliseconds(1)));
+  lease.Shorten(1, kLeaseFor);
+  CHECK(lease.Holds(kStart + kLeaseFor - milliseconds(1)));
+  CHECK_FALSE(lease.Holds(kStart + kLeaseFor));
+  CHECK(*lease.leaves_before() ==
+        (kStart + kLeaseFor).time_since_epoch().count());
+}
+
+TEST_CASE("leases are long where servers are slow, until they are fast") {
+  Lease lease("process 1 on h");
+  CHECK(lease.term() == kLeaseFor);
+  lease.ChooseTerm(milliseconds(99));
+  CHECK(lease.term() == kLeaseFor);
+  lease.ChooseTerm(milliseconds(100));
+  CHECK(lease.TermsOfEntry(3) == EntryTerms{3, kLongLeaseFor});
+  lease.ChooseTerm(milliseconds(50));
+  CHECK(lease.term() == kLongLeaseFor);
+  lease.ChooseTerm(milliseconds(49));
+  CHECK(lease.NextEntry(3).terms == EntryTerms{3, kLeaseFor});
+}
+
+// Invariant V1.
+TEST_CASE("a process is gone after what its entry says on any member") {
+  constexpr std::uint64_t kOther = 5;
+  Lease lease("process 1 on h");
+  lease.Observe(0, kOther, {1, 10, kLongLeaseFor}, kStart);
+  lease.Observe(1, kOther, {2, 20, kLeaseFor}, kStart);
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kLongGoneAfter - milliseconds(1)));
+  CHECK(lease.IsGone(kOther, kStart + kLongGoneAfter));
+  CHECK_FALSE(lease.IsGone(kOther, kStart + kLongGoneAfter, kTakenOffAfter));
+  lease.Observe(0, kOther, {3, 30, kLeaseFor}, kStart + seconds(9));
+  CHECK(lease.IsGone(kOther, kStart + seconds(9) + kGoneAfter));
+}
+
 // Invariant V1.
 TEST_CASE("a process is gone once its entry stands still on all members") {
   constexpr std::uint64_t kOther = 5;
@@ -125,7 +177,7 @@ TEST_CASE("what a member shows for the first time is a change") {
 }
 
 TEST_CASE("a lease ends long before others act, and lasts for heartbeats") {
-  CHECK(kGoneAfter - kLeaseFor >= milliseconds(500));
+  CHECK(kLandsWithin >= milliseconds(500));
   CHECK(kLeaseFor >= 4 * kHeartbeatEvery);
   CHECK(kTakenOffAfter >= 4 * kRestingHeartbeatEvery);
 }
@@ -196,10 +248,10 @@ TEST_CASE("each entry that is written differs from the one before") {
   CHECK(lease.Self(78).id == 77);
   const Entry first = lease.NextEntry(3);
   CHECK(first.id == 77);
-  CHECK(first.epoch == 3);
+  CHECK(first.terms == EntryTerms{3, kLeaseFor});
   lease.RaiseEpoch(4);
   const Entry next = lease.NextEntry(3);
-  CHECK(next.epoch == 4);
+  CHECK(next.terms == EntryTerms{4, kLeaseFor});
   CHECK(next.count > first.count);
 }
 

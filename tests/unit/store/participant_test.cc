@@ -1,6 +1,7 @@
 #include "store/format/participant.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +13,8 @@
 
 namespace ers::store {
 namespace {
+
+using std::chrono::milliseconds;
 
 TEST_CASE("a registry survives its writing, and shows a broken one") {
   const std::vector<Participant> participants = {
@@ -56,7 +59,8 @@ TEST_CASE("a record of format 1 shows processes of an older version") {
 
 // docs/reference/format.md has these bytes.
 TEST_CASE("the bytes of an entry are pinned") {
-  const Entry entry{0x0102030405060708, 0x1112131415161718, 3};
+  const Entry entry{
+      0x0102030405060708, {0x1112131415161718, milliseconds(500)}, 3};
   const std::string bytes = EncodeEntry(entry);
   std::string hex;
   for (const char byte : bytes) {
@@ -66,21 +70,21 @@ TEST_CASE("the bytes of an entry are pinned") {
     hex += kDigits[value & 15];
   }
   CHECK(hex ==
-        "6552537001000000"
+        "655253700100f401"
         "0807060504030201"
         "1817161514131211"
         "0300000000000000"
-        "c32e6f1a");
+        "4805462b");
   CHECK(EntryKey(entry.id) == "ers!p.0102030405060708");
   const Result<Entry> back = DecodeEntry(bytes);
   REQUIRE(back);
   CHECK(back->id == entry.id);
-  CHECK(back->epoch == entry.epoch);
+  CHECK(back->terms == entry.terms);
   CHECK(back->count == 3);
 }
 
 TEST_CASE("an entry that is damaged, or of a newer format, is none") {
-  const std::string bytes = EncodeEntry({1, 2, 3});
+  const std::string bytes = EncodeEntry({1, {2, milliseconds(2000)}, 3});
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string broken = bytes;
     broken[at] = static_cast<char>(broken[at] ^ 1);

@@ -73,9 +73,9 @@ std::string EncodeEntry(const Entry& entry) {
   wire.PutBytes(kEntryMagic);
   wire.Put(kEntryFormat);
   wire.Put(std::uint8_t{0});
-  wire.Put(std::uint16_t{0});
+  wire.Put(static_cast<std::uint16_t>(entry.terms.lease_for.count()));
   wire.Put(entry.id);
-  wire.Put(entry.epoch);
+  wire.Put(entry.terms.epoch);
   wire.Put(entry.count);
   wire.Put(Crc32c(out));
   return out;
@@ -93,9 +93,10 @@ Result<Entry> DecodeEntry(std::string_view bytes) {
                 "library: upgrade it");
   }
   Entry entry;
-  WireReader wire(bytes.substr(kHead + 3));
+  WireReader wire(bytes.substr(kHead + 1));
+  entry.terms.lease_for = std::chrono::milliseconds(wire.Get<std::uint16_t>());
   entry.id = wire.Get<std::uint64_t>();
-  entry.epoch = wire.Get<std::uint64_t>();
+  entry.terms.epoch = wire.Get<std::uint64_t>();
   entry.count = wire.Get<std::uint64_t>();
   // Whatever is not as it would be written is damaged.
   if (bytes.size() != kEntryBytes || EncodeEntry(entry) != bytes) {

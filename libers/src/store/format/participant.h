@@ -4,6 +4,7 @@
 #ifndef ERS_STORE_FORMAT_PARTICIPANT_H_
 #define ERS_STORE_FORMAT_PARTICIPANT_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -41,10 +42,19 @@ struct Registry {
 std::string EncodeRegistry(const std::vector<Participant>& participants);
 Result<Registry> DecodeRegistry(std::string_view text);
 
-struct Entry {
-  std::uint64_t id = 0;
+// What a process says of itself.
+struct EntryTerms {
   // It sends no manifest write under an earlier view, and none is under way.
   std::uint64_t epoch = 0;
+  // Nor any later than so long after it sent a heartbeat.
+  std::chrono::milliseconds lease_for{};
+
+  bool operator==(const EntryTerms&) const = default;
+};
+
+struct Entry {
+  std::uint64_t id = 0;
+  EntryTerms terms;
   // Rises each time the entry is written. A heartbeat gives it another CAS
   // number instead.
   std::uint64_t count = 0;

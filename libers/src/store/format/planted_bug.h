@@ -43,6 +43,7 @@ enum class PlantedBug {
   kRegistryForgetsJoiner,  // a process that comes is not listed where others
                            // are
   kStampWithoutRecord,     // a record's stamp is noted, and the record not read
+  kLongLeaseUnsaid,        // a long lease begins though no entry says so
   kLeaseTooLong,           // a lease that others do not wait for
   kGoneUnasked,            // one counts as gone whatever members say nothing
   kResumesAtOnce,          // a lease begins again by the first half alone

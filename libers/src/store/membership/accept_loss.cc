@@ -152,7 +152,7 @@ Task<Status> AcceptLoss(Session& session, std::vector<Successor> successors,
     co_return Status(StatusCode::kConflict, "nothing is changed");
   }
   const net::TimePoint deadline =
-      session.runtime().Now() + kGoneAfter +
+      session.runtime().Now() + kLongGoneAfter +
       net::Duration(session.cluster().options.operation_timeout);
   for (;;) {
     probes = co_await ProbeServers(session, successions);

@@ -59,10 +59,9 @@ Status TooFew(Session& session, View view, const std::vector<int>& silent) {
   Status tolerated = CheckTolerated(session, view);
   if (!tolerated.ok()) return tolerated;
   if (silent.empty()) {
-    const auto lasts =
-        std::chrono::duration_cast<std::chrono::milliseconds>(kLeaseFor);
     return {StatusCode::kUnavailable,
-            fmt::format("too few servers answer within {} ms", lasts.count())};
+            fmt::format("too few servers answer within {} ms",
+                        kLongLeaseFor.count())};
   }
   return {StatusCode::kUnavailable,
           fmt::format("too few servers answer ({})", names)};

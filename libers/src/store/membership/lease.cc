@@ -84,7 +84,7 @@ void Lease::EndPlacing() {
 
 void Lease::RaiseEpoch(std::uint64_t epoch) {
   const MutexLock lock(mutex_);
-  own_.epoch = std::max(own_.epoch, epoch);
+  own_.terms.epoch = std::max(own_.terms.epoch, epoch);
   until_.store(0);
 }
 
@@ -95,17 +95,32 @@ Participant Lease::Self(std::uint64_t random) {
   return self_;
 }
 
-std::uint64_t Lease::EpochOfEntry(std::uint64_t epoch) {
+EntryTerms Lease::TermsOfEntry(std::uint64_t epoch) {
   const MutexLock lock(mutex_);
-  own_.epoch = std::max(own_.epoch, epoch);
-  return own_.epoch;
+  own_.terms.epoch = std::max(own_.terms.epoch, epoch);
+  return own_.terms;
+}
+
+// Two round trips begin a lease again, and it has to last for what comes then.
+void Lease::ChooseTerm(net::Duration took) {
+  constexpr net::Duration kLong = kLeaseFor / 5;
+  const MutexLock lock(mutex_);
+  if (took >= kLong) own_.terms.lease_for = kLongLeaseFor;
+  if (took < kLong / 2) own_.terms.lease_for = kLeaseFor;
+}
+
+net::Duration Lease::term() const {
+  const MutexLock lock(mutex_);
+  return own_.terms.lease_for;
 }
 
 Entry Lease::NextEntry(std::uint64_t epoch) {
   const MutexLock lock(mutex_);
-  own_.epoch = std::max(own_.epoch, epoch);
+  own_.terms.epoch = std::max(own_.terms.epoch, epoch);
   ++own_.count;
-  return own_;
+  Entry entry = own_;
+  if (Planted(PlantedBug::kLongLeaseUnsaid)) entry.terms.lease_for = kLeaseFor;
+  return entry;
 }
 
 void Lease::Leave() {
@@ -129,13 +144,17 @@ void Lease::Observe(int member, std::uint64_t id, const EntryVersion& version,
 }
 
 bool Lease::IsGone(std::uint64_t id, net::TimePoint asked,
-                   net::Duration after) const {
+                   net::Duration least) const {
   const MutexLock lock(mutex_);
   const auto seen = seen_.find(id);
-  net::Duration wait = after;
+  if (seen == seen_.end()) return false;
+  net::Duration wait = least;
+  for (const auto& [member, version] : seen->second.versions) {
+    wait = std::max(wait, version.lease_for + kLandsWithin);
+  }
   if (Planted(PlantedBug::kEntryNotWaited)) wait = net::Duration(1);
-  if (Planted(PlantedBug::kGoneWithLease)) wait = kLeaseFor;
-  return seen != seen_.end() && asked - seen->second.at >= wait;
+  if (Planted(PlantedBug::kGoneWithLease)) wait -= kLandsWithin;
+  return asked - seen->second.at >= wait;
 }
 
 bool Lease::TakeTurnForGone(net::TimePoint now) {
@@ -180,10 +199,33 @@ void Lease::Shown(int member, net::TimePoint sent) {
   last = std::max(last, sent);
 }
 
-void Lease::Renewed(int member, net::TimePoint sent) {
+void Lease::Renewed(int member, net::TimePoint sent,
+                    std::chrono::milliseconds lease_for) {
   const MutexLock lock(mutex_);
-  net::TimePoint& last = renewed_[member];
-  last = std::max(last, sent);
+  Taken& last = renewed_[member];
+  if (Planted(PlantedBug::kLongLeaseUnsaid)) lease_for = own_.terms.lease_for;
+  if (last.sent + last.lease_for < sent + lease_for) last = {sent, lease_for};
+}
+
+void Lease::Shorten(int member, std::chrono::milliseconds lease_for) {
+  const MutexLock lock(mutex_);
+  const auto last = renewed_.find(member);
+  if (last == renewed_.end() || last->second.lease_for <= lease_for) return;
+  last->second.lease_for = lease_for;
+  until_.store(std::min(until_.load(), EndLocked()));
+}
+
+net::Duration::rep Lease::EndLocked() const {
+  std::vector<net::TimePoint> ends;
+  for (const int member : counting_) {
+    const auto last = renewed_.find(member);
+    if (last == renewed_.end()) continue;
+    ends.push_back(last->second.sent + last->second.lease_for);
+  }
+  if (needed_ == 0 || std::ssize(ends) < needed_) return 0;
+  const auto end = ends.begin() + needed_ - 1;
+  std::nth_element(ends.begin(), end, ends.end(), std::greater<>());
+  return Ticks(*end);
 }
 
 // As many as f may leave with the next view without being asked; also where
@@ -199,7 +241,7 @@ int Lease::MembersNeeded(const View& view) {
 
 bool Lease::MayResume(const View& view, net::TimePoint now) const {
   const MutexLock lock(mutex_);
-  if (confirmed_ < view.epoch || own_.epoch > view.epoch) return false;
+  if (confirmed_ < view.epoch || own_.terms.epoch > view.epoch) return false;
   const auto shown = std::count_if(
       shown_.begin(), shown_.end(),
       [now](const auto& one) { return now - one.second < kTakenOffAfter / 2; });
@@ -208,22 +250,18 @@ bool Lease::MayResume(const View& view, net::TimePoint now) const {
 
 void Lease::Confirm(const View& view) {
   const MutexLock lock(mutex_);
-  if (own_.epoch > view.epoch) return;
+  if (own_.terms.epoch > view.epoch) return;
   confirmed_ = std::max(confirmed_, view.epoch);
-  std::vector<net::TimePoint> times;
+  counting_.clear();
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     if (view.members[i].state == MemberState::kDown) continue;
-    const auto renewed = renewed_.find(static_cast<int>(i));
-    if (renewed != renewed_.end()) times.push_back(renewed->second);
+    counting_.push_back(static_cast<int>(i));
   }
-  const int needed = MembersNeeded(view);
-  if (static_cast<int>(times.size()) < needed) return;
-  const auto last = times.begin() + needed - 1;
-  std::nth_element(times.begin(), last, times.end(), std::greater<>());
-  const net::Duration lasts = Planted(PlantedBug::kLeaseTooLong)
-                                  ? 20 * net::Duration(kGoneAfter)
-                                  : net::Duration(kLeaseFor);
-  until_.store(Ticks(*last + lasts));
+  needed_ = MembersNeeded(view);
+  net::Duration::rep until = EndLocked();
+  if (until == 0) return;
+  if (Planted(PlantedBug::kLeaseTooLong)) until += (20 * kGoneAfter).count();
+  until_.store(until);
 }
 
 bool Lease::WasConfirmed(std::uint64_t epoch) const {

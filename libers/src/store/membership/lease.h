@@ -23,12 +23,18 @@
 
 namespace ers::store {
 
-// How long a heartbeat is good for, from its sending on.
-inline constexpr net::Duration kLeaseFor = std::chrono::milliseconds(500);
-// A process whose entry has not changed for so long holds no lease, and what it
-// sent under one has landed or never will. The difference is what a server that
-// answers may take over a command that it has received.
-inline constexpr net::Duration kGoneAfter = std::chrono::seconds(1);
+// How long a heartbeat is good for, from its sending on: the second, where the
+// servers take their time. The entry says which.
+inline constexpr std::chrono::milliseconds kLeaseFor(500);
+inline constexpr std::chrono::milliseconds kLongLeaseFor(2000);
+// What was sent under a lease has landed so long after its end, or never will:
+// as long as a server that answers may take over a command that it has
+// received.
+inline constexpr net::Duration kLandsWithin = std::chrono::milliseconds(500);
+// A process whose entry has not changed for so long is gone: the second, where
+// its entry says that leases are long, or it is not known what that says.
+inline constexpr net::Duration kGoneAfter = kLeaseFor + kLandsWithin;
+inline constexpr net::Duration kLongGoneAfter = kLongLeaseFor + kLandsWithin;
 // Such a process is taken off the list only after so long: one that rests comes
 // back without being listed anew.
 inline constexpr net::Duration kTakenOffAfter = std::chrono::seconds(5);
@@ -44,6 +50,7 @@ inline constexpr net::Duration kRestsAfter = std::chrono::seconds(2);
 struct EntryVersion {
   std::uint64_t count = 0;  // 0: there is none, or it is damaged
   std::uint64_t token = 0;
+  std::chrono::milliseconds lease_for{};
   bool operator==(const EntryVersion&) const = default;
 };
 
@@ -54,7 +61,10 @@ std::string OwnProcessLabel();
 class Lease {
  public:
   // `label`: what others call this process.
-  explicit Lease(std::string label) { self_.label = std::move(label); }
+  explicit Lease(std::string label) {
+    self_.label = std::move(label);
+    own_.terms.lease_for = kLeaseFor;
+  }
 
   // True: this process may go by the view in force.
   [[nodiscard]] bool Holds(net::TimePoint now) const;
@@ -82,7 +92,11 @@ class Lease {
   // This process, as the registry lists it. `random` names it the first time.
   Participant Self(std::uint64_t random);
   // What its entry is to say under a view of that epoch.
-  std::uint64_t EpochOfEntry(std::uint64_t epoch);
+  EntryTerms TermsOfEntry(std::uint64_t epoch);
+  // How long its leases are to last, as servers answer only after `took`.
+  // Longer ones begin once entries say so.
+  void ChooseTerm(net::Duration took);
+  [[nodiscard]] net::Duration term() const;
   // The entry to write in place of the one before.
   Entry NextEntry(std::uint64_t epoch);
   // It has no entry any more, and no lease.
@@ -93,10 +107,11 @@ class Lease {
   // Notes what a member shows of another process's entry, by `now`.
   void Observe(int member, std::uint64_t id, const EntryVersion& version,
                net::TimePoint now);
-  // Is that process gone, as its entry has not changed for so long? `asked`:
-  // since then members have been asked for it, and what they showed is noted.
+  // Is that process gone, as its entry has not changed for longer than it says,
+  // and `least`? `asked`: since then members have been asked for it, and what
+  // they showed is noted.
   [[nodiscard]] bool IsGone(std::uint64_t id, net::TimePoint asked,
-                            net::Duration after = kGoneAfter) const;
+                            net::Duration least = kGoneAfter) const;
   // True for one caller in each while: it sees to those that are gone.
   bool TakeTurnForGone(net::TimePoint now);
   // Where in a row of members a heartbeat to so many begins: each in turn.
@@ -111,9 +126,13 @@ class Lease {
   // A member has taken a heartbeat that was sent at `sent`. So others do not
   // take this process off its list.
   void Shown(int member, net::TimePoint sent);
-  // And the lease may go by that: it held at `sent`, or the member was read
-  // once enough others had taken theirs, too.
-  void Renewed(int member, net::TimePoint sent);
+  // And the lease may go by that, as long as the entry there says: it has held
+  // since `sent`, or the member was read once enough others had taken theirs,
+  // too.
+  void Renewed(int member, net::TimePoint sent,
+               std::chrono::milliseconds lease_for);
+  // The entry there is to say that leases are as short as that, from now on.
+  void Shorten(int member, std::chrono::milliseconds lease_for);
   // Without so many of its members no view can be stored, or only by those that
   // ask one of them.
   static int MembersNeeded(const View& view);
@@ -138,6 +157,14 @@ class Lease {
     std::map<int, EntryVersion> versions;  // by member
     net::TimePoint at;                     // when the last change was seen
   };
+  // The last heartbeat that a member took.
+  struct Taken {
+    net::TimePoint sent;
+    std::chrono::milliseconds lease_for{};
+  };
+
+  // When the lease ends by what members took; 0: they are too few.
+  net::Duration::rep EndLocked() const ERS_REQUIRES(mutex_);
 
   std::atomic<net::Duration::rep> until_{0};
   std::atomic<net::Duration::rep> next_heartbeat_{0};
@@ -147,7 +174,10 @@ class Lease {
   Entry own_ ERS_GUARDED_BY(mutex_);
   std::map<std::uint64_t, Seen> seen_ ERS_GUARDED_BY(mutex_);  // others, by id
   std::map<int, net::TimePoint> shown_ ERS_GUARDED_BY(mutex_);
-  std::map<int, net::TimePoint> renewed_ ERS_GUARDED_BY(mutex_);
+  std::map<int, Taken> renewed_ ERS_GUARDED_BY(mutex_);
+  // By which the lease goes: so many of these must have taken heartbeats.
+  std::vector<int> counting_ ERS_GUARDED_BY(mutex_);
+  int needed_ ERS_GUARDED_BY(mutex_) = 0;
   std::map<int, int> asked_ ERS_GUARDED_BY(mutex_);     // heartbeats, by member
   std::uint64_t confirmed_ ERS_GUARDED_BY(mutex_) = 0;  // the newest epoch
   net::TimePoint gone_turn_ ERS_GUARDED_BY(mutex_){};

@@ -41,7 +41,7 @@ std::vector<int> SomeMembers(Session& session, const View& view) {
   std::size_t enough =
       static_cast<std::size_t>(Lease::MembersNeeded(view)) + kAskedMore;
   const net::TimePoint now = session.runtime().Now();
-  if (lease.Holds(now) && !lease.Holds(now + kLeaseFor / 2)) enough *= 2;
+  if (lease.Holds(now) && !lease.Holds(now + lease.term() / 2)) enough *= 2;
   if (members.size() <= enough) return members;
   const std::size_t first = lease.TakeTurn(enough) % members.size();
   std::rotate(members.begin(),
@@ -76,6 +76,7 @@ Task<RenewedEntry> PlaceAnew(Session& session, net::ServerLink& link,
       co_await PlaceEntry(session, link, epoch, /*comes=*/false);
   RenewedEntry renewed;
   renewed.sent = placement.sent;
+  renewed.lease_for = placement.lease_for;
   if (placement.connection == 0) co_return renewed;
   renewed.records =
       co_await ReadRecords(session, link, placement.connection, nullptr);
@@ -84,35 +85,35 @@ Task<RenewedEntry> PlaceAnew(Session& session, net::ServerLink& link,
   co_return renewed;
 }
 
-bool HasOwn(Session& session, net::ServerLink& link, std::uint64_t epoch) {
-  return session.cluster().stamps.OwnEpochOn(link.member(),
-                                             link.facts().boot_mark) == epoch;
-}
-
 Task<void> RenewOn(Session& session, std::shared_ptr<const View> view,
                    int member, bool goes_on, Renewal& renewal,
                    net::Latch& latch) {
   Lease& lease = session.cluster().lease;
   net::ServerLink& link = session.link(member);
   const Asking asking(lease, member);
-  const std::uint64_t epoch = lease.EpochOfEntry(view->epoch);
+  const EntryTerms wanted = lease.TermsOfEntry(view->epoch);
+  const EntryTerms there = OwnTerms(session, link);
   RenewedEntry renewed;
-  const bool renews = HasOwn(session, link, epoch);
-  if (renews) renewed = co_await RenewEntry(session, link);
-  const bool lost = renews && renewed.records.connection != 0;
-  if (!renewed.there && (!renews || lost)) {
-    const std::unique_ptr<PlacingClaim> claim = PlacingClaim::Try(session);
-    if (claim) renewed = co_await PlaceAnew(session, link, epoch);
+  std::unique_ptr<PlacingClaim> claim;
+  if (there != wanted) claim = PlacingClaim::Try(session);
+  if (!claim && there.epoch == wanted.epoch) {
+    renewed = co_await RenewEntry(session, link);
+    const bool lost = !renewed.there && renewed.records.connection != 0;
+    if (lost) claim = PlacingClaim::Try(session);
   }
+  if (claim) renewed = co_await PlaceAnew(session, link, wanted.epoch);
+  claim.reset();
   if (renewed.there) {
-    const StampedView& there = renewed.records.view;
-    renewal.epoch = std::max(renewal.epoch, there.epoch);
-    renewal.outdated |= there.epoch < view->epoch;
+    const StampedView& shown = renewed.records.view;
+    renewal.epoch = std::max(renewal.epoch, shown.epoch);
+    renewal.outdated |= shown.epoch < view->epoch;
     lease.Shown(member, renewed.sent);
-    // Processes of a later view have asked the member already.
-    if (goes_on && there.epoch <= view->epoch) {
-      lease.Renewed(member, renewed.sent);
-      if (lease.Holds(session.runtime().Now())) lease.Confirm(*view);
+    // Processes of a later view have asked the member already; and one whose
+    // lease is over by now may count as gone.
+    if (goes_on && shown.epoch <= view->epoch &&
+        lease.Holds(session.runtime().Now())) {
+      NoteRenewed(session, link, renewed.sent, renewed.lease_for);
+      lease.Confirm(*view);
     }
     KeepRoomFor(session, link, *view, renewed.records);
   }
@@ -134,13 +135,32 @@ Task<void> AskClock(Session& session, int member, net::Latch& latch) {
   latch.CountDown();
 }
 
+// How long leases are to be, by how long enough members take for most answers.
+void ChooseTerm(Session& session, const View& view) {
+  constexpr double kUsualQuantile = 0.9;
+  std::vector<net::Duration> took;
+  for (int i = 0; i < session.members(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (view.members[at].state == MemberState::kDown) continue;
+    const auto most = session.latency(i).OfReplies(0).Quantile(kUsualQuantile,
+                                                               /*least=*/1);
+    if (most) took.push_back(*most);
+  }
+  const int needed = Lease::MembersNeeded(view);
+  if (static_cast<int>(took.size()) < needed) return;
+  const auto last = took.begin() + needed - 1;
+  std::nth_element(took.begin(), last, took.end());
+  session.cluster().lease.ChooseTerm(*last);
+}
+
 }  // namespace
 
 Task<Renewal> RenewLease(Session& session, std::shared_ptr<const View> view) {
   Renewal renewal;
   const net::TimePoint now = session.runtime().Now();
   Lease& lease = session.cluster().lease;
-  renewal.epoch = lease.EpochOfEntry(view->epoch);
+  ChooseTerm(session, *view);
+  renewal.epoch = lease.TermsOfEntry(view->epoch).epoch;
   // One that is over by now may be taken for gone by others that are about to
   // act, until they see the entry move.
   const bool goes_on = lease.Holds(now);
@@ -192,7 +212,7 @@ Task<void> ReadBehind(std::shared_ptr<Resumption> all, int member,
   if (records.connection != 0 && records.refusal.ok()) {
     all->epoch = std::max(all->epoch, records.view.epoch);
     if (records.view.epoch <= all->view->epoch && ListsSelf(session, records)) {
-      lease.Renewed(member, entry.sent);
+      NoteRenewed(session, session.link(member), entry.sent, entry.lease_for);
     }
   }
   const bool current = all->epoch <= all->view->epoch;
@@ -209,9 +229,10 @@ Task<void> MoveOn(std::shared_ptr<Resumption> all, int member) {
   Lease& lease = session.cluster().lease;
   net::ServerLink& link = session.link(member);
   const Asking asking(lease, member);
-  const std::uint64_t epoch = lease.EpochOfEntry(all->view->epoch);
+  const std::uint64_t epoch = lease.TermsOfEntry(all->view->epoch).epoch;
   RenewedEntry renewed;
-  if (HasOwn(session, link, epoch)) {
+  // Of any length: it may be that of a moment ago.
+  if (OwnTerms(session, link).epoch == epoch) {
     renewed = co_await RenewEntry(session, link);
   }
   if (renewed.there) {
@@ -219,7 +240,7 @@ Task<void> MoveOn(std::shared_ptr<Resumption> all, int member) {
     ++all->moved_on;
     if (Planted(PlantedBug::kResumesAtOnce) &&
         renewed.records.view.epoch <= all->view->epoch) {
-      lease.Renewed(member, renewed.sent);
+      NoteRenewed(session, link, renewed.sent, renewed.lease_for);
       lease.Confirm(*all->view);
     }
     all->moved.emplace_back(member, std::move(renewed));
@@ -236,7 +257,7 @@ Task<void> MoveOn(std::shared_ptr<Resumption> all, int member) {
 // Until it holds, or all that were asked have answered.
 Task<void> Resume(Session& session, std::shared_ptr<const View> view) {
   const auto all = std::make_shared<Resumption>(session, std::move(view));
-  all->epoch = session.cluster().lease.EpochOfEntry(all->view->epoch);
+  all->epoch = session.cluster().lease.TermsOfEntry(all->view->epoch).epoch;
   const std::vector<int> members = SomeMembers(session, *all->view);
   all->under_way = static_cast<int>(members.size());
   if (members.empty()) all->End();
@@ -254,6 +275,7 @@ Task<bool> HoldOrResume(Session& session) {
       co_await PlacingClaim::Await(session);
   const net::TimePoint now = session.runtime().Now();
   const std::shared_ptr<const View> view = session.view();
+  ChooseTerm(session, *view);
   if (!lease.Holds(now) && lease.MayResume(*view, now)) {
     co_await Resume(session, view);
   }

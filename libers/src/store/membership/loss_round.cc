@@ -112,7 +112,7 @@ net::Duration LeasesLeft(const View& view, const ServerProbes& probes,
                          net::TimePoint since, net::TimePoint now) {
   if (!AnyKept(view, probes.memories)) return {};
   if (Planted(PlantedBug::kNoWaitAfterLoss)) return {};
-  return std::max(since + kGoneAfter - now, net::Duration{});
+  return std::max(since + kLongGoneAfter - now, net::Duration{});
 }
 
 Status WaitsForLeases(const View& view, net::Duration left) {

@@ -189,11 +189,24 @@ Task<RenewedEntry> RenewEntry(Session& session, net::ServerLink& link) {
   net::Request renewal = RenewalOf(key);
   RenewedEntry renewed;
   renewed.sent = session.runtime().Now();
+  renewed.lease_for = OwnTerms(session, link).lease_for;
   renewed.records = co_await ReadRecords(session, link, 0, &renewal);
   renewed.there = renewed.records.connection != 0 &&
                   renewal.outcome == Outcome::kOk &&
                   ListsSelf(session, renewed.records);
   co_return renewed;
+}
+
+EntryTerms OwnTerms(Session& session, const net::ServerLink& link) {
+  return session.cluster().stamps.OwnTermsOn(link.member(),
+                                             link.facts().boot_mark);
+}
+
+void NoteRenewed(Session& session, const net::ServerLink& link,
+                 net::TimePoint sent, std::chrono::milliseconds lease_for) {
+  session.cluster().lease.Renewed(
+      link.member(), sent,
+      std::min(lease_for, OwnTerms(session, link).lease_for));
 }
 
 void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
@@ -300,8 +313,7 @@ Task<Placement> PlaceEntry(Session& session, net::ServerLink& link,
   for (int i = 0; i < kWriteTries; ++i) {
     placement.sent = session.runtime().Now();
     const bool as_it_is =
-        i == 0 && cluster.stamps.OwnEpochOn(link.member(),
-                                            link.facts().boot_mark) == epoch;
+        i == 0 && OwnTerms(session, link) == cluster.lease.TermsOfEntry(epoch);
     const Before before =
         co_await ReadBefore(session, link, key, as_it_is, comes);
     placement.refusal = before.records.refusal;
@@ -322,19 +334,24 @@ Task<Placement> PlaceEntry(Session& session, net::ServerLink& link,
     if (written != Outcome::kOk) break;
     if (before.renewed) {
       placement.connection = before.connection;
+      placement.lease_for = OwnTerms(session, link).lease_for;
       break;
     }
     if (as_it_is) continue;  // it is not there
     const Entry entry = cluster.lease.NextEntry(epoch);
     const std::string text = EncodeEntry(entry);
+    // From now on it is not known which of the two is there.
+    cluster.stamps.SetOwnTerms(link.member(), before.records.boot, {});
+    cluster.lease.Shorten(link.member(), entry.terms.lease_for);
     written =
         co_await Write(session, link, SendStep::kWriteParticipants, key, text,
                        kEntryLivesFor, before.entry_token, before.connection);
     // The one that was there has just run out, or was dropped.
     if (written == Outcome::kExists || written == Outcome::kMiss) continue;
     if (written != Outcome::kOk) break;
-    cluster.stamps.SetOwnEpoch(link.member(), before.records.boot, entry.epoch);
+    cluster.stamps.SetOwnTerms(link.member(), before.records.boot, entry.terms);
     placement.connection = before.connection;
+    placement.lease_for = entry.terms.lease_for;
     break;
   }
   co_return placement;

@@ -4,6 +4,7 @@
 #ifndef ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_
 #define ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ net::Task<MemberRecords> ReadRecords(
 // The entry moved there, as it is, and the records behind that.
 struct RenewedEntry {
   net::TimePoint sent;
+  std::chrono::milliseconds lease_for{};  // as it said then
   // It was there, and the member lists this process. False with a connection in
   // `records`: the member has lost one of the two.
   bool there = false;
@@ -41,11 +43,20 @@ struct RenewedEntry {
 };
 net::Task<RenewedEntry> RenewEntry(Session& session, net::ServerLink& link);
 
+// What this process's own entry says there, as far as is known.
+EntryTerms OwnTerms(Session& session, const net::ServerLink& link);
+
+// The lease may go by a heartbeat that was sent at `sent`, when the entry there
+// said that leases are so long, unless they are to be shorter since.
+void NoteRenewed(Session& session, const net::ServerLink& link,
+                 net::TimePoint sent, std::chrono::milliseconds lease_for);
+
 bool ListsSelf(Session& session, const MemberRecords& records);
 
 struct Placement {
   std::uint64_t connection = 0;  // over which it was done; 0: it was not
   net::TimePoint sent;           // before the first message of it
+  std::chrono::milliseconds lease_for{};  // as the entry says now
   Status refusal;  // a newer format, or processes of an older version
 };
 

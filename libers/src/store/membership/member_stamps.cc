@@ -29,17 +29,16 @@ void MemberStamps::SetRegistry(int member, std::string_view boot,
   AtLocked(member, boot).registry = std::move(registry);
 }
 
-std::uint64_t MemberStamps::OwnEpochOn(int member,
-                                       std::string_view boot) const {
+EntryTerms MemberStamps::OwnTermsOn(int member, std::string_view boot) const {
   const MutexLock lock(mutex_);
   const Shown* shown = FindLocked(member, boot);
-  return shown != nullptr ? shown->own_epoch : 0;
+  return shown != nullptr ? shown->own : EntryTerms();
 }
 
-void MemberStamps::SetOwnEpoch(int member, std::string_view boot,
-                               std::uint64_t epoch) {
+void MemberStamps::SetOwnTerms(int member, std::string_view boot,
+                               const EntryTerms& terms) {
   const MutexLock lock(mutex_);
-  AtLocked(member, boot).own_epoch = epoch;
+  AtLocked(member, boot).own = terms;
 }
 
 const MemberStamps::Shown* MemberStamps::FindLocked(

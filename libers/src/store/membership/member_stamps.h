@@ -38,17 +38,17 @@ class MemberStamps {
   [[nodiscard]] StampedRegistry RegistryOn(int member,
                                            std::string_view boot) const;
   void SetRegistry(int member, std::string_view boot, StampedRegistry registry);
-  // The epoch that this process's own entry has there; 0: no entry is there.
-  [[nodiscard]] std::uint64_t OwnEpochOn(int member,
-                                         std::string_view boot) const;
-  void SetOwnEpoch(int member, std::string_view boot, std::uint64_t epoch);
+  // What this process's own entry says there. Those of epoch 0: it is not
+  // there, or not known.
+  [[nodiscard]] EntryTerms OwnTermsOn(int member, std::string_view boot) const;
+  void SetOwnTerms(int member, std::string_view boot, const EntryTerms& terms);
 
  private:
   struct Shown {
     std::string boot;
     StampedView view;
     StampedRegistry registry;
-    std::uint64_t own_epoch = 0;
+    EntryTerms own;
   };
   // Null: it has shown nothing in that life.
   const Shown* FindLocked(int member, std::string_view boot) const

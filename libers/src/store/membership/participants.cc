@@ -52,20 +52,19 @@ Task<void> PlaceOn(Session& session, net::ServerLink& link, Round& round,
                    net::Latch& latch) {
   ClusterState& cluster = session.cluster();
   const int member = link.member();
-  const std::uint64_t epoch = cluster.lease.EpochOfEntry(round.view.epoch);
+  const EntryTerms terms = cluster.lease.TermsOfEntry(round.view.epoch);
   const bool renews =
-      round.purpose != Purpose::kJoin &&
-      cluster.stamps.OwnEpochOn(member, link.facts().boot_mark) == epoch;
+      round.purpose != Purpose::kJoin && OwnTerms(session, link) == terms;
   Placement placement;
   bool placed = false;
   if (renews) {
     const RenewedEntry renewed = co_await RenewEntry(session, link);
-    placement = {renewed.records.connection, renewed.sent,
+    placement = {renewed.records.connection, renewed.sent, renewed.lease_for,
                  renewed.records.refusal};
     placed = renewed.there || renewed.records.connection == 0;
   }
   if (!placed) {
-    placement = co_await PlaceEntry(session, link, epoch,
+    placement = co_await PlaceEntry(session, link, terms.epoch,
                                     round.purpose == Purpose::kJoin);
   }
   if (!placement.refusal.ok()) round.heartbeat.refusal = placement.refusal;
@@ -117,10 +116,13 @@ Task<bool> ReadEntries(Session& session, net::ServerLink& link,
     }
     const bool right = entry && entry->id == asked[i]->id;
     Other& other = heartbeat.others[asked[i]->id];
-    if (right) other.epoch = std::max(other.epoch, entry->epoch);
-    // One that is listed and has no entry may be about to write it.
+    if (right) other.epoch = std::max(other.epoch, entry->terms.epoch);
+    // One that is listed and has no entry may be about to write it, or hold a
+    // lease by one that was evicted.
     lease.Observe(link.member(), asked[i]->id,
-                  {right ? entry->count : 0, read.item_token}, now);
+                  {right ? entry->count : 0, read.item_token,
+                   right ? entry->terms.lease_for : kLongLeaseFor},
+                  now);
   }
   co_return all;
 }
@@ -153,7 +155,7 @@ Task<void> ReadOthersOn(Session& session, net::ServerLink& link, Round& round,
     lease.Shown(link.member(), placement.sent);
     // Processes of a later view may have asked the member before.
     if (records.view.epoch <= round.view.epoch) {
-      lease.Renewed(link.member(), placement.sent);
+      NoteRenewed(session, link, placement.sent, placement.lease_for);
     }
     KeepRoomFor(session, link, round.view, records);
   } else {
@@ -237,8 +239,9 @@ Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
   }
   co_await latch;
   // This process may have left the view already, for one that did not come.
-  round.heartbeat.epoch = std::max(
-      round.heartbeat.epoch, session.cluster().lease.EpochOfEntry(view.epoch));
+  round.heartbeat.epoch =
+      std::max(round.heartbeat.epoch,
+               session.cluster().lease.TermsOfEntry(view.epoch).epoch);
   round.heartbeat.asked = session.runtime().Now();
   for (const int member : members) {
     latch.Add();

@@ -57,6 +57,9 @@ class Session final : private net::LinkGuard {
   HedgeBudget& hedge_budget() { return hedge_budget_; }
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
+  [[nodiscard]] const net::Latency& latency(int member) const {
+    return counters_->links[static_cast<std::size_t>(member)].latency;
+  }
   [[nodiscard]] int members() const { return static_cast<int>(links_.size()); }
   [[nodiscard]] std::shared_ptr<const View> view() const;
   // Of the members' slots. Before a view is known: of the servers given.

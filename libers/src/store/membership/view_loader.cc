@@ -219,7 +219,7 @@ Task<Status> EnsureView(Session& session, int max_failures) {
       session.members() - records->answered <= ChosenM(session, max_failures) &&
       !Planted(PlantedBug::kNoWaitAfterLoss)) {
     const std::shared_ptr<Wakeup> leases = Wakeup::New(session.runtime());
-    (void)co_await leases->Wait(kGoneAfter);
+    (void)co_await leases->Wait(kLongGoneAfter);
     records = co_await FindViewRecords(session);
   }
   if (!records) {
