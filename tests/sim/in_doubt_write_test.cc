@@ -11,17 +11,21 @@
 #include <string_view>
 
 #include "net/task.h"
+#include "sim/sim_client.h"
 #include "sim/sim_runtime.h"
 #include "sim/sim_server.h"
 #include "sim/sim_world.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
+#include "store/membership/view_changer.h"
+#include "store/membership/view_checks.h"
 #include "store/objects/store.h"
 
 namespace ers::sim {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -113,6 +117,50 @@ TEST_CASE("writes without a reply end once their servers answer again") {
   }
   // More than may leave.
   CHECK(most > kMaxFailures);
+}
+
+// Two servers seem dead at once, each to another process: one has left by a
+// view that the other process cannot take, for its write on the second one.
+TEST_CASE("a process with a write in doubt takes a view that others made") {
+  std::size_t most = 0;
+  for (int i = 0; i < 20; ++i) {
+    CAPTURE(i);
+    Fixture f;
+    REQUIRE(f.Put("key", "old"));
+    SimClient other(f.world, f.servers, "other");
+    REQUIRE(other.Begin().ok());
+    const store::Replicas replicas =
+        store::ReplicasOf(*f.session.view(), f.session.ring(), "key");
+    const int silent = replicas.primary();
+    const int dead = (silent + 1) % kServers;
+    SimServer& server = *f.world.servers()[static_cast<std::size_t>(silent)];
+    f.world.After(microseconds(20) * i,
+                  [&] { server.SetReachableFrom(f.process, false); });
+    f.running = 1;
+    net::Spawn(f.PutOne("key"));
+    bool marked = false;
+    f.world.After(milliseconds(120), [&] {
+      net::Spawn([](SimClient& client, int member, bool& over,
+                    std::size_t& doubts,
+                    store::ViewKeeper& keeper) -> net::Task<void> {
+        (void)co_await store::MarkDown(client.session, member, "a test");
+        doubts = std::max(doubts, keeper.MembersInDoubt().size());
+        over = true;
+      }(other, dead, marked, most, f.cluster->keeper));
+    });
+    f.world.RunUntil([] { return false; }, seconds(3));
+    server.SetReachableFrom(f.process, true);
+    REQUIRE(
+        f.world.RunUntil([&] { return f.running == 0 && marked; }, minutes(1)));
+    CHECK(f.Resolved());
+    bool goes_on = false;
+    for (int second = 0; second < 60 && !goes_on; ++second) {
+      goes_on = other.Begin().ok();
+      f.world.RunUntil([] { return false; }, seconds(1));
+    }
+    CHECK(goes_on);
+  }
+  CHECK(most > 0);
 }
 
 TEST_CASE("writes of a session that has ended are another one's to end") {

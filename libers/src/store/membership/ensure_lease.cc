@@ -189,12 +189,12 @@ Task<void> HeartbeatOnce(Session& session) {
 }  // namespace
 
 void GiveHeartbeat(Session& session) {
+  AdoptOrphans(session);
   const net::TimePoint now = session.runtime().Now();
   ClusterState& cluster = session.cluster();
   // A change of the view gives its own.
   if (!cluster.lease.Holds(now) && !cluster.keeper.AtRest([] {})) return;
   if (!cluster.lease.TakeHeartbeat(now)) return;
-  AdoptOrphans(session);
   session.Detach(HeartbeatOnce(session));
 }
 
@@ -205,7 +205,11 @@ Task<Status> EnsureLease(Session& session) {
 
 Task<Status> EnsureLeaseAtRest(Session& session) {
   const Lease& lease = session.cluster().lease;
-  if (!lease.Holds(session.runtime().Now())) return Join(session);
+  if (!lease.Holds(session.runtime().Now())) {
+    // Others may wait for what those may do yet.
+    AdoptOrphans(session);
+    return Join(session);
+  }
   GiveHeartbeat(session);
   return Task<Status>::Ready(Status());
 }

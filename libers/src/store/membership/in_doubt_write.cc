@@ -6,9 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "store/format/planted_bug.h"
 #include "store/membership/batch.h"
-#include "store/membership/lease_renewal.h"
 #include "store/support/wakeup.h"
 
 namespace ers::store {
@@ -19,32 +17,19 @@ namespace {
 constexpr net::Duration kFirstNap = std::chrono::milliseconds(100);
 constexpr net::Duration kLongestNap = std::chrono::milliseconds(1600);
 
-// Sends it once, as a write that is admitted like any other: it may not land
-// under a later view either. True: its fate is known.
-net::Task<bool> SendAgain(Session& session, InDoubtWrite& write) {
-  ViewKeeper& keeper = session.cluster().keeper;
-  const int member = write.doubt.member;
-  const bool holds = co_await HoldOrResume(session);
-  if (!holds || !keeper.BeginWrite(write.epoch, member)) co_return false;
-  bool known = false;
-  if (session.cluster().lease.Holds(session.runtime().Now())) {
-    const iovec body{write.body.data(), write.body.size()};
-    net::Request request;
-    request.verb = write.verb;
-    request.key = write.key;
-    request.token = write.token;
-    request.client_flags = write.client_flags;
-    request.exptime = write.exptime;
-    request.body = {&body, 1};
-    request.only_boot = write.boot_mark;
-    request.leaves_before = session.cluster().lease.leaves_before();
-    Batch batch(session.runtime());
-    batch.Send(SendStep::kRepeatCas, session.link(member), request);
-    co_await batch;
-    known = EndsBoth(request.outcome);
-  }
-  keeper.EndWrite(member);
-  co_return known;
+// Gives the item another token, if it has the one that the write was sent by.
+// That needs neither view nor lease: what it does is the same whenever it
+// lands. True: the write can land no more.
+net::Task<bool> Fence(Session& session, const InDoubtWrite& write) {
+  net::Request request;
+  request.verb = net::Verb::kRenew;
+  request.key = write.key;
+  request.token = write.token;
+  request.only_boot = write.boot_mark;
+  Batch batch(session.runtime());
+  batch.Send(SendStep::kEndDoubt, session.link(write.doubt.member), request);
+  co_await batch;
+  co_return EndsBoth(request.outcome);
 }
 
 net::Task<void> ResolveInDoubt(Session& session, InDoubtWrite write) {
@@ -59,8 +44,8 @@ net::Task<void> ResolveInDoubt(Session& session, InDoubtWrite write) {
       session.cluster().in_doubt_writes.Add(std::move(write));
       co_return;
     }
-    const bool known = co_await SendAgain(session, write);
-    if (!known) continue;
+    const bool ended = co_await Fence(session, write);
+    if (!ended) continue;
     keeper.Resolve(write.doubt);
     co_return;
   }
@@ -75,22 +60,10 @@ void AdoptOrphans(Session& session) {
   }
 }
 
-void ResolveLater(Session& session, std::uint64_t epoch,
-                  const ViewKeeper::DoubtId& doubt, const net::Request& lost,
+void ResolveLater(Session& session, const ViewKeeper::DoubtId& doubt,
+                  std::string_view key, std::uint64_t token,
                   std::string_view boot_mark) {
-  if (lost.verb == net::Verb::kSet) return;  // a planted bug's
-  InDoubtWrite write{epoch,
-                     doubt,
-                     lost.verb,
-                     std::string(lost.key),
-                     lost.token,
-                     lost.client_flags,
-                     lost.exptime,
-                     {},
-                     std::string(boot_mark)};
-  for (const iovec& piece : lost.body) {
-    write.body.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-  }
+  InDoubtWrite write{doubt, std::string(key), token, std::string(boot_mark)};
   session.Detach(ResolveInDoubt(session, std::move(write)));
 }
 

@@ -13,21 +13,21 @@
 
 namespace ers::store {
 
-// Does this answer to a write that was sent again also show that the first one
-// can land no more? The token is used up then, or no item has it: tokens are
-// never given twice. A server without memory has kept the item and its token.
+// Does this answer to a request by the same token, sent later, show that the
+// first one can land no more? The token is used up then, or no item has it:
+// tokens are never given twice. A server without memory has kept the item and
+// its token.
 inline bool EndsBoth(net::Outcome outcome) {
   return outcome == net::Outcome::kOk || outcome == net::Outcome::kExists ||
          outcome == net::Outcome::kMiss;
 }
 
-// Sends `lost`, a manifest write that was sent under `epoch` to the memory with
-// `boot_mark`, again in the background, and resolves it once the server has
-// answered; gives up when its member leaves the view. Where the session is
-// destroyed first, it is left to others of the process. `lost` is copied. Loop
-// thread only.
-void ResolveLater(Session& session, std::uint64_t epoch,
-                  const ViewKeeper::DoubtId& doubt, const net::Request& lost,
+// Ends, in the background, a write that was sent by that token to the memory
+// with `boot_mark`: resolves it once the item there has another token. Gives up
+// when its member leaves the view. Where the session is destroyed first, it is
+// left to others of the process. Loop thread only.
+void ResolveLater(Session& session, const ViewKeeper::DoubtId& doubt,
+                  std::string_view key, std::uint64_t token,
                   std::string_view boot_mark);
 
 // Takes over what sessions of this process that are no more have left. To be

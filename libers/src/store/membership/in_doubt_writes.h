@@ -10,21 +10,15 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "net/request.h"
 #include "store/membership/view_keeper.h"
 
 namespace ers::store {
 
 // A kCas, kDelete or kRenew that was sent, and whose reply was lost.
 struct InDoubtWrite {
-  std::uint64_t epoch;
   ViewKeeper::DoubtId doubt;
-  net::Verb verb;
   std::string key;
   std::uint64_t token;
-  std::uint32_t client_flags;
-  std::int64_t exptime;
-  std::string body;
   std::string boot_mark;
 };
 

@@ -28,6 +28,7 @@ namespace ers::store {
     "the new manifest, for a replica that is not the primary")                 \
   X(kCommitPrimary, "commit-primary", "the new manifest, for the primary")     \
   X(kRepeatCas, "repeat-cas", "a manifest write whose reply was lost")         \
+  X(kEndDoubt, "end-doubt", "a new token, so that such a write lands no more") \
   X(kReconcileRead, "reconcile-read",                                          \
     "a replica's manifest and token, to reconcile")                            \
   X(kReconcilePrimary, "reconcile-primary",                                    \

@@ -144,7 +144,8 @@ Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
     const std::optional<ViewKeeper::DoubtId> doubt =
         keeper.PutInDoubt(view.epoch, replica.member);
     if (doubt) {
-      ResolveLater(session, view.epoch, *doubt, request, replica.boot_mark);
+      ResolveLater(session, *doubt, key_.item, replica.token,
+                   replica.boot_mark);
     }
   } else {
     keeper.EndWrite(replica.member);
