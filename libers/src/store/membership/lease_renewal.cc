@@ -12,6 +12,7 @@
 #include "store/membership/lease.h"
 #include "store/membership/member_records.h"
 #include "store/membership/participants.h"
+#include "store/membership/view_checks.h"
 
 namespace ers::store {
 namespace {
@@ -85,9 +86,32 @@ Task<RenewedEntry> PlaceAnew(Session& session, net::ServerLink& link,
   co_return renewed;
 }
 
-Task<void> RenewOn(Session& session, std::shared_ptr<const View> view,
-                   int member, bool goes_on, Renewal& renewal,
-                   net::Latch& latch) {
+// One heartbeat. Shared by what is under way for that.
+struct Beat {
+  Beat(Session& its_session, std::shared_ptr<const View> its_view)
+      : session(its_session),
+        view(std::move(its_view)),
+        // One that is over by now may be taken for gone by others that are
+        // about to act, until they see the entry move.
+        goes_on(session.cluster().lease.Holds(session.runtime().Now())),
+        over(session.runtime(), 1) {}
+
+  Session& session;
+  const std::shared_ptr<const View> view;
+  const bool goes_on;
+  Renewal renewal;
+  int under_way = 0;
+  net::Latch over;
+
+  void End() {
+    if (over.count() > 0) over.CountDown();
+  }
+};
+
+Task<void> RenewOn(std::shared_ptr<Beat> beat, int member) {
+  Session& session = beat->session;
+  const std::shared_ptr<const View>& view = beat->view;
+  Renewal& renewal = beat->renewal;
   Lease& lease = session.cluster().lease;
   net::ServerLink& link = session.link(member);
   const Asking asking(lease, member);
@@ -110,18 +134,19 @@ Task<void> RenewOn(Session& session, std::shared_ptr<const View> view,
     lease.Shown(member, renewed.sent);
     // Processes of a later view have asked the member already; and one whose
     // lease is over by now may count as gone.
-    if (goes_on && shown.epoch <= view->epoch &&
+    if (beat->goes_on && shown.epoch <= view->epoch &&
         lease.Holds(session.runtime().Now())) {
       NoteRenewed(session, link, renewed.sent, renewed.lease_for);
       lease.Confirm(*view);
     }
     KeepRoomFor(session, link, *view, renewed.records);
   }
-  latch.CountDown();
+  const bool later = renewal.epoch > view->epoch;
+  if (--beat->under_way == 0 || later) beat->End();
 }
 
 // What a member's clock shows, on the way.
-Task<void> AskClock(Session& session, int member, net::Latch& latch) {
+Task<void> AskClock(Session& session, int member) {
   net::Request ask;
   ask.verb = net::Verb::kStats;
   const net::TimePoint asked = session.runtime().Now();
@@ -132,7 +157,6 @@ Task<void> AskClock(Session& session, int member, net::Latch& latch) {
   if (ask.outcome == net::Outcome::kOk && seconds) {
     session.cluster().clock.Note(session.runtime(), member, *seconds, asked);
   }
-  latch.CountDown();
 }
 
 // How long leases are to be, by how long enough members take for most answers.
@@ -156,26 +180,20 @@ void ChooseTerm(Session& session, const View& view) {
 }  // namespace
 
 Task<Renewal> RenewLease(Session& session, std::shared_ptr<const View> view) {
-  Renewal renewal;
-  const net::TimePoint now = session.runtime().Now();
-  Lease& lease = session.cluster().lease;
   ChooseTerm(session, *view);
-  renewal.epoch = lease.TermsOfEntry(view->epoch).epoch;
-  // One that is over by now may be taken for gone by others that are about to
-  // act, until they see the entry move.
-  const bool goes_on = lease.Holds(now);
-  const bool asks = session.cluster().clock.TakeTurn(now);
-  net::Latch latch(session.runtime());
-  for (const int member : SomeMembers(session, *view)) {
-    if (asks) {
-      latch.Add();
-      net::Spawn(AskClock(session, member, latch));
-    }
-    latch.Add();
-    net::Spawn(RenewOn(session, view, member, goes_on, renewal, latch));
+  const bool asks = session.cluster().clock.TakeTurn(session.runtime().Now());
+  const auto beat = std::make_shared<Beat>(session, std::move(view));
+  beat->renewal.epoch =
+      session.cluster().lease.TermsOfEntry(beat->view->epoch).epoch;
+  const std::vector<int> members = SomeMembers(session, *beat->view);
+  beat->under_way = static_cast<int>(members.size());
+  if (members.empty()) beat->End();
+  for (const int member : members) {
+    if (asks) session.Detach(AskClock(session, member));
+    session.Detach(RenewOn(beat, member));
   }
-  co_await latch;
-  co_return renewal;
+  co_await beat->over;
+  co_return beat->renewal;
 }
 
 namespace {
@@ -270,6 +288,8 @@ Task<void> Resume(Session& session, std::shared_ptr<const View> view) {
 Task<bool> HoldOrResume(Session& session) {
   const Lease& lease = session.cluster().lease;
   if (lease.Holds(session.runtime().Now())) co_return true;
+  // A change of the view ends with a lease, and needs the claim for that.
+  co_await AwaitChange(session);
   // One call does it for all.
   const std::unique_ptr<PlacingClaim> claim =
       co_await PlacingClaim::Await(session);

@@ -19,7 +19,8 @@ struct Renewal {
   bool outdated = false;    // a member lacks the view, or has an earlier one
 };
 
-// A heartbeat, until all that were asked have answered. The lease goes on if it
+// A heartbeat, until all that were asked have answered, or one of them shows a
+// later view. The lease goes on if it
 // holds now; else others see that this process is there.
 net::Task<Renewal> RenewLease(Session& session,
                               std::shared_ptr<const View> view);
