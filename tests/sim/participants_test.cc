@@ -2,9 +2,13 @@
 // what is left where servers lose some of it.
 #include "store/membership/participants.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +25,7 @@
 #include "store/format/participant.h"
 #include "store/format/record.h"
 #include "store/membership/ensure_lease.h"
+#include "store/support/wakeup.h"
 
 namespace ers::sim {
 namespace {
@@ -256,6 +261,54 @@ TEST_CASE("a process that held a long lease is waited for as long") {
   REQUIRE(one.MarkDown(5).ok());
   CHECK(f.world.now() - begun >= store::kLongLeaseFor);
   CHECK_FALSE(ended.HoldsLease());
+}
+
+// Each would join, for a view that is over, and the change would wait for that.
+TEST_CASE("calls that wait for a change of the view do not hold it up") {
+  constexpr int kProcesses = 8;
+  Fixture f;
+  f.world.network().latency_max = milliseconds(2);
+  std::deque<SimClient> clients;
+  bool ends = false;
+  int under_way = 0;
+  for (int i = 0; i < kProcesses; ++i) {
+    SimClient& client =
+        clients.emplace_back(f.world, f.servers, fmt::format("client {}", i));
+    REQUIRE(client.Begin().ok());
+    for (int call = 0; call < 16; ++call) {
+      ++under_way;
+      net::Spawn([](SimClient& caller, const bool& over,
+                    int& count) -> net::Task<void> {
+        while (!over) {
+          (void)co_await store::EnsureView(caller.session, 0);
+          const auto nap = store::Wakeup::New(caller.process);
+          (void)co_await nap->Wait(milliseconds(3));
+        }
+        --count;
+      }(client, ends, under_way));
+    }
+  }
+  f.Wait(seconds(2));
+  const std::uint64_t epoch = clients.front().epoch();
+  const TimePoint begun = f.world.now();
+  // Several do it at the same time.
+  for (int i = 0; i < kProcesses / 2; ++i) {
+    net::Spawn([](SimClient& client) -> net::Task<void> {
+      (void)co_await store::MarkDown(client.session, 5, "a test");
+    }(clients[static_cast<std::size_t>(i)]));
+  }
+  f.world.RunUntil([&] { return clients.front().epoch() > epoch; }, seconds(1));
+  CHECK(f.world.RunUntil(
+      [&] {
+        return std::ranges::all_of(clients, [&](SimClient& client) {
+          return client.HoldsLease() &&
+                 client.epoch() == clients.front().epoch();
+        });
+      },
+      seconds(1)));
+  CHECK(f.world.now() - begun < milliseconds(200));
+  ends = true;
+  CHECK(f.world.RunUntil([&] { return under_way == 0; }, seconds(5)));
 }
 
 // What it has sent last may wait there. Invariant V1.
