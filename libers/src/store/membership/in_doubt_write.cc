@@ -27,7 +27,7 @@ net::Task<bool> Fence(Session& session, const InDoubtWrite& write) {
   request.token = write.token;
   request.only_boot = write.boot_mark;
   Batch batch(session.runtime());
-  batch.Send(SendStep::kEndDoubt, session.link(write.doubt.member), request);
+  batch.Send(SendStep::kFence, session.link(write.doubt.member), request);
   co_await batch;
   co_return EndsBoth(request.outcome);
 }
