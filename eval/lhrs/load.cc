@@ -112,15 +112,15 @@ class Load {
     const net::TimePoint begin = loop_->Now();
     Status status = RunAll(operation);
     if (!status.ok()) return status;
-    const auto spent = [this](store::Step step) {
+    const auto spent = [this](store::RequestStep step) {
       return Seconds(steps_.spent(step)).count();
     };
     fmt::print(
         "{{\"seconds\":{},\"process_s\":{},\"bytes_read\":{},"
         "\"bytes_written\":{}}}\n",
         Seconds(loop_->Now() - begin).count(),
-        spent(store::Step::kParity) + spent(store::Step::kSplit) +
-            spent(store::Step::kDecode),
+        spent(store::RequestStep::kParity) + spent(store::RequestStep::kSplit) +
+            spent(store::RequestStep::kDecode),
         bytes_read_, bytes_written_);
     return {};
   }

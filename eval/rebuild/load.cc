@@ -139,7 +139,7 @@ class Load {
         net::SyncWait(*loop_, store::Backfill(session_, {}, terms));
     if (!report) return report.error();
     const double spent = Seconds(loop_->Now() - begin).count();
-    const auto seconds = [&steps](store::Step step) {
+    const auto seconds = [&steps](store::RequestStep step) {
       return Seconds(steps.spent(step)).count();
     };
     fmt::print(
@@ -148,9 +148,10 @@ class Load {
         "\"checksums_s\":{},\"reading_s\":{},\"writing_s\":{}}}\n",
         spent, counters.bytes_read.Get(), counters.bytes_written.Get(),
         report->blocks, report->members.size(), report->lost,
-        seconds(store::Step::kDecode) + seconds(store::Step::kParity),
-        seconds(store::Step::kSplit), seconds(store::Step::kRead),
-        seconds(store::Step::kDistribute));
+        seconds(store::RequestStep::kDecode) +
+            seconds(store::RequestStep::kParity),
+        seconds(store::RequestStep::kSplit), seconds(store::RequestStep::kRead),
+        seconds(store::RequestStep::kDistribute));
     return {};
   }
 

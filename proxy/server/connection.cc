@@ -154,7 +154,8 @@ Task<bool> Connection::Dispatch() {
   Slot& slot = pipeline_.Add(std::move(request));
   slot.read = read;
   if (trace) {
-    trace->steps.Add(store::Step::kWait, host_.loop.Now() - trace->understood);
+    trace->steps.Add(store::RequestStep::kWait,
+                     host_.loop.Now() - trace->understood);
     slot.trace = std::move(trace);
   }
   switch (InfoOf(slot.request.operation).runs) {

@@ -93,7 +93,7 @@ Task<std::size_t> IncomingValue::Receive(std::span<std::byte> into) {
     input.remove_prefix(taken);
     co_return taken;
   }
-  const store::InStep step(steps_, store::Step::kReceive);
+  const store::InStep step(steps_, store::RequestStep::kReceive);
   if (!stream_.readable()) memory_.SetWaitsFor(WaitsFor::kClient);
   gone_ = !co_await stream_.ReadMore(into);
   co_return gone_ ? 0 : stream_.placed();
@@ -103,7 +103,7 @@ Task<Status> IncomingValue::End() {
   for (;;) {
     const Event event = reader_.Next(stream_.input());
     if (event == Event::kNeedInput) {
-      const store::InStep step(steps_, store::Step::kReceive);
+      const store::InStep step(steps_, store::RequestStep::kReceive);
       gone_ = !co_await stream_.ReadMore();
       if (gone_) co_return ClientLeft();
       continue;
@@ -121,7 +121,7 @@ Task<bool> IncomingValue::Skip() {
   while (!over_ && !gone_) {
     const Event event = reader_.Next(stream_.input());
     if (event == Event::kNeedInput) {
-      const store::InStep step(steps_, store::Step::kReceive);
+      const store::InStep step(steps_, store::RequestStep::kReceive);
       gone_ = !co_await stream_.ReadMore();
     } else if (event == Event::kValue) {
       left_ -= reader_.value().size();

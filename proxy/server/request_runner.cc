@@ -127,7 +127,7 @@ Task<void> RequestRunner::StreamLong(Slot& slot, ItemInfo judged,
 
 Task<Status> RequestRunner::SendPiece(Slot& slot, Value piece) {
   stream_.Send(std::move(piece), slot.memory);
-  const store::InStep step(slot.steps(), store::Step::kReply);
+  const store::InStep step(slot.steps(), store::RequestStep::kReply);
   co_await stream_.UntilRoom();
   if (stream_.closing()) {
     co_return Status(StatusCode::kUnavailable, "the client left");

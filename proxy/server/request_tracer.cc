@@ -45,7 +45,7 @@ std::shared_ptr<Trace> RequestTracer::TraceOf(const ClientRequest& request,
   }
   trace->understood = host_.loop.Now();
   if (!known) {
-    trace->steps.Add(store::Step::kParse,
+    trace->steps.Add(store::RequestStep::kParse,
                      trace->understood - sampled.value_or(read));
   }
   return trace;
@@ -54,12 +54,12 @@ std::shared_ptr<Trace> RequestTracer::TraceOf(const ClientRequest& request,
 std::string RequestTracer::End(const RequestPipeline::Slot& slot) {
   Trace& trace = *slot.trace;
   const net::TimePoint now = host_.loop.Now();
-  trace.steps.Add(store::Step::kReply, now - trace.ended);
+  trace.steps.Add(store::RequestStep::kReply, now - trace.ended);
   host_.steps.Add(trace.steps);
   std::string lines;
   if (!slot.request.traced) return lines;
   for (std::size_t i = 0; i < store::kSteps; ++i) {
-    const auto step = static_cast<store::Step>(i);
+    const auto step = static_cast<store::RequestStep>(i);
     if (!trace.steps.seen(step)) continue;
     AppendTime(store::kStepTable[i].name, trace.steps.spent(step), lines);
   }

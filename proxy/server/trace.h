@@ -40,7 +40,7 @@ class StepMeter {
  public:
   void Add(const store::StepTimer& timer) {
     for (std::size_t i = 0; i < store::kSteps; ++i) {
-      const auto step = static_cast<store::Step>(i);
+      const auto step = static_cast<store::RequestStep>(i);
       if (timer.seen(step)) durations_[i].Add(timer.spent(step));
     }
   }

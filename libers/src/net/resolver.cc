@@ -39,7 +39,7 @@ Address UnixAddress(const std::string& path) {
   return address;
 }
 
-Found AskSystem(const Endpoint& endpoint, int flags) {
+Resolved AskSystem(const Endpoint& endpoint, int flags) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -48,7 +48,7 @@ Found AskSystem(const Endpoint& endpoint, int flags) {
   const int error =
       getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(),
                   &hints, &list);
-  Found found;
+  Resolved found;
   if (error != 0) {
     found.error = error == EAI_SYSTEM ? ErrnoText(errno) : gai_strerror(error);
     found.answered = error == EAI_NONAME || error == EAI_NODATA;
@@ -64,7 +64,7 @@ Found AskSystem(const Endpoint& endpoint, int flags) {
   return found;
 }
 
-Found AskSystemForName(const Endpoint& endpoint) {
+Resolved AskSystemForName(const Endpoint& endpoint) {
   return AskSystem(endpoint, 0);
 }
 
@@ -115,14 +115,14 @@ std::vector<Address> PlainAddresses(const Endpoint& endpoint) {
 // What waits for a name. Its loop's thread alone calls `done`, and ends it.
 struct Wait {
   Runtime& runtime;
-  std::function<void(const Found&)> done;
+  std::function<void(const Resolved&)> done;
   bool ended = false;  // only on the loop's thread
 };
 
 struct Resolver::State : std::enable_shared_from_this<State> {
   struct Name {
     Endpoint endpoint;
-    Found found;
+    Resolved found;
     bool known = false;  // an answer came, be it that there is none
     Clock::time_point found_at;
     std::optional<Clock::time_point> asked_since;
@@ -143,13 +143,13 @@ struct Resolver::State : std::enable_shared_from_this<State> {
   }
   void Start(Name& name) ERS_REQUIRES(mutex);
   void Work();
-  void Conclude(Name& name, Found found) ERS_REQUIRES(mutex);
+  void Conclude(Name& name, Resolved found) ERS_REQUIRES(mutex);
 };
 
 namespace {
 
 // REQUIRES: the loop of `wait` is there.
-void Post(const std::weak_ptr<Wait>& wait, Runtime& runtime, Found found) {
+void Post(const std::weak_ptr<Wait>& wait, Runtime& runtime, Resolved found) {
   runtime.Post([wait, found = std::move(found)] {
     const std::shared_ptr<Wait> still = wait.lock();
     if (!still || std::exchange(still->ended, true)) return;
@@ -170,7 +170,7 @@ void Resolver::State::Start(Name& name) {
     ++threads;
   } else if (threads == 0) {
     queue.clear();
-    Found none;
+    Resolved none;
     none.error = "no thread can be started for it";
     none.answered = false;
     Conclude(name, std::move(none));
@@ -184,14 +184,14 @@ void Resolver::State::Work() {
     queue.pop_front();
     const Endpoint endpoint = name.endpoint;
     lock.Unlock();
-    Found found = resolve(endpoint);
+    Resolved found = resolve(endpoint);
     lock.Lock();
     Conclude(name, std::move(found));
   }
   --threads;
 }
 
-void Resolver::State::Conclude(Name& name, Found found) {
+void Resolver::State::Conclude(Name& name, Resolved found) {
   name.asked_since.reset();
   name.known = true;
   const bool silent = !found.answered && !name.found.addresses.empty();
@@ -228,7 +228,7 @@ Resolver& Resolver::OfProcess() {
 class Resolver::Asked final : public Query {
  public:
   Asked(std::shared_ptr<State> state, Runtime& runtime,
-        std::function<void(const Found&)> done)
+        std::function<void(const Resolved&)> done)
       : state_(std::move(state)),
         wait_(std::make_shared<Wait>(runtime, std::move(done))) {}
   ~Asked() override {
@@ -255,7 +255,7 @@ class Resolver::Asked final : public Query {
   }
 
  private:
-  void UseAfterPatience(const Found& before) {
+  void UseAfterPatience(const Resolved& before) {
     timer_ = wait_->runtime.NewTimer(
         [this, before] { Post(wait_, wait_->runtime, before); });
     timer_->Start(kPatience);
@@ -268,7 +268,7 @@ class Resolver::Asked final : public Query {
 
 std::unique_ptr<Resolver::Query> Resolver::Ask(
     Runtime& runtime, const Endpoint& endpoint,
-    std::function<void(const Found&)> done) {
+    std::function<void(const Resolved&)> done) {
   auto asked = std::make_unique<Asked>(state_, runtime, std::move(done));
   asked->Begin(endpoint);
   return asked;

@@ -23,7 +23,7 @@ struct Address {
   bool operator==(const Address& other) const;
 };
 
-struct Found {
+struct Resolved {
   std::vector<Address> addresses;
   // Without addresses: why, and whether that was the answer or none came.
   std::string error;
@@ -38,7 +38,7 @@ std::vector<Address> PlainAddresses(const Endpoint& endpoint);
 class Resolver {
  public:
   // Blocks; any thread.
-  using Resolve = std::function<Found(const Endpoint&)>;
+  using Resolve = std::function<Resolved(const Endpoint&)>;
   // For so long an answer is good, also while it is resolved again.
   static constexpr Duration kFresh = std::chrono::seconds(30);
   // So long an answer is waited for where there is one from before.
@@ -64,7 +64,7 @@ class Resolver {
   // inside: with what was found, or with what was known before while no answer
   // comes. The first query for a name waits for as long as it takes.
   std::unique_ptr<Query> Ask(Runtime& runtime, const Endpoint& endpoint,
-                             std::function<void(const Found&)> done);
+                             std::function<void(const Resolved&)> done);
   // It did not connect there: the others are to be tried before, the next time.
   void PutLast(const Endpoint& endpoint, const Address& address);
 

@@ -37,7 +37,7 @@ class SocketStream final : public AcceptedStream, public AwaitsName {
       return;
     }
     query_ = resolver.Ask(runtime, endpoint_,
-                          [this](const Found& found) { OnFound(found); });
+                          [this](const Resolved& found) { OnResolved(found); });
   }
   SocketStream(event_base* base, int socket, StreamHandler& handler)
       : base_(base),
@@ -68,7 +68,7 @@ class SocketStream final : public AcceptedStream, public AwaitsName {
   static void OnReadEvent(int, short, void* self);
   static void OnWriteEvent(int, short, void* self);
 
-  void OnFound(const Found& found);
+  void OnResolved(const Resolved& found);
   void ConnectNext();
   bool StartConnect(const Address& address);
   void GiveUpAddress();
@@ -103,7 +103,7 @@ void SocketStream::CloseSocket() {
   fd_ = -1;
 }
 
-void SocketStream::OnFound(const Found& found) {
+void SocketStream::OnResolved(const Resolved& found) {
   addresses_ = found.addresses;
   if (addresses_.empty()) {
     reason_ = "cannot resolve the host name: " + found.error;

@@ -26,16 +26,16 @@ namespace {
 using test::RunUntil;
 using Kind = test::Listener::Kind;
 
-Found At(const std::vector<Endpoint>& endpoints) {
-  Found found;
+Resolved At(const std::vector<Endpoint>& endpoints) {
+  Resolved found;
   for (const Endpoint& endpoint : endpoints) {
     found.addresses.push_back(PlainAddresses(endpoint).front());
   }
   return found;
 }
 
-Found None(const char* why, bool answered) {
-  Found found;
+Resolved None(const char* why, bool answered) {
+  Resolved found;
   found.error = why;
   found.answered = answered;
   return found;
@@ -44,16 +44,16 @@ Found None(const char* why, bool answered) {
 // A system's resolver that answers when a test lets it, and is silent else.
 class Answers {
  public:
-  Found Next() {
+  Resolved Next() {
     std::unique_lock lock(mutex_);
     ++asked_;
     changed_.notify_all();
     changed_.wait(lock, [this] { return !answers_.empty(); });
-    Found found = std::move(answers_.front());
+    Resolved found = std::move(answers_.front());
     answers_.pop_front();
     return found;
   }
-  void Give(Found found) {
+  void Give(Resolved found) {
     const std::lock_guard lock(mutex_);
     answers_.push_back(std::move(found));
     changed_.notify_all();
@@ -70,7 +70,7 @@ class Answers {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Found> answers_;
+  std::deque<Resolved> answers_;
   int asked_ = 0;
 };
 
@@ -83,12 +83,13 @@ struct World {
   const Endpoint name = *ParseEndpoint("cache.example:11211");
 
   // What is found of the name.
-  Found Ask() {
-    std::optional<Found> answer;
-    const auto query = resolver.Ask(*loop, name, [&answer](const Found& found) {
-      CHECK_FALSE(answer);
-      answer = found;
-    });
+  Resolved Ask() {
+    std::optional<Resolved> answer;
+    const auto query =
+        resolver.Ask(*loop, name, [&answer](const Resolved& found) {
+          CHECK_FALSE(answer);
+          answer = found;
+        });
     CHECK_FALSE(answer);  // never from inside
     REQUIRE(RunUntil(*loop, [&] { return answer.has_value(); }));
     return *answer;
@@ -100,10 +101,10 @@ const Endpoint kSecond = *ParseEndpoint("[::1]:11211");
 
 TEST_CASE("a loop goes on while a name is resolved") {
   World world;
-  std::optional<Found> answer;
+  std::optional<Resolved> answer;
   const auto query =
       world.resolver.Ask(*world.loop, world.name,
-                         [&answer](const Found& found) { answer = found; });
+                         [&answer](const Resolved& found) { answer = found; });
   world.answers.AwaitAsked(1);
   bool fired = false;
   const auto timer = world.loop->NewTimer([&fired] { fired = true; });
@@ -133,7 +134,7 @@ TEST_CASE("an address that has changed is found by queries that come later") {
   world.answers.Give(At({kFirst}));
   CHECK(world.Ask().addresses == PlainAddresses(kFirst));
   world.answers.Give(At({kSecond}));
-  Found found;
+  Resolved found;
   do {
     found = world.Ask();
   } while (found.addresses == PlainAddresses(kFirst));
@@ -147,7 +148,7 @@ TEST_CASE("a name that is gone is no name any more, unlike silence") {
   world.answers.Give(At({kFirst}));
   CHECK(world.Ask().error.empty());
   for (int i = 0; i < 3; ++i) world.answers.Give(None("unknown", true));
-  Found found;
+  Resolved found;
   do {
     found = world.Ask();
   } while (!found.addresses.empty());
@@ -156,7 +157,7 @@ TEST_CASE("a name that is gone is no name any more, unlike silence") {
 
 TEST_CASE("an address that does not connect is the last from then on") {
   World world;
-  const Found both = At({kFirst, kSecond});
+  const Resolved both = At({kFirst, kSecond});
   world.answers.Give(both);
   CHECK(world.Ask().addresses == both.addresses);
   world.resolver.PutLast(world.name, both.addresses.front());

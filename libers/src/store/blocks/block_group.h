@@ -20,10 +20,10 @@ struct BlockGroup {
   [[nodiscard]] std::size_t block_bytes() const {
     return map.BlockBytes(group);
   }
-  void Begin(Step step) const {
+  void Begin(RequestStep step) const {
     if (timer != nullptr) timer->Begin(step);
   }
-  void End(Step step) const {
+  void End(RequestStep step) const {
     if (timer != nullptr) timer->End(step);
   }
 };

@@ -27,7 +27,7 @@ void BlockReader::Start(Ahead ahead) {
     window_.emplace(session.link_speed(), session.runtime().Now());
   }
   hedged_ = parts_.hedge.goes_around();
-  if (hedged_) group_.Begin(Step::kHedge);
+  if (hedged_) group_.Begin(RequestStep::kHedge);
   transfers_.reserve(plan_.reads.size());
   AskForMore();
   EndIfDone();
@@ -91,7 +91,7 @@ BlockReader::Transfer& BlockReader::Ask(BlockId block, TimePoint now) {
   transfer.wait = {transfer.member, now,
                    group_.session.late_servers().Patience(transfer.member,
                                                           block_bytes_, now)};
-  group_.Begin(Step::kRead);
+  group_.Begin(RequestStep::kRead);
   return transfer;
 }
 
@@ -125,7 +125,7 @@ void BlockReader::OnDone(Transfer& transfer) {
   Take(transfer);
   if (transfer.wait.late) OnLateEnd(transfer.member);
   AskForMore();
-  group_.End(Step::kRead);
+  group_.End(RequestStep::kRead);
   EndIfDone();
 }
 
@@ -225,7 +225,7 @@ void BlockReader::AskForHedge() {
   const std::vector<BlockId> more = parts_.hedge.Plan(
       [this](BlockId block) { return Coming(block) != nullptr; });
   if (more.empty()) return;
-  if (!std::exchange(hedged_, true)) group_.Begin(Step::kHedge);
+  if (!std::exchange(hedged_, true)) group_.Begin(RequestStep::kHedge);
   const TimePoint now = group_.session.runtime().Now();
   for (const BlockId block : more) {
     Send(Ask(block, now));
@@ -248,7 +248,7 @@ void BlockReader::AbandonRecovered() {
         parts_.buffers.Have(transfer->block) == nullptr) {
       continue;
     }
-    group_.End(Step::kRead);
+    group_.End(RequestStep::kRead);
     LetGo(std::exchange(transfer, std::make_unique<Transfer>()));
     transfer->under_way = false;
   }
@@ -275,10 +275,10 @@ void BlockReader::EndIfDone() {
   group_.session.alarms().Clear(*this);
   for (std::unique_ptr<Transfer>& transfer : transfers_) {
     if (!transfer->under_way) continue;
-    group_.End(Step::kRead);
+    group_.End(RequestStep::kRead);
     LetGo(std::move(transfer));
   }
-  if (hedged_) group_.End(Step::kHedge);
+  if (hedged_) group_.End(RequestStep::kHedge);
   going_.CountDown();
 }
 

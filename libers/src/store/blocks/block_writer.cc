@@ -49,10 +49,10 @@ void BlockWriter::Write(SendStep step, BlockId block, const std::byte* content,
   SetTransfer(group_, step, net::Verb::kSet, block,
               BlockKey(group_.map.key_hash(), staging.generation, number),
               content, transfer);
-  group_.Begin(Step::kSplit);
+  group_.Begin(RequestStep::kSplit);
   transfer.header =
       EncodeBlockHeader({staging.generation, number}, content, block_bytes_);
-  group_.End(Step::kSplit);
+  group_.End(RequestStep::kSplit);
   transfer.request.quiet_run = this;
   transfer.request.exptime = staging.exptime;
   transfer.request.body = transfer.item;
@@ -62,7 +62,7 @@ void BlockWriter::Write(SendStep step, BlockId block, const std::byte* content,
     done.writer->OnDone(done);
   };
   under_way_.Add();
-  group_.Begin(Step::kDistribute);
+  group_.Begin(RequestStep::kDistribute);
   SendTransfer(group_.session, transfer);
 }
 
@@ -99,7 +99,7 @@ void BlockWriter::OnDone(Transfer& transfer) {
     return;
   }
   Count(transfer);
-  group_.End(Step::kDistribute);
+  group_.End(RequestStep::kDistribute);
   under_way_.CountDown();
 }
 

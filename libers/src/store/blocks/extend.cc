@@ -25,7 +25,7 @@ struct Touch {
 net::Task<std::set<int>> ExtendBlocks(Session& session, const ObjectMap& map,
                                       std::vector<PlacedBlock> blocks,
                                       StepTimer* steps) {
-  const InStep step(steps, Step::kDistribute);
+  const InStep step(steps, RequestStep::kDistribute);
   std::deque<Touch> touches;
   for (const auto& [group, block] : blocks) {
     const int member = map.MemberOf(group, block);

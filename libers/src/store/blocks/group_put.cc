@@ -46,7 +46,7 @@ GroupPut::GroupPut(Session& session, std::shared_ptr<const ObjectMap> map,
 // Those blocks that lie whole in the value are taken from there; the rest are
 // padded with zeros.
 void GroupPut::Fill(std::size_t filled) {
-  const InStep split(group_.timer, Step::kSplit);
+  const InStep split(group_.timer, RequestStep::kSplit);
   const std::size_t block = buffers_.block_bytes();
   while (given_ < data_blocks_ && (given_ + 1) * block <= filled) {
     Give(bytes_.data() + given_ * block);

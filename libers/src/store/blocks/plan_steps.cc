@@ -100,8 +100,9 @@ void PlanSteps::Run(const plan::Step& step) {
         geometry.IsData(block) ? buffers_.ForStored(block)
                                : buffers_.ForParity(block)));
   }
-  const Step kind =
-      geometry.IsData(step.outputs.front()) ? Step::kDecode : Step::kParity;
+  const RequestStep kind = geometry.IsData(step.outputs.front())
+                               ? RequestStep::kDecode
+                               : RequestStep::kParity;
   group_.Begin(kind);
   code::DefaultKernel().Multiply(step.coefficients, inputs, outputs,
                                  buffers_.block_bytes());

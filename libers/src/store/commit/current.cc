@@ -27,7 +27,7 @@ CurrentManifest::CurrentManifest(Session& session, std::string_view key,
 net::Task<Status> CurrentManifest::Begin() {
   Status status = co_await EnsureViewFor(session_, key_);
   if (!status.ok()) co_return status;
-  chain_ = std::make_unique<ReplicaSet>(session_, key_, steps_, changes_);
+  replica_set_ = std::make_unique<ReplicaSet>(session_, key_, steps_, changes_);
   until_ =
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
   co_return status;
@@ -35,35 +35,36 @@ net::Task<Status> CurrentManifest::Begin() {
 
 net::Task<Status> CurrentManifest::BeginInTurn() {
   Status status = co_await Begin();
-  if (status.ok()) status = co_await chain_->turn().Take();
+  if (status.ok()) status = co_await replica_set_->turn().Take();
   until_ =
       session_.runtime().Now() + session_.cluster().options.operation_timeout;
   co_return status;
 }
 
-ReplicaSet& CurrentManifest::replicas() { return *chain_; }
+ReplicaSet& CurrentManifest::replica_set() { return *replica_set_; }
 
 net::Task<Result<std::shared_ptr<const Manifest>>> CurrentManifest::Next() {
-  using Found = std::shared_ptr<const Manifest>;
+  using ManifestPtr = std::shared_ptr<const Manifest>;
   if (++tries_ > kMinTries && session_.runtime().Now() >= until_) {
-    co_return Fail(chain_->turn().ChangedWithoutEnd());
+    co_return Fail(replica_set_->turn().ChangedWithoutEnd());
   }
   replicas_.reset();
   if (tries_ == 1) {
-    Found known = session_.manifests().Find(key_);
-    if (known && chain_->Alive(*known, session_.WallMicros())) {
+    ManifestPtr known = session_.manifests().Find(key_);
+    if (known && replica_set_->Alive(*known, session_.WallMicros())) {
       remembered_ = true;
       co_return known;
     }
   }
   remembered_ = false;
-  Result<Found> found;
+  Result<ManifestPtr> found;
   if (met_ && met_->Agreed() && !Impatient()) {
     replicas_ = std::exchange(met_, {});
-    const Found& shown = replicas_->primary().manifest;
-    if (shown && chain_->Alive(*shown, replicas_->asked_us)) found = shown;
+    const ManifestPtr& shown = replicas_->primary().manifest;
+    if (shown && replica_set_->Alive(*shown, replicas_->asked_us))
+      found = shown;
   } else {
-    found = co_await chain_->ReadPrimary(reads_);
+    found = co_await replica_set_->ReadPrimary(reads_);
   }
   if (!found) co_return found;
   if (!*found) {

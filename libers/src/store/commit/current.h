@@ -41,7 +41,7 @@ class CurrentManifest {
   // After a try failed for want of blocks: true while it may be because the
   // manifest was old (remembered, or changed since it was read).
   [[nodiscard]] bool MayRetry(const Status& failure);
-  ReplicaSet& replicas();
+  ReplicaSet& replica_set();
 
  private:
   Session& session_;
@@ -49,7 +49,7 @@ class CurrentManifest {
   StepTimer* const steps_;
   const PrimaryTerms reads_;
   const ChangeTerms changes_;
-  std::unique_ptr<ReplicaSet> chain_;
+  std::unique_ptr<ReplicaSet> replica_set_;
   std::optional<ReplicasRead> met_;
   std::optional<ReplicasRead> replicas_;
   bool remembered_ = false;

@@ -105,7 +105,7 @@ Task<Result<Base>> ReadBase(Session& session, CurrentManifest& current) {
         base.manifest->length / base.manifest->group_bytes;
     Result<std::vector<std::byte>> tail =
         co_await ReadTail(session, map, full * base.manifest->group_bytes,
-                          current.replicas().steps());
+                          current.replica_set().steps());
     if (tail) {
       base.tail = std::move(*tail);
       co_return base;
@@ -145,7 +145,7 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
     return living->id == base_id ? Verdict::kGoOn : Verdict::kRestart;
   };
   const ChangeOutcome outcome =
-      co_await CommitChange(session_, current.replicas(), std::move(next),
+      co_await CommitChange(session_, current.replica_set(), std::move(next),
                             ClientCas::kRises, std::nullopt, check);
   if (outcome.restart) {
     co_return Fail(StatusCode::kConflict,

@@ -16,7 +16,7 @@ net::Task<Status> Store::Delete(std::string_view key,
   CurrentManifest current(session_, key, steps_, {}, change);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return status;
-  const ReplicaSet& replicas = current.replicas();
+  const ReplicaSet& replicas = current.replica_set();
   const Check check = [key, expected_cas,
                        &replicas](const Manifest* living) -> Result<Verdict> {
     if (living != nullptr && expected_cas != 0 && living->cas != expected_cas) {
@@ -27,9 +27,10 @@ net::Task<Status> Store::Delete(std::string_view key,
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   };
-  const ChangeOutcome outcome = co_await CommitChange(
-      session_, current.replicas(), TombstoneFor(key, session_.NewChangeId()),
-      ClientCas::kRises, std::nullopt, check);
+  const ChangeOutcome outcome =
+      co_await CommitChange(session_, current.replica_set(),
+                            TombstoneFor(key, session_.NewChangeId()),
+                            ClientCas::kRises, std::nullopt, check);
   co_return outcome.status;
 }
 

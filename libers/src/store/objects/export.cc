@@ -124,7 +124,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
   status = CheckPlace(session_, key);
   if (!status.ok()) co_return Fail(std::move(status));
   session_.manifests().Erase(key);  // the primary says what there is
-  Exporter& exporter = current.replicas().exporter();
+  Exporter& exporter = current.replica_set().exporter();
   const int member = session_.ring().Walk(key, 1).front();
   ManifestPtr tried;
   for (;;) {

@@ -76,7 +76,7 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
   }
   Result<ManifestPtr> current = ManifestPtr();
   {
-    const InStep step(replicas.steps(), Step::kManifest);
+    const InStep step(replicas.steps(), RequestStep::kManifest);
     co_await copy;
     current = co_await replicas.FinishRead(copy);
   }

@@ -58,8 +58,8 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
     job.manifest.expiry = rewritten.expiry.value_or((*base)->expiry);
     const Check check = PlannedOn((*base)->id);
     ChangeOutcome outcome =
-        co_await WriteWhole(job, current.replicas(), check, ClientCas::kRises,
-                            current.TakeReplicas());
+        co_await WriteWhole(job, current.replica_set(), check,
+                            ClientCas::kRises, current.TakeReplicas());
     if (outcome.restart) {
       current.Restart(std::move(outcome));
       continue;

@@ -186,7 +186,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
     next.scheme = to->scheme;
     next.width = to->width;
     Staged staged = co_await StageAndPrepare(
-        session_, current.replicas(),
+        session_, current.replica_set(),
         StageNewForm(session_, *base, variant, next, info, steps_));
     status = std::move(staged.status);
     if (!status.ok()) {
@@ -202,7 +202,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
                              std::move(check));
     }
     ChangeOutcome outcome = co_await CommitChange(
-        session_, current.replicas(), std::move(next), ClientCas::kStays,
+        session_, current.replica_set(), std::move(next), ClientCas::kStays,
         std::move(staged.prepared), check);
     if (outcome.restart) {
       current.Restart(std::move(outcome));

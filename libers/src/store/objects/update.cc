@@ -178,7 +178,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
     } else {
       const ObjectMap map(*base);
       Staged staged = co_await StageAndPrepare(
-          session_, source.replicas(),
+          session_, source.replica_set(),
           StageUpdate(session_, map, offset, bytes, next, steps_));
       status = std::move(staged.status);
       prepared = std::move(staged.prepared);
@@ -190,7 +190,7 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
     }
     const Check check = PlannedOn((*base)->id);
     ChangeOutcome outcome =
-        co_await CommitChange(session_, source.replicas(), std::move(next),
+        co_await CommitChange(session_, source.replica_set(), std::move(next),
                               ClientCas::kRises, std::move(prepared), check);
     if (outcome.restart) {
       source.Restart(std::move(outcome));

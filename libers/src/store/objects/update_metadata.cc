@@ -48,7 +48,7 @@ Task<Result<ObjectInfo>> Store::UpdateMetadata(std::string_view key,
     if (ends) next = TombstoneFor(key, next.id);
     const Check check = PlannedOn((*base)->id);
     ChangeOutcome outcome = co_await CommitChange(
-        session_, current.replicas(), std::move(next),
+        session_, current.replica_set(), std::move(next),
         update.new_cas || ends ? ClientCas::kRises : ClientCas::kStays,
         current.TakeReplicas(), check);
     if (outcome.restart) {

@@ -106,7 +106,7 @@ Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
 }
 
 Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next) {
-  const InStep step(key_.steps, Step::kCommit);
+  const InStep step(key_.steps, RequestStep::kCommit);
   const bool over_plain =
       std::any_of(base.copies.begin(), base.copies.end(), IsPlain);
   next.history = HistoryAfter(base.primary().manifest.get());

@@ -246,7 +246,7 @@ void CopyRead::Hedge() {
   }
   session.counters().hedges_sent.Add();
   if (!std::exchange(hedged_, true) && key_.steps != nullptr) {
-    key_.steps->Begin(Step::kHedge);
+    key_.steps->Begin(RequestStep::kHedge);
   }
   Ask(*other);
 }
@@ -264,7 +264,7 @@ void CopyRead::EndIfDone() {
   silent_ = !first.under_way && !first_answered;
   Session& session = key_.session;
   session.alarms().Clear(*this);
-  if (hedged_ && key_.steps != nullptr) key_.steps->End(Step::kHedge);
+  if (hedged_ && key_.steps != nullptr) key_.steps->End(RequestStep::kHedge);
   for (std::unique_ptr<Asked>& asked : asked_) {
     if (!asked->under_way) continue;
     Asked& left = *asked;

@@ -68,7 +68,7 @@ Task<Result<ReplicasRead>> Exporter::Collect(const PlainForm& form,
 
 Task<Result<bool>> Exporter::Check(const ChangeId& base,
                                    const PlainForm& form) {
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   const Result<ReplicasRead> read =
       co_await Collect(form, SendStep::kReadReplicas);
   if (!read) co_return Fail(read.error());
@@ -77,7 +77,7 @@ Task<Result<bool>> Exporter::Check(const ChangeId& base,
 
 Task<Result<std::optional<ReplicasRead>>> Exporter::Prepare(
     const ChangeId& base, const PlainForm& form) {
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   Result<ReplicasRead> read = co_await Collect(form, SendStep::kPrepare);
   if (!read) co_return Fail(read.error());
   if (Planted(PlantedBug::kExportOldValue)) co_return std::move(*read);
@@ -107,7 +107,7 @@ Task<CasResult> Exporter::Write(SendStep step, const View& view,
 
 Task<CommitResult> Exporter::Commit(const ReplicasRead& base,
                                     const PlainForm& form) {
-  const InStep step(key_.steps, Step::kCommit);
+  const InStep step(key_.steps, RequestStep::kCommit);
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
     const ReplicaCopy& replica = base.copies[i];
     const SendStep send = i + 1 == base.copies.size()

@@ -37,7 +37,7 @@ Task<Status> KeyTurn::Take() {
 }
 
 Task<Status> KeyTurn::Wait() {
-  const InStep step(key_.steps, Step::kWait);
+  const InStep step(key_.steps, RequestStep::kWait);
   Session& session = key_.session;
   const net::Duration patience = session.cluster().options.operation_timeout;
   std::optional<KeyLines::Turn> turn = co_await session.cluster().lines->Take(

@@ -44,14 +44,14 @@ bool ReplicaSet::Alive(const Manifest& manifest, std::int64_t at_us) const {
 }
 
 Task<Result<ShownManifest>> ReplicaSet::FinishRead(CopyRead& read) {
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   std::optional<Result<ShownManifest>> answer = read.TakeAnswer();
   if (answer) return Task<Result<ShownManifest>>::Ready(std::move(*answer));
   return AskAgain(read);
 }
 
 Task<Result<ShownManifest>> ReplicaSet::AskAgain(CopyRead& read) {
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   for (int i = 0; i < kReadTries && !turn_.Expired(); ++i) {
     if (i > 0) {
       std::optional<Result<ShownManifest>> answer = read.TakeAnswer();
@@ -122,7 +122,7 @@ void ReplicaSet::NoteAgreed(const ReplicasRead& read,
 }
 
 Task<Result<ShownManifest>> ReplicaSet::ReadPrimary(PrimaryTerms terms) {
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   CopyRead read = BeginRead(terms);
   Status status = read.Start();
   if (!status.ok()) co_return Fail(std::move(status));
@@ -131,7 +131,7 @@ Task<Result<ShownManifest>> ReplicaSet::ReadPrimary(PrimaryTerms terms) {
 }
 
 Task<Result<ReplicasRead>> ReplicaSet::Prepare() {
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   found_corrupted_ = false;
   Result<ReplicasRead> read =
       co_await reader_.Collect(SendStep::kPrepare, plain_);
@@ -149,7 +149,7 @@ Task<std::optional<ReplicasRead>> ReplicaSet::PrepareAhead() {
     if (!prepared) co_return std::nullopt;
     co_return std::move(*prepared);
   }
-  const InStep step(key_.steps, Step::kManifest);
+  const InStep step(key_.steps, RequestStep::kManifest);
   Result<ReplicasRead> read =
       co_await reader_.Collect(SendStep::kPrepare, plain_);
   if (!read || !read->Agreed()) co_return std::nullopt;

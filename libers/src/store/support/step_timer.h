@@ -28,7 +28,7 @@ namespace ers::store {
   X(kReply, "reply",                                                          \
     "answers before it are ready, and it is handed to the client")
 
-enum class Step : std::uint8_t {
+enum class RequestStep : std::uint8_t {
 #define ERS_STORE_STEP(name, text, help) name,
   ERS_STORE_STEPS(ERS_STORE_STEP)
 #undef ERS_STORE_STEP
@@ -52,28 +52,28 @@ class StepTimer {
  public:
   explicit StepTimer(net::Runtime& runtime) : runtime_(runtime) {}
 
-  void Begin(Step step) {
+  void Begin(RequestStep step) {
     Span& span = spans_[static_cast<std::size_t>(step)];
     if (span.open++ == 0) span.since = runtime_.Now();
     span.seen = true;
   }
-  void End(Step step) {
+  void End(RequestStep step) {
     Span& span = spans_[static_cast<std::size_t>(step)];
     if (--span.open == 0) span.spent += runtime_.Now() - span.since;
   }
   // In place of both, for what is over.
-  void Add(Step step, net::Duration spent) {
+  void Add(RequestStep step, net::Duration spent) {
     Span& span = spans_[static_cast<std::size_t>(step)];
     span.spent += spent;
     span.seen = true;
   }
 
   // Whether it was begun.
-  [[nodiscard]] bool seen(Step step) const {
+  [[nodiscard]] bool seen(RequestStep step) const {
     return spans_[static_cast<std::size_t>(step)].seen;
   }
   // Without what is under way.
-  [[nodiscard]] net::Duration spent(Step step) const {
+  [[nodiscard]] net::Duration spent(RequestStep step) const {
     return spans_[static_cast<std::size_t>(step)].spent;
   }
 
@@ -92,7 +92,7 @@ class StepTimer {
 // The time until it goes is that of a step. Null: of none.
 class InStep {
  public:
-  InStep(StepTimer* timer, Step step) : timer_(timer), step_(step) {
+  InStep(StepTimer* timer, RequestStep step) : timer_(timer), step_(step) {
     if (timer_ != nullptr) timer_->Begin(step_);
   }
   ~InStep() {
@@ -103,7 +103,7 @@ class InStep {
 
  private:
   StepTimer* const timer_;
-  const Step step_;
+  const RequestStep step_;
 };
 
 }  // namespace ers::store
