@@ -30,11 +30,15 @@ Status TooMany() {
                       kMaxParticipants)};
 }
 
-// Those that did not take the entry because they are dead leave the view. True:
-// one did.
-Task<bool> DropSilent(Session& session, std::vector<int> silent) {
+// Those of `view` that did not take the entry because they are dead leave.
+// True: one did.
+Task<bool> DropSilent(Session& session, const View& view,
+                      std::vector<int> silent) {
   bool dropped = false;
   for (const int member : silent) {
+    // It may have come back meanwhile, and its link not have tried it yet.
+    const auto at = static_cast<std::size_t>(member);
+    if (session.view()->members[at].joined > view.epoch) continue;
     const net::ServerLink& link = session.link(member);
     const net::ServerLink::State state = link.state();
     if (state != net::ServerLink::State::kFailed &&
@@ -151,8 +155,8 @@ Task<Status> Join(Session& session) {
       co_await AskLater(session, heartbeat.others.size());
       continue;
     } else if (!heartbeat.silent.empty()) {
-      const bool dropped = co_await DropSilent(session, heartbeat.silent);
-      if (dropped) continue;
+      const bool left = co_await DropSilent(session, *view, heartbeat.silent);
+      if (left) continue;
     }
     if (late || heartbeat.held == 0 || in_vain) {
       co_return TooFew(session, *view, heartbeat.silent);
