@@ -86,26 +86,31 @@ Task<RenewedEntry> PlaceAnew(Session& session, net::ServerLink& link,
   co_return renewed;
 }
 
-// One heartbeat. Shared by what is under way for that.
-struct Beat {
-  Beat(Session& its_session, std::shared_ptr<const View> its_view)
+// Shared by what is under way to several members.
+struct ToSeveral {
+  ToSeveral(Session& its_session, std::shared_ptr<const View> its_view)
       : session(its_session),
         view(std::move(its_view)),
-        // One that is over by now may be taken for gone by others that are
-        // about to act, until they see the entry move.
-        goes_on(session.cluster().lease.Holds(session.runtime().Now())),
         over(session.runtime(), 1) {}
 
   Session& session;
   const std::shared_ptr<const View> view;
-  const bool goes_on;
-  Renewal renewal;
   int under_way = 0;
   net::Latch over;
 
   void End() {
     if (over.count() > 0) over.CountDown();
   }
+};
+
+// One heartbeat.
+struct Beat : ToSeveral {
+  using ToSeveral::ToSeveral;
+
+  // A lease that is over by now may be taken for gone by others that are about
+  // to act, until they see the entry move.
+  const bool goes_on = session.cluster().lease.Holds(session.runtime().Now());
+  Renewal renewal;
 };
 
 Task<void> RenewOn(std::shared_ptr<Beat> beat, int member) {
@@ -198,26 +203,14 @@ Task<Renewal> RenewLease(Session& session, std::shared_ptr<const View> view) {
 
 namespace {
 
-// Taking up a lease again. Shared by what is under way for that.
-struct Resumption {
-  Resumption(Session& its_session, std::shared_ptr<const View> its_view)
-      : session(its_session),
-        view(std::move(its_view)),
-        needed(Lease::MembersNeeded(*view)),
-        over(session.runtime(), 1) {}
+// Taking up a lease again.
+struct Resumption : ToSeveral {
+  using ToSeveral::ToSeveral;
 
-  Session& session;
-  const std::shared_ptr<const View> view;
-  const int needed;
+  const int needed = Lease::MembersNeeded(*view);
   std::vector<std::pair<int, RenewedEntry>> moved;  // and not read yet
   int moved_on = 0;
-  int under_way = 0;
   std::uint64_t epoch = 0;  // the newest view
-  net::Latch over;
-
-  void End() {
-    if (over.count() > 0) over.CountDown();
-  }
 };
 
 // The second half: what the member shows behind that.
