@@ -81,6 +81,11 @@ def inline_set(client, key):
     client.set(key + "i", b"y" * 100)
 
 
+def inline_set_again(client, key):
+    """A key that the same process has changed last, or the last two times."""
+    client.set(key + "i", b"z" * 100)
+
+
 def put_again(client, key):
     """A key that the same process has changed last."""
     client.set(key, b"z" * 16 * KIB)
@@ -92,6 +97,8 @@ def transition(client, key):
 
 # In this order: a key is put, put again, and made wide.
 OPERATIONS = (("PUT", put), ("inline SET", inline_set),
+              ("inline SET of a key changed last", inline_set_again),
+              ("inline SET of a key changed last twice", inline_set_again),
               ("PUT of a key changed last", put_again),
               ("transition", transition))
 

@@ -132,6 +132,7 @@ class Overwrite(Put):
 
 
 class OverwriteSmall(Put):
+    """Without a prepare: the proxy has changed the key last."""
     name, size, new_size = "overwrite small", SMALL, SMALL
 
 

@@ -12,7 +12,7 @@ ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
   ClusterOptions options;
   options.servers = std::move(servers);
   options.max_failures = scenario.max_failures;
-  options.adopt_plain_items = scenario.exports;
+  options.adopt_plain_items = scenario.adopts;
   store::change_timeout =
       scenario.grace.count() > 0 ? scenario.grace : store::kChangeTimeout;
   cluster_ = store::OpenClusterState(options, runtime.name()).value();

@@ -204,6 +204,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     scenario.lifetimes = false;
     scenario.grace = {};
   }
+  scenario.adopts = scenario.exports || aside.Below(2) == 0;
   return scenario;
 }
 
@@ -229,7 +230,9 @@ std::string Describe(const Scenario& scenario) {
       scenario.max_failures, schemes, scenario.processes, scenario.clients,
       scenario.sessions, scenario.keys.size(), scenario.max_cells,
       scenario.cell_bytes, scenario.inline_below, scenario.item_size_max,
-      scenario.exports ? ", exports" : "",
+      scenario.exports  ? ", exports"
+      : scenario.adopts ? ", adopts"
+                        : "",
       scenario.bumps_lru ? ", kept warm" : "",
       scenario.lifetimes ? ", lifetimes" : "",
       scenario.clocks    ? ", flushes, wrong clocks"

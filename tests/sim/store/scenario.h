@@ -47,6 +47,8 @@ struct Scenario {
   std::uint64_t item_size_max = 1 << 20;
   // Values become plain items now and then, which have no redundancy.
   bool exports = false;
+  // Puts take the place of plain items, as a proxy's do; with exports always.
+  bool adopts = false;
   // Objects expire on the way. (What is exported ends when memcached says so,
   // which is up to a second later.)
   bool lifetimes = false;

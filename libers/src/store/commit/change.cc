@@ -13,7 +13,9 @@
 #include "store/format/expiry.h"
 #include "store/format/object_map.h"
 #include "store/format/planted_bug.h"
+#include "store/membership/known_changes.h"
 #include "store/membership/view_changer.h"
+#include "store/replicas/lineage.h"
 
 namespace ers::store {
 
@@ -86,7 +88,17 @@ class Change {
   [[nodiscard]] bool MustPrepare() const {
     return !read_ || read_->view->epoch != session_.view()->epoch;
   }
-  void SetRead(ReplicasRead read) { read_ = std::move(read); }
+  void SetRead(ReplicasRead read) {
+    read_ = std::move(read);
+    by_kept_ = false;
+  }
+  // In place of a read: a round trip less where there are no blocks to stage,
+  // beside which the replicas are read.
+  void UseKept() {
+    if (!next_.is_inline || !MustPrepare()) return;
+    read_ = chain_.TakeKept();
+    by_kept_ = read_.has_value();
+  }
   void ForgetRead() { read_.reset(); }
 
   // What was staged goes.
@@ -140,21 +152,31 @@ class Change {
   }
   Task<CommitResult> Commit() {
     next_.id = id_;
+    next_.history = HistoryAfter(there_.get());
     if (cas_ == ClientCas::kRises) {
       next_.cas = NextCas(session_.WallMicros(), there_.get());
     }
     if (Planted(PlantedBug::kDropBeforeFlip)) {
       DropReplaced(session_, there_, std::make_shared<const Manifest>(next_));
     }
-    return chain_.committer().Commit(*read_, next_);
+    // Not of a key that is put once: what it costs should be worth it.
+    const bool keeps = chain_.may_use_kept() && next_.is_inline && there_ &&
+                       session_.cluster().known->Has(next_.key, there_->id);
+    return chain_.committer().Commit(
+        *read_, next_, keeps ? NewToken::kKept : NewToken::kForgotten);
   }
+  // A refusal says no more than that another change came between.
+  [[nodiscard]] bool by_kept() const { return by_kept_; }
   // Its end; empty where it is to be tried anew.
-  std::optional<ChangeOutcome> Conclude(const CommitResult& result) {
+  std::optional<ChangeOutcome> Conclude(CommitResult result) {
     StoreCounters& counters = session_.counters();
     if (result.fate == CommitFate::kCommitted) {
       counters.commits.Add();
       auto committed = std::make_shared<const Manifest>(std::move(next_));
       DropReplaced(session_, there_, committed);
+      if (!result.tokens.empty()) {
+        chain_.Keep(*committed, read_->view->epoch, std::move(result.tokens));
+      }
       chain_.turn().Remember(committed);
       return ChangeOutcome{Status(), false, std::move(committed), {}};
     }
@@ -189,6 +211,7 @@ class Change {
                            // change's
   ChangeId id_;            // that it is to be committed with
   std::optional<ReplicasRead> read_;
+  bool by_kept_ = false;  // that is what was kept
   // Of what was read: what would be replaced, and whether that is an object.
   std::shared_ptr<const Manifest> there_;
   bool alive_ = false;
@@ -242,6 +265,7 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& replicas,
   }
   // Staging took as long as the value took to come.
   turn.RestartDeadline();
+  change.UseKept();
   for (;;) {
     if (change.MustPrepare()) {
       Result<ReplicasRead> read = co_await replicas.Prepare();
@@ -265,10 +289,11 @@ Task<ChangeOutcome> CommitChange(Session& session, ReplicaSet& replicas,
       change.ForgetRead();
       continue;
     }
-    const CommitResult result = co_await change.Commit();
-    ended = change.Conclude(result);
+    CommitResult result = co_await change.Commit();
+    const bool at_once = result.by_view || change.by_kept();
+    ended = change.Conclude(std::move(result));
     if (ended) co_return std::move(*ended);
-    if (result.by_view) continue;
+    if (at_once) continue;
     co_await turn.GiveWay();
     if (turn.Expired()) co_return change.GiveUp();
   }

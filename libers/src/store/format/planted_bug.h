@@ -23,6 +23,7 @@ enum class PlantedBug {
   kAckByPrimary,        // a change is acknowledged once the primary has it
   kAckBeforePrimary,    // one that the primary does not get is acknowledged
   kCommitBySet,         // manifests are written without a token
+  kKeepsAnyToken,       // a token is kept of whatever is there by now
   kSkipChecksum,        // any bytes of the right size pass for a block
   kDropBeforeFlip,      // replaced blocks go before the manifest changes
   kGenerationTwice,     // a change stages under its predecessor's generation

@@ -1,6 +1,7 @@
 #include "store/membership/known_changes.h"
 
 #include <functional>
+#include <utility>
 
 namespace ers::store {
 namespace {
@@ -23,14 +24,32 @@ void KnownChanges::Add(std::string_view key, const ChangeId& change) {
   const std::size_t hash = HashOf(key);
   Shard& shard = shards_[hash % kShards];
   const MutexLock lock(shard.mutex);
-  shard.slots[hash / kShards % kSlots] = change;
+  Slot& slot = shard.slots[hash / kShards % kSlots];
+  if (slot.change != change) slot = {change, nullptr};
 }
 
 bool KnownChanges::Has(std::string_view key, const ChangeId& change) {
   const std::size_t hash = HashOf(key);
   Shard& shard = shards_[hash % kShards];
   const MutexLock lock(shard.mutex);
-  return change && shard.slots[hash / kShards % kSlots] == change;
+  return change && shard.slots[hash / kShards % kSlots].change == change;
+}
+
+void KnownChanges::Keep(std::unique_ptr<KeptTokens> kept) {
+  const std::size_t hash = HashOf(kept->manifest.key);
+  Shard& shard = shards_[hash % kShards];
+  const MutexLock lock(shard.mutex);
+  Slot& slot = shard.slots[hash / kShards % kSlots];
+  if (slot.change == kept->manifest.id) slot.kept = std::move(kept);
+}
+
+std::unique_ptr<KeptTokens> KnownChanges::Take(std::string_view key) {
+  const std::size_t hash = HashOf(key);
+  Shard& shard = shards_[hash % kShards];
+  const MutexLock lock(shard.mutex);
+  Slot& slot = shard.slots[hash / kShards % kSlots];
+  const bool of_key = slot.kept && slot.kept->manifest.key == key;
+  return of_key ? std::move(slot.kept) : nullptr;
 }
 
 }  // namespace ers::store

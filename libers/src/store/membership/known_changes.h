@@ -1,18 +1,33 @@
 // KnownChanges: the changes that this process knows to be committed, the last
 // one of each key, as far as there is room. A copy of one of them is believed
-// from any replica (docs/internals/commit.md).
+// from any replica, and a change of its own leaves the tokens for the next one
+// (docs/internals/commit.md).
 #ifndef ERS_STORE_MEMBERSHIP_KNOWN_CHANGES_H_
 #define ERS_STORE_MEMBERSHIP_KNOWN_CHANGES_H_
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
 #include "store/format/change_id.h"
+#include "store/format/manifest.h"
 
 namespace ers::store {
+
+// What a change of this process has left at the replicas.
+struct KeptTokens {
+  struct Token {
+    int member = 0;
+    std::uint64_t token = 0;
+  };
+  std::uint64_t epoch = 0;    // of the view that it was committed under
+  Manifest manifest;          // without its value
+  std::vector<Token> tokens;  // of all replicas, primary last
+};
 
 // Bounded: of two keys of one slot the earlier one is forgotten. What was
 // committed stays so, hence nothing is ever taken back. Any thread.
@@ -25,14 +40,23 @@ class KnownChanges {
   // All replicas of `key` have had this change, under one view.
   void Add(std::string_view key, const ChangeId& change);
   [[nodiscard]] bool Has(std::string_view key, const ChangeId& change);
+  // Until a later change of the key is known. They are good for one try, and a
+  // hint: each is refused once another process's change was there.
+  void Keep(std::unique_ptr<KeptTokens> kept);
+  // Null: none are kept.
+  std::unique_ptr<KeptTokens> Take(std::string_view key);
 
  private:
-  // Half a MiB in all.
+  struct Slot {
+    ChangeId change;
+    std::unique_ptr<KeptTokens> kept;  // of that change; may be null
+  };
+  // 1 MiB in all, and up to 16 MiB of tokens.
   static constexpr std::size_t kShards = 16;
   static constexpr std::size_t kSlots = 2048;  // of a shard
   struct Shard {
     Mutex mutex;
-    std::vector<ChangeId> slots ERS_GUARDED_BY(mutex);
+    std::vector<Slot> slots ERS_GUARDED_BY(mutex);
   };
 
   std::array<Shard, kShards> shards_;

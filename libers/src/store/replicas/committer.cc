@@ -34,6 +34,17 @@ bool IsPlain(const ReplicaCopy& copy) {
   return copy.kind == ReplicaCopy::Kind::kPlain;
 }
 
+// Empty where one is not known.
+std::vector<KeptTokens::Token> TokensOf(const ReplicasRead& base,
+                                        const std::vector<CasResult>& results) {
+  std::vector<KeptTokens::Token> tokens;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].new_token == 0) return {};
+    tokens.push_back({base.copies[i].member, results[i].new_token});
+  }
+  return tokens;
+}
+
 // Has a replica still the very item that a lost write was to replace?
 bool MayLand(const ReplicasRead& base, const std::vector<CasResult>& results,
              const ReplicasRead& now) {
@@ -81,7 +92,8 @@ Status Committer::NoRoomAt(const ReplicaCopy& replica, Outcome outcome,
 
 // Those that have a plain item, or those that have none.
 Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
-                              bool plain, std::vector<CasResult>& results) {
+                              NewToken token, bool plain,
+                              std::vector<CasResult>& results) {
   std::vector<const ReplicaCopy*> replicas;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < base.copies.size(); ++i) {
@@ -96,7 +108,7 @@ Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
     const SendStep step = &replica == &base.primary()
                               ? SendStep::kCommitPrimary
                               : SendStep::kCommitReplica;
-    return writer_.Write(step, *base.view, replica, &next);
+    return writer_.Write(step, *base.view, replica, &next, token);
   };
   const std::vector<CasResult> written =
       co_await writer_.AtOnce(replicas, write);
@@ -105,11 +117,11 @@ Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
   }
 }
 
-Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next) {
+Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next,
+                                     NewToken token) {
   const InStep step(key_.steps, RequestStep::kCommit);
   const bool over_plain =
       std::any_of(base.copies.begin(), base.copies.end(), IsPlain);
-  next.history = HistoryAfter(base.primary().manifest.get());
   next.confirmed = false;
   next.key = key_.name;
   for (const ReplicaCopy& replica : base.copies) {
@@ -121,13 +133,13 @@ Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next) {
   // A plain item goes last: until all others have the change there is a way
   // back, as the item is there.
   std::vector<CasResult> results(base.copies.size());
-  co_await WriteTo(base, next, /*plain=*/false, results);
+  co_await WriteTo(base, next, token, /*plain=*/false, results);
   bool all = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
     all = all && (Took(results[i]) || IsPlain(base.copies[i]));
   }
   if (over_plain && all) {
-    co_await WriteTo(base, next, /*plain=*/true, results);
+    co_await WriteTo(base, next, token, /*plain=*/true, results);
   }
   all = std::all_of(results.begin(), results.end(), Took);
   const bool some = std::any_of(results.begin(), results.end(), Took);
@@ -138,7 +150,8 @@ Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next) {
       (Planted(PlantedBug::kAckByPrimary) && Took(results.back())) ||
       (Planted(PlantedBug::kAckBeforePrimary) && Took(results.front()));
   if (all || acknowledged) {
-    co_return CommitResult{CommitFate::kCommitted, Status()};
+    co_return CommitResult{CommitFate::kCommitted, Status(), false,
+                           TokensOf(base, results)};
   }
   if (std::all_of(results.begin(), results.end(), NeverTakes)) {
     co_return co_await Refused(base, results);

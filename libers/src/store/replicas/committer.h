@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "net/task.h"
+#include "store/membership/known_changes.h"
 #include "store/replicas/key_turn.h"
 #include "store/replicas/reconciler.h"
 #include "store/replicas/replica_copy.h"
@@ -28,6 +29,8 @@ struct CommitResult {
   Status status;  // why, unless committed; kOk: try anew
   // Why anew: the view changed or a server was silent; else a rival was first.
   bool by_view = false;
+  // kCommitted, and asked for, and known: the tokens that it has now.
+  std::vector<KeptTokens::Token> tokens = {};
 };
 
 // Loop thread only.
@@ -38,9 +41,10 @@ class Committer {
             Reconciler& reconciler, PlainItems plain);
 
   // Writes `next` to all replicas at once; those with a plain item follow the
-  // others. `next` needs no id's history nor copy fields: they come from
-  // `base`, which Prepare gave. No two calls may have the same id.
-  net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next);
+  // others. `next` needs no copy fields; its history is that of `base`, which
+  // Prepare gave. No two calls may have the same id.
+  net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next,
+                                 NewToken token = NewToken::kForgotten);
 
  private:
   [[nodiscard]] Status NoRoomAt(const ReplicaCopy& replica,
@@ -48,7 +52,8 @@ class Committer {
                                 const std::string& error) const;
   [[nodiscard]] CommitResult Unknown(const std::string& why) const;
   net::Task<void> WriteTo(const ReplicasRead& base, const Manifest& next,
-                          bool plain, std::vector<CasResult>& results);
+                          NewToken token, bool plain,
+                          std::vector<CasResult>& results);
   net::Task<CommitResult> Refused(const ReplicasRead& base,
                                   const std::vector<CasResult>& results);
   // `results`: of each of the copies in `base`.

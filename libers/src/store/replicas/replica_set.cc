@@ -1,6 +1,7 @@
 #include "store/replicas/replica_set.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "store/format/planted_bug.h"
@@ -154,6 +155,45 @@ Task<std::optional<ReplicasRead>> ReplicaSet::PrepareAhead() {
       co_await reader_.Collect(SendStep::kPrepare, plain_);
   if (!read || !read->Agreed()) co_return std::nullopt;
   co_return std::move(*read);
+}
+
+// What does not hold any more is refused by the tokens; what is known not to
+// would only cost time.
+std::optional<ReplicasRead> ReplicaSet::TakeKept() {
+  Session& session = key_.session;
+  if (!may_use_kept()) return std::nullopt;
+  const std::unique_ptr<KeptTokens> kept =
+      session.cluster().known->Take(key_.name);
+  ReplicasRead read;
+  read.view = session.view();
+  read.asked_us = session.WallMicros();
+  if (!kept || kept->epoch != read.view->epoch) return std::nullopt;
+  const auto manifest =
+      std::make_shared<const Manifest>(std::move(kept->manifest));
+  for (const KeptTokens::Token& token : kept->tokens) {
+    ReplicaCopy copy;
+    copy.member = token.member;
+    copy.kind = ReplicaCopy::Kind::kManifest;
+    copy.token = token.token;
+    // Good over any connection to that memory.
+    const net::ServerLink& link = session.link(token.member);
+    copy.connection = link.connection();
+    copy.boot_mark = read.view->members[token.member].boot_mark;
+    if (link.facts().boot_mark != copy.boot_mark) return std::nullopt;
+    copy.manifest = manifest;
+    read.copies.push_back(std::move(copy));
+  }
+  return read;
+}
+
+void ReplicaSet::Keep(const Manifest& committed, std::uint64_t epoch,
+                      std::vector<KeptTokens::Token> tokens) {
+  auto kept = std::make_unique<KeptTokens>();
+  kept->epoch = epoch;
+  kept->manifest = committed;
+  kept->manifest.value.clear();
+  kept->tokens = std::move(tokens);
+  key_.session.cluster().known->Keep(std::move(kept));
 }
 
 }  // namespace ers::store

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "net/task.h"
+#include "store/membership/known_changes.h"
 #include "store/membership/session.h"
 #include "store/replicas/committer.h"
 #include "store/replicas/copy_read.h"
@@ -68,6 +70,15 @@ class ReplicaSet {
   // The same ahead of time, beside the staging: empty where they differ, as a
   // rival is in the midst of a change, which is to come to its own end.
   net::Task<std::optional<ReplicasRead>> PrepareAhead();
+  // Stand in for what Prepare gives: what this process's last change of the key
+  // has left there. Only for a change that would replace plain items, too: one
+  // that was put there since is not seen before the change is at others.
+  [[nodiscard]] bool may_use_kept() const {
+    return plain_ == PlainItems::kTaken;
+  }
+  std::optional<ReplicasRead> TakeKept();
+  void Keep(const Manifest& committed, std::uint64_t epoch,
+            std::vector<KeptTokens::Token> tokens);
   // Prepare gave replicas that ChangeTerms::replaces_corrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/micros.h"
 #include "store/format/expiry.h"
 #include "store/format/planted_bug.h"
@@ -38,7 +39,7 @@ ReplicaWriter::ReplicaWriter(const ReplicaKey& key) : key_(key) {}
 
 Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
                                      const ReplicaCopy& replica,
-                                     const Manifest* manifest) {
+                                     const Manifest* manifest, NewToken token) {
   const bool ends = manifest == nullptr || manifest->tombstone;
   CasResult result;
   // No item, nor memory for one: what was sent before does nothing, either.
@@ -53,7 +54,21 @@ Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
     request.verb = net::Verb::kCas;
     request.exptime = ManifestExptime(*manifest, key_.session.WallMicros());
     request.body = {&body, 1};
-    result = co_await WriteItem(step, view, replica, manifest->id, request);
+    net::Request head;
+    const bool keeps = token == NewToken::kKept;
+    if (keeps) {
+      // By these the answer shows that the item is still this one.
+      request.client_flags = Crc32c(bytes);
+      head.verb = net::Verb::kHead;
+      head.no_bump = true;
+    }
+    result = co_await WriteItem(step, view, replica, manifest->id, request,
+                                keeps ? &head : nullptr);
+    const bool is_this_one = head.item_flags == request.client_flags ||
+                             Planted(PlantedBug::kKeepsAnyToken);
+    if (head.outcome == Outcome::kOk && is_this_one) {
+      result.new_token = head.item_token;
+    }
     const bool shown = replica.shown() == manifest->id;
     if (result.outcome != Outcome::kNoMemory || !(ends || shown)) {
       co_return result;
@@ -106,7 +121,8 @@ bool ReplicaWriter::Admit(const View& view, int member) {
 Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
                                          const ReplicaCopy& replica,
                                          const ChangeId& id,
-                                         net::Request& request) {
+                                         net::Request& request,
+                                         net::Request* behind) {
   Session& session = key_.session;
   CasResult result;
   if (replica.token == 0) {
@@ -136,6 +152,11 @@ Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
   ReportManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
   Batch batch(session.runtime());
   batch.Send(step, session.link(replica.member), request);
+  if (behind != nullptr) {
+    behind->key = key_.item;
+    behind->only_connection = replica.connection;
+    batch.Send(SendStep::kReadToken, session.link(replica.member), *behind);
+  }
   co_await batch;
   bool lost = request.outcome == Outcome::kLost;
   if (lost) lost = co_await Repeat(replica, request, result);

@@ -2,6 +2,7 @@
 #ifndef ERS_STORE_REPLICAS_REPLICA_WRITER_H_
 #define ERS_STORE_REPLICAS_REPLICA_WRITER_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,8 +20,12 @@ struct CasResult {
   bool view_changed = false;
   // The first try's reply was lost: a refusal may be of its own making.
   bool resent = false;
-  std::string error;  // in the server's words
+  std::string error;            // in the server's words
+  std::uint64_t new_token = 0;  // of what was stored; 0: not known
 };
+
+// Is its token to be known afterwards?
+enum class NewToken { kForgotten, kKept };
 
 inline bool NoRoom(net::Outcome outcome) {
   return outcome == net::Outcome::kNoMemory ||
@@ -37,7 +42,8 @@ class ReplicaWriter {
   // tombstone, and a copy that shows this already gets another token alone.
   net::Task<CasResult> Write(SendStep step, const View& view,
                              const ReplicaCopy& replica,
-                             const Manifest* manifest);
+                             const Manifest* manifest,
+                             NewToken token = NewToken::kForgotten);
   // `write` for each of `replicas`, all under way together; in their order.
   net::Task<std::vector<CasResult>> AtOnce(
       const std::vector<const ReplicaCopy*>& replicas,
@@ -50,10 +56,11 @@ class ReplicaWriter {
   // the one that was read. A lost reply is asked for again by sending the same
   // over a new connection to the same server process: whichever of the two
   // comes second is refused by the token, so both are harmless once the second
-  // was answered.
+  // was answered. `behind`, if any, leaves right behind it.
   net::Task<CasResult> WriteItem(SendStep step, const View& view,
                                  const ReplicaCopy& replica, const ChangeId& id,
-                                 net::Request& request);
+                                 net::Request& request,
+                                 net::Request* behind = nullptr);
 
  private:
   bool Admit(const View& view, int member);
