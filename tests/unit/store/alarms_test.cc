@@ -93,5 +93,48 @@ TEST_CASE("one that rings may set, clear and end others") {
   f.alarms.Clear(second);
 }
 
+// As a reply does that waited to be read.
+struct Clears : net::Deferred {
+  Clears(Alarms& its_alarms, Alarm& its_alarm)
+      : alarms(its_alarms), alarm(its_alarm) {
+    run = [](Deferred& self) {
+      auto& clears = static_cast<Clears&>(self);
+      clears.alarms.Clear(clears.alarm);
+    };
+  }
+  Alarms& alarms;
+  Alarm& alarm;
+};
+
+TEST_CASE("none rings before what came while the loop was away was seen to") {
+  Fixture f;
+  Bell first;
+  Bell second;
+  Bell third;
+  Clears reply(f.alarms, second);
+  first.then = [&] { f.runtime.Defer(reply); };
+  f.Set(first, 2);
+  f.Set(second, 4);
+  f.Set(third, 5);
+  f.runtime.Stall(milliseconds(10));
+  f.Pass(0);
+  CHECK(first.rung == 1);
+  CHECK(second.rung == 0);
+  CHECK(third.rung == 1);
+}
+
+TEST_CASE("alarms end while their timer's turn is to come") {
+  test::FakeRuntime runtime;
+  auto alarms = std::make_unique<Alarms>(runtime);
+  Bell bell;
+  Bell other;
+  alarms->Set(bell, runtime.Now() + milliseconds(1));
+  bell.then = [&] { alarms->Set(other, runtime.Now()); };
+  runtime.Pass(milliseconds(1));
+  CHECK(bell.rung + other.rung == 2);
+  alarms.reset();
+  runtime.Pass(milliseconds(1));
+}
+
 }  // namespace
 }  // namespace ers::store

@@ -1,13 +1,36 @@
 #include "store/support/alarms.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ers::store {
 
 using net::TimePoint;
 
+struct Alarms::Turn : net::Deferred {
+  explicit Turn(Alarms* its_alarms) : alarms(its_alarms) {
+    late = true;
+    run = [](Deferred& self) {
+      auto& turn = static_cast<Turn&>(self);
+      if (turn.alarms != nullptr) {
+        turn.alarms->RingDue();
+      } else {
+        delete &turn;
+      }
+    };
+  }
+  Alarms* alarms;
+};
+
 Alarms::Alarms(net::Runtime& runtime)
-    : runtime_(runtime), timer_(runtime.NewFineTimer([this] { OnTimer(); })) {}
+    : runtime_(runtime),
+      turn_(new Turn(this)),
+      timer_(runtime.NewFineTimer([this] { runtime_.Defer(*turn_); })) {}
+
+Alarms::~Alarms() {
+  turn_->alarms = nullptr;
+  if (!turn_->queued) delete turn_;
+}
 
 void Alarms::Set(Alarm& alarm, TimePoint due) {
   if (!alarm.is_set()) {
@@ -29,15 +52,17 @@ void Alarms::Clear(Alarm& alarm) {
 
 void Alarms::Await(TimePoint due) {
   if (due >= awaited_) return;
-  awaited_ = due;
-  timer_->Start(due - runtime_.Now());
+  const TimePoint now = runtime_.Now();
+  awaited_ = std::max(due, now);
+  timer_->Start(awaited_ - now);
 }
 
-// What one rings may set, clear or end any other.
-void Alarms::OnTimer() {
-  awaited_ = TimePoint::max();
-  const TimePoint now = runtime_.Now();
-  while (Alarm* due = FirstDue(now)) {
+// What one rings may set, clear or end any other. Replies of after that time
+// may not have been read.
+void Alarms::RingDue() {
+  const TimePoint until =
+      std::min(std::exchange(awaited_, TimePoint::max()), runtime_.Now());
+  while (Alarm* due = FirstDue(until)) {
     Clear(*due);
     due->ring_(*due);
   }
@@ -48,10 +73,10 @@ void Alarms::OnTimer() {
   if (next != TimePoint::max()) Await(next);
 }
 
-Alarm* Alarms::FirstDue(TimePoint now) {
+Alarm* Alarms::FirstDue(TimePoint until) {
   Alarm* first = nullptr;
   for (Alarm* i = set_; i != nullptr; i = i->behind_) {
-    if (i->due_ > now) continue;
+    if (i->due_ > until) continue;
     if (first == nullptr || i->due_ < first->due_) first = i;
   }
   return first;

@@ -32,10 +32,16 @@ class Alarm {
 
 // The timer is started where none is under way that comes in time, and never
 // stopped: what is called off costs nothing, and what is set again and again
-// starts it once in the time that it is set for. Loop thread only.
+// starts it once in the time that it is set for.
+//
+// What came before the timer fired is seen to first, though the loop was away:
+// none rings for what it only has not read. Loop thread only.
 class Alarms {
  public:
   explicit Alarms(net::Runtime& runtime);
+  ~Alarms();
+  Alarms(const Alarms&) = delete;
+  Alarms& operator=(const Alarms&) = delete;
 
   // Rings it once, at `due` or soon after. Moves one that is set.
   void Set(Alarm& alarm, net::TimePoint due);
@@ -43,11 +49,15 @@ class Alarms {
   void Clear(Alarm& alarm);
 
  private:
-  void OnTimer();
-  Alarm* FirstDue(net::TimePoint now);
+  // On its own on the heap: the runtime may still hold it when they are gone.
+  struct Turn;
+
+  void RingDue();
+  Alarm* FirstDue(net::TimePoint until);
   void Await(net::TimePoint due);
 
   net::Runtime& runtime_;
+  Turn* const turn_;
   const std::unique_ptr<net::Timer> timer_;
   Alarm* set_ = nullptr;  // the newest of those that are set
   net::TimePoint awaited_ = net::TimePoint::max();  // when the timer fires
