@@ -259,6 +259,21 @@ TEST_CASE("where more servers are late than parity replaces, a read waits") {
   CHECK(f.counters().hedges_won.Get() == 0);
 }
 
+// They have too much to do, or the network has.
+TEST_CASE("where more servers take longer than parity replaces, none is late") {
+  Fixture f;
+  f.ReadMuch();
+  f.Delay(f.WithData(0), milliseconds(5));
+  f.Delay(f.WithData(1), milliseconds(5) + microseconds(200));
+  for (int i = 0; i < 5; ++i) CHECK(f.Get() < milliseconds(6));
+  CHECK(f.counters().hedges_sent.Get() == 0);
+  CHECK(f.counters().hedge_wasted_bytes.Get() == 0);
+  f.Delay(f.WithData(0), {});
+  f.Delay(f.WithData(1), {});
+  f.Get();
+  CHECK(f.counters().hedges_at_once.Get() == 0);
+}
+
 TEST_CASE("once fewer are late, what is late still is replaced") {
   Fixture f;
   f.ReadMuch();

@@ -91,6 +91,7 @@ BlockReader::Transfer& BlockReader::Ask(BlockId block, TimePoint now) {
   transfer.wait = {transfer.member, now,
                    group_.session.late_servers().Patience(transfer.member,
                                                           block_bytes_, now)};
+  transfer.late_at = transfer.wait.due();
   group_.Begin(RequestStep::kRead);
   return transfer;
 }
@@ -124,6 +125,7 @@ void BlockReader::OnDone(Transfer& transfer) {
   CountRest(transfer);
   Take(transfer);
   if (transfer.wait.late) OnLateEnd(transfer.member);
+  if (holds_) GiveTime();
   AskForMore();
   group_.End(RequestStep::kRead);
   EndIfDone();
@@ -175,8 +177,8 @@ void BlockReader::SetAlarm() {
   if (!group_.session.late_servers().on()) return;
   TimePoint due = TimePoint::max();
   for (const auto& transfer : transfers_) {
-    if (!transfer->under_way || transfer->wait.late) continue;
-    due = std::min(due, transfer->wait.due());
+    if (!transfer->MayBeLate() || transfer->held) continue;
+    due = std::min(due, transfer->late_at);
   }
   Alarms& alarms = group_.session.alarms();
   if (due == TimePoint::max()) {
@@ -188,18 +190,55 @@ void BlockReader::SetAlarm() {
 
 void BlockReader::OnAlarm() {
   const TimePoint now = group_.session.runtime().Now();
+  if (WaitsForTooMany(now)) {
+    Hold(now);
+    return;
+  }
   bool more = false;
   for (const auto& transfer : transfers_) {
-    if (!transfer->under_way || transfer->wait.late ||
-        transfer->wait.due() > now) {
-      continue;
-    }
+    if (!transfer->IsOver(now)) continue;
     more |= !parts_.hedge.IsLate(transfer->member);
     SetLate(*transfer, now);
   }
   SetAlarm();
   if (more) AskForHedge();
   EndIfDone();
+}
+
+// Where more members are waited for than others can replace, no hedge helps
+// yet. They may have too much to do, or this process has.
+bool BlockReader::WaitsForTooMany(TimePoint now) const {
+  TimePoint asked_at;
+  for (const auto& transfer : transfers_) {
+    if (transfer->IsOver(now)) {
+      asked_at = std::max(asked_at, transfer->wait.asked_at);
+    }
+  }
+  std::set<int> members;
+  for (const auto& transfer : transfers_) {
+    if (transfer->under_way && transfer->wait.asked_at <= asked_at) {
+      members.insert(transfer->member);
+    }
+  }
+  return !parts_.hedge.CanReplace(members);
+}
+
+void BlockReader::Hold(TimePoint now) {
+  for (const auto& transfer : transfers_) {
+    if (transfer->IsOver(now)) holds_ = transfer->held = true;
+  }
+  SetAlarm();
+}
+
+// Something has come: what is still under way is late if it is later by much.
+void BlockReader::GiveTime() {
+  const TimePoint now = group_.session.runtime().Now();
+  holds_ = false;
+  for (const auto& transfer : transfers_) {
+    if (!std::exchange(transfer->held, false)) continue;
+    transfer->late_at = now + transfer->wait.patience / 2;
+  }
+  SetAlarm();
 }
 
 void BlockReader::SetLate(Transfer& transfer, TimePoint now) {

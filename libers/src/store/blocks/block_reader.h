@@ -60,10 +60,17 @@ class BlockReader : private Alarm {
   struct Transfer : BlockTransfer {
     BlockReader* reader = nullptr;
     PatientWait wait;
+    net::TimePoint late_at;  // when its patience is over, as far as it is known
+    bool held = false;       // it is over, and others are waited for, too
     bool under_way = true;
     bool of_plan = false;     // else of the hedge's alone
     bool in_window = false;   // it is one of those that the window has
     std::size_t counted = 0;  // bytes that came, as far as the window has them
+
+    [[nodiscard]] bool MayBeLate() const { return under_way && !wait.late; }
+    [[nodiscard]] bool IsOver(net::TimePoint now) const {
+      return MayBeLate() && late_at <= now;
+    }
   };
 
   void AskForMore();
@@ -77,6 +84,9 @@ class BlockReader : private Alarm {
 
   void SetAlarm();
   void OnAlarm();
+  [[nodiscard]] bool WaitsForTooMany(net::TimePoint now) const;
+  void Hold(net::TimePoint now);
+  void GiveTime();
   void SetLate(Transfer& transfer, net::TimePoint now);
   void OnLateEnd(int member);
   void AskForHedge();
@@ -93,6 +103,7 @@ class BlockReader : private Alarm {
   std::size_t next_ = 0;  // of the plan's reads, to be asked for
   int coming_ = 0;        // of the plan's reads
   bool lost_ = false;     // one of them will not come
+  bool holds_ = false;    // some transfer
   bool hedged_ = false;   // other blocks are read in place of late ones
   std::optional<ReadWindow> window_;
   std::vector<std::unique_ptr<Transfer>> transfers_;

@@ -103,6 +103,11 @@ void Hedge::Probe(const plan::Plan& plain) {
 
 // --- Under way --------------------------------------------------------------
 
+bool Hedge::CanReplace(std::set<int> members) const {
+  members.insert(late_.begin(), late_.end());
+  return Without(members).has_value();
+}
+
 // A member that was avoided may yet be sooner than one that is late. The plan
 // of before stays, also with late blocks, where there is no other.
 std::vector<BlockId> Hedge::Plan(const std::function<bool(BlockId)>& coming) {

@@ -30,6 +30,8 @@ class Hedge {
   // That plan does without some member.
   [[nodiscard]] bool goes_around() const { return !avoided_.empty(); }
 
+  // Is there a plan without these members and those that are late?
+  [[nodiscard]] bool CanReplace(std::set<int> members) const;
   // A member is late with what the plan reads.
   void SetLate(int member) { late_.insert(member); }
   // What it was late with has come.
