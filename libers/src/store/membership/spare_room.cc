@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "store/format/keys.h"
@@ -125,7 +126,9 @@ Task<void> AwaitQuiet(Session& session) {
 }
 
 Task<void> TakeRooms(Session& session) {
-  while (const auto next = session.spare_room().Next()) {
+  while (!session.closing()) {
+    const std::optional<SpareRoom::Wanted> next = session.spare_room().Next();
+    if (!next) co_return;
     co_await AwaitQuiet(session);
     co_await TakeRoom(session, next->member, next->record, next->bytes);
   }
