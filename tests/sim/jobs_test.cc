@@ -63,7 +63,7 @@ struct Fixture {
     return world.RunUntil(condition, seconds(60));
   }
 
-  World world{1};
+  World world{2};
   SimRuntime& process = world.AddProcess("daemon");
   store::Session session;
   store::Store store{

@@ -97,6 +97,7 @@ TEST_CASE("room beside the view's record is taken on few servers at a time") {
   {
     const Process first(world, servers, "first");
     REQUIRE(first.begun.ok());
+    (void)world.RunUntil([] { return false; }, std::chrono::seconds(10));
   }
   // None lacks it in the end.
   CHECK(kept.size() == kServers);
