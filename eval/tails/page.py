@@ -58,15 +58,23 @@ def rows_part(found, row):
 
 
 def setting_part(found, skipped):
-    repetitions = len({record.repetition for record in found})
+    of_rows = {}
+    for record in found:
+        of_rows.setdefault((record.row, record.system), set()).add(
+            record.repetition)
+    fewest, most = (choose(map(len, of_rows.values())) for choose in
+                    (min, max))
     loads = [record.load for record in found]
-    times = f"{repetitions} repetition{'s' * (repetitions != 1)}"
+    times = (f"{fewest} to " * (fewest != most) +
+             f"{most} repetition{'s' * (most != 1)}")
     notes = [f"Medians (least to most) of {times}, which took turns over all "
              f"rows; {_one(found, 'host')}; revision "
              f"{_one(found, 'revision')} (+: with changes); load of the "
              f"machine {min(loads):g} to {max(loads):g}."]
-    if repetitions < REPETITIONS:
-        notes.append(f"{times}, not {REPETITIONS}: medians say little.")
+    if fewest < REPETITIONS:
+        notes.append(f"Of rows with {fewest} repetition"
+                     f"{'s' * (fewest != 1)}, not {REPETITIONS}, medians say "
+                     "little.")
     if any(record.quick for record in found):
         notes.append("Rows of `--quick`: their spans are short.")
     if min(loads) > BUSY:
