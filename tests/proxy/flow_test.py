@@ -78,24 +78,21 @@ class ValueEndTest(ProxyCase):
 
     def test_what_follows_a_value_must_be_crlf(self):
         link = self.link()
+        self.assertEqual(link.set("e", b"old"), b"STORED")
         for size in (1, 4096, 70_000, 2 * MIB, 9 * MIB):
             with self.subTest(size=size):
-                self.assertEqual(link.set("e", b"old"), b"STORED")
-                before = self.items()
                 link.send(b"set e 0 0 %d\r\n" % size + b"x" * size
                           + b"yzmn\r\n")
                 self.assertEqual(link.line(), b"CLIENT_ERROR bad data chunk")
                 self.assertEqual(link.line(), b"MN")
                 self.same(link.get("e"), b"old")
-                self.until(lambda: self.items() == before, "its blocks go")
+                self.until(lambda: not self.blocks(), "its blocks go")
 
     def test_a_client_that_leaves_within_a_value_stores_nothing(self):
         watch = self.link()
+        self.assertEqual(watch.set("l", b"old"), b"STORED")
         for size in (10, 4096, 70_000, 2 * MIB, 20 * MIB):
             with self.subTest(size=size):
-                self.assertEqual(watch.set("l", b"old"), b"STORED")
-                watch.ask(b"delete fresh")
-                before = self.items()
                 for key in (b"l", b"fresh"):
                     with self.link() as link:
                         link.send(b"set %s 0 0 %d\r\n" % (key, size)
@@ -105,7 +102,7 @@ class ValueEndTest(ProxyCase):
                     "only the watcher is left")
                 self.same(watch.get("l"), b"old")
                 self.assertIsNone(watch.get("fresh"))
-                self.until(lambda: self.items() == before, "its blocks go")
+                self.until(lambda: not self.blocks(), "its blocks go")
 
 
 class SlowReaderTest(ProxyCase):

@@ -59,27 +59,27 @@ class GarbageCase(JobsCase):
             member, LASTING_S) for member in self.members),
                    "what was replaced has gone")
 
-    def blocks(self):
+    def counts(self):
         """How many each server holds."""
         return [len(block_keys(member)) for member in self.members]
 
     def kill_in_put(self, key, size=LONG):
         """A daemon of its own dies while a client sends it a value; how many
         blocks that leaves."""
-        before = sum(self.blocks())
+        before = sum(self.counts())
         proxy = self.start_with()[0]
         link = self.link(proxy.addresses[0])
         # A group and a half: the rest never comes.
         link.send(f"set {key} 0 0 {size}\r\n".encode()
                   + random_bytes(size * 3 // 4, seed=1))
-        self.until(lambda: sum(self.blocks()) >= before + 6,
+        self.until(lambda: sum(self.counts()) >= before + 6,
                    "blocks are stored")
         own = connections_of(proxy.process.pid)
         proxy.kill()
         self.assertEqual(link.read_all(), b"")
         self.until(lambda: not own & served(self.members),
                    "what it sent last has arrived")
-        return sum(self.blocks()) - before
+        return sum(self.counts()) - before
 
     def exactly_the_live_ones(self):
         """Each server has its manifests, the blocks that they name, and its
@@ -119,11 +119,11 @@ class KilledProxyTest(GarbageCase):
 
     def test_what_killed_proxies_left_is_dropped_and_nothing_else(self):
         self.exactly_the_live_ones()
-        live = sum(self.blocks())
+        live = sum(self.counts())
         left = 0
         for key in ("v5120", f"v{MIB}", "new1", "new2", "v100"):
             left += self.kill_in_put(key)
-        self.assertEqual(sum(self.blocks()), live + left)
+        self.assertEqual(sum(self.counts()), live + left)
 
         young = self.ctl_json("gc")
         self.assertEqual((young["listed"], young["young"], young["dropped"]),
@@ -131,7 +131,7 @@ class KilledProxyTest(GarbageCase):
         dry = self.ctl_json("gc", "--grace", "0", "--dry-run")
         self.assertEqual((dry["live"], dry["dropped"]),
                          (live, left))
-        self.assertEqual(sum(self.blocks()), live + left)
+        self.assertEqual(sum(self.counts()), live + left)
 
         # Nothing is written: every block that no object has is garbage.
         report = self.ctl_json("gc", "--grace", "0")
@@ -191,7 +191,7 @@ class BackgroundTest(GarbageCase):
         self.assertEqual(link.set("after", self.values[f"v{MIB}"]), b"STORED")
         self.values = {"after": self.values[f"v{MIB}"]}
         live = len(self.ctl_json("stat", "after")["blocks"])
-        self.until(lambda: sum(self.blocks()) == live, "the rest is dropped")
+        self.until(lambda: sum(self.counts()) == live, "the rest is dropped")
         self.assertEqual(link.get("after"), self.values["after"])
         # After a flush each daemon collects at once: either may be the first.
         self.until(lambda: any("garbage is collected" in one.said()

@@ -16,7 +16,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
                                 "..", "cli"))
 # pylint: disable=wrong-import-position
-from ctl_case import CtlCase, DEADLINE_S, SANITIZED, TOP, random_bytes
+from ctl_case import (CtlCase, DEADLINE_S, SANITIZED, TOP, block_keys,
+                      random_bytes)
 
 ERSPROXY = os.environ.get(
     "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
@@ -266,13 +267,12 @@ class ProxyCase(Polls, CtlCase):
         """A connection to memcached `number`, from 1."""
         return self.link(self.servers.split(",")[number - 1])
 
-    def items(self):
-        """How many items the memcacheds hold together."""
-        total = 0
-        for server in self.servers.split(","):
-            with Link(server) as link:
-                total += int(link.stats()["curr_items"])
-        return total
+    def blocks(self):
+        """{(server, key)} of the blocks that can be read: memcached counts
+        what has ended until a request comes across it, but does not list
+        it."""
+        return {(server, key) for server in self.servers.split(",")
+                for key in block_keys(server)}
 
     def same(self, got, wanted, about=""):
         """As assertEqual, without printing megabytes."""
