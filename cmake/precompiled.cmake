@@ -10,9 +10,9 @@ file(GLOB_RECURSE ERS_SESSION_HEADER ${PROJECT_SOURCE_DIR}/libers/src/store/sess
 set(ERS_HEADERS_OF_ers_objects ${ERS_SESSION_HEADER})
 set(ERS_HEADERS_OF_store_with_bugs ${ERS_SESSION_HEADER})
 set(ERS_HEADERS_OF_ers_proxy ${ERS_SESSION_HEADER} nlohmann/json.hpp spdlog/spdlog.h)
-set(ERS_HEADERS_OF_sim_world sim/sim_world.h)
-set(ERS_HEADERS_OF_sim_selftest sim/sim_world.h)
-set(ERS_HEADERS_OF_store_sim sim/sim_world.h)
+set(ERS_HEADERS_OF_sim_world sim/world/sim_world.h)
+set(ERS_HEADERS_OF_sim_selftest sim/world/sim_world.h)
+set(ERS_HEADERS_OF_store_sim sim/world/sim_world.h)
 # With ASan nothing else is optimised, which takes half as long: these work more
 # than they wait.
 set(ERS_OPTIMISED "^(ers_objects|sim_world|store_sim|fuzz_.*|unit_(code|plan))$")

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/sim_runtime.h"
 #include "sim/store/scenario.h"
+#include "sim/world/sim_runtime.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/sim_server.h"
 #include "sim/store/scenario.h"
+#include "sim/world/sim_server.h"
 #include "store/format/view.h"
 
 namespace ers::sim {

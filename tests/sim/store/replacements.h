@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "net/task.h"
-#include "sim/checker.h"
+#include "sim/history/checker.h"
 #include "sim/store/client_process.h"
 #include "sim/store/server_watch.h"
 

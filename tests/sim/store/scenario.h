@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ers/scheme.h"
-#include "sim/sim_world.h"
+#include "sim/world/sim_world.h"
 
 namespace ers::sim {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <utility>
 
-#include "sim/sim_connection.h"
-#include "sim/sim_runtime.h"
+#include "sim/world/sim_connection.h"
+#include "sim/world/sim_runtime.h"
 #include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/format/view.h"

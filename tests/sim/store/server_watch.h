@@ -14,9 +14,9 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/checker.h"
-#include "sim/sim_server.h"
+#include "sim/history/checker.h"
 #include "sim/store/client_process.h"
+#include "sim/world/sim_server.h"
 #include "store/format/manifest.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/slots.h"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/checker.h"
-#include "sim/history.h"
+#include "sim/history/checker.h"
+#include "sim/history/history.h"
 #include "sim/store/fault_plan.h"
 #include "sim/store/scenario.h"
 

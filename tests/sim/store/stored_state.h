@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "sim/checker.h"
+#include "sim/history/checker.h"
 #include "sim/store/server_watch.h"
 
 namespace ers::sim {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "net/task.h"
-#include "sim/checker.h"
-#include "sim/history.h"
+#include "sim/history/checker.h"
+#include "sim/history/history.h"
 #include "sim/store/client_process.h"
 
 namespace ers::sim {
