@@ -156,6 +156,29 @@ TEST_CASE("another process goes on in the view that the first one has made") {
   CHECK(Get(second) == StatusCode::kOk);
 }
 
+TEST_CASE("one that was filled before the loss may be needed behind it") {
+  World world(17);
+  const std::string servers = world.AddServers(4);
+  SimClient first(world, servers, "first");
+  SimClient second(world, servers, "second");
+  REQUIRE(first.Put().ok());
+  REQUIRE(first.MarkDown(3).ok());
+  REQUIRE(net::SyncWait(first.process, store::BeginBackfill(first.session, 3))
+              .ok());
+  REQUIRE(second.Put().ok());
+  REQUIRE(second.epoch() == first.epoch());
+  REQUIRE(second.session.view()->members[3].state == MemberState::kBackfilling);
+  Restart(world, {0, 1, 2});
+  ScanFor(first, seconds(20));
+  REQUIRE(first.session.view()->AllInSync());
+  // The others are as many as must take a view.
+  world.servers()[1]->Crash();
+  REQUIRE(first.MarkDown(1).ok());
+  ScanFor(second, seconds(20));
+  CHECK(second.epoch() == first.epoch());
+  CHECK(second.Put().ok());
+}
+
 TEST_CASE(
     "a process that comes after the loss goes on, too, and without a daemon") {
   World world(14);

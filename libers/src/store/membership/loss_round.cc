@@ -250,9 +250,14 @@ Task<Status> ActOn(Session& session, const ServerProbes& probes,
   std::vector<int> leaving;
   for (int i = 0; i < session.members(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (!IsOut(before->members[at], probes.memories[at])) continue;
+    const ServerMemory& memory = probes.memories[at];
+    if (!IsOut(before->members[at], memory)) continue;
     session.link(i).Abort("more than f are out");
     leaving.push_back(i);
+    // One that was filled may be in sync in the next view, and store it.
+    if (memory.boot_mark == before->members[at].boot_mark) {
+      session.link(i).Retry();
+    }
   }
   Status status = co_await ChangeAll(session, edit, std::move(leaving));
   if (status.ok() && plan->loses) {
