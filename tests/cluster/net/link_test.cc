@@ -145,9 +145,12 @@ TEST_CASE("metadumps on a link of their own list every key") {
   Call get(Verb::kGet, "key7");
   CHECK(cluster.Do(get) == Outcome::kOk);
   REQUIRE(RunUntil(*cluster.loop, [&dump] { return dump.ends == 1; }));
-  Call again(Verb::kMetadump);
-  CHECK(test::Do(*cluster.loop, link, again) == Outcome::kOk);
-  for (const Call* list : {&dump, &again}) {
+  // The server's crawler may still be at the end of the first one.
+  std::deque<Call> again;
+  do {
+    (void)test::Do(*cluster.loop, link, again.emplace_back(Verb::kMetadump));
+  } while (again.back().value.starts_with("BUSY"));
+  for (const Call* list : {&dump, &again.back()}) {
     CHECK(list->outcome == Outcome::kOk);
     for (int i = 0; i < 2000; ++i) {
       const std::string line = fmt::format("key=key{} ", i);
