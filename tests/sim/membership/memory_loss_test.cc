@@ -156,7 +156,7 @@ TEST_CASE("another process goes on in the view that the first one has made") {
   CHECK(Get(second) == StatusCode::kOk);
 }
 
-TEST_CASE("one that was filled before the loss may be needed behind it") {
+TEST_CASE("one that was backfilled before the loss may be needed behind it") {
   World world(17);
   const std::string servers = world.AddServers(4);
   SimClient first(world, servers, "first");

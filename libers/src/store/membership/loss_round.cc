@@ -254,7 +254,7 @@ Task<Status> ActOn(Session& session, const ServerProbes& probes,
     if (!IsOut(before->members[at], memory)) continue;
     session.link(i).Abort("more than f are out");
     leaving.push_back(i);
-    // One that was filled may be in sync in the next view, and store it.
+    // One that was backfilled may be in sync in the next view, and store it.
     if (memory.boot_mark == before->members[at].boot_mark) {
       session.link(i).Retry();
     }

@@ -4,7 +4,7 @@
 
 #include "store/format/block_header.h"
 #include "store/format/object_map.h"
-#include "unit/store/golden.h"
+#include "unit/store/format/golden.h"
 
 namespace ers::store {
 namespace {

@@ -9,7 +9,7 @@
 #include "store/format/expiry.h"
 #include "store/format/generation_map.h"
 #include "store/membership/manifest_cache.h"
-#include "unit/store/test_clock.h"
+#include "unit/store/support/test_clock.h"
 
 namespace ers::store {
 namespace {

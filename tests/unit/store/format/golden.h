@@ -1,7 +1,7 @@
 // The examples of docs/reference/format.md: the bytes there and these are the
 // same.
-#ifndef TESTS_UNIT_STORE_GOLDEN_H_
-#define TESTS_UNIT_STORE_GOLDEN_H_
+#ifndef ERS_TESTS_UNIT_STORE_FORMAT_GOLDEN_H_
+#define ERS_TESTS_UNIT_STORE_FORMAT_GOLDEN_H_
 
 #include <string>
 #include <string_view>
@@ -153,4 +153,4 @@ inline store::View ViewExample() {
 
 }  // namespace ers::test
 
-#endif  // TESTS_UNIT_STORE_GOLDEN_H_
+#endif  // ERS_TESTS_UNIT_STORE_FORMAT_GOLDEN_H_

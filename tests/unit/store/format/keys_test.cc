@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "unit/store/golden.h"
+#include "unit/store/format/golden.h"
 
 namespace ers::store {
 namespace {

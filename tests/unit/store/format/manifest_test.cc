@@ -6,7 +6,7 @@
 #include "base/crc32c.h"
 #include "base/wire.h"
 #include "ers/options.h"
-#include "unit/store/golden.h"
+#include "unit/store/format/golden.h"
 
 namespace ers::store {
 namespace {

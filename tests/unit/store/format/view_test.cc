@@ -8,7 +8,7 @@
 
 #include "base/crc32c.h"
 #include "store/membership/cluster_state.h"
-#include "unit/store/golden.h"
+#include "unit/store/format/golden.h"
 
 namespace ers::store {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "unit/store/golden.h"
+#include "unit/store/format/golden.h"
 
 namespace ers::store {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/micros.h"
 #include "net/runtime.h"
-#include "unit/store/test_clock.h"
+#include "unit/store/support/test_clock.h"
 
 namespace ers::store {
 namespace {

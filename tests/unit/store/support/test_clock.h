@@ -1,6 +1,6 @@
 // Clocks that a test turns, in place of a runtime's, and nothing else of one.
-#ifndef ERS_TESTS_UNIT_STORE_TEST_CLOCK_H_
-#define ERS_TESTS_UNIT_STORE_TEST_CLOCK_H_
+#ifndef ERS_TESTS_UNIT_STORE_SUPPORT_TEST_CLOCK_H_
+#define ERS_TESTS_UNIT_STORE_SUPPORT_TEST_CLOCK_H_
 
 #include <cstdint>
 #include <functional>
@@ -32,4 +32,4 @@ class TestClock final : public net::Runtime {
 
 }  // namespace ers::store::test
 
-#endif  // ERS_TESTS_UNIT_STORE_TEST_CLOCK_H_
+#endif  // ERS_TESTS_UNIT_STORE_SUPPORT_TEST_CLOCK_H_
