@@ -59,8 +59,9 @@ class LateServers {
   void OnProbeEnd(int member, net::Duration took, bool in_time,
                   net::TimePoint now);
 
-  // No reply is late before that: a timer and a hedge cost about as much.
-  static constexpr net::Duration kLeast = std::chrono::milliseconds(1);
+  // No reply is late before that: a timer that fires once in that time is what
+  // hedging costs where all is well.
+  static constexpr net::Duration kLeast = std::chrono::milliseconds(2);
   // Where too little is known of all members.
   static constexpr net::Duration kUnknown = std::chrono::milliseconds(20);
 
