@@ -8,12 +8,20 @@
 namespace ers::proxy {
 namespace {
 
-std::string_view Name(Operation operation) {
-  constexpr std::string_view kNames[] = {
-      "get",   "end-of-gets", "store",  "delete",  "arithmetic", "touch",
-      "debug", "flush",       "stats",  "version", "verbosity",  "noop",
-      "quit",  "transition",  "update", "inspect", "list"};
-  return kNames[static_cast<std::size_t>(operation)];
+// "end-of-gets" of kEndOfGets.
+std::string Name(Operation operation) {
+#define ERS_ENUMERATOR(name, ...) #name,
+  constexpr std::string_view kEnumerators[] = {
+      ERS_PROXY_OPERATIONS(ERS_ENUMERATOR)};
+#undef ERS_ENUMERATOR
+  std::string name;
+  for (const char c :
+       kEnumerators[static_cast<std::size_t>(operation)].substr(1)) {
+    const bool begins_word = c >= 'A' && c <= 'Z';
+    if (begins_word && !name.empty()) name += '-';
+    name += static_cast<char>(begins_word ? c - 'A' + 'a' : c);
+  }
+  return name;
 }
 
 std::string_view Name(StoreMode mode) {
