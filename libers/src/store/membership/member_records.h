@@ -5,7 +5,6 @@
 #define ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,9 +22,7 @@ struct MemberRecords {
   std::uint64_t connection = 0;  // over which all of it came; 0: none did
   std::string boot;              // the memory that has it
   StampedView view;
-  StampedRegistry registry;    // an empty one where the member has none
-  std::size_t view_bytes = 0;  // of the items; 0: there is none
-  std::size_t registry_bytes = 0;
+  StampedRegistry registry;  // an empty one where the member has none
   Status refusal;  // a record of a newer format: this process must not go on
 };
 
@@ -69,9 +66,9 @@ struct Placement {
 net::Task<Placement> PlaceEntry(Session& session, net::ServerLink& link,
                                 std::uint64_t epoch, bool comes);
 
-// Room beside what `records` shows, and the entries, where the member does not
-// evict.
-void KeepRoomFor(Session& session, net::ServerLink& link,
+// Room for the view's record and for what `records` shows, where the member
+// does not evict.
+void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
                  const MemberRecords& records);
 
 // Takes processes off the member's list, then drops their entries. `seen`, if

@@ -55,8 +55,7 @@ View FirstView(Session& session, int max_failures, const View* before) {
   return view;
 }
 
-// Where it is stored, `records` say so.
-Task<Result<View>> CreateFirst(Session& session, ViewRecords& records,
+Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
                                int max_failures, const View* before) {
   const int members = session.members();
   if (max_failures >= members) {
@@ -87,8 +86,6 @@ Task<Result<View>> CreateFirst(Session& session, ViewRecords& records,
       co_await StoreViewRecord(session, view, newer, /*first=*/true);
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
-  records.best = view;
-  records.holders = view.Quorum();
   session.cluster().Log(LogLevel::kInfo,
                         fmt::format("new view {} over {} servers, f={}",
                                     view.epoch, members, max_failures));
@@ -102,7 +99,7 @@ int ChosenM(Session& session, int max_failures) {
 }
 
 // What to go by, given what was read.
-Task<Result<View>> Decide(Session& session, ViewRecords& records,
+Task<Result<View>> Decide(Session& session, const ViewRecords& records,
                           int max_failures) {
   const int members = session.members();
   std::optional<View> best = records.best;
@@ -229,7 +226,6 @@ Task<Status> EnsureView(Session& session, int max_failures) {
     keeper.EndChange(nullptr);
     co_return records.error();
   }
-  const bool found = records->best.has_value();
   Result<View> view = co_await Decide(session, *records, max_failures);
   if (view) view = co_await Complete(session, *records, std::move(*view));
   Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
@@ -237,7 +233,7 @@ Task<Status> EnsureView(Session& session, int max_failures) {
     keeper.EndChange(nullptr);
     co_return status;
   }
-  if (found) {
+  if (records->best) {
     session.cluster().Log(
         LogLevel::kInfo,
         fmt::format("view {}: found, {} of {} servers are in sync", view->epoch,
@@ -250,10 +246,8 @@ Task<Status> EnsureView(Session& session, int max_failures) {
   for (const int member : restarted) {
     (void)co_await MarkDown(session, member, "it was restarted");
   }
-  Status leased = co_await EnsureLease(session);
-  // Nothing waits for that.
   session.Detach(LogServersWithoutListing(session));
-  co_return leased;
+  co_return co_await EnsureLease(session);
 }
 
 Task<Status> EnsureViewFor(Session& session, std::string_view key) {

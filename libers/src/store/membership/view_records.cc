@@ -34,19 +34,6 @@ bool IsInSync(const View& view, int member) {
          view.members[at].state == MemberState::kInSync;
 }
 
-// By that the record need not be read again where its stamp has not moved.
-void NoteStamp(Session& session, const net::ServerLink& link,
-               const net::Request& read) {
-  MemberStamps& stamps = session.cluster().stamps;
-  if (read.outcome != Outcome::kOk || read.connection != link.connection()) {
-    return;
-  }
-  const Result<DecodedView> shown = stamps.Decode(read.value);
-  if (!shown) return;
-  stamps.SetView(link.member(), link.facts().boot_mark,
-                 {read.item_token, shown->view->epoch, shown->hash});
-}
-
 void Note(Session& session, int member, const net::Request& request,
           Reading& reading) {
   if (request.outcome == Outcome::kMiss) {
@@ -65,20 +52,19 @@ void Note(Session& session, int member, const net::Request& request,
     if (IsInSync(*best, member)) ++reading.records.holders;
     return;
   }
-  const Result<DecodedView> shown =
-      session.cluster().stamps.Decode(request.value);
-  if (shown) {
+  Result<View> view = DecodeView(request.value);
+  if (view) {
     ++reading.records.answered;
-    if (!best || best->epoch < shown->view->epoch) {
-      best = *shown->view;
+    if (!best || best->epoch < view->epoch) {
+      best = std::move(*view);
       reading.text = request.value;
       reading.records.holders = 0;
     }
     if (request.value == reading.text && IsInSync(*best, member)) {
       ++reading.records.holders;
     }
-  } else if (IsNewerFormat(shown)) {
-    reading.failure = NewerFormat(session.link(member), shown.error());
+  } else if (IsNewerFormat(view)) {
+    reading.failure = NewerFormat(session.link(member), view.error());
   } else {
     // An empty stub or a broken record is as good as none.
     ++reading.records.answered;
@@ -94,7 +80,6 @@ Task<void> ReadOne(Session& session, int member,
   batch.Send(SendStep::kReadView, session.link(member), request);
   co_await batch;
   Note(session, member, request, *reading);
-  NoteStamp(session, session.link(member), request);
   const std::optional<View>& best = reading->records.best;
   const bool enough = best && reading->records.answered >= best->Quorum();
   if (--reading->left == 0 || enough) reading->enough->Callback()();
@@ -119,7 +104,6 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
                     std::optional<View>& newer) {
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write;
-  net::Request written;
   do {
     net::Request read;
     read.verb = net::Verb::kVivify;
@@ -133,18 +117,16 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
     }
     // Another process is taking it over at the same time.
     if (read.value == text) {
-      NoteStamp(session, link, read);
       ++held.count;
       co_return;
     }
-    const Result<DecodedView> there =
-        session.cluster().stamps.Decode(read.value);
+    Result<View> there = DecodeView(read.value);
     if (IsNewerFormat(there)) {
       held.newer_format = NewerFormat(link, there.error());
       co_return;
     }
-    if (there && there->view->epoch >= as_new) {
-      if (!newer || newer->epoch < there->view->epoch) newer = *there->view;
+    if (there && there->epoch >= as_new) {
+      if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
       co_return;
     }
     write.verb = net::Verb::kCas;
@@ -152,12 +134,9 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
     write.token = read.item_token;
     write.only_connection = read.connection;
     write.body = {&body, 1};
-    written.key = kViewKey;
-    written.only_connection = read.connection;
-    co_await WriteRecord(session, SendStep::kWriteView, link, write, &written);
+    co_await WriteRecord(session, SendStep::kWriteView, link, write, nullptr);
   } while (write.outcome == Outcome::kExists);
   if (write.outcome == Outcome::kOk) {
-    NoteStamp(session, link, written);
     ++held.count;
   } else {
     held.Miss(session, link);
