@@ -51,6 +51,32 @@ bool Shows(const Operation& read, std::uint32_t writer) {
          read.cells.end();
 }
 
+bool MayHappen(const Operation& operation) {
+  return operation.ending == Ending::kAcked ||
+         operation.ending == Ending::kUnknown ||
+         operation.ending == Ending::kOpen;
+}
+
+// May an export have left what the read shows?
+bool ShowsExported(const History& history, const Operations& operations,
+                   const Operation& read) {
+  if (read.kind != OperationKind::kGet || read.ending != Ending::kAcked) {
+    return false;
+  }
+  return std::any_of(
+      operations.begin(), operations.end(), [&](const Operation* exported) {
+        return exported->kind == OperationKind::kExport &&
+               MayHappen(*exported) && exported->invoked <= read.returned &&
+               std::all_of(read.cells.begin(), read.cells.end(),
+                           [&](std::uint32_t writer) {
+                             return writer > 0 &&
+                                    writer <= history.operations().size() &&
+                                    history.at(writer).invoked <=
+                                        exported->returned;
+                           });
+      });
+}
+
 // The tests of one key that each name one breach.
 class KeyCheck {
  public:
@@ -342,11 +368,6 @@ class KeyCheck {
     return flush.flush_at >= put.invoked || flush.ending != Ending::kAcked ||
            (flush.flush_at <= flush.invoked && !Before(flush, put));
   }
-  static bool MayHappen(const Operation& operation) {
-    return operation.ending == Ending::kAcked ||
-           operation.ending == Ending::kUnknown ||
-           operation.ending == Ending::kOpen;
-  }
   // Whatever there was, by the time of the miss?
   static bool MayEnd(const Operation& operation, const Operation& miss) {
     return MayHappen(operation) && (operation.kind == OperationKind::kDelete ||
@@ -436,6 +457,12 @@ std::vector<Violation> Check(const History& history,
   std::vector<Violation> found;
   for (auto& [key, operations] : by_key) {
     operations.insert(operations.end(), flushes.begin(), flushes.end());
+    if (options.exported_may_return) {
+      const Operations all = operations;
+      std::erase_if(operations, [&](const Operation* operation) {
+        return ShowsExported(history, all, *operation);
+      });
+    }
     KeyCheck(history, operations, options, &found).Run();
   }
   return found;

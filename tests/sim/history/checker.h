@@ -49,6 +49,9 @@ struct CheckOptions {
   // Something ends objects without a trace (an export): the CAS of the next
   // one may be an old one's.
   bool cas_may_repeat = false;
+  // An exported value is on one server alone: with more than f lost it may come
+  // back with that, though the object that took its place is gone.
+  bool exported_may_return = false;
   // Clients that were killed: their operations may stay open.
   std::set<int> killed_clients;
   // Give up on a key after so many steps of the search; counted as a violation

@@ -142,6 +142,27 @@ TEST_CASE("good histories of appends and exports pass") {
   tale.IsGood();
 }
 
+TEST_CASE("an exported value may come back with its server, and no other") {
+  CheckOptions options;
+  options.values_may_vanish = true;
+  const bool exports = GENERATE(true, false);
+  Tale tale;
+  const auto a = tale.Put(0, 1);
+  if (exports) tale.Other(OperationKind::kExport, 2, 3);
+  const auto b = tale.Put(4, 5);
+  tale.Get(6, 7, {b, b, b});
+  tale.Get(8, 9, {a, a, a});
+  tale.Breaks(Invariant::kOneChain, options);
+  options.exported_may_return = true;
+  if (exports) tale.IsGood(options);
+  if (!exports) tale.Breaks(Invariant::kOneChain, options);
+  // Nor what was put behind the export.
+  const auto c = tale.Put(10, 11);
+  tale.Get(12, 13, {c, c, c});
+  tale.Get(14, 15, {b, b, b});
+  tale.Breaks(Invariant::kOneChain, options);
+}
+
 constexpr auto kCas = OperationKind::kCas;
 constexpr auto kAdd = OperationKind::kAdd;
 constexpr auto kReplace = OperationKind::kReplace;

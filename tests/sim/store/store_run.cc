@@ -128,6 +128,7 @@ class Driver {
   }
   net::Task<void> CollectAgainAndAgain(std::shared_ptr<ClientProcess> process);
   bool RunUntilIdle();
+  void ReadAll();
   void ReadAllAtTheEnd();
   void CollectGarbageAtTheEnd();
   void Collect(StoreRun& run);
@@ -147,6 +148,7 @@ class Driver {
   bool ended_ = false;   // no process probes any more
   bool ending_ = false;  // no more is backfilled, nor collected
   bool collected_ = false;
+  std::int64_t collected_us_ = 0;  // by the time of the one that did
   int clients_ = 0;
   std::set<int> killed_clients_;
   std::vector<Violation> violations_;
@@ -292,15 +294,27 @@ bool Driver::RunUntilIdle() {
   return false;
 }
 
-// Within f faults, what was healed must serve again.
-void Driver::ReadAllAtTheEnd() {
-  const std::size_t before = workload_->history().operations().size();
+// By each session of each process.
+void Driver::ReadAll() {
   const int sessions = std::min(scenario_.sessions, scenario_.clients);
   for (const Running& running : running_) {
     for (int i = 0; i < sessions; ++i) {
       net::Spawn(workload_->ReadAll(*running.process, clients_++));
     }
   }
+}
+
+// Within f faults, what was healed must serve again.
+void Driver::ReadAllAtTheEnd() {
+  // A session finds by its first calls what its own connections have missed.
+  // Where more than f have lost their memory, it waits for leases then.
+  if (scenario_.loses) {
+    ReadAll();
+    if (!RunUntilIdle()) return;
+    world_.RunUntil([] { return false; }, seconds(5));
+  }
+  const std::size_t before = workload_->history().operations().size();
+  ReadAll();
   const bool serves = scenario_.scope != FaultScope::kBeyond || scenario_.loses;
   if (!RunUntilIdle() || !serves) return;
   const auto& operations = workload_->history().operations();
@@ -335,6 +349,7 @@ void Driver::CollectGarbageAtTheEnd() {
   if (!stuck_) world_.RunUntil([] { return false; }, seconds(5));
   const Status why = report ? report->why : report.error();
   collected_ = why.ok();
+  collected_us_ = process.session().WallMicros();
   bool all_up = true;
   const std::shared_ptr<const store::View> view = process.view();
   for (int i = 0; view && i < scenario_.servers; ++i) {
@@ -364,7 +379,7 @@ void Driver::Collect(StoreRun& run) {
   if (!stuck_) {
     add(CheckParity(scenario_, *watch_));
     if (collected_) {
-      add(CheckNothingLeftOver(scenario_, *watch_));
+      add(CheckNothingLeftOver(scenario_, *watch_, collected_us_));
     }
     // Beyond f some are lost for good, and every member has missed those that
     // died.
@@ -386,6 +401,8 @@ void Driver::Collect(StoreRun& run) {
         return fault.kind == FaultKind::kEvict;
       });
   options.cas_may_repeat = scenario_.exports;
+  options.exported_may_return =
+      scenario_.exports && scenario_.scope == FaultScope::kBeyond;
   options.killed_clients = killed_clients_;
   if (stuck_) {
     for (const Running& running : running_) {

@@ -4,6 +4,7 @@
 #ifndef ERS_TESTS_SIM_STORE_STORED_STATE_H_
 #define ERS_TESTS_SIM_STORE_STORED_STATE_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/history/checker.h"
@@ -16,10 +17,12 @@ std::vector<Violation> CheckParity(const Scenario& scenario,
                                    const ServerWatch& watch);
 
 // After everything has ended, the time for late readers is over, and garbage
-// was collected: no blocks are on members but those that manifests name. Of a
-// run without faults, all of them.
+// was collected by one whose time was `collected_us` (Unix us): no blocks of
+// before are on members but those that manifests name. Of a run without faults,
+// all of them.
 std::vector<Violation> CheckNothingLeftOver(const Scenario& scenario,
-                                            const ServerWatch& watch);
+                                            const ServerWatch& watch,
+                                            std::int64_t collected_us);
 
 // Then also: no block of a member that is in sync was never stored, or, unless
 // `may_lose` (a server has dropped items by itself), is gone.
