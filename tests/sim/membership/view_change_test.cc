@@ -1,4 +1,5 @@
 // Changes of the view that meet another one, or whose record is lost again.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
@@ -199,6 +200,78 @@ TEST_CASE("a process that has spread a view does not forget it") {
   REQUIRE(f.Ends(put));
   REQUIRE(f.Succeeds(second.StartPut()));
   CHECK(first.epoch() == second.epoch());
+}
+
+constexpr std::uint64_t kHourUs = 3'600'000'000;
+
+void PutRecord(SimServer& server, const store::View& view) {
+  ModelItem record;
+  record.value = store::EncodeView(view);
+  server.items().Put(store::kViewKey, std::move(record));
+}
+
+// Its maker knew the view before only, met another one that was cut off, and
+// went beyond that; then it died.
+// Invariant V9.
+TEST_CASE("a view that was made of an earlier one takes nothing back") {
+  const std::uint64_t ahead = GENERATE(1, 2, 5);
+  CAPTURE(ahead);
+  Fixture f;
+  Client client(f.world, f.servers, "client");
+  REQUIRE(f.Succeeds(client.StartPut()));
+  store::View begun = *client.session.view();
+  REQUIRE(
+      net::SyncWait(client.process, client.store.Flush(store::kAtOnce)).ok());
+  const store::View flushed = *client.session.view();
+  begun.epoch += ahead;
+  const std::int64_t now = client.session.WallMicros();
+  REQUIRE(begun.Flush(static_cast<std::uint64_t>(now) + kHourUs, now).ok());
+  PutRecord(*f.world.servers()[3], begun);
+
+  REQUIRE(client.MarkDown(1).ok());
+  const std::shared_ptr<const store::View> view = client.session.view();
+  CHECK(view->members[1].state == MemberState::kDown);
+  CHECK(view->epoch > std::max(begun.epoch, flushed.epoch));
+  CHECK(view->flush_mark == flushed.flush_mark);
+  CHECK(view->flushes == flushed.flushes);
+  // More than f members have not heard of it: it never was in force.
+  CHECK(view->flushed_before == 0);
+  const auto found = net::SyncWait(client.process, client.store.Info("key"));
+  REQUIRE_FALSE(found.has_value());
+  CHECK(found.error().code() == StatusCode::kNotFound);
+}
+
+// Invariant V9.
+TEST_CASE("of two records that may be in force neither is passed over") {
+  const std::uint64_t ahead = GENERATE(0, 1, 2);
+  const bool flushed_first = GENERATE(true, false);
+  CAPTURE(ahead, flushed_first);
+  World world(8);
+  const std::string servers = world.AddServers(kServers);
+  store::View one;
+  store::View other;
+  std::int64_t now = 0;
+  {
+    SimClient maker(world, servers, "maker", {}, /*max_failures=*/2);
+    REQUIRE(maker.Put().ok());
+    one = other = *maker.session.view();
+    now = maker.session.WallMicros();
+  }
+  one.FlushAll(7, now);
+  REQUIRE(other.Flush(static_cast<std::uint64_t>(now) + kHourUs, now).ok());
+  (flushed_first ? one : other).epoch += 1;
+  (flushed_first ? other : one).epoch += 1 + ahead;
+  for (std::size_t i : {0, 1}) PutRecord(*world.servers()[i], one);
+  for (std::size_t i : {2, 3}) PutRecord(*world.servers()[i], other);
+  for (std::size_t i : {4, 5}) world.servers()[i]->Crash();
+
+  SimClient newcomer(world, servers, "newcomer", {}, /*max_failures=*/2);
+  REQUIRE(newcomer.Put().ok());
+  const std::shared_ptr<const store::View> view = newcomer.session.view();
+  CHECK(view->epoch > std::max(one.epoch, other.epoch));
+  CHECK(view->flush_mark == one.flush_mark);
+  CHECK(view->flushes == one.flushes);
+  CHECK(view->flushed_before == other.flushed_before);
 }
 
 }  // namespace

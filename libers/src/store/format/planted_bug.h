@@ -37,8 +37,9 @@ enum class PlantedBug {
   kReplacedIsInSync,       // so does a new server in the place of another
   kBackfillManifestsOnly,  // backfilling puts no block back
   kSameIncarnation,        // a member comes back with what it held before
-  kNoParticipants,         // a view change waits for no other process
-  kEndlessLease,           // a process goes on under its view after any pause
+  kPassesOverView,  // a view is stored over one that it is not built upon
+  kNoParticipants,  // a view change waits for no other process
+  kEndlessLease,    // a process goes on under its view after any pause
   kEntryNotWaited,  // a process counts as gone once its entry stands still
   kGoneWithLease,   // ... once its lease is over: no time for what it has sent
   kRegistryForgetsJoiner,  // a process that comes is not listed where others

@@ -197,13 +197,11 @@ bool View::IsBehind(const ChangeId& generation, std::int64_t now_us) const {
 }
 
 void View::FlushAll(std::uint64_t number, std::int64_t now_us) {
-  // As many overlap seldom.
-  constexpr std::size_t kMaxKept = 4;
   if (std::find(flushes.begin(), flushes.end(), number) != flushes.end()) {
     return;
   }
   flushes.insert(flushes.begin(), number);
-  if (flushes.size() > kMaxKept) flushes.pop_back();
+  if (flushes.size() > kFlushesKept) flushes.pop_back();
   flush_mark = flush_mark % kMaxFlushMark + 1;
   // What that would have been is flushed now; so nothing later can be.
   std::erase_if(flush_at, [now_us](std::uint64_t flush) {
@@ -216,17 +214,28 @@ void View::FlushAll(std::uint64_t number, std::int64_t now_us) {
 
 Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
   constexpr std::size_t kMaxToCome = 16;
+  View with = *this;
+  with.AddFlushes({time_us}, now_us);
+  const auto now = static_cast<std::uint64_t>(now_us);
+  const bool first_to_come = with.flushed_before > now;
+  if (with.flush_at.size() + (first_to_come ? 1 : 0) > kMaxToCome) {
+    return {StatusCode::kUnavailable,
+            "too many flushes are to come: try again behind the next"};
+  }
+  *this = std::move(with);
+  return {};
+}
+
+void View::AddFlushes(const std::vector<std::uint64_t>& times_us,
+                      std::int64_t now_us) {
   const auto now = static_cast<std::uint64_t>(now_us);
   std::set<std::uint64_t> to_come(flush_at.begin(), flush_at.end());
-  to_come.insert({flushed_before, time_us});
+  to_come.insert(flushed_before);
+  to_come.insert(times_us.begin(), times_us.end());
   std::uint64_t in_effect = 0;
   while (!to_come.empty() && *to_come.begin() <= now) {
     in_effect = *to_come.begin();
     to_come.erase(to_come.begin());
-  }
-  if (to_come.size() > kMaxToCome) {
-    return {StatusCode::kUnavailable,
-            "too many flushes are to come: try again behind the next"};
   }
   if (in_effect == 0 && !to_come.empty()) {
     in_effect = *to_come.begin();
@@ -234,7 +243,6 @@ Status View::Flush(std::uint64_t time_us, std::int64_t now_us) {
   }
   flushed_before = in_effect;
   flush_at.assign(to_come.begin(), to_come.end());
-  return {};
 }
 
 std::string EncodeView(const View& view) {

@@ -2,6 +2,7 @@
 #ifndef ERS_STORE_FORMAT_VIEW_H_
 #define ERS_STORE_FORMAT_VIEW_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -65,6 +66,8 @@ struct View {
   FlushMark flush_mark = 0;
   // What the askers of the last of these flushes drew, newest first: a process
   // that finds its own flush in another's view does not make it once more.
+  // As many overlap seldom.
+  static constexpr std::size_t kFlushesKept = 4;
   std::vector<std::uint64_t> flushes;
   // Unix us: older changes count as absent, from that time on.
   std::uint64_t flushed_before = 0;
@@ -88,6 +91,9 @@ struct View {
   // ever taken back, also not one to come: another process may go by it already
   // by the time that this view is in force. kUnavailable: too many are to come.
   Status Flush(std::uint64_t time_us, std::int64_t now_us);
+  // The same of several, however many are to come.
+  void AddFlushes(const std::vector<std::uint64_t>& times_us,
+                  std::int64_t now_us);
   // How many members must hold a view for it to count: n - f.
   [[nodiscard]] int Quorum() const {
     return static_cast<int>(members.size()) - max_failures;

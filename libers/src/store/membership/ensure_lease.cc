@@ -82,7 +82,7 @@ bool AllDead(Session& session, const std::vector<int>& members) {
 // Those that took the view may be gone: a search for it must find it.
 Task<void> StoreAgain(Session& session, std::shared_ptr<const View> view) {
   std::optional<View> newer;
-  (void)co_await StoreViewRecord(session, *view, newer);
+  (void)co_await StoreViewRecord(session, *view, StoredAs::kAgain, newer);
 }
 
 // Others that stand in the way of a process that comes, and were killed, count

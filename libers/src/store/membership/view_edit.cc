@@ -58,24 +58,26 @@ void TakeOut(Session& session, Member& member) {
   member.since = session.WallMicros() / kMicrosPerSecond;
 }
 
-// Makes the next view by `edit` and has it stored. Where a newer one is found
-// (another process went ahead, or an earlier try of this one got half way),
-// what that one says holds too. As it is it may be installed only if no member
-// must leave it.
+// Makes the next view by `edit` and has it stored. Where another one stands in
+// the way (another process went ahead, or an earlier try of this one got half
+// way), what that one says holds too. As it is it may be installed only if no
+// member must leave it.
 Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
-  View base = *session.cluster().keeper.Newest();
-  Result<View> next = edit(base);
+  Base base{*session.cluster().keeper.Newest(), {}};
+  Result<View> next = edit(base.view);
   for (;;) {
     if (!next) co_return next;
     std::optional<View> newer;
-    Status status = co_await StoreViewRecord(session, *next, newer);
+    Status status = co_await StoreViewRecord(session, *next, StoredAs::kNext,
+                                             newer, base.never_in_force);
     if (newer) status = CheckMembers(session, session.cluster(), *newer);
     if (!status.ok()) co_return Fail(std::move(status));
     if (!newer) co_return next;
-    // Of two views of one epoch neither may count: the next one reconciles it.
-    if (newer->epoch == next->epoch) ++newer->epoch;
-    base = std::move(*newer);
-    next = Edited(edit, base);
+    Result<Base> found = co_await FindBase(session, std::move(base.view),
+                                           std::move(*newer), next->epoch);
+    if (!found) co_return Fail(found.error());
+    base = std::move(*found);
+    next = Edited(edit, base.view);
   }
 }
 

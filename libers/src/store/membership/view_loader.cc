@@ -83,7 +83,7 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
   }
   std::optional<View> newer;
   const Status stored =
-      co_await StoreViewRecord(session, view, newer, /*first=*/true);
+      co_await StoreViewRecord(session, view, StoredAs::kFirst, newer);
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
   session.cluster().Log(LogLevel::kInfo,
@@ -143,15 +143,19 @@ Task<Result<View>> Complete(Session& session, const ViewRecords& records,
   const bool held = records.best && records.best->epoch == view.epoch &&
                     records.holders >= view.Quorum();
   if (held) co_return view;
+  Base base{std::move(view), {}};
   for (;;) {
     std::optional<View> newer;
-    Status status = co_await StoreViewRecord(session, view, newer);
+    Status status = co_await StoreViewRecord(
+        session, base.view, StoredAs::kNext, newer, base.never_in_force);
     if (newer) status = CheckMembers(session, session.cluster(), *newer);
     if (!status.ok()) co_return Fail(std::move(status));
-    if (!newer) co_return view;
-    // Of two views of one epoch neither may count: the next one reconciles it.
-    if (newer->epoch == view.epoch) ++newer->epoch;
-    view = std::move(*newer);
+    if (!newer) co_return std::move(base.view);
+    const std::uint64_t tried = base.view.epoch;
+    Result<Base> found = co_await FindBase(session, std::move(base.view),
+                                           std::move(*newer), tried);
+    if (!found) co_return Fail(found.error());
+    base = std::move(*found);
   }
 }
 

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "store/format/keys.h"
+#include "store/format/planted_bug.h"
 #include "store/format/record.h"
+#include "store/format/view_order.h"
 #include "store/membership/batch.h"
+#include "store/membership/slots.h"
 #include "store/membership/spare_room.h"
 #include "store/membership/view_checks.h"
 #include "store/membership/view_links.h"
@@ -49,12 +53,14 @@ void Note(Session& session, int member, const net::Request& request,
   // The same on most: a record of many members is long to read.
   if (best && request.value == reading.text) {
     ++reading.records.answered;
+    ++reading.records.shown[request.value];
     if (IsInSync(*best, member)) ++reading.records.holders;
     return;
   }
   Result<View> view = DecodeView(request.value);
   if (view) {
     ++reading.records.answered;
+    ++reading.records.shown[request.value];
     if (!best || best->epoch < view->epoch) {
       best = std::move(*view);
       reading.text = request.value;
@@ -97,11 +103,36 @@ struct Held {
   }
 };
 
+// A record to be stored.
+struct Record {
+  const View& view;
+  const StoredAs as;
+  const std::set<std::string>& never_in_force;
+  const std::string text = EncodeView(view);
+};
+
+// Does the view of that text, on the member, stay? On one in sync it may be in
+// force, whatever its epoch.
+bool Stays(Session& session, int member, const View& there,
+           const std::string& text, const Record& record) {
+  const View& view = record.view;
+  if (record.as == StoredAs::kFirst || there.epoch >= view.epoch) return true;
+  const MemberState state =
+      view.members[static_cast<std::size_t>(member)].state;
+  return record.as == StoredAs::kNext && state == MemberState::kInSync &&
+         SameSlots(there, view) &&
+         !Includes(view, there, session.WallMicros()) &&
+         !record.never_in_force.contains(text) &&
+         !Planted(PlantedBug::kPassesOverView) &&
+         !Planted(PlantedBug::kSameIncarnation);
+}
+
 // Replaces the record on one member, whatever others do to it meanwhile, unless
-// they put there what is as new.
-Task<void> StoreOne(Session& session, net::ServerLink& link,
-                    const std::string& text, std::uint64_t as_new, Held& held,
+// what they put there is as new, or says more.
+Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
+                    const Record& record, Held& held,
                     std::optional<View>& newer) {
+  const std::string& text = record.text;
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write;
   do {
@@ -125,7 +156,7 @@ Task<void> StoreOne(Session& session, net::ServerLink& link,
       held.newer_format = NewerFormat(link, there.error());
       co_return;
     }
-    if (there && there->epoch >= as_new) {
+    if (there && Stays(session, member, *there, read.value, record)) {
       if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
       co_return;
     }
@@ -148,17 +179,15 @@ Task<void> StoreOnLatch(Task<void> store, net::Latch& latch) {
   latch.CountDown();
 }
 
-// Stores `text` on every member that has that state in `view`, all at once.
-Task<void> StoreOnAll(Session& session, ViewLinks& links, const View& view,
-                      MemberState state, const std::string& text,
-                      std::uint64_t as_new, Held& held,
+// Stores it on every member that has that state in its view, all at once.
+Task<void> StoreOnAll(Session& session, ViewLinks& links, const Record& record,
+                      MemberState state, Held& held,
                       std::optional<View>& newer) {
   net::Latch latch(session.runtime());
   for (int i = 0; i < session.members(); ++i) {
-    if (view.members[i].state != state) continue;
+    if (record.view.members[i].state != state) continue;
     latch.Add();
-    Task<void> store =
-        StoreOne(session, links.At(i), text, as_new, held, newer);
+    Task<void> store = StoreOne(session, i, links.At(i), record, held, newer);
     net::Spawn(StoreOnLatch(std::move(store), latch));
   }
   co_await latch;
@@ -226,15 +255,15 @@ Status TooFewAnswer(const ViewRecords& records, int members, int needed) {
                   members - records.answered, members, records.silent, needed)};
 }
 
-Task<Status> StoreViewRecord(Session& session, const View& view,
-                             std::optional<View>& newer, bool first) {
+Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
+                             std::optional<View>& newer,
+                             const std::set<std::string>& never_in_force) {
   if (!session.view()) session.PlaceMembers(view);
   ViewLinks links(session, view);
-  const std::string text = EncodeView(view);
-  const std::uint64_t as_new = first ? 1 : view.epoch;
+  const Record record{view, as, never_in_force};
   Held held;
-  co_await StoreOnAll(session, links, view, MemberState::kInSync, text, as_new,
-                      held, newer);
+  co_await StoreOnAll(session, links, record, MemberState::kInSync, held,
+                      newer);
   if (!held.newer_format.ok()) {
     // Whatever others hold cannot be built upon without this one.
     newer.reset();
@@ -254,8 +283,8 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
   // What those have counts for nothing, and may be of before they left: where
   // it has a higher epoch, this view is to get one above that.
   std::optional<View> left;
-  co_await StoreOnAll(session, links, view, MemberState::kBackfilling, text,
-                      as_new, held, left);
+  co_await StoreOnAll(session, links, record, MemberState::kBackfilling, held,
+                      left);
   if (!held.newer_format.ok()) co_return held.newer_format;
   if (left) {
     newer = view;
@@ -264,6 +293,72 @@ Task<Status> StoreViewRecord(Session& session, const View& view,
                      "a server that is backfilled has a later view");
   }
   co_return Status();
+}
+
+namespace {
+
+// A view that others may go by, and how many members show it.
+struct Candidate {
+  View view;
+  std::string text;
+  int shown = 0;
+};
+
+// On how many members is a record that neither has all of the view nor is part
+// of it? None of these has had it, nor will take it.
+int RefusedBy(Session& session, const std::vector<Candidate>& all,
+              const View& view) {
+  const std::int64_t now = session.WallMicros();
+  int refused = 0;
+  for (const Candidate& other : all) {
+    const bool related =
+        Includes(view, other.view, now) || Includes(other.view, view, now);
+    if (!related) refused += other.shown;
+  }
+  return refused;
+}
+
+}  // namespace
+
+Task<Result<Base>> FindBase(Session& session, View own, View met,
+                            std::uint64_t tried) {
+  const Result<ViewRecords> records = co_await ReadViewRecords(session);
+  if (!records) co_return Fail(records.error());
+  std::map<std::string, int> shown = records->shown;
+  shown.try_emplace(EncodeView(met), 1);  // on a member that is silent now
+  shown.try_emplace(EncodeView(own), 0);
+  std::vector<Candidate> all;
+  for (const auto& [text, members] : shown) {
+    Result<View> view = DecodeView(text);
+    if (!view || !SameSlots(own, *view)) continue;
+    all.push_back({std::move(*view), text, members});
+  }
+
+  Base base{std::move(own), {}};
+  std::vector<View> parts;
+  std::uint64_t latest = tried;
+  for (const Candidate& candidate : all) {
+    latest = std::max(latest, candidate.view.epoch);
+    if (RefusedBy(session, all, candidate.view) > base.view.max_failures) {
+      base.never_in_force.insert(candidate.text);
+    } else {
+      parts.push_back(candidate.view);
+    }
+  }
+  const auto newest = std::max_element(
+      parts.begin(), parts.end(),
+      [](const View& a, const View& b) { return a.epoch < b.epoch; });
+  if (newest != parts.end()) base.view = *newest;
+  for (const View& part : parts) {
+    base.view = Merge(std::move(base.view), part, session.WallMicros());
+  }
+  // Of two views of one epoch neither may count: the next one reconciles it.
+  const bool as_it_is = base.view.epoch == latest && latest > tried &&
+                        shown.contains(EncodeView(base.view));
+  if (!as_it_is) base.view.epoch = latest + 1;
+  Status tolerated = CheckTolerated(session, base.view);
+  if (!tolerated.ok()) co_return Fail(std::move(tolerated));
+  co_return base;
 }
 
 }  // namespace ers::store

@@ -2,7 +2,10 @@
 #ifndef ERS_STORE_MEMBERSHIP_VIEW_RECORDS_H_
 #define ERS_STORE_MEMBERSHIP_VIEW_RECORDS_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "net/task.h"
@@ -15,6 +18,7 @@ struct ViewRecords {
   int holders = 0;           // members, in sync under it, that showed that one
   int answered = 0;          // members that showed what they have
   std::string silent;        // why the others did not, for an error message
+  std::map<std::string, int> shown;  // the texts of views, on so many members
 };
 
 // Reads every member's record; does not wait for silent members once n - f
@@ -32,15 +36,35 @@ Status NoneKnows(const ViewRecords& records, int members);
 // Where a view is found that `needed` members must have shown.
 Status TooFewAnswer(const ViewRecords& records, int members, int needed);
 
+enum class StoredAs : std::uint8_t {
+  kFirst,  // takes the place of none: whatever is there is newer
+  kNext,   // on members in sync, takes the place of none that it does not have
+  kAgain,  // in force already: takes the place of any of an earlier epoch
+};
+
 // Puts `view` on every member that it does not call down, by compare and swap
 // against the record that is there. OK when n - f members that are in sync
 // under it hold it; `newer` is set, and nothing promised, when one held another
-// view of the same epoch, or a later one. kUnsupportedFormat as above: that
-// record stays. A `first` view takes the place of none: whatever is there is
-// newer.
-net::Task<Status> StoreViewRecord(Session& session, const View& view,
-                                  std::optional<View>& newer,
-                                  bool first = false);
+// view of the same epoch, or a later one, or one whose place it may not take:
+// as kNext that of one of the texts `never_in_force` alone. kUnsupportedFormat
+// as above: that record stays.
+net::Task<Status> StoreViewRecord(
+    Session& session, const View& view, StoredAs as, std::optional<View>& newer,
+    const std::set<std::string>& never_in_force = {});
+
+// What the next view is to be built upon, where others' stand in its way.
+struct Base {
+  View view;
+  // Texts of records that are no part of it: more than f members have others
+  // that do not know of them, so they never were in force, nor will be.
+  std::set<std::string> never_in_force;
+};
+
+// All that may be in force, of the records and `own`, under an epoch above
+// theirs and above `tried`, the last one of this process; or one of them as it
+// is, where that has all of the others. `met` stood in the way.
+net::Task<Result<Base>> FindBase(Session& session, View own, View met,
+                                 std::uint64_t tried);
 
 }  // namespace ers::store
 

@@ -345,7 +345,7 @@ Task<void> StoreViewAgain(Session& session) {
   if (!leave.ok()) co_return;
   const std::shared_ptr<const View> view = session.view();
   std::optional<View> newer;
-  (void)co_await StoreViewRecord(session, *view, newer);
+  (void)co_await StoreViewRecord(session, *view, StoredAs::kAgain, newer);
 }
 
 }  // namespace
