@@ -20,6 +20,13 @@ GETs are of values that the daemon has read before. `copies` is an `ersproxy` wi
 after the one before had come; of several operations the least, as what a daemon does by its clock only adds to that.
 
 """
+# What a reader of a row should know, by its name.
+REMARKS = {
+    "thousand": """Each memcached clears a MiB for each class of items that it has not held before. Where the host of a virtual machine has that memory to
+find first, the start waits for it: it took 9.2 s after other work, and 3.7 s right after another start before as many servers.
+
+""",
+}
 
 
 def number(value):
@@ -110,5 +117,6 @@ def render(found):
         part = rows_part(found, scenario.name)
         if part:
             text += (f"## {scenario.what[0].upper() + scenario.what[1:]}\n\n"
-                     f"`eval/tails/measure --row {scenario.name}`\n\n{part}")
+                     f"`eval/tails/measure --row {scenario.name}`\n\n"
+                     f"{REMARKS.get(scenario.name, '')}{part}")
     return text.rstrip("\n") + "\n"

@@ -144,7 +144,7 @@ Task<void> RenewOn(std::shared_ptr<Beat> beat, int member) {
       NoteRenewed(session, link, renewed.sent, renewed.lease_for);
       lease.Confirm(*view);
     }
-    KeepRoomFor(session, link, *view, renewed.records);
+    KeepRoomFor(session, link, renewed.records);
   }
   const bool later = renewal.epoch > view->epoch;
   if (--beat->under_way == 0 || later) beat->End();

@@ -73,15 +73,15 @@ net::Request RenewalOf(const std::string& key) {
 // An empty stub or a broken record is as good as none.
 void NoteView(Session& session, net::ServerLink& link, const net::Request& read,
               MemberRecords& records) {
-  const Result<View> view = DecodeView(read.value);
-  if (IsNewerFormat(view)) {
-    records.refusal = NewerFormat(link, view.error());
+  const Result<DecodedView> shown = session.cluster().stamps.Decode(read.value);
+  if (IsNewerFormat(shown)) {
+    records.refusal = NewerFormat(link, shown.error());
     return;
   }
   records.view.stamp = read.item_token;
   if (!Planted(PlantedBug::kStampWithoutRecord) || records.view.epoch == 0) {
-    records.view.epoch = view ? view->epoch : 0;
-    records.view.hash = std::hash<std::string>()(read.value);
+    records.view.epoch = shown ? shown->view->epoch : 0;
+    records.view.hash = shown ? shown->hash : 0;
   }
   session.cluster().stamps.SetView(link.member(), records.boot, records.view);
 }
@@ -171,6 +171,8 @@ Task<MemberRecords> ReadRecords(Session& session, net::ServerLink& link,
     if (view_moved) NoteView(session, link, view, records);
     if (!records.refusal.ok()) co_return records;
   }
+  records.view_bytes = view.item_bytes;
+  records.registry_bytes = registry.item_bytes;
   records.connection = used;
   co_return records;
 }
@@ -209,17 +211,16 @@ void NoteRenewed(Session& session, const net::ServerLink& link,
       std::min(lease_for, OwnTerms(session, link).lease_for));
 }
 
-void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
+void KeepRoomFor(Session& session, net::ServerLink& link,
                  const MemberRecords& records) {
-  // It has none of its own; and a record of many members is long to make.
   if (link.facts().evictions) return;
   SpareRoom& room = session.spare_room();
-  if (!room.Has(link, kViewKey, 1)) {
-    KeepRoom(session, link, kViewKey, EncodeView(view).size());
+  // One that is not there comes with its room.
+  if (records.view_bytes > 0 && !room.Has(link, kViewKey, 1)) {
+    KeepRoom(session, link, kViewKey, records.view_bytes);
   }
-  if (!room.Has(link, kParticipantsKey, 1)) {
-    const auto& there = records.registry.registry->participants;
-    KeepRoom(session, link, kParticipantsKey, EncodeRegistry(there).size());
+  if (records.registry_bytes > 0 && !room.Has(link, kParticipantsKey, 1)) {
+    KeepRoom(session, link, kParticipantsKey, records.registry_bytes);
   }
   if (!room.Has(link, kEntryPrefix, 1)) {
     KeepRoom(session, link, kEntryPrefix, EncodeEntry({}).size());
@@ -262,18 +263,18 @@ Task<Before> ReadBefore(Session& session, net::ServerLink& link,
 }
 
 // One of the cluster's records, or an entry, which had that CAS number; 0: none
-// was there.
+// was there. `behind` is read behind it, if not null.
 Task<Outcome> Write(Session& session, net::ServerLink& link, SendStep step,
                     std::string_view key, const std::string& text,
                     std::int64_t lives_for, std::uint64_t token,
-                    std::uint64_t connection) {
+                    std::uint64_t connection, net::Request* behind = nullptr) {
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write =
       Read(token != 0 ? net::Verb::kCas : net::Verb::kSet, key, connection);
   write.token = token;
   write.exptime = lives_for;
   write.body = {&body, 1};
-  co_await WriteRecord(session, step, link, write, nullptr);
+  co_await WriteRecord(session, step, link, write, behind);
   co_return write.outcome;
 }
 
@@ -287,10 +288,18 @@ Task<Outcome> Enlist(Session& session, net::ServerLink& link,
   std::vector<Participant> participants = there.registry->participants;
   participants.push_back(self);
   const std::string text = EncodeRegistry(participants);
-  const Outcome written =
-      co_await Write(session, link, SendStep::kWriteParticipants,
-                     kParticipantsKey, text, 0, there.stamp, before.connection);
+  // For its stamp.
+  net::Request read =
+      Read(net::Verb::kGet, kParticipantsKey, before.connection);
+  const Outcome written = co_await Write(
+      session, link, SendStep::kWriteParticipants, kParticipantsKey, text, 0,
+      there.stamp, before.connection, &read);
   session.cluster().stamps.SetRegistry(link.member(), before.records.boot, {});
+  if (written == Outcome::kOk && read.outcome == Outcome::kOk) {
+    MemberRecords records;
+    records.boot = before.records.boot;
+    NoteRegistry(session, link, read, records);
+  }
   co_return written;
 }
 

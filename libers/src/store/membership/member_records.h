@@ -5,6 +5,7 @@
 #define ERS_STORE_MEMBERSHIP_MEMBER_RECORDS_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ struct MemberRecords {
   std::uint64_t connection = 0;  // over which all of it came; 0: none did
   std::string boot;              // the memory that has it
   StampedView view;
-  StampedRegistry registry;  // an empty one where the member has none
+  StampedRegistry registry;    // an empty one where the member has none
+  std::size_t view_bytes = 0;  // of the items; 0: there is none
+  std::size_t registry_bytes = 0;
   Status refusal;  // a record of a newer format: this process must not go on
 };
 
@@ -66,9 +69,9 @@ struct Placement {
 net::Task<Placement> PlaceEntry(Session& session, net::ServerLink& link,
                                 std::uint64_t epoch, bool comes);
 
-// Room for the view's record and for what `records` shows, where the member
-// does not evict.
-void KeepRoomFor(Session& session, net::ServerLink& link, const View& view,
+// Room beside what `records` shows, and the entries, where the member does not
+// evict.
+void KeepRoomFor(Session& session, net::ServerLink& link,
                  const MemberRecords& records);
 
 // Takes processes off the member's list, then drops their entries. `seen`, if

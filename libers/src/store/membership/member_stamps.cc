@@ -1,5 +1,6 @@
 #include "store/membership/member_stamps.h"
 
+#include <functional>
 #include <utility>
 
 namespace ers::store {
@@ -14,6 +15,21 @@ void MemberStamps::SetView(int member, std::string_view boot,
                            const StampedView& view) {
   const MutexLock lock(mutex_);
   AtLocked(member, boot).view = view;
+}
+
+Result<DecodedView> MemberStamps::Decode(const std::string& text) {
+  {
+    const MutexLock lock(mutex_);
+    if (decoded_.view && text == text_) return decoded_;
+  }
+  Result<View> view = DecodeView(text);
+  if (!view) return Fail(view.error());
+  DecodedView decoded{std::make_shared<const View>(std::move(*view)),
+                      std::hash<std::string>()(text)};
+  const MutexLock lock(mutex_);
+  text_ = text;
+  decoded_ = decoded;
+  return decoded;
 }
 
 StampedRegistry MemberStamps::RegistryOn(int member,

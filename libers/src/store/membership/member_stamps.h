@@ -12,7 +12,9 @@
 #include <string_view>
 
 #include "base/mutex.h"
+#include "ers/status.h"
 #include "store/format/participant.h"
+#include "store/format/view.h"
 
 namespace ers::store {
 
@@ -21,6 +23,12 @@ struct StampedView {
   std::uint64_t stamp = 0;  // 0: none was seen
   std::uint64_t epoch = 0;  // 0: no record that can be read
   std::size_t hash = 0;     // of its bytes
+};
+
+// A view record that was read.
+struct DecodedView {
+  std::shared_ptr<const View> view;
+  std::size_t hash = 0;  // of its bytes
 };
 
 struct StampedRegistry {
@@ -38,6 +46,10 @@ class MemberStamps {
   [[nodiscard]] StampedRegistry RegistryOn(int member,
                                            std::string_view boot) const;
   void SetRegistry(int member, std::string_view boot, StampedRegistry registry);
+  // As DecodeView does, but for the bytes of the last time that is known:
+  // nearly all members show the same, and a record of many members is long to
+  // read.
+  Result<DecodedView> Decode(const std::string& text);
   // What this process's own entry says there. Those of epoch 0: it is not
   // there, or not known.
   [[nodiscard]] EntryTerms OwnTermsOn(int member, std::string_view boot) const;
@@ -57,6 +69,8 @@ class MemberStamps {
 
   mutable Mutex mutex_;
   std::map<int, Shown> shown_ ERS_GUARDED_BY(mutex_);
+  std::string text_ ERS_GUARDED_BY(mutex_);
+  DecodedView decoded_ ERS_GUARDED_BY(mutex_);
 };
 
 }  // namespace ers::store

@@ -157,7 +157,7 @@ Task<void> ReadOthersOn(Session& session, net::ServerLink& link, Round& round,
     if (records.view.epoch <= round.view.epoch) {
       NoteRenewed(session, link, placement.sent, placement.lease_for);
     }
-    KeepRoomFor(session, link, round.view, records);
+    KeepRoomFor(session, link, records);
   } else {
     round.heartbeat.silent.push_back(link.member());
   }

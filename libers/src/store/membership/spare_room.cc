@@ -5,11 +5,14 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "store/format/keys.h"
 #include "store/membership/batch.h"
 #include "store/membership/session.h"
+#include "store/membership/view_checks.h"
+#include "store/support/wakeup.h"
 
 namespace ers::store {
 namespace {
@@ -19,6 +22,8 @@ using net::Task;
 
 // So often a rival may take the memory that was given up.
 constexpr int kPairs = 3;
+// Of servers at a time.
+constexpr int kMaxTakers = 8;
 // memcached's slab classes grow by a quarter.
 constexpr std::size_t kNextClass = 4;
 
@@ -44,12 +49,17 @@ std::size_t BytesOf(const net::Request& write) {
   return bytes;
 }
 
-// One spare item, and the requests about it.
+// What all spare items beside a record of so many bytes begin with.
+std::string Filler(std::size_t bytes) {
+  return std::string(SpareBytes(bytes, /*larger=*/true), '-');
+}
+
+// One spare item, and the requests about it. `filler` outlives it.
 struct Spare {
-  Spare(std::string_view record, int pair, bool larger, std::size_t bytes)
+  Spare(std::string_view record, int pair, bool larger, std::size_t bytes,
+        std::string& filler)
       : key(SpareKey(record, pair, larger)),
-        value(SpareBytes(bytes, larger), '-'),
-        piece{value.data(), value.size()} {
+        piece{filler.data(), SpareBytes(bytes, larger)} {
     probe.verb = net::Verb::kHead;
     drop.verb = net::Verb::kDelete;
     set.verb = net::Verb::kSet;
@@ -60,7 +70,6 @@ struct Spare {
   Spare& operator=(const Spare&) = delete;
 
   std::string key;
-  std::string value;
   iovec piece;
   net::Request probe;
   net::Request drop;
@@ -73,18 +82,19 @@ Task<void> TakeRoom(Session& session, int member, std::string_view record,
   const SendStep step =
       record == kViewKey ? SendStep::kWriteView : SendStep::kWriteParticipants;
   net::ServerLink& link = session.link(member);
+  std::string filler = Filler(bytes);
   std::deque<Spare> spares;
   Batch batch(session.runtime());
   for (int pair = 0; pair < kPairs; ++pair) {
     for (const bool larger : {false, true}) {
-      Spare& spare = spares.emplace_back(record, pair, larger, bytes);
+      Spare& spare = spares.emplace_back(record, pair, larger, bytes, filler);
       batch.Send(step, link, spare.probe);
     }
   }
   co_await batch;
   for (Spare& spare : spares) {
     const bool there = spare.probe.outcome == Outcome::kOk &&
-                       spare.probe.item_bytes >= spare.value.size();
+                       spare.probe.item_bytes >= spare.piece.iov_len;
     if (there || !net::Answered(spare.probe.outcome)) continue;
     batch.Send(step, link, spare.set);
   }
@@ -100,6 +110,28 @@ Task<void> TakeRoom(Session& session, int member, std::string_view record,
                   "should it fill up further, a change of the view may fail "
                   "for want of memory; delete something, or give it more (-m)",
                   session.member_name(member)));
+}
+
+// Calls wait for a change of the view, and for a lease to begin: that goes
+// first.
+Task<void> AwaitQuiet(Session& session) {
+  co_await AwaitChange(session);
+  Lease& lease = session.cluster().lease;
+  const std::shared_ptr<Wakeup> wakeup = Wakeup::New(session.runtime());
+  if (lease.BeginPlacing(wakeup->Callback())) {
+    lease.EndPlacing();
+    co_return;
+  }
+  (void)co_await wakeup->Wait(session.cluster().options.operation_timeout);
+}
+
+Task<void> TakeRooms(Session& session) {
+  while (!session.closing()) {
+    const std::optional<SpareRoom::Wanted> next = session.spare_room().Next();
+    if (!next) co_return;
+    co_await AwaitQuiet(session);
+    co_await TakeRoom(session, next->member, next->record, next->bytes);
+  }
 }
 
 }  // namespace
@@ -127,6 +159,23 @@ bool SpareRoom::Complain(int member) {
   return !std::exchange(complained_[member], true);
 }
 
+bool SpareRoom::Want(const Wanted& room) {
+  wanted_.push_back(room);
+  if (takers_ == kMaxTakers) return false;
+  ++takers_;
+  return true;
+}
+
+std::optional<SpareRoom::Wanted> SpareRoom::Next() {
+  if (wanted_.empty()) {
+    --takers_;
+    return std::nullopt;
+  }
+  const Wanted next = wanted_.front();
+  wanted_.pop_front();
+  return next;
+}
+
 Task<void> WriteRecord(Session& session, SendStep step, net::ServerLink& link,
                        net::Request& write, net::Request* behind) {
   const std::string_view record =
@@ -138,8 +187,9 @@ Task<void> WriteRecord(Session& session, SendStep step, net::ServerLink& link,
   co_await batch;
   for (int pair = 0; pair < kPairs && write.outcome == Outcome::kNoMemory;
        ++pair) {
-    Spare same(record, pair, /*larger=*/false, bytes);
-    Spare next(record, pair, /*larger=*/true, bytes);
+    std::string filler = Filler(bytes);
+    Spare same(record, pair, /*larger=*/false, bytes, filler);
+    Spare next(record, pair, /*larger=*/true, bytes, filler);
     for (Spare* spare : {&same, &next}) batch.Send(step, link, spare->drop);
     batch.Send(step, link, write);
     for (Spare* spare : {&same, &next}) batch.Send(step, link, spare->set);
@@ -161,7 +211,9 @@ void KeepRoom(Session& session, net::ServerLink& link, std::string_view record,
   if (!keeps) return;
   // The larger ones are for a record that has grown by so much.
   room.Note(link, record, bytes + bytes / kNextClass);
-  session.Detach(TakeRoom(session, link.member(), record, bytes));
+  if (room.Want({link.member(), record, bytes})) {
+    session.Detach(TakeRooms(session));
+  }
 }
 
 }  // namespace ers::store

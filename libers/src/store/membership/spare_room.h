@@ -13,7 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,17 @@ class SpareRoom {
   // True the first time, until there is room again: a server has none.
   bool Complain(int member);
 
+  // Room that is to be taken beside a record: on few servers at a time, as that
+  // beside a record of many members is more than a megabyte each.
+  struct Wanted {
+    int member = 0;
+    std::string_view record;
+    std::size_t bytes = 0;
+  };
+  // True: the caller is to take what Next says until there is none.
+  bool Want(const Wanted& room);
+  std::optional<Wanted> Next();
+
  private:
   struct Known {
     std::uint64_t connection = 0;
@@ -47,6 +60,8 @@ class SpareRoom {
   };
   using Place = std::pair<int, std::string>;  // member, record
   std::map<Place, Known> known_;
+  std::deque<Wanted> wanted_;
+  int takers_ = 0;
   std::map<int, bool> complained_;
 };
 

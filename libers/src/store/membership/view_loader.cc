@@ -55,7 +55,8 @@ View FirstView(Session& session, int max_failures, const View* before) {
   return view;
 }
 
-Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
+// Where it is stored, `records` say so.
+Task<Result<View>> CreateFirst(Session& session, ViewRecords& records,
                                int max_failures, const View* before) {
   const int members = session.members();
   if (max_failures >= members) {
@@ -86,6 +87,8 @@ Task<Result<View>> CreateFirst(Session& session, const ViewRecords& records,
       co_await StoreViewRecord(session, view, StoredAs::kFirst, newer);
   if (newer) co_return *newer;
   if (!stored.ok()) co_return Fail(stored);
+  records.best = view;
+  records.holders = view.Quorum();
   session.cluster().Log(LogLevel::kInfo,
                         fmt::format("new view {} over {} servers, f={}",
                                     view.epoch, members, max_failures));
@@ -99,7 +102,7 @@ int ChosenM(Session& session, int max_failures) {
 }
 
 // What to go by, given what was read.
-Task<Result<View>> Decide(Session& session, const ViewRecords& records,
+Task<Result<View>> Decide(Session& session, ViewRecords& records,
                           int max_failures) {
   const int members = session.members();
   std::optional<View> best = records.best;
@@ -230,6 +233,7 @@ Task<Status> EnsureView(Session& session, int max_failures) {
     keeper.EndChange(nullptr);
     co_return records.error();
   }
+  const bool found = records->best.has_value();
   Result<View> view = co_await Decide(session, *records, max_failures);
   if (view) view = co_await Complete(session, *records, std::move(*view));
   Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
@@ -237,7 +241,7 @@ Task<Status> EnsureView(Session& session, int max_failures) {
     keeper.EndChange(nullptr);
     co_return status;
   }
-  if (records->best) {
+  if (found) {
     session.cluster().Log(
         LogLevel::kInfo,
         fmt::format("view {}: found, {} of {} servers are in sync", view->epoch,
@@ -250,8 +254,10 @@ Task<Status> EnsureView(Session& session, int max_failures) {
   for (const int member : restarted) {
     (void)co_await MarkDown(session, member, "it was restarted");
   }
+  Status leased = co_await EnsureLease(session);
+  // Nothing waits for that.
   session.Detach(LogServersWithoutListing(session));
-  co_return co_await EnsureLease(session);
+  co_return leased;
 }
 
 Task<Status> EnsureViewFor(Session& session, std::string_view key) {

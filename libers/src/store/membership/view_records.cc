@@ -26,7 +26,8 @@ using net::Task;
 
 struct Reading {
   ViewRecords records;
-  std::string text;  // of the best
+  std::string text;        // of the best
+  int* members = nullptr;  // that have shown the best, in `records`
   Status failure;
   int left = 0;
   std::shared_ptr<Wakeup> enough;
@@ -36,6 +37,19 @@ bool IsInSync(const View& view, int member) {
   const auto at = static_cast<std::size_t>(member);
   return at < view.members.size() &&
          view.members[at].state == MemberState::kInSync;
+}
+
+// By that the record need not be read again where its stamp has not moved.
+void NoteStamp(Session& session, const net::ServerLink& link,
+               const net::Request& read) {
+  MemberStamps& stamps = session.cluster().stamps;
+  if (read.outcome != Outcome::kOk || read.connection != link.connection()) {
+    return;
+  }
+  const Result<DecodedView> shown = stamps.Decode(read.value);
+  if (!shown) return;
+  stamps.SetView(link.member(), link.facts().boot_mark,
+                 {read.item_token, shown->view->epoch, shown->hash});
 }
 
 void Note(Session& session, int member, const net::Request& request,
@@ -53,24 +67,27 @@ void Note(Session& session, int member, const net::Request& request,
   // The same on most: a record of many members is long to read.
   if (best && request.value == reading.text) {
     ++reading.records.answered;
-    ++reading.records.shown[request.value];
+    ++*reading.members;
     if (IsInSync(*best, member)) ++reading.records.holders;
     return;
   }
-  Result<View> view = DecodeView(request.value);
-  if (view) {
+  const Result<DecodedView> shown =
+      session.cluster().stamps.Decode(request.value);
+  if (shown) {
     ++reading.records.answered;
-    ++reading.records.shown[request.value];
-    if (!best || best->epoch < view->epoch) {
-      best = std::move(*view);
+    int& members = reading.records.shown[request.value];
+    ++members;
+    if (!best || best->epoch < shown->view->epoch) {
+      best = *shown->view;
       reading.text = request.value;
+      reading.members = &members;
       reading.records.holders = 0;
     }
     if (request.value == reading.text && IsInSync(*best, member)) {
       ++reading.records.holders;
     }
-  } else if (IsNewerFormat(view)) {
-    reading.failure = NewerFormat(session.link(member), view.error());
+  } else if (IsNewerFormat(shown)) {
+    reading.failure = NewerFormat(session.link(member), shown.error());
   } else {
     // An empty stub or a broken record is as good as none.
     ++reading.records.answered;
@@ -86,6 +103,7 @@ Task<void> ReadOne(Session& session, int member,
   batch.Send(SendStep::kReadView, session.link(member), request);
   co_await batch;
   Note(session, member, request, *reading);
+  NoteStamp(session, session.link(member), request);
   const std::optional<View>& best = reading->records.best;
   const bool enough = best && reading->records.answered >= best->Quorum();
   if (--reading->left == 0 || enough) reading->enough->Callback()();
@@ -135,6 +153,7 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
   const std::string& text = record.text;
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write;
+  net::Request written;
   do {
     net::Request read;
     read.verb = net::Verb::kVivify;
@@ -148,16 +167,18 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
     }
     // Another process is taking it over at the same time.
     if (read.value == text) {
+      NoteStamp(session, link, read);
       ++held.count;
       co_return;
     }
-    Result<View> there = DecodeView(read.value);
+    const Result<DecodedView> there =
+        session.cluster().stamps.Decode(read.value);
     if (IsNewerFormat(there)) {
       held.newer_format = NewerFormat(link, there.error());
       co_return;
     }
-    if (there && Stays(session, member, *there, read.value, record)) {
-      if (!newer || newer->epoch < there->epoch) newer = std::move(*there);
+    if (there && Stays(session, member, *there->view, read.value, record)) {
+      if (!newer || newer->epoch < there->view->epoch) newer = *there->view;
       co_return;
     }
     write.verb = net::Verb::kCas;
@@ -165,9 +186,12 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
     write.token = read.item_token;
     write.only_connection = read.connection;
     write.body = {&body, 1};
-    co_await WriteRecord(session, SendStep::kWriteView, link, write, nullptr);
+    written.key = kViewKey;
+    written.only_connection = read.connection;
+    co_await WriteRecord(session, SendStep::kWriteView, link, write, &written);
   } while (write.outcome == Outcome::kExists);
   if (write.outcome == Outcome::kOk) {
+    NoteStamp(session, link, written);
     ++held.count;
   } else {
     held.Miss(session, link);
