@@ -55,8 +55,9 @@ std::pair<Duration, Duration> Lengths(FaultKind kind,
       return {milliseconds(500), scenario.rolls ? Duration(milliseconds(900))
                                                 : Duration(seconds(8))};
     case FaultKind::kHiccup:
-      // Many in a row must not add up to a silence that makes a server leave.
-      return {microseconds(100), milliseconds(scenario.stress ? 40 : 300)};
+      // Many in a row must not add up to the 200 ms of silence that make a
+      // server leave.
+      return {microseconds(100), milliseconds(scenario.stress ? 40 : 90)};
     case FaultKind::kSlow:
       // Shorter than what others wait once a lease is over.
       return {microseconds(100), milliseconds(scenario.stress ? 300 : 50)};

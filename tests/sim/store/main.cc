@@ -176,9 +176,9 @@ const std::vector<Planted>& AllPlanted() {
       {"passes-over-view",
        PlantedBug::kPassesOverView,
        {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
-       Profile::kKinds,
+       Profile::kViews,
        /*rare=*/false,
-       /*shown_by=*/18806},
+       /*shown_by=*/2904},
       {"trusts-few-after-loss",
        PlantedBug::kTrustsFewAfterLoss,
        {I::kNothingLost, I::kOneChain, I::kDeletedStaysDeleted},
@@ -372,6 +372,7 @@ int Main(int argc, char** argv) {
   bool garbage = false;
   bool losses = false;
   bool kinds = false;
+  bool views = false;
   bool trace = false;
   bool complete = false;
   app.add_option("--seeds", seeds_text, "N or FIRST-LAST");
@@ -388,6 +389,9 @@ int Main(int argc, char** argv) {
                "processes with three clients and more")
       ->excludes("--rivals")
       ->excludes("--garbage");
+  app.add_flag("--views", views,
+               "only runs in which three processes change the view, and stand "
+               "still in the midst of it");
   app.add_flag("--complete", complete,
                "an empty cell in the table is a failure");
   app.add_flag("--trace", trace, "print every operation");
@@ -402,6 +406,7 @@ int Main(int argc, char** argv) {
   if (garbage) profile = Profile::kGarbage;
   if (losses) profile = Profile::kLosses;
   if (kinds) profile = Profile::kKinds;
+  if (views) profile = Profile::kViews;
   if (!bug.empty()) return CatchBugs(bug, seeds, profile, jobs);
   return RunAll(seeds, profile.value_or(Profile::kAny), jobs, trace, complete);
 }

@@ -77,6 +77,32 @@ void DrawLosses(SeededRandom& random, Scenario& scenario) {
   scenario.pause = std::chrono::milliseconds(400);
 }
 
+// Within f, and where n - f members are a majority: otherwise processes part
+// ways. With pauses in which servers leave and return.
+void DrawChanges(SeededRandom& random, Scenario& scenario) {
+  scenario.stops_in_changes = true;
+  scenario.rests = false;
+  scenario.scope = FaultScope::kWithin;
+  scenario.servers = std::max(scenario.servers, 2 * scenario.max_failures + 1);
+  scenario.victims.clear();
+  const int victims =
+      scenario.stress ? scenario.max_failures : LeastParity(scenario);
+  const auto first = static_cast<int>(
+      random.Below(static_cast<std::uint64_t>(scenario.servers)));
+  for (int i = 0; i < victims; ++i) {
+    scenario.victims.push_back((first + i) % scenario.servers);
+  }
+  scenario.processes = 3;
+  scenario.clients = 2;
+  scenario.sessions = std::min(scenario.sessions, scenario.clients);
+  scenario.exports = false;
+  scenario.fills = random.Below(2) == 0;
+  scenario.rolls = scenario.fills;
+  scenario.grace = {};
+  scenario.latency = NetworkOptions().latency_max;
+  scenario.pause = std::chrono::milliseconds(200);
+}
+
 }  // namespace
 
 Scenario DrawScenario(SeededRandom& random, Profile profile) {
@@ -107,7 +133,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.inline_below =
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
-  const bool kinds = profile == Profile::kKinds;
+  const bool kinds = profile == Profile::kKinds || profile == Profile::kViews;
   scenario.stress =
       random.Below(kinds ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
@@ -196,9 +222,11 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     scenario.grace = {};
   }
   if (profile == Profile::kLosses) DrawLosses(random, scenario);
+  if (profile == Profile::kViews) DrawChanges(random, scenario);
   scenario.replaces = calm && scenario.scope != FaultScope::kNone &&
                       aside.Below(kinds ? 4 : 8) == 0;
-  scenario.clocks = scenario.flushes && aside.Below(3) == 0;
+  scenario.clocks =
+      scenario.flushes && aside.Below(3) == 0 && !scenario.stops_in_changes;
   if (scenario.clocks) {
     // What lives for a second, or has a G of as much, is by the clocks.
     scenario.lifetimes = false;
@@ -242,9 +270,10 @@ std::string Describe(const Scenario& scenario) {
           ? fmt::format(", garbage after {} ms", 2 * scenario.grace.count())
           : std::string(),
       scope, victims,
-      scenario.rests         ? ", a process rests"
-      : scenario.writes_last ? ", one is killed as it writes"
-                             : "",
+      scenario.stops_in_changes ? ", processes stop in changes of the view"
+      : scenario.rests          ? ", a process rests"
+      : scenario.writes_last    ? ", one is killed as it writes"
+                                : "",
       scenario.far ? ", far away" : "",
       scenario.replaces ? ", servers are replaced"
       : scenario.loses  ? ", more than f are lost"

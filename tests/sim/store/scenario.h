@@ -79,6 +79,9 @@ struct Scenario {
   bool far = false;
   // A process is killed just after it wrote something, and that comes late.
   bool writes_last = false;
+  // A process that is changing the view stands still for longer than the others
+  // wait for it, now and then.
+  bool stops_in_changes = false;
   // kBeyond: more than f servers restart, empty, at about the same time, again
   // and again. All are up in the end, and then everything must go on.
   bool loses = false;
@@ -91,6 +94,7 @@ enum class Profile {
   kRivals,   // every run a stress of the commit, within f
   kGarbage,  // every run collects garbage all the time, within f
   kLosses,   // in every run more than f servers lose their memory, and return
+  kViews,    // in every run three processes change the view all the time
   // Operations of all kinds, by two processes with three clients and more, at
   // least 200; every other run a stress of the commit, with as many of each.
   kKinds,

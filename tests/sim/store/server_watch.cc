@@ -94,6 +94,9 @@ void ServerWatch::Listen(SimServer& server, int slot) {
                                             const AppliedCommand& command) {
     if (trace_) Trace(slot, connection, command);
     OnApplied(server, slot, command);
+    if (command.key == store::kViewKey && on_view_command) {
+      on_view_command(connection.process());
+    }
   };
 }
 

@@ -5,6 +5,7 @@
 #define ERS_TESTS_SIM_STORE_SERVER_WATCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@ class ServerWatch : private store::StoreWatch {
   ~ServerWatch() override;
   ServerWatch(const ServerWatch&) = delete;
   ServerWatch& operator=(const ServerWatch&) = delete;
+
+  // Called where a server has applied a command about the view's record.
+  std::function<void(SimRuntime&)> on_view_command;
 
   // Their views decide which members are primaries: the newest of those that
   // their processes may go by does. A process outlives its being followed.

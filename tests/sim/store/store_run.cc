@@ -70,7 +70,8 @@ class Driver {
   Driver(std::uint64_t seed, Profile profile, bool trace)
       : world_(seed),
         scenario_(DrawScenario(world_.random(), profile)),
-        clocks_(seed * 17 + 3) {
+        clocks_(seed * 17 + 3),
+        stops_(seed * 19 + 7) {
     world_.network().latency_max = scenario_.latency;
     store::impatient = seed % 2 == 0;
     store::asks_any = seed % 3 != 0;
@@ -92,6 +93,11 @@ class Driver {
                        options);
     }
     watch_ = std::make_unique<ServerWatch>(world_, scenario_, trace);
+    if (scenario_.stops_in_changes) {
+      watch_->on_view_command = [this](SimRuntime& process) {
+        StopNowAndThen(process);
+      };
+    }
     replacements_ = std::make_unique<Replacements>(world_, scenario_, *watch_,
                                                    std::move(options));
     workload_ = std::make_unique<Workload>(world_, scenario_, trace);
@@ -118,6 +124,7 @@ class Driver {
   [[nodiscard]] std::string ServerList();
   [[nodiscard]] FaultPlan::ProcessFaults MakeProcessFaults();
   void StepClocks();
+  void StopNowAndThen(SimRuntime& process);
   void StartProcess();
   net::Task<void> Backfill(std::shared_ptr<ClientProcess> process);
   net::Task<void> ProbeServers(std::shared_ptr<ClientProcess> process);
@@ -141,6 +148,8 @@ class Driver {
   std::vector<Running> running_;
   std::unique_ptr<FaultPlan> faults_;
   SeededRandom clocks_;
+  SeededRandom stops_;
+  int stops_left_ = 6;
   int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
   int collecting_ = 0;   // garbage: the same
@@ -179,6 +188,14 @@ void Driver::StepClocks() {
   if (ending_) return;
   world_.After(clocks_.Between({}, SpanOf(scenario_) / 4),
                [this] { StepClocks(); });
+}
+
+void Driver::StopNowAndThen(SimRuntime& process) {
+  constexpr std::uint64_t kOneIn = 8;
+  const bool stops = stops_left_ > 0 && !ending_ && stops_.Below(kOneIn) == 0;
+  if (!stops) return;
+  --stops_left_;
+  process.PauseFor(stops_.Between(milliseconds(600), milliseconds(3000)));
 }
 
 void Driver::StartProcess() {
