@@ -18,6 +18,7 @@
 #include "sim/world/sim_server.h"
 #include "sim/world/sim_world.h"
 #include "store/format/keys.h"
+#include "store/format/participant.h"
 #include "store/membership/accept_loss.h"
 #include "store/membership/view_changer.h"
 #include "store/support/wakeup.h"
@@ -246,6 +247,36 @@ TEST_CASE("a view that was never made stands in the way of none after a loss") {
   CHECK(view->members[0].state == MemberState::kDown);
   CHECK(view->members[2].state == MemberState::kInSync);
   CHECK(client.Put().ok());
+}
+
+TEST_CASE("what the entry of a killed process says holds up no change") {
+  World world(18);
+  const std::string servers = world.AddServers(kServers);
+  SimClient client(world, servers, "one");
+  REQUIRE(client.Put().ok());
+  {
+    auto killed = std::make_shared<SimClient>(world, servers, "killed");
+    REQUIRE(killed->Begin().ok());
+    killed->process.Kill();
+    ParkForever(std::move(killed));
+  }
+  // A view beyond that which the others will make: it was lost with them.
+  ModelItems& kept = world.servers()[0]->items();
+  for (const std::string& key : kept.LiveKeys()) {
+    const Result<store::Entry> there =
+        store::DecodeEntry(kept.Find(key)->value);
+    if (!there || there->id == client.cluster->lease.Self(0).id) continue;
+    store::Entry entry = *there;
+    entry.terms.epoch += 2;
+    ModelItem item = *kept.Find(key);
+    item.value = store::EncodeEntry(entry);
+    kept.Put(key, std::move(item));
+  }
+  Restart(world, {1, 2, 3, 4, 5});
+  const TimePoint begun = world.now();
+  ScanFor(client, seconds(10));
+  CHECK(client.Put().ok());
+  CHECK(world.now() - begun < seconds(15));
 }
 
 // `servers`: those of the cluster, 10.0.0.0 and on; as many successors.

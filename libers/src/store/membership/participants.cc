@@ -248,7 +248,11 @@ Task<Heartbeat> HeartbeatAll(Session& session, ViewLinks& links,
     net::Spawn(ReadOthersOn(session, links.At(member), round, latch));
   }
   co_await latch;
+  // Of one that is gone the records show more: where no member has its view,
+  // that was lost with the memory of more than f.
+  const Lease& lease = session.cluster().lease;
   for (const auto& [id, other] : round.heartbeat.others) {
+    if (lease.IsGone(id, round.heartbeat.asked)) continue;
     round.heartbeat.epoch = std::max(round.heartbeat.epoch, other.epoch);
   }
   co_return std::move(round.heartbeat);
@@ -272,12 +276,12 @@ std::vector<int> MayLandOn(Session& session, const Heartbeat& heartbeat,
   const Lease& lease = session.cluster().lease;
   for (const int member : heartbeat.unanswered) {
     // What was sent before it joined is void; nothing is known of one that has
-    // shown no epoch.
+    // shown no epoch, and of a view that was lost.
     const std::uint64_t joined =
         view.members[static_cast<std::size_t>(member)].joined;
     const auto may = [&](const auto& one) {
       const std::uint64_t epoch = one.second.epoch;
-      return epoch < view.epoch && (epoch == 0 || epoch >= joined) &&
+      return epoch != view.epoch && (epoch == 0 || epoch >= joined) &&
              lease.IsGone(one.first, heartbeat.asked);
     };
     if (std::any_of(heartbeat.others.begin(), heartbeat.others.end(), may)) {
