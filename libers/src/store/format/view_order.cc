@@ -65,7 +65,20 @@ std::vector<std::uint64_t> MissingTimes(const View& view, const View& other,
 
 }  // namespace
 
+bool SameOrigin(const View& a, const View& b) {
+  for (std::size_t i = 0; i < a.members.size(); ++i) {
+    const bool never_returned =
+        a.members[i].joined == 0 && b.members[i].joined == 0;
+    if (never_returned &&
+        a.members[i].incarnation != b.members[i].incarnation) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Includes(const View& view, const View& other, std::int64_t now_us) {
+  if (!SameOrigin(view, other)) return false;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     if (ProgressOf(view.members[i]) < ProgressOf(other.members[i]))
       return false;

@@ -3,7 +3,7 @@
 //
 // A member only goes on: it is backfilled, is in sync, is down, and returns
 // under a later incarnation. No flush is ever taken back. So of any two views
-// there is a least one that has all of both.
+// that come of one first view there is a least one that has all of both.
 #ifndef ERS_STORE_FORMAT_VIEW_ORDER_H_
 #define ERS_STORE_FORMAT_VIEW_ORDER_H_
 
@@ -13,11 +13,15 @@
 
 namespace ers::store {
 
-// Whatever their epochs are. Of views with the same slots. `now_us`: Unix us,
-// and none of `view`'s flushes was asked for later.
+// May both come of one first view? Not where a member that never returned has
+// two incarnations. Of views with the same slots.
+bool SameOrigin(const View& a, const View& b);
+
+// Whatever their epochs are; false where they are not of one origin. `now_us`:
+// Unix us, and none of `view`'s flushes was asked for later.
 bool Includes(const View& view, const View& other, std::int64_t now_us);
 
-// `view`, with its epoch, and what `other` has beyond it.
+// `view`, with its epoch, and what `other`, of the same origin, has beyond it.
 View Merge(View view, const View& other, std::int64_t now_us);
 
 }  // namespace ers::store

@@ -342,6 +342,15 @@ int RefusedBy(Session& session, const std::vector<Candidate>& all,
   return refused;
 }
 
+// How many members show one of these that is of the view's origin.
+int ShownBy(const std::vector<const Candidate*>& parts, const View& view) {
+  int shown = 0;
+  for (const Candidate* part : parts) {
+    if (SameOrigin(part->view, view)) shown += part->shown;
+  }
+  return shown;
+}
+
 }  // namespace
 
 Task<Result<Base>> FindBase(Session& session, View own, View met,
@@ -359,22 +368,37 @@ Task<Result<Base>> FindBase(Session& session, View own, View met,
   }
 
   Base base{std::move(own), {}};
-  std::vector<View> parts;
   std::uint64_t latest = tried;
+  std::vector<const Candidate*> parts;
   for (const Candidate& candidate : all) {
     latest = std::max(latest, candidate.view.epoch);
     if (RefusedBy(session, all, candidate.view) > base.view.max_failures) {
       base.never_in_force.insert(candidate.text);
     } else {
-      parts.push_back(candidate.view);
+      parts.push_back(&candidate);
     }
   }
-  const auto newest = std::max_element(
-      parts.begin(), parts.end(),
-      [](const View& a, const View& b) { return a.epoch < b.epoch; });
-  if (newest != parts.end()) base.view = *newest;
-  for (const View& part : parts) {
-    base.view = Merge(std::move(base.view), part, session.WallMicros());
+  // Of first views that were made at the same time, while some members are
+  // silent: the one that most have.
+  const Candidate* most = nullptr;
+  int most_shown = -1;
+  for (const Candidate* part : parts) {
+    const int shown_by = ShownBy(parts, part->view);
+    if (shown_by > most_shown ||
+        (shown_by == most_shown && part->view.epoch > most->view.epoch)) {
+      most = part;
+      most_shown = shown_by;
+    }
+  }
+  if (most != nullptr) base.view = most->view;
+  for (const Candidate* part : parts) {
+    if (!SameOrigin(most->view, part->view)) {
+      base.never_in_force.insert(part->text);
+      continue;
+    }
+    const std::uint64_t epoch = std::max(base.view.epoch, part->view.epoch);
+    base.view = Merge(std::move(base.view), part->view, session.WallMicros());
+    base.view.epoch = epoch;
   }
   // Of two views of one epoch neither may count: the next one reconciles it.
   const bool as_it_is = base.view.epoch == latest && latest > tried &&

@@ -18,7 +18,10 @@ constexpr std::int64_t kNow = 1'000'000;
 
 View Base() {
   View view = test::ViewExample();
-  for (Member& member : view.members) member.state = MemberState::kInSync;
+  for (Member& member : view.members) {
+    member.state = MemberState::kInSync;
+    member.joined = 0;
+  }
   return view;
 }
 
@@ -37,6 +40,7 @@ class Changer {
         break;
       case 1:  // it returns, or is taken in empty
         member.incarnation += 1 + random_() % 3;
+        member.joined = view.epoch + 1;
         member.lacking = random_() % 2 == 0;
         member.state =
             member.lacking ? MemberState::kInSync : MemberState::kBackfilling;
@@ -71,6 +75,7 @@ TEST_CASE("a member goes on from backfilled to down, and begins again later") {
   View back = down;
   back.members[0].state = MemberState::kBackfilling;
   ++back.members[0].incarnation;
+  back.members[0].joined = back.epoch + 1;
   CHECK(Includes(back, down, kNow));
   View in_sync = back;
   in_sync.members[0].state = MemberState::kInSync;
@@ -89,6 +94,25 @@ TEST_CASE("a member goes on from backfilled to down, and begins again later") {
   CHECK(both.members[0].state == MemberState::kDown);
   CHECK(both.members[1].state == MemberState::kDown);
   CHECK(both.epoch == other.epoch);
+}
+
+TEST_CASE("views of two clusters on the same servers have nothing in common") {
+  View one = Base();
+  View other = one;
+  for (Member& member : other.members) ++member.incarnation;
+  CHECK_FALSE(SameOrigin(one, other));
+  CHECK_FALSE(Includes(other, one, kNow));
+  CHECK_FALSE(Includes(one, other, kNow));
+  // One that has returned shows no more which of the two it is of.
+  View later = one;
+  later.members[0].incarnation += 5;
+  later.members[0].joined = 7;
+  CHECK(SameOrigin(one, later));
+  CHECK_FALSE(SameOrigin(other, later));
+  later.members[1].incarnation += 5;
+  later.members[1].joined = 8;
+  CHECK(SameOrigin(other, later));
+  CHECK(Includes(later, other, kNow));
 }
 
 TEST_CASE("flushes that do not know of each other both take effect") {
