@@ -66,8 +66,8 @@ struct View {
   FlushMark flush_mark = 0;
   // What the askers of the last of these flushes drew, newest first: a process
   // that finds its own flush in another's view does not make it once more.
-  // As many overlap seldom.
-  static constexpr std::size_t kFlushesKept = 4;
+  // A process that stands still is seldom passed by so many.
+  static constexpr std::size_t kFlushesKept = 16;
   std::vector<std::uint64_t> flushes;
   // Unix us: older changes count as absent, from that time on.
   std::uint64_t flushed_before = 0;
