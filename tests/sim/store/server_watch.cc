@@ -10,6 +10,7 @@
 #include "sim/world/sim_runtime.h"
 #include "store/format/keys.h"
 #include "store/format/object_map.h"
+#include "store/format/participant.h"
 #include "store/format/view.h"
 #include "store/membership/lease.h"
 #include "store/replicas/replica_copy.h"
@@ -126,9 +127,6 @@ void ServerWatch::OnManifestWrite(std::uint64_t epoch, int member,
 void ServerWatch::CheckLease(std::uint64_t epoch, int member,
                              std::string_view item_key) {
   const auto later = stored_since_.upper_bound(epoch);
-  for (const ClientProcess* process : processes_) {
-    longest_lease_ = std::max(longest_lease_, process->cluster().lease.term());
-  }
   if (later == stored_since_.end() || scenario_.scope == FaultScope::kBeyond ||
       world_.now() - later->second <= longest_lease_) {
     return;
@@ -168,7 +166,11 @@ void ServerWatch::Trace(int member, const SimConnection& connection,
 
 void ServerWatch::OnApplied(SimServer& server, int member,
                             const AppliedCommand& command) {
-  if (IsBlockKey(command.key)) {
+  if (command.key.starts_with(store::kEntryPrefix)) {
+    const Result<store::Entry> entry = store::DecodeEntry(command.value);
+    if (!entry) return;
+    longest_lease_ = std::max<Duration>(longest_lease_, entry->terms.lease_for);
+  } else if (IsBlockKey(command.key)) {
     OnBlock(server, member, command);
   } else if (command.key == store::kViewKey) {
     OnView(server, command);

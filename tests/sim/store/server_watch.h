@@ -106,7 +106,7 @@ class ServerWatch : private store::StoreWatch {
   const Scenario& scenario_;
   const bool trace_;
   std::set<const ClientProcess*> processes_;
-  Duration longest_lease_{};  // that any of them has asked for
+  Duration longest_lease_{};  // that an entry has said
   // The newest that was in force in a process that has left, until another one
   // may go by a view: what was primary then is so still.
   mutable std::shared_ptr<const store::View> left_;

@@ -26,8 +26,9 @@ using net::Task;
 
 struct Reading {
   ViewRecords records;
-  std::string text;        // of the best
-  int* members = nullptr;  // that have shown the best, in `records`
+  std::string text;  // of the best
+  // That have shown the best, in `records`.
+  std::map<int, std::string>* members = nullptr;
   Status failure;
   int left = 0;
   std::shared_ptr<Wakeup> enough;
@@ -63,11 +64,12 @@ void Note(Session& session, int member, const net::Request& request,
         (reading.records.silent.empty() ? "" : "; ") + session.Describe(member);
     return;
   }
+  const std::string& mark = session.link(member).facts().boot_mark;
   std::optional<View>& best = reading.records.best;
   // The same on most: a record of many members is long to read.
   if (best && request.value == reading.text) {
     ++reading.records.answered;
-    ++*reading.members;
+    reading.members->emplace(member, mark);
     if (IsInSync(*best, member)) ++reading.records.holders;
     return;
   }
@@ -75,8 +77,8 @@ void Note(Session& session, int member, const net::Request& request,
       session.cluster().stamps.Decode(request.value);
   if (shown) {
     ++reading.records.answered;
-    int& members = reading.records.shown[request.value];
-    ++members;
+    auto& members = reading.records.shown[request.value];
+    members.emplace(member, mark);
     if (!best || best->epoch < shown->view->epoch) {
       best = *shown->view;
       reading.text = request.value;
@@ -321,12 +323,24 @@ Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
 
 namespace {
 
-// A view that others may go by, and how many members show it.
+// A view that others may go by, and the members that show it, with the boot
+// marks of their memories.
 struct Candidate {
   View view;
   std::string text;
-  int shown = 0;
+  std::map<int, std::string> shown;
 };
+
+// How many of those members have kept the memory that the view knows? What
+// another memory has says nothing of it.
+int Kept(const View& view, const std::map<int, std::string>& shown) {
+  const auto kept =
+      std::count_if(shown.begin(), shown.end(), [&view](const auto& one) {
+        const auto at = static_cast<std::size_t>(one.first);
+        return view.members[at].boot_mark == one.second;
+      });
+  return static_cast<int>(kept);
+}
 
 // On how many members is a record that neither has all of the view nor is part
 // of it? None of these has had it, nor will take it.
@@ -337,7 +351,7 @@ int RefusedBy(Session& session, const std::vector<Candidate>& all,
   for (const Candidate& other : all) {
     const bool related =
         Includes(view, other.view, now) || Includes(other.view, view, now);
-    if (!related) refused += other.shown;
+    if (!related) refused += Kept(view, other.shown);
   }
   return refused;
 }
@@ -346,7 +360,7 @@ int RefusedBy(Session& session, const std::vector<Candidate>& all,
 int ShownBy(const std::vector<const Candidate*>& parts, const View& view) {
   int shown = 0;
   for (const Candidate* part : parts) {
-    if (SameOrigin(part->view, view)) shown += part->shown;
+    if (SameOrigin(part->view, view)) shown += Kept(view, part->shown);
   }
   return shown;
 }
@@ -357,9 +371,9 @@ Task<Result<Base>> FindBase(Session& session, View own, View met,
                             std::uint64_t tried) {
   const Result<ViewRecords> records = co_await ReadViewRecords(session);
   if (!records) co_return Fail(records.error());
-  std::map<std::string, int> shown = records->shown;
-  shown.try_emplace(EncodeView(met), 1);  // on a member that is silent now
-  shown.try_emplace(EncodeView(own), 0);
+  auto shown = records->shown;
+  shown.try_emplace(EncodeView(met));
+  shown.try_emplace(EncodeView(own));
   std::vector<Candidate> all;
   for (const auto& [text, members] : shown) {
     Result<View> view = DecodeView(text);

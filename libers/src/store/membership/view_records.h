@@ -18,7 +18,9 @@ struct ViewRecords {
   int holders = 0;           // members, in sync under it, that showed that one
   int answered = 0;          // members that showed what they have
   std::string silent;        // why the others did not, for an error message
-  std::map<std::string, int> shown;  // the texts of views, on so many members
+  // By the text of a view: the members that showed it, with the boot marks of
+  // the memories that have it.
+  std::map<std::string, std::map<int, std::string>> shown;
 };
 
 // Reads every member's record; does not wait for silent members once n - f
