@@ -37,7 +37,7 @@ enum class PlantedBug {
   kReplacedIsInSync,       // so does a new server in the place of another
   kBackfillManifestsOnly,  // backfilling puts no block back
   kSameIncarnation,        // a member comes back with what it held before
-  kPassesOverView,  // a view is stored over one that it is not built upon
+  kPassesOverView,  // a view is built upon one of the records in its way alone
   kNoParticipants,  // a view change waits for no other process
   kEndlessLease,    // a process goes on under its view after any pause
   kEntryNotWaited,  // a process counts as gone once its entry stands still

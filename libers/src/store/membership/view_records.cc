@@ -392,6 +392,10 @@ Task<Result<Base>> FindBase(Session& session, View own, View met,
       parts.push_back(&candidate);
     }
   }
+  if (Planted(PlantedBug::kPassesOverView)) {
+    met.epoch = latest + 1;
+    co_return Base{std::move(met), {}};
+  }
   // Of first views that were made at the same time, while some members are
   // silent: the one that most have.
   const Candidate* most = nullptr;
