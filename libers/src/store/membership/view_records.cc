@@ -321,107 +321,27 @@ Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
   co_return Status();
 }
 
-namespace {
-
-// A view that others may go by, and the members that show it, with the boot
-// marks of their memories.
-struct Candidate {
-  View view;
-  std::string text;
-  std::map<int, std::string> shown;
-};
-
-// How many of those members have kept the memory that the view knows? What
-// another memory has says nothing of it.
-int Kept(const View& view, const std::map<int, std::string>& shown) {
-  const auto kept =
-      std::count_if(shown.begin(), shown.end(), [&view](const auto& one) {
-        const auto at = static_cast<std::size_t>(one.first);
-        return view.members[at].boot_mark == one.second;
-      });
-  return static_cast<int>(kept);
-}
-
-// On how many members is a record that neither has all of the view nor is part
-// of it? None of these has had it, nor will take it.
-int RefusedBy(Session& session, const std::vector<Candidate>& all,
-              const View& view) {
-  const std::int64_t now = session.WallMicros();
-  int refused = 0;
-  for (const Candidate& other : all) {
-    const bool related =
-        Includes(view, other.view, now) || Includes(other.view, view, now);
-    if (!related) refused += Kept(view, other.shown);
-  }
-  return refused;
-}
-
-// How many members show one of these that is of the view's origin.
-int ShownBy(const std::vector<const Candidate*>& parts, const View& view) {
-  int shown = 0;
-  for (const Candidate* part : parts) {
-    if (SameOrigin(part->view, view)) shown += Kept(view, part->shown);
-  }
-  return shown;
-}
-
-}  // namespace
-
 Task<Result<Base>> FindBase(Session& session, View own, View met,
                             std::uint64_t tried) {
   const Result<ViewRecords> records = co_await ReadViewRecords(session);
   if (!records) co_return Fail(records.error());
-  auto shown = records->shown;
-  shown.try_emplace(EncodeView(met));
-  shown.try_emplace(EncodeView(own));
-  std::vector<Candidate> all;
-  for (const auto& [text, members] : shown) {
+  std::vector<ShownView> all;
+  for (View* view : {&own, &met}) {
+    std::string text = EncodeView(*view);
+    if (!records->shown.contains(text)) {
+      all.push_back({*view, std::move(text), {}});
+    }
+  }
+  for (const auto& [text, members] : records->shown) {
     Result<View> view = DecodeView(text);
     if (!view || !SameSlots(own, *view)) continue;
     all.push_back({std::move(*view), text, members});
   }
-
-  Base base{std::move(own), {}};
-  std::uint64_t latest = tried;
-  std::vector<const Candidate*> parts;
-  for (const Candidate& candidate : all) {
-    latest = std::max(latest, candidate.view.epoch);
-    if (RefusedBy(session, all, candidate.view) > base.view.max_failures) {
-      base.never_in_force.insert(candidate.text);
-    } else {
-      parts.push_back(&candidate);
-    }
-  }
+  Base base = ChooseBase(all, tried, session.WallMicros());
   if (Planted(PlantedBug::kPassesOverView)) {
-    met.epoch = latest + 1;
-    co_return Base{std::move(met), {}};
+    met.epoch = std::max(base.view.epoch, tried + 1);
+    base.view = std::move(met);
   }
-  // Of first views that were made at the same time, while some members are
-  // silent: the one that most have.
-  const Candidate* most = nullptr;
-  int most_shown = -1;
-  for (const Candidate* part : parts) {
-    const int shown_by = ShownBy(parts, part->view);
-    if (shown_by > most_shown ||
-        (shown_by == most_shown && part->view.epoch > most->view.epoch)) {
-      most = part;
-      most_shown = shown_by;
-    }
-  }
-  if (most != nullptr) base.view = most->view;
-  for (const Candidate* part : parts) {
-    if (!SameOrigin(most->view, part->view)) {
-      base.never_in_force.insert(part->text);
-      continue;
-    }
-    const std::uint64_t epoch = std::max(base.view.epoch, part->view.epoch);
-    base.view = Merge(std::move(base.view), part->view, session.WallMicros());
-    base.view.epoch = epoch;
-  }
-  // Of two views of one epoch neither may count: the next one reconciles it.
-  const bool as_it_is = base.view.epoch == latest && latest > tried &&
-                        shown.contains(EncodeView(base.view));
-  if (!as_it_is) base.view.epoch = latest + 1;
   Status tolerated = CheckTolerated(session, base.view);
   if (!tolerated.ok()) co_return Fail(std::move(tolerated));
   co_return base;

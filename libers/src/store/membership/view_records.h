@@ -9,6 +9,7 @@
 #include <string>
 
 #include "net/task.h"
+#include "store/format/view_base.h"
 #include "store/membership/session.h"
 
 namespace ers::store {
@@ -54,17 +55,10 @@ net::Task<Status> StoreViewRecord(
     Session& session, const View& view, StoredAs as, std::optional<View>& newer,
     const std::set<std::string>& never_in_force = {});
 
-// What the next view is to be built upon, where others' stand in its way.
-struct Base {
-  View view;
-  // Texts of records that are no part of it: more than f members have others
-  // that do not know of them, so they never were in force, nor will be.
-  std::set<std::string> never_in_force;
-};
-
-// All that may be in force, of the records and `own`, under an epoch above
-// theirs and above `tried`, the last one of this process; or one of them as it
-// is, where that has all of the others. `met` stood in the way.
+// What the next view is to be built upon where `met` stood in the way of one
+// that was made of `own` and tried under the epoch `tried`, by the records that
+// members show. kUnavailable: more than f members are not in sync by all that
+// may be in force.
 net::Task<Result<Base>> FindBase(Session& session, View own, View met,
                                  std::uint64_t tried);
 
