@@ -39,7 +39,7 @@ LIMITS = (
     ("slow", r"GET p50", Limit(factor=1.3)),
     ("slow", r"GET p99", Limit(1, factor=2)),
     ("slow", r"SET p50", Limit(factor=2)),
-    ("rate", r"(leaves|returns) a minute", at_most(1)),
+    ("rate", r"(leaves|returns) in .*", at_most(1)),
     ("rate", r"GET p99", Limit(factor=3)),
     ("frozen", r"worst GET", at_most(50)),
     ("frozen", r"worst SET", at_most(400)),

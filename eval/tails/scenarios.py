@@ -184,8 +184,8 @@ def rate(arguments, system, meter):
             if system.scheme is not None:
                 for what, then, now in zip(("leaves", "returns"), before,
                                            after):
-                    meter.add(f"{what} a minute",
-                              (now - then) * 60 / spans.minute, None, *case)
+                    meter.add(f"{what} in {spans.minute:.0f} s", now - then,
+                              None, *case)
             bed.await_in_sync()
 
 

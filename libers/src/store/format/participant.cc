@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kRegistryFormat = 2;
 // A memcached takes and clears a MiB for each class of item sizes that it has
-// not held before: so a registry stays in one, whoever comes.
+// not held before: so a registry stays in one, whatever processes come.
 constexpr std::size_t kRegistryStep = 1024;
 constexpr std::string_view kEntryMagic = "eRSp";
 constexpr std::uint8_t kEntryFormat = 1;
