@@ -15,6 +15,7 @@
 #include "bench/code_bench.h"
 #include "bench/codes_bench.h"
 #include "bench/contender.h"
+#include "bench/own_network.h"
 #include "bench/samples_command.h"
 #include "bench/store_bench.h"
 #include "cli/usage.h"
@@ -79,6 +80,11 @@ void PrintSeed(const Arguments& arguments, int repetitions) {
              repetitions);
 }
 
+// Where the servers are this machine's own.
+void EnterNetwork() {
+  fmt::print(stderr, "congestion control: {}\n", ers::bench::EnterOwnNetwork());
+}
+
 int Print(const std::string& text) {
   return Report(ers::analysis::Print(text));
 }
@@ -100,6 +106,7 @@ int Store(Arguments& arguments) {
   store.seed = arguments.seed;
   store.stopped = StopAsked;
   PrintSeed(arguments, store.repetitions);
+  if (store.servers.empty()) EnterNetwork();
   const auto rows = ers::bench::RunStore(store);
   if (!rows.has_value()) return Report(rows.error());
   return Print(ers::bench::RenderStore(*rows, arguments.format));
@@ -114,6 +121,7 @@ int Parity(Arguments& arguments) {
   store.seed = arguments.seed;
   store.stopped = StopAsked;
   PrintSeed(arguments, store.repetitions);
+  EnterNetwork();
   const auto rows = ers::bench::RunParity(store, arguments.to);
   if (!rows.has_value()) return Report(rows.error());
   return Print(ers::bench::RenderStore(*rows, arguments.format));
@@ -141,6 +149,7 @@ int Check(Arguments& arguments) {
   arguments.check.seed = arguments.seed;
   arguments.check.stopped = StopAsked;
   PrintSeed(arguments, arguments.check.repetitions);
+  EnterNetwork();
   const auto verdicts = ers::bench::RunCheck(arguments.check);
   if (!verdicts.has_value()) return Report(verdicts.error());
   const int printed =
