@@ -20,7 +20,7 @@ def in_force():
     with socket.create_server(("127.0.0.1", 0)) as server, \
             socket.create_connection(server.getsockname()) as client:
         name = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
-        return name.rstrip(b"\\0").decode()
+        return name.rstrip(b"\0").decode()
 
 
 def enter():
