@@ -208,10 +208,15 @@ void FaultPlan::DrawLosses(Duration span) {
   }
 }
 
-void FaultPlan::LoseAt(Duration dies, std::uint64_t server, Duration length) {
-  world_.After(dies, [this, server, length] {
+// One of a loss. What has begun goes on also where faults stop meanwhile: where
+// no more than f were lost, nothing would say that their blocks are.
+void FaultPlan::LoseAt(Duration dies, std::uint64_t server, Duration length,
+                       const std::shared_ptr<bool>& begun) {
+  world_.After(dies, [this, server, length, begun] {
     SimServer& victim = process_.server_of(static_cast<int>(server));
-    if (!healed_) Strike(FaultKind::kRestart, victim, length);
+    if (healed_ && !*begun) return;
+    *begun = true;
+    Strike(FaultKind::kRestart, victim, length);
   });
 }
 
@@ -219,12 +224,13 @@ void FaultPlan::DrawLoss(Duration begin, SeededRandom& aside) {
   const auto servers = static_cast<std::uint64_t>(scenario_.servers);
   const auto least = static_cast<std::uint64_t>(scenario_.max_failures) + 1;
   std::uint64_t count = least + aside.Below(servers - least + 1);
+  const auto begun = std::make_shared<bool>(false);
   for (std::uint64_t server = 0; server < servers; ++server) {
     // `count` of those that are left, each as likely.
     if (aside.Below(servers - server) >= count) continue;
     --count;
     const Duration dies = begin + aside.Between(Duration{}, milliseconds(300));
-    LoseAt(dies, server, aside.Between(milliseconds(1), seconds(3)));
+    LoseAt(dies, server, aside.Between(milliseconds(1), seconds(3)), begun);
   }
   if (aside.Below(2) == 0) return;
   const Duration length = aside.Between(milliseconds(1), kLongestCut);
@@ -260,11 +266,12 @@ void FaultPlan::DrawLossOfOthers(Duration begin, SeededRandom& aside) {
   world_.After(others + dying + back, [this, stays] {
     process_.server_of(static_cast<int>(stays)).SetReachable(true);
   });
+  const auto begun = std::make_shared<bool>(false);
   for (std::uint64_t server = 0; server < servers; ++server) {
     if (server == stays) continue;
     const Duration dies = others + aside.Between(Duration{}, dying);
     const Duration most = soon ? Duration(milliseconds(40)) : seconds(1);
-    LoseAt(dies, server, aside.Between(milliseconds(1), most));
+    LoseAt(dies, server, aside.Between(milliseconds(1), most), begun);
   }
   // So that, mostly, no process is left that knows the newest view.
   const int kills = soon ? 1 : 5;

@@ -87,7 +87,8 @@ class FaultPlan {
   void DrawLosses(Duration span);
   void DrawLoss(Duration begin, SeededRandom& aside);
   void DrawLossOfOthers(Duration begin, SeededRandom& aside);
-  void LoseAt(Duration dies, std::uint64_t server, Duration length);
+  void LoseAt(Duration dies, std::uint64_t server, Duration length,
+              const std::shared_ptr<bool>& begun);
   void DrawReplacement(Duration span, SeededRandom& aside);
   void StrikeVictim(FaultKind kind, Duration length);
   void Strike(FaultKind kind, SimServer& server, Duration length);
