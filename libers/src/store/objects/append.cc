@@ -36,6 +36,9 @@ Task<Result<std::vector<std::byte>>> ReadTail(Session& session,
 // Stages the new end; `next` becomes the longer object.
 Task<Status> StageEnd(Session& session, Content& content, int first_group,
                       Manifest& next, StepTimer* steps) {
+  // What is dropped where the source fails at once: no block behind these
+  // groups.
+  next.length = static_cast<std::uint64_t>(first_group) * next.group_bytes;
   WriteOutcome outcome =
       co_await WriteGroups(session, content, first_group, next, steps);
   co_await MarkFailed(session, outcome.epoch,
