@@ -22,6 +22,7 @@ struct PutArguments {
   std::uint32_t flags = 0;
   std::int64_t expire_seconds = 0;
   std::size_t inline_below = ClientOptions{}.inline_below;
+  std::size_t column_below = ClientOptions{}.column_below;
 };
 
 Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
@@ -49,6 +50,7 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
   }
   ClientOptions client_options;
   client_options.inline_below = arguments.inline_below;
+  client_options.column_below = arguments.column_below;
   auto client = OpenClient(global, client_options);
   if (!client) return client.error();
   if (arguments.expire_seconds > 0) {
@@ -100,6 +102,10 @@ void AddPut(CLI::App& app, Command& chosen) {
   put->add_option("--inline-below", arguments->inline_below,
                   "Keep shorter values whole on f+1 servers (default: 4096)")
       ->check(CLI::Range(kMaxInlineBelow))
+      ->type_name("BYTES");
+  put->add_option("--column-below", arguments->column_below,
+                  "Store shorter elastic values as columns (default: 0)")
+      ->check(CLI::Range(kMaxColumnBelow))
       ->type_name("BYTES");
   put->footer(
       "Example: ersctl put photo photo.jpg --scheme ers2:12,3,14 --width wide");

@@ -71,6 +71,7 @@ Json ObjectJson(std::string_view key, const ObjectInfo& info) {
                {"length", info.length},
                {"version", info.version},
                {"inline", info.is_inline},
+               {"unit", UnitName(info.unit)},
                {"group_bytes", info.group_bytes},
                {"groups", info.groups},
                {"flags", info.client_flags},

@@ -39,10 +39,11 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
       {"width", std::string(WidthName(detail.width))},
       {"length", fmt::format("{} bytes", detail.length)},
       {"version", detail.version},
-      {"stored", detail.is_inline
-                     ? "in the manifest"
-                     : fmt::format("{} groups of up to {} bytes", detail.groups,
-                                   detail.group_bytes)},
+      {"stored",
+       detail.is_inline
+           ? "in the manifest"
+           : fmt::format("{} groups of up to {} bytes, in {}", detail.groups,
+                         detail.group_bytes, UnitName(detail.unit))},
       {"flags", fmt::format("{}", detail.client_flags)},
       {"expiry", detail.expiry == 0
                      ? "never"

@@ -47,8 +47,8 @@ class Race {
     }
     tables_.resize(coefficients_.size() * kTableBytes);
     ec_init_tables(k, m, coefficients_.data(), tables_.data());
-    put_plan_ =
-        plan::CachedPutPlan(Scheme{SchemeKind::kRs, k, m, k}, Width::kNarrow);
+    put_plan_ = plan::CachedPutPlan(
+        *layout::GetGeometry({SchemeKind::kRs, k, m, k}), Width::kNarrow);
     AddWays();
     EncodeRaw();
     for (const std::uint8_t* block : parity_.pointers()) {

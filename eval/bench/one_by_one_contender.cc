@@ -36,7 +36,7 @@ class OneByOneContender final : public Contender {
   }
 
   Status Put(const Key& key, std::span<const std::byte> value) override {
-    const auto plan = plan::CachedPutPlan(geometry_.scheme(), Width::kNarrow);
+    const auto plan = plan::CachedPutPlan(geometry_, Width::kNarrow);
     value_bytes_ = value.size();
     const std::size_t bytes = BlockBytes();
     std::vector<const std::uint8_t*> inputs;
@@ -78,12 +78,10 @@ class OneByOneContender final : public Contender {
   }
 
   Status Transition(const Key& key, Width to) override {
-    const Scheme& scheme = geometry_.scheme();
-    const auto plan =
-        to == Width::kWide
-            ? plan::CachedForwardPlan(scheme, plan::TransitionVariant::kOptimal)
-            : plan::CachedBackwardPlan(scheme,
-                                       plan::TransitionVariant::kOptimal);
+    constexpr auto kOptimal = plan::TransitionVariant::kOptimal;
+    const auto plan = to == Width::kWide
+                          ? plan::CachedForwardPlan(geometry_, kOptimal)
+                          : plan::CachedBackwardPlan(geometry_, kOptimal);
     Status moved = RunPlan(key, *plan, {});
     if (moved.ok()) widths_[key.number] = to;
     return moved;

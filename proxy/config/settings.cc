@@ -223,6 +223,11 @@ constexpr Setting kSettings[] = {
          .option = {"--inline-below", "BYTES",
                     "Keep shorter values whole on f+1 servers (default: "
                     "4096)"}}),
+    Number<ERS_PROXY_AT(client.column_below), 0, kMaxColumnBelow>(
+        {.name = "column_below",
+         .option = {"--column-below", "BYTES",
+                    "Store shorter elastic values as columns (default: "
+                    "0)"}}),
     {.name = "rules", .read = ReadRules},
 
     Reloaded(Number<ERS_PROXY_AT(policies.widen.idle_seconds), 1, kMaxPolicyS>(

@@ -156,6 +156,18 @@ class ChangeTest(CtlCase):
 
 class InspectTest(CtlCase):
 
+    def test_a_short_value_may_be_in_columns(self):
+        value = random_bytes(9000, seed=8)
+        self.ctl("put", "columns", "-", "--column-below", "9001", data=value)
+        detail = self.ctl_json("stat", "columns")
+        self.assertEqual(detail["unit"], "columns")
+        self.assertEqual([block["kind"] for block in detail["blocks"]],
+                         ["data"] * 5 + ["parity"])
+        self.assertIn(b"in columns", self.ctl("stat", "columns"))
+        self.assertEqual(self.ctl("get", "columns"), value)
+        self.ctl("put", "columns", "-", "--column-below", "9000", data=value)
+        self.assertEqual(self.ctl_json("stat", "columns")["unit"], "blocks")
+
     def test_stat_names_every_block(self):
         self.put("stat", random_bytes(100_000, seed=6))
         detail = self.ctl_json("stat", "stat")

@@ -27,7 +27,7 @@ DONE, NOT_FOUND, BAD_USAGE, CLUSTER_ERROR, REPORT_LOST = range(5)
 DEADLINE_S = 60
 
 OBJECT_KEYS = ["key", "scheme", "width", "length", "version", "inline",
-               "group_bytes", "groups", "flags", "cas", "expiry"]
+               "unit", "group_bytes", "groups", "flags", "cas", "expiry"]
 
 
 def random_bytes(count, seed):

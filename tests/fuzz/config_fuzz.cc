@@ -81,10 +81,11 @@ std::string AsYaml(const ServerOptions& options) {
   const ClusterOptions& cluster = options.cluster;
   yaml += fmt::format(
       "max_failures: {}\nmin_redundancy: {}\nscheme: {}\ninline_below: {}\n"
+      "column_below: {}\n"
       "threads: {}\nhedge_percent: {}\ncount_objects_s: {}\n",
       cluster.max_failures, cluster.min_redundancy,
       FormatScheme(options.client.scheme), options.client.inline_below,
-      options.threads, cluster.hedge_percent,
+      options.client.column_below, options.threads, cluster.hedge_percent,
       options.count_objects_every.count());
   yaml += fmt::format(
       "garbage: {{grace_s: {}, every_s: {}, objects_per_second: {}}}\n",

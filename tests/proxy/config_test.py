@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import socket
 import struct
@@ -138,6 +139,22 @@ class StartTest(DaemonCase):
             self.assertEqual(client.set(key, b"v" * length), b"STORED")
             self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
                              (key, length))
+
+    def test_short_elastic_values_are_in_columns(self):
+        client = self.start("--config", self.config(
+            "inline_below: 0\ncolumn_below: 100\nscheme: ers2:2,1,3\n"
+            "rules:\n  - {prefix: plain, scheme: 'rs:3,1'}\n")).client()
+        for key, length, unit, blocks in ((b"k", 99, "columns", "4"),
+                                          (b"k", 100, "blocks", "9"),
+                                          (b"plain", 99, "blocks", "4")):
+            value = random.Random(length).randbytes(length)
+            self.assertEqual(client.set(key, value), b"STORED")
+            facts = client.facts(b"ers stat " + key)
+            self.assertEqual((facts["unit"], facts["blocks"]), (unit, blocks))
+            self.assertEqual(facts["blocks_present"], blocks)
+            client.socket.sendall(b"get %s\r\n" % key)
+            client.file.readline()
+            self.assertEqual(client.file.read(length + 7), value + b"\r\nEND\r\n")
 
     def test_rules_choose_what_is_kept_whole_of_a_value_that_changes(self):
         client = self.start("--config", self.config(

@@ -141,6 +141,8 @@ typedef struct ers_client_options {
   const char* scheme;      /* of objects that name none: "ers2:4,1,5" */
   size_t inline_below;     /* shorter values ride in the manifest; at most
                               1 MiB */
+  size_t column_below;     /* shorter elastic values are stored as columns; at
+                              most 1 MiB */
   size_t cached_manifests; /* remembered, so that a get needs one round trip */
 } ers_client_options;
 
@@ -168,6 +170,7 @@ typedef struct ers_object_info {
   char scheme[ERS_SCHEME_BYTES];
   ers_width width;
   int is_inline;        /* 1: the value rides in the manifest */
+  int in_columns;       /* 1: its items are columns, not blocks */
   uint64_t length;      /* bytes */
   uint64_t group_bytes; /* value bytes of a full group */
   int groups;           /* 0 when inline */

@@ -16,6 +16,7 @@ struct ObjectInfo {
   Width width = Width::kNarrow;
   bool is_inline = false;         // the value rides in the manifest
   std::uint64_t length = 0;       // bytes
+  Unit unit = Unit::kBlocks;      // what the items are, when not inline
   std::uint64_t group_bytes = 0;  // value bytes of a full group
   int groups = 0;                 // 0 when inline
   std::uint32_t client_flags = 0;
@@ -38,7 +39,7 @@ enum class StoredBlockKind { kData, kParity };
 
 struct BlockState {
   int group = 0;
-  int block = 0;  // id in the group (docs/reference/format.md)
+  int block = 0;  // id in the group, of a block or column (format.md)
   StoredBlockKind kind = StoredBlockKind::kData;
   int stripe = 0;           // under the object's width
   int node = 0;             // X_node of the group

@@ -26,6 +26,7 @@ inline constexpr std::uint64_t kMaxGroupBytes = std::uint64_t{8} << 20;
 inline constexpr std::size_t kMaxKeyBytes = 250;
 inline constexpr int kMaxMembers = 1024;
 inline constexpr std::size_t kMaxInlineBelow = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxColumnBelow = std::size_t{1} << 20;
 
 inline constexpr int kMaxHedgePercent = 100;
 
@@ -76,6 +77,10 @@ struct ClientOptions {
   // Values shorter than this ride in the manifest, whole, on f+1 servers. At
   // most kMaxInlineBelow.
   std::size_t inline_below = 4096;
+  // Elastic values shorter than this are stored as columns: fewer items, and so
+  // less memory and time; but a transition reads more of them. At most
+  // kMaxColumnBelow.
+  std::size_t column_below = 0;
   // Manifests of values in blocks that are remembered, so that a GET needs one
   // round trip.
   std::size_t cached_manifests = 16384;

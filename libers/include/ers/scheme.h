@@ -27,6 +27,14 @@ enum class SchemeKind : std::uint8_t {
 // RS(k',m). kRep and kRs objects are always kNarrow. Stored; never renumber.
 enum class Width : std::uint8_t { kNarrow = 0, kWide = 1 };
 
+// What one item on a server holds of a group. Columns are of elastic objects
+// alone: for others they would be the same. Stored; never renumber.
+enum class Unit : std::uint8_t {
+  kBlocks = 0,
+  // All data blocks that one node has, or all blocks of one parity index.
+  kColumns = 1,
+};
+
 // By which rule a transition's plan reads blocks.
 enum class TransitionVariant : std::uint8_t {
   kOptimal,  // the least reads that any code with data in place can do
@@ -71,6 +79,7 @@ ERS_API Result<Scheme> ParseScheme(std::string_view text);
 ERS_API std::string FormatScheme(const Scheme& scheme);
 
 ERS_API std::string_view WidthName(Width width);  // "narrow" or "wide"
+ERS_API std::string_view UnitName(Unit unit);     // "blocks" or "columns"
 
 }  // namespace ers
 

@@ -55,6 +55,7 @@ void ToC(const ObjectInfo& info, ers_object_info* out) {
   CopyText(FormatScheme(info.scheme), out->scheme);
   out->width = info.width == Width::kWide ? ERS_WIDE : ERS_NARROW;
   out->is_inline = info.is_inline ? 1 : 0;
+  out->in_columns = info.unit == Unit::kColumns ? 1 : 0;
   out->length = info.length;
   out->group_bytes = info.group_bytes;
   out->groups = info.groups;

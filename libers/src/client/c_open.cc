@@ -100,6 +100,7 @@ void ers_client_options_init(ers_client_options* options) {
   const ers::ClientOptions defaults;
   *options = {};
   options->inline_below = defaults.inline_below;
+  options->column_below = defaults.column_below;
   options->cached_manifests = defaults.cached_manifests;
 }
 
@@ -119,6 +120,7 @@ ers_status ers_client_open(ers_cluster* cluster,
         cpp.scheme = *scheme;
       }
       cpp.inline_below = options->inline_below;
+      cpp.column_below = options->column_below;
       cpp.cached_manifests = options->cached_manifests;
     }
     auto opened = ers::Client::Open(cluster->cluster, cpp);

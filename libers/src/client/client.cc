@@ -149,6 +149,11 @@ Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
                 fmt::format("inline_below is {}: at most {}",
                             options.inline_below, kMaxInlineBelow));
   }
+  if (options.column_below > kMaxColumnBelow) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("column_below is {}: at most {}",
+                            options.column_below, kMaxColumnBelow));
+  }
   return std::make_unique<ClientImpl>(impl->state(), options);
 }
 

@@ -13,7 +13,15 @@ namespace {
 // More schemes than one process uses, and yet an end.
 constexpr std::size_t kMaxCached = 64;
 
-Placement Place(const Scheme& scheme) {
+// Of k' columns: one row, which is one stripe of either width.
+Placement PlaceColumns(const Scheme& scheme) {
+  Placement placement;
+  for (int c = 0; c < scheme.kp; ++c) placement.push_back({0, c, 0, c});
+  return placement;
+}
+
+Placement Place(const Scheme& scheme, Unit unit) {
+  if (unit == Unit::kColumns) return PlaceColumns(scheme);
   switch (scheme.kind) {
     case SchemeKind::kSrs:
       return PlaceColumnMajor(scheme);
@@ -29,21 +37,23 @@ Placement Place(const Scheme& scheme) {
 
 }  // namespace
 
-Geometry::Geometry(const Scheme& scheme)
+Geometry::Geometry(const Scheme& scheme, Unit unit)
     : scheme_(scheme),
-      data_blocks_(GroupDataBlocks(scheme)),
-      placement_(Place(scheme)),
+      unit_(unit),
+      cells_(in_columns() ? GetGeometry(scheme) : nullptr),
+      data_blocks_(in_columns() ? scheme.kp : GroupDataBlocks(scheme)),
+      placement_(Place(scheme, unit)),
       narrow_(data_blocks_),
       wide_(data_blocks_),
       wide_matrix_(code::CodingMatrix(scheme.kp, scheme.m)),
       by_node_(scheme.kind != SchemeKind::kSrs) {
-  assert(ValidateScheme(scheme).ok());
+  assert(ValidateScheme(scheme).ok() && (!in_columns() || scheme.elastic()));
   // The ERS matrix serves both widths; that is what makes it elastic.
   narrow_matrix_ =
       by_node_ ? wide_matrix_ : code::CodingMatrix(scheme.k, scheme.m);
   for (int block = 0; block < data_blocks_; ++block) {
     const Cell& cell = placement_[block];
-    narrow_[cell.stripe * scheme.k + cell.rank] = block;
+    narrow_[cell.stripe * stripe_width(Width::kNarrow) + cell.rank] = block;
     wide_[cell.row * scheme.kp + cell.column] = block;
   }
 }
@@ -126,7 +136,7 @@ std::vector<BlockId> Geometry::StoredBlocks(Width width) const {
 }
 
 std::uint8_t Geometry::Coefficient(BlockId id, Width width, int parity) const {
-  assert(IsData(id));
+  assert(IsData(id) && !in_columns());
   const Cell& cell = placement_[id];
   const bool ranked = width == Width::kNarrow && !by_node_;
   const auto& matrix = ranked ? *narrow_matrix_ : *wide_matrix_;
@@ -135,6 +145,7 @@ std::uint8_t Geometry::Coefficient(BlockId id, Width width, int parity) const {
 }
 
 std::vector<std::uint8_t> Geometry::Vector(BlockId id) const {
+  assert(!in_columns());
   std::vector<std::uint8_t> vector(data_blocks_, 0);
   if (IsData(id)) {
     vector[id] = 1;
@@ -147,22 +158,55 @@ std::vector<std::uint8_t> Geometry::Vector(BlockId id) const {
   return vector;
 }
 
+int Geometry::CellStripeWidth(BlockId column) const {
+  if (IsData(column)) return scheme_.kp;
+  return cells_->stripe_width(PlaceOfParity(column).width);
+}
+
+std::vector<BlockId> Geometry::CellsOf(BlockId column) const {
+  if (!in_columns()) return {column};
+  std::vector<BlockId> cells;
+  const int count = cell_count(column);
+  cells.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    if (IsData(column)) {
+      cells.push_back(cells_->StripeData(Width::kWide, i)[column]);
+    } else {
+      const ParityPlace place = PlaceOfParity(column);
+      cells.push_back(cells_->ParityId(place.width, i, place.parity));
+    }
+  }
+  return cells;
+}
+
+Geometry::CellPlace Geometry::ColumnOf(BlockId cell) const {
+  if (!in_columns()) return {cell, 0};
+  if (cells_->IsData(cell)) {
+    const Cell& place = cells_->placement_[cell];
+    return {static_cast<BlockId>(place.column), place.row};
+  }
+  const ParityPlace place = cells_->PlaceOfParity(cell);
+  return {ParityId(place.width, 0, place.parity), place.stripe};
+}
+
 bool SameButParity(const Scheme& a, const Scheme& b) {
   return a.kind == b.kind && a.k == b.k && a.kp == b.kp;
 }
 
-std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme) {
+std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme, Unit unit) {
+  using Key = std::pair<Scheme, Unit>;
   static Mutex mutex;
-  static std::map<Scheme, std::shared_ptr<const Geometry>> cache;
+  static std::map<Key, std::shared_ptr<const Geometry>> cache;
+  const Key key{scheme, unit};
   {
     const MutexLock lock(mutex);
-    const auto found = cache.find(scheme);
+    const auto found = cache.find(key);
     if (found != cache.end()) return found->second;
   }
-  auto geometry = std::make_shared<const Geometry>(scheme);
+  auto geometry = std::make_shared<const Geometry>(scheme, unit);
   const MutexLock lock(mutex);
   if (cache.size() >= kMaxCached) cache.clear();
-  return cache.try_emplace(scheme, std::move(geometry)).first->second;
+  return cache.try_emplace(key, std::move(geometry)).first->second;
 }
 
 }  // namespace ers::layout

@@ -1,5 +1,5 @@
-// Geometry: everything about one group that follows from its scheme alone.
-// Immutable; any thread. Pure: no I/O.
+// Geometry: everything about one group that follows from its scheme, and from
+// what is stored as one item. Immutable; any thread. Pure: no I/O.
 #ifndef ERS_LAYOUT_GEOMETRY_H_
 #define ERS_LAYOUT_GEOMETRY_H_
 
@@ -27,22 +27,29 @@ struct BlockInfo {
 
 // Schemes that are not elastic have one width: they answer for kWide what
 // they answer for kNarrow.
+//
+// In columns, what is said of blocks holds for columns: the group has k' of
+// data, and m of parity for each width, all in one stripe. The blocks that they
+// consist of are their *cells*, and have a geometry of their own.
 class Geometry {
  public:
-  // `scheme` must satisfy ValidateScheme (asserted). Prefer GetGeometry.
-  explicit Geometry(const Scheme& scheme);
+  // `scheme` must satisfy ValidateScheme, and be elastic where `unit` is
+  // columns (asserted). Prefer GetGeometry.
+  explicit Geometry(const Scheme& scheme, Unit unit = Unit::kBlocks);
 
   const Scheme& scheme() const { return scheme_; }
-  int data_blocks() const { return data_blocks_; }           // l
+  Unit unit() const { return unit_; }
+  bool in_columns() const { return unit_ == Unit::kColumns; }
+  int data_blocks() const { return data_blocks_; }           // l, or k'
   int node_count() const { return scheme_.kp + scheme_.m; }  // k' + m
-  int rows() const { return data_blocks_ / scheme_.kp; }     // l / k'
-  // l/k or l/k'
+  int rows() const { return data_blocks_ / scheme_.kp; }     // l / k', or 1
+  // l/k or l/k'; 1 of columns
   int stripe_count(Width width) const {
     return data_blocks_ / stripe_width(width);
   }
-  // k or k'
+  // k or k'; k' of columns
   int stripe_width(Width width) const {
-    return width == Width::kNarrow ? scheme_.k : scheme_.kp;
+    return width == Width::kNarrow && !in_columns() ? scheme_.k : scheme_.kp;
   }
   // m * stripe_count(width)
   int parity_blocks(Width width) const {
@@ -89,11 +96,27 @@ class Geometry {
   std::vector<BlockId> StoredBlocks(Width width) const;
   // Encoding coefficient of data block `id` in parity `parity` of its stripe
   // under `width`: g of its node for ERS, of its logical column for SRS and RS
-  // (shared words: "Encoding matrix"). 1 for rep.
+  // (shared words: "Encoding matrix"). 1 for rep. Not of columns (asserted).
   std::uint8_t Coefficient(BlockId id, Width width, int parity) const;
   // The vector of any block over the group's l data symbols: unit vector for
-  // data, stripe coefficients for parity.
+  // data, stripe coefficients for parity. Not of columns (asserted).
   std::vector<std::uint8_t> Vector(BlockId id) const;
+
+  // The group in blocks: itself, or that of the columns' cells.
+  const Geometry& cells() const { return cells_ ? *cells_ : *this; }
+  // So many cells are in a block or column: 1, l/k' or l/k.
+  int cell_count(BlockId id) const {
+    if (!in_columns()) return 1;
+    return cells_->data_blocks() / CellStripeWidth(id);
+  }
+  // The cells of a column in their order, which is that of rows, or of stripes.
+  std::vector<BlockId> CellsOf(BlockId column) const;
+  // Where a cell is; of blocks: the block itself.
+  struct CellPlace {
+    BlockId column;
+    int at;  // in CellsOf(column)
+  };
+  CellPlace ColumnOf(BlockId cell) const;
 
  private:
   // Stripe and parity index of a parity block, and the width it belongs to.
@@ -103,12 +126,16 @@ class Geometry {
     int parity;
   };
   ParityPlace PlaceOfParity(BlockId id) const;
+  // Of the stripes whose blocks a column has.
+  int CellStripeWidth(BlockId column) const;
   int parity_ids_per_index() const {
     return stripe_count(Width::kNarrow) +
            (scheme_.elastic() ? stripe_count(Width::kWide) : 0);
   }
 
   Scheme scheme_;
+  Unit unit_;
+  std::shared_ptr<const Geometry> cells_;  // of columns
   int data_blocks_;
   Placement placement_;
   std::vector<BlockId> narrow_;  // data blocks, stripe by stripe
@@ -123,8 +150,9 @@ class Geometry {
 bool SameButParity(const Scheme& a, const Scheme& b);
 
 // The geometry of a scheme, made once and shared (the last few dozen schemes
-// are kept). `scheme` must satisfy ValidateScheme (asserted). Any thread.
-std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme);
+// are kept). As the constructor. Any thread.
+std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme,
+                                            Unit unit = Unit::kBlocks);
 
 }  // namespace ers::layout
 

@@ -186,4 +186,8 @@ std::string_view WidthName(Width width) {
   return width == Width::kNarrow ? "narrow" : "wide";
 }
 
+std::string_view UnitName(Unit unit) {
+  return unit == Unit::kBlocks ? "blocks" : "columns";
+}
+
 }  // namespace ers

@@ -1,6 +1,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/column_transition.h"
+#include "plan/columns.h"
 #include "plan/credit.h"
 #include "plan/planners.h"
 #include "plan/transition.h"
@@ -32,6 +34,12 @@ std::vector<std::optional<Overlap>> UpdatedStripes(const Geometry& geometry,
 std::optional<Plan> PlanBackward(const Geometry& geometry,
                                  TransitionVariant variant,
                                  const Missing& missing) {
+  if (geometry.in_columns()) {
+    return PlanColumnTransition(
+        geometry, Width::kWide, missing, [&](const Missing& cells) {
+          return PlanBackward(geometry.cells(), variant, cells);
+        });
+  }
   Rule rule;
   if (variant != TransitionVariant::kOptimal) {
     // As forward: SRS reads its data.

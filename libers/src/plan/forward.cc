@@ -1,3 +1,5 @@
+#include "plan/column_transition.h"
+#include "plan/columns.h"
 #include "plan/credit.h"
 #include "plan/planners.h"
 #include "plan/transition.h"
@@ -7,6 +9,12 @@ namespace ers::plan {
 std::optional<Plan> PlanForward(const Geometry& geometry,
                                 TransitionVariant variant,
                                 const Missing& missing) {
+  if (geometry.in_columns()) {
+    return PlanColumnTransition(
+        geometry, Width::kNarrow, missing, [&](const Missing& cells) {
+          return PlanForward(geometry.cells(), variant, cells);
+        });
+  }
   Rule rule;
   if (variant != TransitionVariant::kOptimal) {
     // Algorithm 2: every old parity block is read. SRS has no overlap to

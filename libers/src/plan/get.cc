@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "plan/availability.h"
+#include "plan/columns.h"
 #include "plan/plan_builder.h"
 #include "plan/planners.h"
 #include "plan/stripe.h"
@@ -11,6 +12,12 @@ namespace ers::plan {
 std::optional<Plan> PlanGet(const Geometry& geometry, Width width,
                             std::span<const BlockId> wanted,
                             const Missing& missing) {
+  if (geometry.in_columns()) {
+    const auto cells =
+        PlanGet(geometry.cells(), width, CellsOf(geometry, wanted),
+                CellsOf(geometry, missing));
+    return cells ? std::optional(InColumns(geometry, *cells)) : std::nullopt;
+  }
   const Availability availability(geometry, missing);
   PlanBuilder builder(geometry);
   std::map<int, std::vector<BlockId>> absent;  // wanted ones, by stripe

@@ -22,9 +22,22 @@ struct Step {
   // of a missing block, recovered; a parity block is the new content.
   std::vector<layout::BlockId> outputs;
   std::vector<std::uint8_t> coefficients;  // outputs x inputs, row-major
+  // Of columns: the first cell of each input and of each output that is meant,
+  // and how many there are from there on. Several steps make one column.
+  std::vector<std::uint16_t> input_cells;
+  std::vector<std::uint16_t> output_cells;
+  int cells = 1;
+
+  [[nodiscard]] int InputCell(std::size_t input) const {
+    return input_cells.empty() ? 0 : input_cells[input];
+  }
+  [[nodiscard]] int OutputCell(std::size_t output) const {
+    return output_cells.empty() ? 0 : output_cells[output];
+  }
 };
 
-// Everything is within one group; block ids as in layout/block_id.h.
+// Everything is within one group; block ids as in layout/block_id.h. Of a group
+// in columns every block is a column.
 struct Plan {
   // Stored blocks to fetch, each once, in the order in which steps need them.
   std::vector<layout::BlockId> reads;

@@ -17,7 +17,11 @@ constexpr std::size_t kMaxCached = 128;
 enum class Operation { kPut, kForward, kBackward };
 
 // The last number is the width of a PUT, the variant of a transition.
-using Key = std::tuple<Scheme, Operation, int>;
+using Key = std::tuple<Scheme, Unit, Operation, int>;
+
+Key KeyOf(const Geometry& geometry, Operation operation, int number) {
+  return {geometry.scheme(), geometry.unit(), operation, number};
+}
 
 std::shared_ptr<const Plan> Cached(const Key& key,
                                    const std::function<Plan()>& make) {
@@ -36,25 +40,25 @@ std::shared_ptr<const Plan> Cached(const Key& key,
 
 }  // namespace
 
-std::shared_ptr<const Plan> CachedPutPlan(const Scheme& scheme, Width width) {
-  return Cached({scheme, Operation::kPut, static_cast<int>(width)}, [&] {
-    return PlanPut(*layout::GetGeometry(scheme), width, {});
-  });
+std::shared_ptr<const Plan> CachedPutPlan(const Geometry& geometry,
+                                          Width width) {
+  const Key key = KeyOf(geometry, Operation::kPut, static_cast<int>(width));
+  return Cached(key, [&] { return PlanPut(geometry, width, {}); });
 }
 
-std::shared_ptr<const Plan> CachedForwardPlan(const Scheme& scheme,
+// With nothing missing there is always a plan.
+std::shared_ptr<const Plan> CachedForwardPlan(const Geometry& geometry,
                                               TransitionVariant variant) {
-  return Cached({scheme, Operation::kForward, static_cast<int>(variant)}, [&] {
-    // With nothing missing there is always a plan.
-    return *PlanForward(*layout::GetGeometry(scheme), variant, {});
-  });
+  const Key key =
+      KeyOf(geometry, Operation::kForward, static_cast<int>(variant));
+  return Cached(key, [&] { return *PlanForward(geometry, variant, {}); });
 }
 
-std::shared_ptr<const Plan> CachedBackwardPlan(const Scheme& scheme,
+std::shared_ptr<const Plan> CachedBackwardPlan(const Geometry& geometry,
                                                TransitionVariant variant) {
-  return Cached({scheme, Operation::kBackward, static_cast<int>(variant)}, [&] {
-    return *PlanBackward(*layout::GetGeometry(scheme), variant, {});
-  });
+  const Key key =
+      KeyOf(geometry, Operation::kBackward, static_cast<int>(variant));
+  return Cached(key, [&] { return *PlanBackward(geometry, variant, {}); });
 }
 
 }  // namespace ers::plan

@@ -1,23 +1,24 @@
-// Plans with nothing missing, made once per scheme and shared: they depend on
-// the scheme alone, and every PUT needs one.
+// Plans with nothing missing, made once per scheme and unit, and shared: they
+// depend on these alone, and every PUT needs one.
 #ifndef ERS_PLAN_PLAN_CACHE_H_
 #define ERS_PLAN_PLAN_CACHE_H_
 
 #include <memory>
 
-#include "ers/scheme.h"
+#include "layout/geometry.h"
 #include "plan/plan.h"
 #include "plan/planners.h"
 
 namespace ers::plan {
 
 // What PlanPut, PlanForward and PlanBackward give for an empty Missing. The
-// last hundred or so plans are kept. `scheme` must satisfy ValidateScheme
-// (asserted), and be elastic for transitions. Any thread.
-std::shared_ptr<const Plan> CachedPutPlan(const Scheme& scheme, Width width);
-std::shared_ptr<const Plan> CachedForwardPlan(const Scheme& scheme,
+// last hundred or so plans are kept. The scheme must be elastic for
+// transitions (asserted). Any thread.
+std::shared_ptr<const Plan> CachedPutPlan(const Geometry& geometry,
+                                          Width width);
+std::shared_ptr<const Plan> CachedForwardPlan(const Geometry& geometry,
                                               TransitionVariant variant);
-std::shared_ptr<const Plan> CachedBackwardPlan(const Scheme& scheme,
+std::shared_ptr<const Plan> CachedBackwardPlan(const Geometry& geometry,
                                                TransitionVariant variant);
 
 }  // namespace ers::plan

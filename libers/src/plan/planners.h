@@ -1,6 +1,7 @@
 // The planners, one source file each. All are pure and total: any validated
 // scheme, any width, any set of missing nodes. Where the missing nodes leave
-// too few blocks they say so instead of a plan.
+// too few blocks they say so instead of a plan. The plan of a group in columns
+// is that of its cells, in whole columns (columns.h).
 #ifndef ERS_PLAN_PLANNERS_H_
 #define ERS_PLAN_PLANNERS_H_
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "plan/availability.h"
+#include "plan/columns.h"
 #include "plan/plan_builder.h"
 #include "plan/planners.h"
 #include "plan/stripe.h"
@@ -9,6 +10,10 @@
 namespace ers::plan {
 
 Plan PlanPut(const Geometry& geometry, Width width, const Missing& missing) {
+  if (geometry.in_columns()) {
+    return InColumns(
+        geometry, PlanPut(geometry.cells(), width, CellsOf(geometry, missing)));
+  }
   const Availability availability(geometry, missing);
   PlanBuilder builder(geometry);
   Plan& plan = builder.plan();

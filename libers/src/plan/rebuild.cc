@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/availability.h"
+#include "plan/columns.h"
 #include "plan/plan_builder.h"
 #include "plan/planners.h"
 #include "plan/stripe.h"
@@ -13,6 +14,12 @@ namespace ers::plan {
 std::optional<Plan> PlanRebuild(const Geometry& geometry, Width width,
                                 std::span<const BlockId> lost,
                                 const Missing& missing) {
+  if (geometry.in_columns()) {
+    const auto cells =
+        PlanRebuild(geometry.cells(), width, CellsOf(geometry, lost),
+                    CellsOf(geometry, missing));
+    return cells ? std::optional(InColumns(geometry, *cells)) : std::nullopt;
+  }
   const Availability availability(geometry, missing, lost);
   PlanBuilder builder(geometry);
   Plan& plan = builder.plan();

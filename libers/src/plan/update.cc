@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 
 #include "plan/availability.h"
+#include "plan/columns.h"
 #include "plan/plan_builder.h"
 #include "plan/planners.h"
 #include "plan/stripe.h"
@@ -108,15 +110,38 @@ class StripeUpdate {
   std::vector<BlockId> untouched_;  // data blocks
 };
 
-}  // namespace
+// Parity of a stripe that does not change, as outputs. False: it cannot be had.
+bool CarryParity(const Stripe& stripe, const Availability& availability,
+                 PlanBuilder& builder) {
+  const std::uint8_t one = 1;
+  std::vector<BlockId> absent;
+  for (const BlockId id : stripe.Parities(availability.live_parities())) {
+    if (!availability.Readable(id)) {
+      absent.push_back(id);
+      continue;
+    }
+    auto step = builder.Begin({id});
+    step.AddRead(id, std::span(&one, 1));
+    builder.Finish(std::move(step));
+  }
+  if (absent.empty()) return true;
+  const auto reads = stripe.AnyBlocks({});
+  if (reads) AddRecovery(stripe, *reads, absent, builder);
+  return reads.has_value();
+}
 
-std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
-                               std::span<const BlockId> touched,
-                               std::span<const BlockId> keep,
-                               const Missing& missing) {
+// What is updated, and of which data blocks the old content is wanted.
+struct Update {
+  std::span<const BlockId> touched;
+  std::span<const BlockId> keep;
+  bool all_parity = false;  // parity that does not change is written, too
+};
+
+std::optional<Plan> PlanOf(const Geometry& geometry, Width width,
+                           const Update& what, const Missing& missing) {
   const Availability availability(geometry, missing);
   PlanBuilder builder(geometry);
-  builder.Give(touched);
+  builder.Give(what.touched);
   Plan& plan = builder.plan();
   const auto write = [&](BlockId id) {
     (availability.Writable(id) ? plan.writes : plan.unwritten).push_back(id);
@@ -127,7 +152,7 @@ std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
     write(id);
     changes[geometry.StripeOf(id, width)].touched.push_back(id);
   }
-  for (const BlockId id : keep) {
+  for (const BlockId id : what.keep) {
     auto& kept = changes[geometry.StripeOf(id, width)].keep;
     if (std::find(kept.begin(), kept.end(), id) == kept.end()) {
       kept.push_back(id);
@@ -142,7 +167,50 @@ std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
     update.AddParity(*reads, builder);
     for (int p = 0; p < geometry.scheme().m; ++p) write(stripe.parity(p));
   }
+  for (int s = 0; what.all_parity && s < geometry.stripe_count(width); ++s) {
+    if (changes.contains(s)) continue;
+    const Stripe stripe(geometry, width, s, availability);
+    if (!CarryParity(stripe, availability, builder)) return std::nullopt;
+    for (int p = 0; p < geometry.scheme().m; ++p) write(stripe.parity(p));
+  }
   return std::move(builder).Build();
+}
+
+// By re-encoding alone, without old parity; or by delta alone, without what is
+// not touched: stripes that differ in which is cheaper would ask for both.
+std::optional<Plan> PlanInColumns(const Geometry& columns, Width width,
+                                  std::span<const BlockId> touched,
+                                  std::span<const BlockId> keep,
+                                  const Missing& missing) {
+  const std::vector<BlockId> touched_cells = CellsOf(columns, touched);
+  const std::vector<BlockId> kept_cells = CellsOf(columns, keep);
+  std::vector<BlockId> parity;
+  std::vector<BlockId> untouched;
+  for (const BlockId id : columns.StoredBlocks(width)) {
+    if (!columns.IsData(id)) {
+      parity.push_back(id);
+    } else if (std::find(touched.begin(), touched.end(), id) == touched.end()) {
+      untouched.push_back(id);
+    }
+  }
+  return CheapestInColumns(
+      columns, missing, std::vector{parity, untouched},
+      [&](const Missing& cells) {
+        return PlanOf(columns.cells(), width,
+                      {touched_cells, kept_cells, /*all_parity=*/true}, cells);
+      });
+}
+
+}  // namespace
+
+std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
+                               std::span<const BlockId> touched,
+                               std::span<const BlockId> keep,
+                               const Missing& missing) {
+  if (geometry.in_columns()) {
+    return PlanInColumns(geometry, width, touched, keep, missing);
+  }
+  return PlanOf(geometry, width, {touched, keep}, missing);
 }
 
 }  // namespace ers::plan

@@ -37,18 +37,22 @@ void Overwrite(std::vector<std::byte>& value, std::size_t offset,
 // The whole story with some servers dead; `fresh`: seen by a process that
 // starts after they died.
 void Survive(const Parameters& p, Width width, const std::vector<int>& dead,
-             bool fresh) {
+             bool fresh, Unit unit) {
   const Scheme scheme{SchemeKind::kErs2, p.k, p.m, p.kp};
-  CAPTURE(FormatScheme(scheme), WidthName(width), dead, fresh);
+  CAPTURE(FormatScheme(scheme), WidthName(width), dead, fresh, UnitName(unit));
   TestCluster cluster(p.kp + p.m, {"-m", "16"});
-  auto client = cluster.Open(scheme);
+  const auto open = [&] {
+    return cluster.Open(scheme, 0, 0,
+                        unit == Unit::kColumns ? kMaxColumnBelow : 0);
+  };
+  auto client = open();
   std::vector<std::byte> value = Bytes(kValueBytes, 1);
   PutOptions options;
   options.width = width;
   options.client_flags = 77;
   REQUIRE_OK(client->Put("key", value, options));
   for (const int i : dead) cluster.server(i).Kill();
-  if (fresh) client = cluster.Open(scheme);
+  if (fresh) client = open();
 
   REQUIRE(MustGet(*client, "key") == value);
   const std::vector<std::byte> piece = Bytes(3000, 2);
@@ -66,7 +70,7 @@ void Survive(const Parameters& p, Width width, const std::vector<int>& dead,
     REQUIRE(MustGet(*client, "key") == value);
   }
   REQUIRE_OK(client->Put("other", value, {}));
-  auto late = cluster.Open(scheme);
+  auto late = open();
   REQUIRE(MustGet(*late, "other") == value);
   REQUIRE(MustGet(*late, "key") == value);
   REQUIRE(late->Delete("key").ok());
@@ -82,7 +86,8 @@ TEST_CASE("any choice of up to m dead servers loses nothing") {
        {Parameters{2, 1, 3}, Parameters{4, 1, 5}, Parameters{4, 2, 6}}) {
     ForEachChoice(p.kp + p.m, p.m, [&](const std::vector<int>& dead) {
       Survive(p, number % 2 == 0 ? Width::kNarrow : Width::kWide, dead,
-              number / 2 % 2 == 0);
+              number / 2 % 2 == 0,
+              (number + number / 4) % 2 == 0 ? Unit::kBlocks : Unit::kColumns);
       ++number;
     });
   }
@@ -95,7 +100,9 @@ TEST_CASE("any choice of up to m dead servers of more", "[.full]") {
        {Parameters{4, 2, 6}, Parameters{6, 2, 8}, Parameters{4, 3, 5}}) {
     ForEachChoice(p.kp + p.m, p.m, [&](const std::vector<int>& dead) {
       for (const Width width : {Width::kNarrow, Width::kWide}) {
-        Survive(p, width, dead, number++ % 2 == 0);
+        for (const Unit unit : {Unit::kBlocks, Unit::kColumns}) {
+          Survive(p, width, dead, number++ / 4 % 2 == 0, unit);
+        }
       }
     });
   }
@@ -114,7 +121,8 @@ TEST_CASE("choices of three dead servers of seventeen, by seed") {
     std::shuffle(all.begin(), all.end(), random);
     all.resize(1 + random() % 3);
     Survive({12, 3, 14}, i % 2 == 0 ? Width::kNarrow : Width::kWide, all,
-            random() % 2 == 0);
+            random() % 2 == 0,
+            random() % 2 == 0 ? Unit::kBlocks : Unit::kColumns);
   }
 }
 

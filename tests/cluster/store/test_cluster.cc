@@ -42,7 +42,8 @@ ClusterOptions TestCluster::Options() const {
 
 std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme,
                                           int max_failures,
-                                          std::size_t inline_below) const {
+                                          std::size_t inline_below,
+                                          std::size_t column_below) const {
   ClusterOptions options = Options();
   options.max_failures = max_failures;
   auto cluster = Cluster::Open(std::move(options));
@@ -50,6 +51,7 @@ std::unique_ptr<Client> TestCluster::Open(const Scheme& scheme,
   ClientOptions client_options;
   client_options.scheme = scheme;
   client_options.inline_below = inline_below;
+  client_options.column_below = column_below;
   auto client = Client::Open(*cluster, client_options);
   REQUIRE_OK(client);
   return std::move(*client);

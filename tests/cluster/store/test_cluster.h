@@ -40,7 +40,8 @@ class TestCluster {
   ClusterOptions Options() const;
   // A client of a process of its own: nothing is remembered, nothing inline.
   std::unique_ptr<Client> Open(const Scheme& scheme, int max_failures = 0,
-                               std::size_t inline_below = 0) const;
+                               std::size_t inline_below = 0,
+                               std::size_t column_below = 0) const;
 
  private:
   std::deque<MemcachedProcess> servers_;

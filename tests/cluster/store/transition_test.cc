@@ -21,13 +21,17 @@ TEST_CASE("real transitions read and write what the plans say") {
                                                          {9, 2, 10},
                                                          {10, 3, 12},
                                                          {12, 3, 14}}));
+  const Unit unit = GENERATE(Unit::kBlocks, Unit::kColumns);
   const Scheme scheme{kind, k, m, kp};
-  CAPTURE(FormatScheme(scheme));
+  CAPTURE(FormatScheme(scheme), UnitName(unit));
   TestCluster cluster(kp + m, {"-m", "16"});
-  auto client = cluster.Open(scheme);
+  auto client =
+      cluster.Open(scheme, 0, 0, unit == Unit::kColumns ? kMaxColumnBelow : 0);
   const std::vector<std::byte> value = Bytes(100003, 5);
-  REQUIRE_OK(client->Put("key", value, {}));
-  const layout::Geometry geometry(scheme);
+  const auto put = client->Put("key", value, {});
+  REQUIRE_OK(put);
+  CHECK(put->unit == unit);
+  const layout::Geometry geometry(scheme, unit);
   for (const auto variant :
        {TransitionVariant::kOptimal, TransitionVariant::kPaper,
         TransitionVariant::kNoOrder}) {

@@ -14,6 +14,7 @@ namespace ers::test {
 namespace {
 
 constexpr std::size_t kInlineBelow = 4096;
+constexpr std::size_t kColumnBelow = 100'000;
 constexpr std::uint64_t kMaxU64 = std::numeric_limits<std::uint64_t>::max();
 
 // Gives `bytes` in pieces of odd sizes.
@@ -145,6 +146,11 @@ TEST_CASE("values of every size come back, whole and in part") {
 
 namespace {
 
+// With columns in the midst of the sizes that come up.
+std::unique_ptr<Client> OpenToWalk(const TestCluster& cluster) {
+  return cluster.Open(Scheme(), 2, kInlineBelow, kColumnBelow);
+}
+
 // An object and what it must be, changed together.
 class Walk {
  public:
@@ -152,7 +158,7 @@ class Walk {
       : cluster_(cluster),
         most_(most),
         random_(seed),
-        client_(OpenAs(cluster, Scheme())) {}
+        client_(OpenToWalk(cluster)) {}
 
   void Run(int steps) {
     Put();

@@ -19,6 +19,7 @@ ClientProcess::ClientProcess(SimRuntime& runtime, std::string servers,
   ClientOptions client;
   client.scheme = scenario.schemes.front();
   client.inline_below = scenario.inline_below;
+  client.column_below = scenario.column_below;
   for (int i = 0; i < scenario.sessions; ++i) {
     sessions_.push_back(std::make_unique<store::Session>(
         runtime_, cluster_, client.cached_manifests));

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "ers/options.h"
+
 namespace ers::sim {
 namespace {
 
@@ -233,6 +235,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
     scenario.grace = {};
   }
   scenario.adopts = scenario.exports || aside.Below(2) == 0;
+  scenario.column_below =
+      OneOf(aside, std::array<std::size_t, 4>{0, 0, 200, kMaxColumnBelow});
   return scenario;
 }
 
@@ -252,12 +256,14 @@ std::string Describe(const Scenario& scenario) {
       "{}{} servers, f={},{}; {} processes of {} clients on {} sessions, {} "
       "keys, up to {} "
       "cells "
-      "of {} bytes, inline below {}, item limit {}{}{}{}{}{}; {}, "
+      "of {} bytes, inline below {}, columns below {}, item limit "
+      "{}{}{}{}{}{}; {}, "
       "victims{}{}{}{}{}",
       scenario.stress ? "stress, " : "", scenario.servers,
       scenario.max_failures, schemes, scenario.processes, scenario.clients,
       scenario.sessions, scenario.keys.size(), scenario.max_cells,
-      scenario.cell_bytes, scenario.inline_below, scenario.item_size_max,
+      scenario.cell_bytes, scenario.inline_below, scenario.column_below,
+      scenario.item_size_max,
       scenario.exports  ? ", exports"
       : scenario.adopts ? ", adopts"
                         : "",

@@ -44,6 +44,7 @@ struct Scenario {
   std::size_t cell_bytes = 8;
   std::size_t max_cells = 12;
   std::size_t inline_below = 0;
+  std::size_t column_below = 0;
   std::uint64_t item_size_max = 1 << 20;
   // Values become plain items now and then, which have no redundancy.
   bool exports = false;

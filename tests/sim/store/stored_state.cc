@@ -25,7 +25,7 @@ std::optional<Payload> Find(const ServerWatch& watch,
   SimServer& server = watch.ServerOf(map.MemberOf(group, block));
   if (!generation || !server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(map.KeyOf(group, block));
-  const std::size_t size = map.BlockBytes(group);
+  const std::size_t size = map.BlockBytes(group, block);
   if (item == nullptr ||
       item->value.size() != store::kBlockHeaderBytes + size) {
     return std::nullopt;
@@ -43,30 +43,44 @@ std::optional<Payload> Find(const ServerWatch& watch,
   return payload;
 }
 
-// The name of a parity block that its stripe's data do not give.
+// A cell's payload, if its block or column is whole.
+std::optional<Payload> FindCell(const ServerWatch& watch,
+                                const store::ObjectMap& map, int group,
+                                layout::BlockId cell) {
+  const layout::Geometry::CellPlace place = map.geometry().ColumnOf(cell);
+  const std::optional<Payload> block = Find(watch, map, group, place.column);
+  if (!block) return std::nullopt;
+  const auto size = static_cast<std::ptrdiff_t>(map.CellBytes(group));
+  const auto begin = block->begin() + place.at * size;
+  return Payload(begin, begin + size);
+}
+
+// The name of a block or column with parity that its stripe's data do not give.
 std::optional<std::string> WrongParity(const ServerWatch& watch,
                                        const store::ObjectMap& map, int group,
                                        int stripe) {
-  const layout::Geometry& geometry = map.geometry();
+  const layout::Geometry& cells = map.geometry().cells();
   const Width width = map.width();
-  std::vector<Payload> parity(static_cast<std::size_t>(geometry.scheme().m),
-                              Payload(map.BlockBytes(group)));
-  for (const layout::BlockId block : geometry.StripeData(width, stripe)) {
-    const std::optional<Payload> data = Find(watch, map, group, block);
+  std::vector<Payload> parity(static_cast<std::size_t>(cells.scheme().m),
+                              Payload(map.CellBytes(group)));
+  for (const layout::BlockId cell : cells.StripeData(width, stripe)) {
+    const std::optional<Payload> data = FindCell(watch, map, group, cell);
     if (!data) return std::nullopt;
     for (std::size_t p = 0; p < parity.size(); ++p) {
       const std::uint8_t coefficient =
-          geometry.Coefficient(block, width, static_cast<int>(p));
+          cells.Coefficient(cell, width, static_cast<int>(p));
       for (std::size_t i = 0; i < data->size(); ++i) {
         parity[p][i] ^= BitwiseProduct(coefficient, (*data)[i]);
       }
     }
   }
   for (std::size_t p = 0; p < parity.size(); ++p) {
-    const layout::BlockId block =
-        geometry.ParityId(width, stripe, static_cast<int>(p));
-    const std::optional<Payload> stored = Find(watch, map, group, block);
-    if (stored && *stored != parity[p]) return map.KeyOf(group, block);
+    const layout::BlockId cell =
+        cells.ParityId(width, stripe, static_cast<int>(p));
+    const std::optional<Payload> stored = FindCell(watch, map, group, cell);
+    if (stored && *stored != parity[p]) {
+      return map.KeyOf(group, map.geometry().ColumnOf(cell).column);
+    }
   }
   return std::nullopt;
 }
@@ -82,7 +96,7 @@ std::vector<Violation> CheckParity(const Scenario& scenario,
     const store::ObjectMap map(
         std::make_shared<const store::Manifest>(std::move(*manifest)));
     for (int group = 0; group < map.groups(); ++group) {
-      const int stripes = map.geometry().stripe_count(map.width());
+      const int stripes = map.geometry().cells().stripe_count(map.width());
       for (int stripe = 0; stripe < stripes; ++stripe) {
         const std::optional<std::string> wrong =
             WrongParity(watch, map, group, stripe);

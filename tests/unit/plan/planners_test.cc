@@ -193,23 +193,26 @@ TEST_CASE("cached plans are the healthy ones, shared by all threads") {
       // More plans than are kept, so that the cache starts afresh too.
       for (int kp = 3; kp < 70; ++kp) {
         for (const Width width : {Width::kNarrow, Width::kWide}) {
-          CachedPutPlan({SchemeKind::kErs2, 2, 1, kp}, width);
+          CachedPutPlan(Geometry({SchemeKind::kErs2, 2, 1, kp}), width);
         }
       }
     });
   }
   for (auto& thread : threads) thread.join();
   for (const Width width : {Width::kNarrow, Width::kWide}) {
-    CHECK(Same(*CachedPutPlan(scheme, width), PlanPut(geometry, width, {})));
+    CHECK(Same(*CachedPutPlan(geometry, width), PlanPut(geometry, width, {})));
   }
-  CHECK(CachedPutPlan(scheme, Width::kWide) ==
-        CachedPutPlan(scheme, Width::kWide));
+  CHECK(CachedPutPlan(geometry, Width::kWide) ==
+        CachedPutPlan(geometry, Width::kWide));
+  const Geometry columns(scheme, Unit::kColumns);
+  CHECK(CachedPutPlan(geometry, Width::kWide)->given.size() == 12);
+  CHECK(CachedPutPlan(columns, Width::kWide)->given.size() == 6);
   for (const auto variant :
        {TransitionVariant::kOptimal, TransitionVariant::kPaper,
         TransitionVariant::kNoOrder}) {
-    CHECK(Same(*CachedForwardPlan(scheme, variant),
+    CHECK(Same(*CachedForwardPlan(geometry, variant),
                *PlanForward(geometry, variant, {})));
-    CHECK(Same(*CachedBackwardPlan(scheme, variant),
+    CHECK(Same(*CachedBackwardPlan(geometry, variant),
                *PlanBackward(geometry, variant, {})));
   }
 }

@@ -84,6 +84,7 @@ max_failures: 3
 state_file: /var/view
 scheme: rs:3,2
 inline_below: 17
+column_below: 18
 rules:
   - {prefix: x, scheme: rep:3, max_expiry_s: 9, inline_below: 5}
 admin: ":7"
@@ -107,6 +108,7 @@ log: {level: error, format: json}
   CHECK(cluster.state_file == "/var/view");
   CHECK(FormatScheme(options->client.scheme) == "rs:3,2");
   CHECK(options->client.inline_below == 17);
+  CHECK(options->client.column_below == 18);
   CHECK(options->admin == ":7");
   CHECK(options->admin_token_file == token.name());
   CHECK(options->admin_token == kToken);
@@ -178,6 +180,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
        "max_failures, min_redundancy, state_file, scheme, inline_below, "
+       "column_below, "
        "rules, "
        "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
@@ -190,6 +193,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, "
        "max_failures, min_redundancy, state_file, scheme, inline_below, "
+       "column_below, "
        "rules, "
        "policies, backfill, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
@@ -363,7 +367,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "cluster, there or by --servers"},
       {"[a, b]\n",
        "FILE:1: expected a mapping with keys of listen, servers, max_failures, "
-       "min_redundancy, state_file, scheme, inline_below, rules, policies, "
+       "min_redundancy, state_file, scheme, inline_below, column_below, rules, "
+       "policies, "
        "backfill, admin, admin_token_file, state_dir, user, count_objects_s, "
        "garbage, "
        "threads, hedge_percent, timeouts, limits, log, found a list"},

@@ -8,15 +8,17 @@ using layout::BlockId;
 
 BlockBuffers::BlockBuffers(BufferPool& pool, const ObjectMap& map, int group)
     : pool_(pool),
-      block_bytes_(map.BlockBytes(group)),
+      map_(map),
+      group_(group),
+      data_bytes_(map.DataBytes(group)),
       entries_(static_cast<std::size_t>(map.geometry().block_id_count())) {}
 
 BlockBuffers::~BlockBuffers() {
   for (BufferPool::Buffer& buffer : owned_) pool_.Return(std::move(buffer));
 }
 
-std::byte* BlockBuffers::NewBuffer() {
-  owned_.push_back(pool_.Take(block_bytes_));
+std::byte* BlockBuffers::NewBuffer(BlockId block) {
+  owned_.push_back(pool_.Take(map_.BlockBytes(group_, block)));
   return owned_.back().bytes.get();
 }
 
@@ -43,7 +45,7 @@ const std::byte* BlockBuffers::HaveOrComputed(BlockId block) const {
 
 std::byte* BlockBuffers::ForStored(BlockId block) {
   std::byte*& at = entries_[block].stored;
-  if (at == nullptr) at = NewBuffer();
+  if (at == nullptr) at = NewBuffer(block);
   return at;
 }
 
@@ -51,7 +53,7 @@ void BlockBuffers::SetHave(BlockId block) { entries_[block].have = true; }
 
 std::byte* BlockBuffers::ForParity(BlockId block) {
   std::byte*& at = entries_[block].parity;
-  if (at == nullptr) at = NewBuffer();
+  if (at == nullptr) at = NewBuffer(block);
   return at;
 }
 

@@ -16,19 +16,20 @@ namespace ers::store {
 // place, and, of parity, what is computed anew. Loop thread only.
 class BlockBuffers {
  public:
-  // Of one group of `map`. `pool` outlives it.
+  // Of one group of `map`. Both outlive it.
   BlockBuffers(BufferPool& pool, const ObjectMap& map, int group);
   ~BlockBuffers();
   BlockBuffers(const BlockBuffers&) = delete;
   BlockBuffers& operator=(const BlockBuffers&) = delete;
 
-  [[nodiscard]] std::size_t block_bytes() const { return block_bytes_; }
+  // Of a data block.
+  [[nodiscard]] std::size_t data_bytes() const { return data_bytes_; }
 
-  // Where a stored block is read to (block_bytes() bytes), which outlives this.
-  // Blocks that were not placed get memory of the pool.
+  // Where a stored block is read to, which outlives this. Blocks that were not
+  // placed get memory of the pool.
   void Place(layout::BlockId block, std::byte* at);
-  // New content of a data block, padded to block_bytes(): an input of a plan's
-  // steps, and staged where the plan writes it. It outlives this.
+  // New content of a data block, data_bytes() with its padding: an input of a
+  // plan's steps, and staged where the plan writes it. It outlives this.
   void Give(layout::BlockId block, const std::byte* content);
   [[nodiscard]] const std::byte* Given(layout::BlockId block) const;
 
@@ -54,10 +55,12 @@ class BlockBuffers {
     bool sent = false;
   };
 
-  std::byte* NewBuffer();
+  std::byte* NewBuffer(layout::BlockId block);
 
   BufferPool& pool_;
-  const std::size_t block_bytes_;
+  const ObjectMap& map_;
+  const int group_;
+  const std::size_t data_bytes_;
   std::vector<Entry> entries_;  // by block id
   std::vector<BufferPool::Buffer> owned_;
 };

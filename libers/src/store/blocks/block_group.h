@@ -17,8 +17,8 @@ struct BlockGroup {
   const int group;
   StepTimer* const timer;  // null: nothing is timed
 
-  [[nodiscard]] std::size_t block_bytes() const {
-    return map.BlockBytes(group);
+  [[nodiscard]] std::size_t BlockBytes(layout::BlockId block) const {
+    return map.BlockBytes(group, block);
   }
   void Begin(RequestStep step) const {
     if (timer != nullptr) timer->Begin(step);

@@ -16,7 +16,6 @@ BlockReader::BlockReader(const BlockGroup& group, const plan::Plan& plan,
       group_(group),
       plan_(plan),
       parts_(parts),
-      block_bytes_(group.block_bytes()),
       going_(group.session.runtime(), 1) {}
 
 BlockReader::~BlockReader() { assert(!is_set()); }
@@ -58,7 +57,7 @@ void BlockReader::AskForMore() {
     Transfer& transfer = Ask(block, now);
     transfer.of_plan = true;
     if (window_) {
-      window_->Asked(block_bytes_);
+      window_->Asked(transfer.bytes);
       transfer.in_window = true;
       transfer.request.on_placed = [](net::Request& request) {
         auto& coming = *static_cast<Transfer*>(request.context);
@@ -90,7 +89,7 @@ BlockReader::Transfer& BlockReader::Ask(BlockId block, TimePoint now) {
   };
   transfer.wait = {transfer.member, now,
                    group_.session.late_servers().Patience(transfer.member,
-                                                          block_bytes_, now)};
+                                                          transfer.bytes, now)};
   transfer.late_at = transfer.wait.due();
   group_.Begin(RequestStep::kRead);
   return transfer;
@@ -108,7 +107,7 @@ void BlockReader::Send(Transfer& transfer) {
 void BlockReader::OnPlaced(Transfer& transfer) {
   const TimePoint now = group_.session.runtime().Now();
   if (transfer.counted == 0) window_->Travelled(now - transfer.wait.asked_at);
-  const std::size_t came = std::min(transfer.request.placed, block_bytes_);
+  const std::size_t came = std::min(transfer.request.placed, transfer.bytes);
   window_->Came(came - std::exchange(transfer.counted, came), now);
   AskForMore();
 }
@@ -134,7 +133,7 @@ void BlockReader::OnDone(Transfer& transfer) {
 // Of one that has ended. After one that failed no more is asked for.
 void BlockReader::CountRest(const Transfer& transfer) {
   if (!transfer.in_window || transfer.request.outcome != Outcome::kOk) return;
-  window_->Came(block_bytes_ - transfer.counted,
+  window_->Came(transfer.bytes - transfer.counted,
                 group_.session.runtime().Now());
 }
 
@@ -146,14 +145,14 @@ void BlockReader::Take(const Transfer& transfer) {
                              map.Number(group_.group, block)};
   if (outcome == Outcome::kOk &&
       VerifyBlock(expected, transfer.header, parts_.buffers.ForStored(block),
-                  block_bytes_)) {
+                  transfer.bytes)) {
     parts_.buffers.SetHave(block);
     BlockTraffic& traffic = parts_.traffic;
     ++(map.geometry().IsData(block) ? traffic.data_reads
                                     : traffic.parity_reads);
-    traffic.bytes_read += block_bytes_;
+    traffic.bytes_read += transfer.bytes;
     Session& session = group_.session;
-    session.hedge_budget().OnRead(block_bytes_,
+    session.hedge_budget().OnRead(transfer.bytes,
                                   session.late_servers().OneIsSlow());
     parts_.steps.OnInput(block);
     if (hedged_) AbandonRecovered();

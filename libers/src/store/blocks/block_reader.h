@@ -99,7 +99,6 @@ class BlockReader : private Alarm {
   const BlockGroup group_;
   const plan::Plan& plan_;
   const Parts parts_;
-  const std::size_t block_bytes_;
   std::size_t next_ = 0;  // of the plan's reads, to be asked for
   int coming_ = 0;        // of the plan's reads
   bool lost_ = false;     // one of them will not come

@@ -17,9 +17,10 @@ void SetTransfer(const BlockGroup& group, SendStep step, net::Verb verb,
   transfer.step = step;
   transfer.block = block;
   transfer.member = group.map.MemberOf(group.group, block);
+  transfer.bytes = group.BlockBytes(block);
   transfer.key = std::move(key);
   transfer.item = {Piece(transfer.header.data(), transfer.header.size()),
-                   Piece(payload, group.block_bytes())};
+                   Piece(payload, transfer.bytes)};
   transfer.request.verb = verb;
   transfer.request.key = transfer.key;
 }

@@ -22,6 +22,7 @@ struct BlockTransfer {
   layout::BlockId block = 0;
   int member = 0;
   bool repeated = false;
+  std::size_t bytes = 0;  // of the payload
   std::string key;
   BlockHeaderBytes header;
   std::array<iovec, 2> item;  // header and payload

@@ -37,7 +37,6 @@ Status Refusal(Outcome outcome, const std::string& server,
 
 BlockWriter::BlockWriter(const BlockGroup& group, std::set<int> failed_members)
     : group_(group),
-      block_bytes_(group.block_bytes()),
       under_way_(group.session.runtime()),
       failed_members_(std::move(failed_members)) {}
 
@@ -51,7 +50,7 @@ void BlockWriter::Write(SendStep step, BlockId block, const std::byte* content,
               content, transfer);
   group_.Begin(RequestStep::kSplit);
   transfer.header =
-      EncodeBlockHeader({staging.generation, number}, content, block_bytes_);
+      EncodeBlockHeader({staging.generation, number}, content, transfer.bytes);
   group_.End(RequestStep::kSplit);
   transfer.request.quiet_run = this;
   transfer.request.exptime = staging.exptime;
@@ -108,7 +107,7 @@ void BlockWriter::Count(const Transfer& transfer) {
   if (outcome == Outcome::kOk) {
     stored_.insert(transfer.block);
     ++traffic_.writes;
-    traffic_.bytes_written += block_bytes_;
+    traffic_.bytes_written += transfer.bytes;
   } else if (!Answered(outcome)) {
     left_out_.insert(transfer.block);
     failed_members_.insert(transfer.member);
@@ -116,7 +115,7 @@ void BlockWriter::Count(const Transfer& transfer) {
     Session& session = group_.session;
     if (outcome == Outcome::kNoMemory) session.cluster().needs.NoteShortage();
     refusal_ = Refusal(outcome, session.member_name(transfer.member),
-                       transfer.request.value, block_bytes_);
+                       transfer.request.value, transfer.bytes);
   }
 }
 

@@ -68,7 +68,6 @@ class BlockWriter {
   void Count(const Transfer& transfer);
 
   const BlockGroup group_;
-  const std::size_t block_bytes_;
   std::list<Transfer> transfers_;
   net::Latch under_way_;
   std::set<layout::BlockId> stored_;

@@ -15,7 +15,7 @@ using layout::BlockId;
 std::shared_ptr<const plan::Plan> PlanFor(const ObjectMap& map,
                                           const plan::Missing& missing) {
   if (missing.dead_nodes.empty()) {
-    return plan::CachedPutPlan(map.manifest().scheme, map.width());
+    return plan::CachedPutPlan(map.geometry(), map.width());
   }
   return std::make_shared<const plan::Plan>(
       plan::PlanPut(map.geometry(), map.width(), missing));
@@ -47,7 +47,7 @@ GroupPut::GroupPut(Session& session, std::shared_ptr<const ObjectMap> map,
 // padded with zeros.
 void GroupPut::Fill(std::size_t filled) {
   const InStep split(group_.timer, RequestStep::kSplit);
-  const std::size_t block = buffers_.block_bytes();
+  const std::size_t block = buffers_.data_bytes();
   while (given_ < data_blocks_ && (given_ + 1) * block <= filled) {
     Give(bytes_.data() + given_ * block);
   }

@@ -22,7 +22,7 @@ void ProbeByRead(const BlockGroup& group, layout::BlockId block) {
   const net::TimePoint now = session.runtime().Now();
   const PatientWait wait{
       sent.member, now,
-      session.late_servers().Patience(sent.member, group.block_bytes(), now)};
+      session.late_servers().Patience(sent.member, sent.bytes, now)};
   AbandonProbe(session, wait, sent.request, std::move(read));
   SendTransfer(session, sent);
 }
@@ -55,9 +55,8 @@ std::optional<plan::Plan> Hedge::Begin() {
   for (const std::set<int>& choice : choices) {
     std::optional<plan::Plan> plan = Without(choice);
     if (!plan || WaitsFor(*plan, shunned) >= waits) continue;
-    const std::size_t more =
-        plan->reads.size() - std::min(plan->reads.size(), best->reads.size());
-    if (!Afford(more)) continue;
+    const std::size_t bytes = BytesOf(plan->reads);
+    if (!Afford(bytes - std::min(bytes, BytesOf(best->reads)))) continue;
     waits = WaitsFor(*plan, shunned);
     avoided_ = choice;
     best = std::move(plan);
@@ -123,7 +122,7 @@ std::vector<BlockId> Hedge::Plan(const std::function<bool(BlockId)>& coming) {
       more.push_back(block);
     }
   }
-  if (!Afford(more.size())) return {};
+  if (!Afford(BytesOf(more))) return {};
   if (!more.empty()) group_.session.counters().hedges_sent.Add();
   plan_ = std::move(plan);
   return more;
@@ -167,10 +166,16 @@ int Hedge::ReadsOf(const plan::Plan& plan, const std::set<int>& members) const {
       }));
 }
 
-bool Hedge::Afford(std::size_t blocks) {
-  if (blocks == 0) return true;
+std::size_t Hedge::BytesOf(const std::vector<BlockId>& blocks) const {
+  std::size_t bytes = 0;
+  for (const BlockId block : blocks) bytes += group_.BlockBytes(block);
+  return bytes;
+}
+
+bool Hedge::Afford(std::size_t bytes) {
+  if (bytes == 0) return true;
   Session& session = group_.session;
-  if (session.hedge_budget().Spend(blocks * group_.block_bytes())) return true;
+  if (session.hedge_budget().Spend(bytes)) return true;
   session.counters().hedges_refused.Add();
   return false;
 }

@@ -57,7 +57,9 @@ class Hedge {
   [[nodiscard]] std::set<int> Shunned() const;
   [[nodiscard]] int WaitsFor(const plan::Plan& plan,
                              const std::set<int>& shunned) const;
-  bool Afford(std::size_t blocks);
+  [[nodiscard]] std::size_t BytesOf(
+      const std::vector<layout::BlockId>& blocks) const;
+  bool Afford(std::size_t bytes);
   void Probe(const plan::Plan& plain);
 
   const BlockGroup group_;

@@ -113,7 +113,42 @@ Status CheckServers(Session& session, const Scheme& scheme) {
   return CheckParity(session, scheme);
 }
 
-Status PlaceObject(Session& session, Manifest& manifest) {
+namespace {
+
+// Bytes of a full group. In columns the narrow parity columns are the largest
+// items: a cell of each narrow stripe.
+std::uint64_t GroupBytes(Session& session, const Scheme& scheme, Unit unit) {
+  const std::size_t limit = SmallestItemLimit(session);
+  const std::uint64_t item = limit - std::min(limit / 2, kItemOverhead);
+  const auto cells = static_cast<std::uint64_t>(GroupDataBlocks(scheme));
+  const std::uint64_t in_an_item =
+      unit == Unit::kBlocks ? 1 : cells / static_cast<std::uint64_t>(scheme.k);
+  return std::min<std::uint64_t>(kMaxGroupBytes, item / in_an_item * cells);
+}
+
+Unit UnitFor(Session& session, const Manifest& manifest, std::uint64_t length,
+             std::size_t column_below) {
+  if (column_below == 0 && manifest.unit == Unit::kColumns) {
+    column_below = kMaxColumnBelow;
+  }
+  const Scheme& scheme = manifest.scheme;
+  const bool in_columns = scheme.elastic() && length < column_below &&
+                          length < GroupBytes(session, scheme, Unit::kColumns);
+  return in_columns ? Unit::kColumns : Unit::kBlocks;
+}
+
+}  // namespace
+
+void ChooseUnit(Session& session, Manifest& manifest, std::uint64_t length,
+                std::size_t column_below) {
+  const Unit unit = UnitFor(session, manifest, length, column_below);
+  if (unit == manifest.unit) return;
+  manifest.unit = unit;
+  manifest.group_bytes = GroupBytes(session, manifest.scheme, unit);
+}
+
+Status PlaceObject(Session& session, Manifest& manifest, std::uint64_t length,
+                   std::size_t column_below) {
   const Scheme& scheme = manifest.scheme;
   Status fits = CheckServers(session, scheme);
   if (!fits.ok()) return fits;
@@ -130,12 +165,8 @@ Status PlaceObject(Session& session, Manifest& manifest) {
   }
   manifest.nodes.assign(walk.begin(), walk.end());
   manifest.ring = static_cast<std::uint16_t>(walk.size());
-  const std::size_t block =
-      SmallestItemLimit(session) -
-      std::min(SmallestItemLimit(session) / 2, kItemOverhead);
-  manifest.group_bytes = std::min<std::uint64_t>(
-      kMaxGroupBytes,
-      block * static_cast<std::uint64_t>(GroupDataBlocks(scheme)));
+  manifest.unit = UnitFor(session, manifest, length, column_below);
+  manifest.group_bytes = GroupBytes(session, scheme, manifest.unit);
   return {};
 }
 

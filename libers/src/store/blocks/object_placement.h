@@ -21,12 +21,21 @@ Status CheckParity(Session& session, const Scheme& scheme);
 // scheme's m is over its f.
 Status CheckServers(Session& session, const Scheme& scheme);
 
-// Chooses the group size and the nodes of a new object: live members round the
-// ring from the key's place; members that are out only where too few are live.
-// kInvalidArgument: the cluster has fewer than k'+m servers, or a smaller f.
-// kUnavailable: more than m of them would be out. Fills manifest.group_bytes
-// and manifest.nodes; key and scheme must be set.
-Status PlaceObject(Session& session, Manifest& manifest);
+// Chooses the nodes, the unit and the group size of a new object: live members
+// round the ring from the key's place; members that are out only where too few
+// are live. kInvalidArgument: the cluster has fewer than k'+m servers, or a
+// smaller f. kUnavailable: more than m of them would be out. Fills
+// manifest.nodes, .ring, .unit and .group_bytes; key, scheme and the unit that
+// it had (new ones: blocks) must be set. `length`: of the value, or so long at
+// least. `column_below` 0: no new object is put into columns, and one that is
+// in columns stays so up to kMaxColumnBelow.
+Status PlaceObject(Session& session, Manifest& manifest, std::uint64_t length,
+                   std::size_t column_below);
+
+// The same without new nodes, for an object that is to be written anew from its
+// start. Where its unit stays, its group size does.
+void ChooseUnit(Session& session, Manifest& manifest, std::uint64_t length,
+                std::size_t column_below);
 
 // Whether a value of this length may ride in a manifest on this cluster.
 bool FitsInline(Session& session, const Manifest& manifest,

@@ -28,7 +28,7 @@ struct GroupPart {
 // Blocks that lie whole in the part are read straight to their place.
 std::vector<BlockId> PlaceBlocks(const GroupPart& part, BlockBuffers& buffers) {
   std::vector<BlockId> wanted;
-  const std::uint64_t block = buffers.block_bytes();
+  const std::uint64_t block = buffers.data_bytes();
   for (std::uint64_t j = part.begin / block; j * block < part.end; ++j) {
     const auto id = static_cast<BlockId>(j);
     wanted.push_back(id);
@@ -42,7 +42,7 @@ std::vector<BlockId> PlaceBlocks(const GroupPart& part, BlockBuffers& buffers) {
 // The others are copied from the memory of the pool.
 void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
                const BlockBuffers& buffers) {
-  const std::uint64_t block = buffers.block_bytes();
+  const std::uint64_t block = buffers.data_bytes();
   for (const BlockId id : wanted) {
     const std::uint64_t start = id * block;
     if (start >= part.begin && start + block <= part.end) continue;

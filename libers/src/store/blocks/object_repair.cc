@@ -53,8 +53,11 @@ Task<void> Ask(Session& session, std::deque<Probe>& probes) {
 
 // At most, of the blocks that are read and of those that are made of them.
 std::uint64_t BytesOf(const ObjectMap& map, int group) {
-  return map.geometry().StoredBlocks(map.width()).size() *
-         map.BlockBytes(group);
+  std::uint64_t bytes = 0;
+  for (const BlockId block : map.geometry().StoredBlocks(map.width())) {
+    bytes += map.BlockBytes(group, block);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -92,7 +95,8 @@ Task<Result<std::vector<BlockId>>> FindLost(Session& session,
     }
     const bool there =
         probe.request.outcome == net::Outcome::kOk &&
-        probe.request.item_bytes == map.BlockBytes(group) + kBlockHeaderBytes &&
+        probe.request.item_bytes ==
+            map.BlockBytes(group, probe.block) + kBlockHeaderBytes &&
         !EndsBefore(probe.request.item_ttl, map.manifest().expiry, now);
     if (!there) lost.push_back(probe.block);
   }

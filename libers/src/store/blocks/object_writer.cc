@@ -48,7 +48,7 @@ Task<WriteOutcome> WriteGroups(Session& session, Content& content,
                                StepTimer* steps) {
   const Staging staging{manifest.id,
                         BlockExptime(manifest.expiry, session.WallMicros())};
-  const auto geometry = layout::GetGeometry(manifest.scheme);
+  const auto geometry = layout::GetGeometry(manifest.scheme, manifest.unit);
   const auto data = static_cast<std::uint32_t>(geometry->data_blocks());
   const auto parity =
       static_cast<std::uint32_t>(geometry->parity_blocks(manifest.width));

@@ -1,6 +1,7 @@
 #include "store/blocks/plan_steps.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "code/kernel.h"
@@ -17,60 +18,79 @@ PlanSteps::PlanSteps(const BlockGroup& group, const plan::Plan& plan,
       buffers_(buffers),
       writer_(writer),
       staging_(staging),
+      cell_bytes_(group.map.CellBytes(group.group)),
       states_(plan.steps.size()),
-      readers_(
-          static_cast<std::size_t>(group.map.geometry().block_id_count())) {
+      readers_(static_cast<std::size_t>(group.map.geometry().block_id_count())),
+      to_make_(readers_.size()) {
   Prepare(given);
 }
 
+// Once, however many of its cells are inputs.
+void PlanSteps::AwaitInput(std::uint32_t step, BlockId block) {
+  std::vector<std::uint32_t>& readers = readers_[block];
+  if (std::find(readers.begin(), readers.end(), step) != readers.end()) return;
+  ++states_[step].waiting;
+  readers.push_back(step);
+}
+
+// In columns, what recovers data is run all at once: a read of the same column,
+// which was late or is damaged, may come between two sums.
 void PlanSteps::Prepare(Given given) {
   const std::vector<BlockId>& reads = plan_.reads;
   const layout::Geometry& geometry = group_.map.geometry();
+  std::optional<std::uint32_t> recovery;
   for (std::uint32_t i = 0; i < plan_.steps.size(); ++i) {
     const plan::Step& step = plan_.steps[i];
     State& state = states_[i];
-    for (const std::uint32_t input : step.inputs) {
-      if (input >= reads.size()) {
-        state.needs_given = given == Given::kAtTheEnd;
-        if (state.needs_given) continue;
-        ++state.waiting;
-        readers_[plan_.given[input - reads.size()]].push_back(i);
-      } else if (buffers_.Have(reads[input]) == nullptr) {
-        ++state.waiting;
-        readers_[reads[input]].push_back(i);
-      }
-    }
     state.skip = std::all_of(
         step.outputs.begin(), step.outputs.end(), [&](BlockId block) {
           return geometry.IsData(block) ? buffers_.Have(block) != nullptr
                                         : buffers_.IsSent(block);
         });
+    state.leader = i;
+    if (geometry.in_columns() && geometry.IsData(step.outputs.front())) {
+      if (!recovery) recovery = i;
+      state.leader = *recovery;
+    }
+    State& leader = states_[state.leader];
+    for (const std::uint32_t input : step.inputs) {
+      if (input >= reads.size()) {
+        leader.needs_given = given == Given::kAtTheEnd;
+        if (leader.needs_given) continue;
+        AwaitInput(state.leader, plan_.given[input - reads.size()]);
+      } else if (buffers_.Have(reads[input]) == nullptr) {
+        AwaitInput(state.leader, reads[input]);
+      }
+    }
+    for (const BlockId block : step.outputs) ++to_make_[block];
   }
 }
 
 void PlanSteps::RunReady() {
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    State& state = states_[i];
-    if (state.waiting > 0 || state.needs_given || state.skip) continue;
-    if (!std::exchange(state.ran, true)) Run(plan_.steps[i]);
+  for (std::uint32_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].waiting == 0 && !states_[i].needs_given) Lead(i);
   }
 }
 
 void PlanSteps::OnInput(BlockId block) {
-  for (const std::uint32_t index : readers_[block]) {
-    State& state = states_[index];
-    if (--state.waiting == 0 && !state.needs_given && !state.skip) {
-      state.ran = true;
-      Run(plan_.steps[index]);
-    }
+  for (const std::uint32_t leader : readers_[block]) {
+    State& state = states_[leader];
+    if (--state.waiting == 0 && !state.needs_given) Lead(leader);
   }
 }
 
 void PlanSteps::RunRest() {
-  for (std::size_t i = 0; i < states_.size(); ++i) {
+  for (std::uint32_t i = 0; i < states_.size(); ++i) Lead(i);
+}
+
+// Runs those that `leader` leads, once.
+void PlanSteps::Lead(std::uint32_t leader) {
+  const bool alone = !group_.map.geometry().in_columns();
+  const std::size_t end = alone ? leader + 1 : states_.size();
+  for (std::size_t i = leader; i < end; ++i) {
     State& state = states_[i];
-    if (state.skip || std::exchange(state.ran, true)) continue;
-    Run(plan_.steps[i]);
+    if (state.leader != leader || state.skip) continue;
+    if (!std::exchange(state.ran, true)) Run(plan_.steps[i]);
   }
 }
 
@@ -88,35 +108,44 @@ const std::byte* PlanSteps::InputOf(std::uint32_t input) const {
 
 void PlanSteps::Run(const plan::Step& step) {
   const layout::Geometry& geometry = group_.map.geometry();
+  const auto at = [this](int cell) {
+    return static_cast<std::size_t>(cell) * cell_bytes_;
+  };
   std::vector<const std::uint8_t*> inputs;
   inputs.reserve(step.inputs.size());
-  for (const std::uint32_t input : step.inputs) {
-    inputs.push_back(reinterpret_cast<const std::uint8_t*>(InputOf(input)));
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const std::byte* input = InputOf(step.inputs[i]) + at(step.InputCell(i));
+    inputs.push_back(reinterpret_cast<const std::uint8_t*>(input));
   }
   std::vector<std::uint8_t*> outputs;
   outputs.reserve(step.outputs.size());
-  for (const BlockId block : step.outputs) {
-    outputs.push_back(reinterpret_cast<std::uint8_t*>(
-        geometry.IsData(block) ? buffers_.ForStored(block)
-                               : buffers_.ForParity(block)));
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    const BlockId block = step.outputs[i];
+    std::byte* output = geometry.IsData(block) ? buffers_.ForStored(block)
+                                               : buffers_.ForParity(block);
+    outputs.push_back(
+        reinterpret_cast<std::uint8_t*>(output + at(step.OutputCell(i))));
   }
   const RequestStep kind = geometry.IsData(step.outputs.front())
                                ? RequestStep::kDecode
                                : RequestStep::kParity;
   group_.Begin(kind);
   code::DefaultKernel().Multiply(step.coefficients, inputs, outputs,
-                                 buffers_.block_bytes());
+                                 at(step.cells));
   group_.End(kind);
   for (const BlockId block : step.outputs) {
-    if (geometry.IsData(block)) {
-      buffers_.SetHave(block);
-      continue;
-    }
-    if (buffers_.IsSent(block) || staging_ == nullptr) continue;
-    buffers_.SetSent(block);
-    writer_.Write(SendStep::kStage, block, buffers_.ForParity(block),
-                  *staging_);
+    if (--to_make_[block] == 0) OnMade(block);
   }
+}
+
+void PlanSteps::OnMade(BlockId block) {
+  if (group_.map.geometry().IsData(block)) {
+    buffers_.SetHave(block);
+    return;
+  }
+  if (buffers_.IsSent(block) || staging_ == nullptr) return;
+  buffers_.SetSent(block);
+  writer_.Write(SendStep::kStage, block, buffers_.ForParity(block), *staging_);
 }
 
 }  // namespace ers::store

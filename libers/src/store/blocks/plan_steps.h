@@ -1,4 +1,5 @@
 // PlanSteps: what a plan computes, each sum as soon as its inputs are there.
+// Of a column several sums are made: it is there with the last one.
 #ifndef ERS_STORE_BLOCKS_PLAN_STEPS_H_
 #define ERS_STORE_BLOCKS_PLAN_STEPS_H_
 
@@ -43,10 +44,15 @@ class PlanSteps {
     bool needs_given = false;
     bool skip = false;  // all its outputs are there already
     bool ran = false;
+    // The first of those that are run together with it, and wait as one.
+    std::uint32_t leader = 0;
   };
 
   void Prepare(Given given);
+  void AwaitInput(std::uint32_t step, layout::BlockId block);
+  void Lead(std::uint32_t leader);
   void Run(const plan::Step& step);
+  void OnMade(layout::BlockId block);
   [[nodiscard]] const std::byte* InputOf(std::uint32_t input) const;
 
   const BlockGroup group_;
@@ -54,8 +60,10 @@ class PlanSteps {
   BlockBuffers& buffers_;
   BlockWriter& writer_;
   const Staging* const staging_;
+  const std::size_t cell_bytes_;
   std::vector<State> states_;                        // by step
   std::vector<std::vector<std::uint32_t>> readers_;  // steps, by block id
+  std::vector<std::uint32_t> to_make_;               // steps, by block id
 };
 
 }  // namespace ers::store

@@ -18,16 +18,20 @@ constexpr std::uint8_t kInlineFlag = 2;
 constexpr std::uint8_t kWideFlag = 4;
 constexpr std::uint8_t kStaleFlag = 8;
 constexpr std::uint8_t kWonFlag = 16;
-constexpr std::uint8_t kOverPlainFlag = 32;  // of version 1, of no meaning now
+constexpr std::uint8_t kColumnsFlag = 32;  // of version 1, without meaning
 constexpr std::uint8_t kOutlivedFlag = 64;
 constexpr std::uint8_t kConfirmedFlag = 128;
 constexpr std::uint8_t kFirstFlags = 127;  // that format version 1 has
-constexpr std::uint8_t kAllFlags = 255 - kOverPlainFlag;
 // What version 1 has behind `member` and behind `incarnation`: the item that a
 // change was made to replace.
 constexpr std::size_t kReplacedMemberBytes = 2;
 constexpr std::size_t kReplacedItemBytes = 16;
 constexpr std::size_t kChecksumBytes = 4;
+
+// A process that knows no columns refuses version 3 by its number.
+std::uint8_t VersionOf(const Manifest& manifest) {
+  return manifest.unit == Unit::kColumns ? 3 : 2;
+}
 
 void PutId(WireWriter& wire, const ChangeId& id) {
   wire.Put(id.time_us);
@@ -107,8 +111,9 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   manifest.cas = wire.Get<std::uint64_t>();
   manifest.expiry = static_cast<std::int64_t>(wire.Get<std::uint64_t>());
   if (!ValidateStoredScheme(manifest.scheme).ok()) return "scheme";
-  if (manifest.width == Width::kWide && !manifest.scheme.elastic()) {
-    return "width";
+  if (!manifest.scheme.elastic()) {
+    if (manifest.width == Width::kWide) return "width";
+    if (manifest.unit == Unit::kColumns) return "unit";
   }
   if (manifest.length > kMaxValueBytes) return "length";
   if (manifest.is_inline) {
@@ -140,10 +145,12 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   // In 64 bits: small groups of a long value make more blocks than 32 count.
   const std::uint64_t groups =
       (manifest.length + manifest.group_bytes - 1) / manifest.group_bytes;
-  const auto blocks =
-      static_cast<std::uint64_t>(GroupDataBlocks(manifest.scheme));
-  const auto stripe = static_cast<std::uint64_t>(
-      manifest.width == Width::kWide ? manifest.scheme.kp : manifest.scheme.k);
+  const bool in_columns = manifest.unit == Unit::kColumns;
+  const auto blocks = static_cast<std::uint64_t>(
+      in_columns ? manifest.scheme.kp : GroupDataBlocks(manifest.scheme));
+  const bool narrow = manifest.width == Width::kNarrow && !in_columns;
+  const auto stripe = static_cast<std::uint64_t>(narrow ? manifest.scheme.k
+                                                        : manifest.scheme.kp);
   const auto m = static_cast<std::uint64_t>(manifest.scheme.m);
   if (manifest.data.size() != groups * blocks ||
       manifest.parity.size() != groups * (blocks / stripe * m)) {
@@ -163,12 +170,13 @@ std::string EncodeManifest(const Manifest& manifest) {
   std::string out;
   WireWriter wire(out);
   wire.PutBytes(kManifestMagic);
-  wire.Put(kManifestFormatVersion);
+  wire.Put(VersionOf(manifest));
   wire.Put(static_cast<std::uint8_t>(
       (manifest.tombstone ? kTombstoneFlag : 0) |
       (manifest.is_inline ? kInlineFlag : 0) |
       (manifest.width == Width::kWide ? kWideFlag : 0) |
       (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
+      (manifest.unit == Unit::kColumns ? kColumnsFlag : 0) |
       (manifest.outlived ? kOutlivedFlag : 0) |
       (manifest.confirmed ? kConfirmedFlag : 0)));
   wire.Put(static_cast<std::uint8_t>(manifest.history.size()));
@@ -215,8 +223,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   WireReader wire(body.substr(kManifestMagic.size() + 1));
   Manifest manifest;
   const auto flags = wire.Get<std::uint8_t>();
-  const std::uint8_t known = version == 1 ? kFirstFlags : kAllFlags;
-  if ((flags & ~known) != 0) return corrupt("flags");
+  if (version == 1 && (flags & ~kFirstFlags) != 0) return corrupt("flags");
   manifest.tombstone = (flags & kTombstoneFlag) != 0;
   manifest.is_inline = (flags & kInlineFlag) != 0;
   manifest.width = (flags & kWideFlag) != 0 ? Width::kWide : Width::kNarrow;
@@ -224,7 +231,12 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
   manifest.won = (flags & kWonFlag) != 0;
   manifest.outlived = (flags & kOutlivedFlag) != 0;
   manifest.confirmed = (flags & kConfirmedFlag) != 0;
-  if (manifest.outlived && (manifest.is_inline || manifest.tombstone)) {
+  if (version > 1 && (flags & kColumnsFlag) != 0) {
+    manifest.unit = Unit::kColumns;
+  }
+  if (version > 1 && version != VersionOf(manifest)) return corrupt("flags");
+  if ((manifest.outlived || manifest.unit == Unit::kColumns) &&
+      (manifest.is_inline || manifest.tombstone)) {
     return corrupt("flags");
   }
   const auto history = wire.Get<std::uint8_t>();

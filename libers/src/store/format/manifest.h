@@ -16,7 +16,7 @@
 namespace ers::store {
 
 inline constexpr std::size_t kHistoryLength = 8;
-inline constexpr std::uint8_t kManifestFormatVersion = 2;
+inline constexpr std::uint8_t kManifestFormatVersion = 3;  // the newest read
 
 // A value type.
 struct Manifest {
@@ -49,12 +49,13 @@ struct Manifest {
   // They may outlive the object: its life was changed once they were stored.
   // Then its manifests have no end either, so that they are found and dropped.
   bool outlived = false;
+  Unit unit = Unit::kBlocks;
   std::uint64_t group_bytes = 0;
   // Members round the ring: node c of group g is nodes[(g + c) % ring], and
   // nodes[c] from `ring` on: those came with parity that was added later.
   std::vector<std::uint16_t> nodes;
   std::uint16_t ring = 0;
-  GenerationMap data;    // by group * l + j
+  GenerationMap data;    // by group * data blocks per group + j
   GenerationMap parity;  // by group * parity blocks per group + ParityRank
 
   // Did change `other` come to be, as far as this manifest's memory reaches?

@@ -27,7 +27,7 @@ std::uint32_t ParityPosition(const Geometry& geometry, Width width, int group,
 
 ObjectMap::ObjectMap(std::shared_ptr<const Manifest> manifest)
     : manifest_(std::move(manifest)),
-      geometry_(layout::GetGeometry(manifest_->scheme)),
+      geometry_(layout::GetGeometry(manifest_->scheme, manifest_->unit)),
       hash_(HashKey(manifest_->key)) {
   assert(!manifest_->is_inline && !manifest_->tombstone);
 }
@@ -46,9 +46,19 @@ std::uint64_t ObjectMap::GroupLength(int group) const {
                   manifest_->length - GroupOffset(group));
 }
 
-std::size_t ObjectMap::BlockBytes(int group) const {
-  const auto blocks = static_cast<std::uint64_t>(geometry_->data_blocks());
-  return (GroupLength(group) + blocks - 1) / blocks;
+std::size_t ObjectMap::CellBytes(int group) const {
+  const auto cells =
+      static_cast<std::uint64_t>(geometry_->cells().data_blocks());
+  return (GroupLength(group) + cells - 1) / cells;
+}
+
+std::size_t ObjectMap::BlockBytes(int group, BlockId block) const {
+  return CellBytes(group) *
+         static_cast<std::size_t>(geometry_->cell_count(block));
+}
+
+std::size_t ObjectMap::DataBytes(int group) const {
+  return BlockBytes(group, BlockId{0});
 }
 
 int ObjectMap::MemberAt(int group, int node) const {
@@ -92,7 +102,7 @@ std::string ObjectMap::KeyOf(int group, BlockId block) const {
 bool Names(const ObjectMap& map, const ObjectMap& old, int group,
            BlockId block) {
   if (!layout::SameButParity(map.manifest().scheme, old.manifest().scheme) ||
-      group >= map.groups()) {
+      map.manifest().unit != old.manifest().unit || group >= map.groups()) {
     return false;
   }
   if (!map.geometry().IsData(block) &&

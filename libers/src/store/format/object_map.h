@@ -26,9 +26,13 @@ class ObjectMap {
   [[nodiscard]] int groups() const;
   [[nodiscard]] std::uint64_t GroupOffset(int group) const;
   [[nodiscard]] std::uint64_t GroupLength(int group) const;
-  // Payload bytes of every block of the group: its length / l, rounded up;
-  // the last data blocks are padded with zeros.
-  [[nodiscard]] std::size_t BlockBytes(int group) const;
+  // Payload bytes of a cell: the group's length / l, rounded up.
+  [[nodiscard]] std::size_t CellBytes(int group) const;
+  // Of a block, which is one cell, or of a column, which is several.
+  [[nodiscard]] std::size_t BlockBytes(int group, layout::BlockId block) const;
+  // Of each data block: they have the group's bytes in their order, and the
+  // last ones are padded with zeros.
+  [[nodiscard]] std::size_t DataBytes(int group) const;
 
   // The member that is node `node` of a group.
   [[nodiscard]] int MemberAt(int group, int node) const;

@@ -47,17 +47,23 @@ Task<Status> StageEnd(Session& session, Content& content, int first_group,
   co_return outcome.status;
 }
 
+// How long the value will be, if it is shorter than any form is chosen for.
+std::size_t LongestChosenFor(const ClientOptions& client, Unit unit) {
+  const std::size_t columns =
+      unit == Unit::kColumns ? kMaxColumnBelow : client.column_below;
+  return std::max<std::size_t>({1, client.inline_below, columns});
+}
+
 // An inline object grows: it stays inline while it is small.
-Task<Status> GrowInline(Session& session, std::size_t inline_below,
+Task<Status> GrowInline(Session& session, const ClientOptions& client,
                         const Source& source, Manifest& next,
                         StepTimer* steps) {
   const auto* value = reinterpret_cast<const std::byte*>(next.value.data());
   SourceContent content(source, {value, value + next.value.size()});
-  const std::size_t threshold = std::max<std::size_t>(1, inline_below);
-  Result<std::span<const std::byte>> head = co_await content.Peek(threshold);
+  Result<std::span<const std::byte>> head =
+      co_await content.Peek(LongestChosenFor(client, next.unit));
   if (!head) co_return head.error();
-  if (head->size() < threshold &&
-      FitsInline(session, next, head->size(), inline_below)) {
+  if (FitsInline(session, next, head->size(), client.inline_below)) {
     next.value.assign(reinterpret_cast<const char*>(head->data()),
                       head->size());
     next.length = head->size();
@@ -65,17 +71,24 @@ Task<Status> GrowInline(Session& session, std::size_t inline_below,
   }
   next.is_inline = false;
   next.value.clear();
-  Status placed = PlaceObject(session, next);
+  Status placed = PlaceObject(session, next, head->size(), client.column_below);
   if (!placed.ok()) co_return placed;
   co_return co_await StageEnd(session, content, 0, next, steps);
 }
 
-// `tail` is the content behind the last full group.
+// `tail` is the content behind the last full group. One that is written anew
+// from its start may change its unit.
 Task<Status> GrowCoded(Session& session, const ObjectMap& map,
-                       std::vector<std::byte> tail, const Source& source,
-                       Manifest& next, StepTimer* steps) {
+                       const ClientOptions& client, std::vector<std::byte> tail,
+                       const Source& source, Manifest& next, StepTimer* steps) {
   const std::uint64_t full = next.length / next.group_bytes;
   SourceContent content(source, std::move(tail));
+  if (full == 0) {
+    Result<std::span<const std::byte>> head =
+        co_await content.Peek(LongestChosenFor(client, next.unit));
+    if (!head) co_return head.error();
+    ChooseUnit(session, next, head->size(), client.column_below);
+  }
   const auto groups = static_cast<std::uint32_t>(full);
   const layout::Geometry& geometry = map.geometry();
   next.data.Resize(groups * static_cast<std::uint32_t>(geometry.data_blocks()),
@@ -130,12 +143,11 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   next.id = session_.NewChangeId();
   next.stale = next.won = false;
   if (next.is_inline) {
-    status = co_await GrowInline(session_, options_.inline_below, source, next,
-                                 steps_);
+    status = co_await GrowInline(session_, options_, source, next, steps_);
   } else {
     const ObjectMap map(base->manifest);
-    status = co_await GrowCoded(session_, map, std::move(base->tail), source,
-                                next, steps_);
+    status = co_await GrowCoded(session_, map, options_, std::move(base->tail),
+                                source, next, steps_);
   }
   if (!status.ok()) co_return Fail(std::move(status));
   const ChangeId base_id = base->manifest->id;

@@ -114,7 +114,7 @@ Task<PlannedOutcome> StageParity(Session& session,
   }
   AddNodes(session, next);
   const ObjectMap old(base);
-  const auto geometry = layout::GetGeometry(next.scheme);
+  const auto geometry = layout::GetGeometry(next.scheme, next.unit);
   const int stored = base->scheme.m;
   next.parity = ParityOf(old, *geometry, next.id);
   if (next.scheme.m <= stored) co_return std::move(outcome);

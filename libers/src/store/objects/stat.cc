@@ -38,7 +38,7 @@ Probe MakeProbe(Session& session, const ObjectMap& map, int group,
   probe.state.stripe = info.stripe;
   probe.state.node = info.node;
   probe.state.server = session.member_name(probe.member);
-  probe.state.bytes = map.BlockBytes(group);
+  probe.state.bytes = map.BlockBytes(group, block);
   return probe;
 }
 
@@ -85,6 +85,7 @@ ObjectInfo InfoOf(const Manifest& manifest) {
   info.is_inline = manifest.is_inline;
   info.length = manifest.length;
   if (!manifest.is_inline) {
+    info.unit = manifest.unit;
     info.group_bytes = manifest.group_bytes;
     info.groups =
         ObjectMap(std::make_shared<const Manifest>(manifest)).groups();

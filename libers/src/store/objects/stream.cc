@@ -89,7 +89,7 @@ class PieceReader {
   }
   [[nodiscard]] std::uint64_t LengthOfNext() const {
     const int group = GroupOfNext();
-    const std::uint64_t block = map_.BlockBytes(group);
+    const std::uint64_t block = map_.DataBytes(group);
     const std::uint64_t whole =
         std::max<std::uint64_t>(1, window_.piece_bytes / block) * block;
     const std::uint64_t end = map_.GroupOffset(group) + map_.GroupLength(group);
@@ -97,8 +97,12 @@ class PieceReader {
   }
   // What a read may take beside the piece itself, to decode a lost block.
   [[nodiscard]] std::uint64_t DecodeBytes() const {
-    const auto blocks = map_.geometry().stripe_width(map_.width());
-    return map_.BlockBytes(GroupOfNext()) * static_cast<std::uint64_t>(blocks);
+    // Parity columns may be longer than those of data.
+    const layout::Geometry& geometry = map_.geometry();
+    const int blocks = geometry.stripe_width(map_.width());
+    return map_.BlockBytes(GroupOfNext(),
+                           geometry.ParityId(map_.width(), 0, 0)) *
+           static_cast<std::uint64_t>(blocks);
   }
   void KeepTaken(Piece& piece, std::uint64_t bytes) {
     if (window_.memory == nullptr || piece.taken <= bytes) return;

@@ -81,14 +81,16 @@ class ObjectContent final : public Content {
   BlockTraffic traffic_;
 };
 
-Task<Status> Reencode(Session& session, const ObjectMap& map, Manifest& next,
+Task<Status> Reencode(Session& session, const ObjectMap& map,
+                      std::size_t column_below, Manifest& next,
                       BlockTraffic& traffic, StepTimer* steps) {
   // Nothing of the new form is there yet: a process that drops it must find
   // that.
   next.length = 0;
   next.data = GenerationMap();
   next.parity = GenerationMap();
-  Status placed = PlaceObject(session, next);
+  Status placed =
+      PlaceObject(session, next, map.manifest().length, column_below);
   if (!placed.ok()) co_return placed;
   ObjectContent content(session, map, steps);
   WriteOutcome outcome = co_await WriteGroups(session, content, 0, next, steps);
@@ -112,8 +114,8 @@ Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
   const Planner planner = [&](const plan::Missing& missing) {
     if (missing.blocks.empty() && missing.dead_nodes.empty()) {
       return std::optional(
-          forward ? *plan::CachedForwardPlan(next.scheme, variant)
-                  : *plan::CachedBackwardPlan(next.scheme, variant));
+          forward ? *plan::CachedForwardPlan(map.geometry(), variant)
+                  : *plan::CachedBackwardPlan(map.geometry(), variant));
     }
     return forward ? plan::PlanForward(map.geometry(), variant, missing)
                    : plan::PlanBackward(map.geometry(), variant, missing);
@@ -139,14 +141,15 @@ void CountTraffic(const BlockTraffic& traffic, TransitionCounters& counters) {
 
 // Stages what the new form needs.
 Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
-                          TransitionVariant variant, Manifest& next,
-                          TransitionInfo& info, StepTimer* steps) {
+                          TransitionVariant variant, std::size_t column_below,
+                          Manifest& next, TransitionInfo& info,
+                          StepTimer* steps) {
   if (base->is_inline) co_return CheckParity(session, next.scheme);
   const ObjectMap map(base);
   PlannedOutcome outcome;
   if (info.path == TransitionPath::kReencode) {
-    outcome.status =
-        co_await Reencode(session, map, next, outcome.traffic, steps);
+    outcome.status = co_await Reencode(session, map, column_below, next,
+                                       outcome.traffic, steps);
   } else if (info.path == TransitionPath::kParity) {
     outcome = co_await StageParity(session, base, next, steps);
   } else {
@@ -187,7 +190,8 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
     next.width = to->width;
     Staged staged = co_await StageAndPrepare(
         session_, current.replica_set(),
-        StageNewForm(session_, *base, variant, next, info, steps_));
+        StageNewForm(session_, *base, variant, options_.column_below, next,
+                     info, steps_));
     status = std::move(staged.status);
     if (!status.ok()) {
       DropStaged(session_, next);

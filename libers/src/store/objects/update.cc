@@ -68,7 +68,7 @@ class GroupUpdate {
   // A block whose every byte of the value is overwritten needs no old content;
   // one that lies whole in the caller's bytes is not even copied.
   void Divide() {
-    const std::uint64_t block = buffers_.block_bytes();
+    const std::uint64_t block = buffers_.data_bytes();
     const std::uint64_t end = begin_ + bytes_.size();
     for (std::uint64_t j = begin_ / block; j * block < end; ++j) {
       const auto id = static_cast<BlockId>(j);
@@ -87,7 +87,7 @@ class GroupUpdate {
   }
 
   void Overlay() {
-    const std::uint64_t block = buffers_.block_bytes();
+    const std::uint64_t block = buffers_.data_bytes();
     for (Edge& edge : edges_) {
       if (const std::byte* old = buffers_.Have(edge.block);
           old != nullptr &&

@@ -43,8 +43,10 @@ Task<Status> WriteAll(PutJob& job) {
 // Stages the blocks. The replicas are read meanwhile where the value is one
 // group: a longer one takes so long that rivals would come in between.
 Task<Status> StageBlocks(PutJob& job, ReplicaSet& replicas,
+                         std::uint64_t length,
                          std::optional<ReplicasRead>& prepared) {
-  Status status = PlaceObject(job.session, job.manifest);
+  Status status =
+      PlaceObject(job.session, job.manifest, length, job.client.column_below);
   if (!status.ok()) co_return status;
   prepared.reset();  // it takes too long for that
   const std::optional<std::uint64_t> left = job.content.Left();
@@ -65,24 +67,22 @@ Task<Status> StageBlocks(PutJob& job, ReplicaSet& replicas,
 Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& replicas, Check check,
                                ClientCas cas,
                                std::optional<ReplicasRead> prepared) {
-  // How long the value is, if it is shorter than that.
-  const std::size_t threshold =
-      std::max<std::size_t>(1, job.client.inline_below);
+  // How long the value is, if it is shorter than any form is chosen for.
+  const std::size_t most = std::max<std::size_t>(
+      {1, job.client.inline_below, job.client.column_below});
   std::uint64_t length = 0;
   if (const std::optional<std::uint64_t> left = job.content.Left()) {
     length = *left;
   } else {
-    Result<std::span<const std::byte>> head =
-        co_await job.content.Peek(threshold);
+    Result<std::span<const std::byte>> head = co_await job.content.Peek(most);
     if (!head) co_return ChangeOutcome{head.error(), false, nullptr, {}};
     length = head->size();
   }
   Status status;
-  if (length < threshold &&
-      FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
+  if (FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
     status = co_await TakeInline(job, length);
   } else {
-    status = co_await StageBlocks(job, replicas, prepared);
+    status = co_await StageBlocks(job, replicas, length, prepared);
   }
   if (!status.ok()) {
     co_return ChangeOutcome{std::move(status), false, nullptr, {}};

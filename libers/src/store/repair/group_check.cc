@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -32,7 +34,6 @@ class GroupChecker {
         map_(map),
         group_(group),
         view_(view),
-        block_bytes_(map.BlockBytes(group)),
         stored_(map.geometry().StoredBlocks(map.width())) {
     const auto ids = static_cast<std::size_t>(map.geometry().block_id_count());
     content_.resize(ids);
@@ -57,9 +58,13 @@ class GroupChecker {
     net::Request request;
   };
 
+  [[nodiscard]] std::size_t BytesOf(BlockId block) const {
+    return map_.BlockBytes(group_, block);
+  }
+
   std::uint8_t* Bytes(BlockId block) {
     if (!content_[block]) {
-      content_[block] = std::make_unique<std::byte[]>(block_bytes_);
+      content_[block] = std::make_unique<std::byte[]>(BytesOf(block));
     }
     return reinterpret_cast<std::uint8_t*>(content_[block].get());
   }
@@ -88,7 +93,7 @@ class GroupChecker {
       if (!map_.GenerationOf(group_, block)) continue;
       read.key = map_.KeyOf(group_, block);
       read.into = {iovec{read.header.data(), read.header.size()},
-                   iovec{Bytes(block), block_bytes_}};
+                   iovec{Bytes(block), BytesOf(block)}};
       read.request.verb = net::Verb::kGet;
       read.request.key = read.key;
       read.request.into = read.into;
@@ -119,9 +124,9 @@ class GroupChecker {
                                map_.Number(group_, block)};
     if (outcome == Outcome::kOk &&
         VerifyBlock(expected, read.header, content_[block].get(),
-                    block_bytes_)) {
+                    BytesOf(block))) {
       as_stored_[block] = true;
-      check_.bytes += block_bytes_;
+      check_.bytes += BytesOf(block);
       if (EndsBefore(read.request.item_ttl, map_.manifest().expiry,
                      session_.WallMicros())) {
         Note(block, Fault::kMissing);
@@ -174,16 +179,21 @@ class GroupChecker {
 
   // `inputs` are those that the step counts from.
   void RunStep(const plan::Step& step, const std::vector<BlockId>& inputs) {
+    const std::size_t cell = map_.CellBytes(group_);
     std::vector<const std::uint8_t*> from;
-    for (const std::uint32_t input : step.inputs) {
-      from.push_back(Bytes(inputs[input]));
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      from.push_back(Bytes(inputs[step.inputs[i]]) +
+                     cell * static_cast<std::size_t>(step.InputCell(i)));
     }
     std::vector<std::uint8_t*> to;
-    for (const BlockId block : step.outputs) {
-      to.push_back(map_.geometry().IsData(block) ? Bytes(block)
-                                                 : Encoded(block));
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      const BlockId block = step.outputs[i];
+      to.push_back(
+          (map_.geometry().IsData(block) ? Bytes(block) : Encoded(block)) +
+          cell * static_cast<std::size_t>(step.OutputCell(i)));
     }
-    code::DefaultKernel().Multiply(step.coefficients, from, to, block_bytes_);
+    code::DefaultKernel().Multiply(step.coefficients, from, to,
+                                   cell * static_cast<std::size_t>(step.cells));
   }
 
   // Where parity is encoded anew.
@@ -192,37 +202,44 @@ class GroupChecker {
         map_.geometry().Info(parity, map_.width()).parity);
     encoded_.resize(static_cast<std::size_t>(map_.geometry().scheme().m));
     std::unique_ptr<std::byte[]>& bytes = encoded_[parity_index];
-    if (!bytes) bytes = std::make_unique<std::byte[]>(block_bytes_);
+    if (!bytes) bytes = std::make_unique<std::byte[]>(BytesOf(parity));
     return reinterpret_cast<std::uint8_t*>(bytes.get());
+  }
+
+  // Of a column, several steps make parity; of a stripe in blocks, one does.
+  void CompareParity() {
+    const plan::Plan put = plan::PlanPut(map_.geometry(), map_.width(), {});
+    std::map<BlockId, int> to_make;
+    for (const plan::Step& step : put.steps) {
+      for (const BlockId parity : step.outputs) ++to_make[parity];
+    }
+    for (const plan::Step& step : put.steps) {
+      RunStep(step, put.given);
+      for (const BlockId parity : step.outputs) {
+        if (--to_make[parity] == 0) Compare(parity);
+      }
+    }
   }
 
   // Where data of a stripe came out of its parity, it is not known which of
   // them is wrong: nothing there can be repaired.
-  void CompareParity() {
-    const plan::Plan put = plan::PlanPut(map_.geometry(), map_.width(), {});
-    for (const plan::Step& step : put.steps) {
-      RunStep(step, put.given);
-      bool all_stored = true;
-      for (const std::uint32_t input : step.inputs) {
-        all_stored = all_stored && as_stored_[put.given[input]];
-      }
-      for (const BlockId parity : step.outputs) Compare(parity, all_stored);
-    }
-  }
-
-  void Compare(BlockId parity, bool all_stored) {
+  void Compare(BlockId parity) {
     if (!as_stored_[parity]) return;
     const bool same =
-        std::memcmp(Encoded(parity), Bytes(parity), block_bytes_) == 0;
+        std::memcmp(Encoded(parity), Bytes(parity), BytesOf(parity)) == 0;
     if (same) return;
     Note(parity, Fault::kParityMismatch);
-    if (all_stored) {
+    const layout::Geometry& geometry = map_.geometry();
+    const int stripe = geometry.Info(parity, map_.width()).stripe;
+    const auto data = geometry.StripeData(map_.width(), stripe);
+    if (std::all_of(data.begin(), data.end(), [this](BlockId block) {
+          return bool(as_stored_[block]);
+        })) {
       check_.lacking.wrong.push_back(parity);
       return;
     }
-    const int stripe = map_.geometry().Info(parity, map_.width()).stripe;
-    const auto beside = [this, stripe](BlockId block) {
-      return map_.geometry().Info(block, map_.width()).stripe == stripe;
+    const auto beside = [&](BlockId block) {
+      return geometry.Info(block, map_.width()).stripe == stripe;
     };
     std::erase_if(check_.lacking.lost, beside);
     std::erase_if(check_.lacking.never, beside);
@@ -232,7 +249,6 @@ class GroupChecker {
   const ObjectMap& map_;
   const int group_;
   const View& view_;
-  const std::size_t block_bytes_;
   const std::vector<BlockId> stored_;
   std::deque<Read> reads_;                             // they do not move
   std::vector<std::unique_ptr<std::byte[]>> content_;  // by block id

@@ -50,15 +50,17 @@ net::Task<Result<Bytes>> SourceContent::Peek(std::size_t max_bytes) {
   prefix_.erase(prefix_.begin(),
                 prefix_.begin() + static_cast<std::ptrdiff_t>(
                                       std::exchange(prefix_used_, 0)));
-  while (!ended_ && prefix_.size() < max_bytes) {
-    const std::size_t before = prefix_.size();
-    prefix_.resize(max_bytes);
-    Result<std::size_t> taken =
-        source_({prefix_.data() + before, max_bytes - before});
-    prefix_.resize(before + (taken ? std::min(*taken, max_bytes - before) : 0));
-    if (!taken) co_return Fail(taken.error());
+  std::size_t size = prefix_.size();
+  if (size < max_bytes) prefix_.resize(max_bytes);
+  Result<std::size_t> taken = 0;
+  while (taken && !ended_ && size < max_bytes) {
+    taken = source_({prefix_.data() + size, max_bytes - size});
+    if (!taken) break;
+    size += std::min(*taken, max_bytes - size);
     ended_ = *taken == 0;
   }
+  prefix_.resize(size);
+  if (!taken) co_return Fail(taken.error());
   co_return Bytes(prefix_).first(std::min(max_bytes, prefix_.size()));
 }
 

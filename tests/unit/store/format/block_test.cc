@@ -79,8 +79,8 @@ TEST_CASE("blocks are found where docs/reference/format.md says") {
   CHECK(map.GroupOffset(2) == 80);
   CHECK(map.GroupLength(1) == 40);
   CHECK(map.GroupLength(2) == 10);
-  CHECK(map.BlockBytes(0) == 7);  // 40 / 6, rounded up
-  CHECK(map.BlockBytes(2) == 2);
+  CHECK(map.DataBytes(0) == 7);  // 40 / 6, rounded up
+  CHECK(map.BlockBytes(2, 10) == 2);
   CHECK(map.Number(0, 10) == 10);
   // B = 6 + (255 - 3) (3 + 2): the ids of the largest m.
   CHECK(map.Number(2, 3) == 2 * 1266 + 3);
@@ -96,6 +96,47 @@ TEST_CASE("blocks are found where docs/reference/format.md says") {
   CHECK(map.GenerationOf(2, 10) == ChangeId{3, 4});
   CHECK(map.KeyOf(2, 10) ==
         BlockKey(HashKey("movie"), ChangeId{3, 4}, 2 * 1266 + 10));
+}
+
+// Three data columns of two cells; parity columns of three cells and of two.
+TEST_CASE("columns are found where docs/reference/format.md says") {
+  Manifest manifest = test::ColumnsExample();
+  manifest.group_bytes = 40;
+  manifest.length = 90;
+  manifest.nodes = {7, 5, 3, 1};
+  manifest.ring = 4;
+  manifest.data = GenerationMap(9, test::kOldId);
+  manifest.parity = GenerationMap(3, test::kId);
+  for (const Width width : {Width::kNarrow, Width::kWide}) {
+    manifest.width = width;
+    const ObjectMap map(std::make_shared<const Manifest>(manifest));
+    const bool wide = width == Width::kWide;
+    const layout::BlockId parity = wide ? 4 : 3;
+    CHECK(map.geometry().StoredBlocks(width) ==
+          std::vector<layout::BlockId>{0, 1, 2, parity});
+    CHECK(map.CellBytes(0) == 7);  // 40 / 6, rounded up
+    CHECK(map.DataBytes(0) == 14);
+    CHECK(map.BlockBytes(0, parity) == (wide ? 14 : 21));
+    CHECK(map.BlockBytes(2, parity) == (wide ? 4 : 6));
+    // B = 3 + (255 - 3) * 2.
+    CHECK(map.Number(2, parity) == 2 * 507 + parity);
+    CHECK(map.PlaceOf(2 * 507 + parity)->block == parity);
+    CHECK_FALSE(map.PlaceOf(2 * 507 + (wide ? 3 : 4)));
+    CHECK(map.MemberOf(1, parity) == manifest.nodes[(1 + 3) % 4]);
+    CHECK(map.GenerationOf(1, parity) == test::kId);
+    CHECK(map.GenerationOf(1, 2) == test::kOldId);
+  }
+}
+
+TEST_CASE("blocks and columns of one number are not the same") {
+  Manifest manifest = test::CodedExample();
+  const ObjectMap blocks(std::make_shared<const Manifest>(manifest));
+  CHECK(Names(blocks, blocks, 0, 0));
+  manifest = test::ColumnsExample();
+  const ObjectMap columns(std::make_shared<const Manifest>(manifest));
+  CHECK(Names(columns, columns, 0, 0));
+  CHECK_FALSE(Names(columns, blocks, 0, 0));
+  CHECK_FALSE(Names(blocks, columns, 0, 0));
 }
 
 TEST_CASE("nodes behind the ring stay where they are") {

@@ -50,7 +50,13 @@ inline constexpr std::string_view kCodedHex =
     "161514131211101f1e1d1c1b1a19180200000002000000000000000706050403"
     "0201000f0e0d0c0b0a090801000000000000000000000000000000000000004a"
     "47fcf0";
-// The same as format version 1 wrote them.
+inline constexpr std::string_view kColumnsHex =
+    "6552536d032400050200282726252423222107060504030201000f0e0d0c0b0a"
+    "09086d6f76696505020103070000000a00000000000000510000000000000061"
+    "0000000000000000001000000000000400040003000000010002000300000001"
+    "0000000000000007060504030201000f0e0d0c0b0a0908010000000100000000"
+    "00000007060504030201000f0e0d0c0b0a090836a923f6";
+// The first three as format version 1 wrote them.
 inline constexpr std::string_view kTombstoneFirstHex =
     "6552536d01010104020001002827262524232221383736353433323141000000"
     "0000000007060504030201000f0e0d0c0b0a090817161514131211101f1e1d1c"
@@ -149,6 +155,15 @@ inline store::View ViewExample() {
                      MemberState::kDown, 0,  "56/78/cd",
                      1700000100,         "", ""};
   return view;
+}
+
+inline store::Manifest ColumnsExample() {
+  store::Manifest manifest = CodedExample();
+  manifest.history.clear();
+  manifest.unit = Unit::kColumns;
+  manifest.data = store::GenerationMap(3, kId);
+  manifest.parity = store::GenerationMap(1, kId);
+  return manifest;
 }
 
 }  // namespace ers::test

@@ -19,7 +19,8 @@ struct Example {
 std::vector<Example> Examples() {
   return {{test::kTombstoneHex, test::TombstoneExample()},
           {test::kInlineHex, test::InlineExample()},
-          {test::kCodedHex, test::CodedExample()}};
+          {test::kCodedHex, test::CodedExample()},
+          {test::kColumnsHex, test::ColumnsExample()}};
 }
 
 bool IsRefusal(StatusCode code) {
@@ -66,6 +67,7 @@ TEST_CASE("a manifest is read back as it was written") {
     CHECK(is->expiry == was.expiry);
     CHECK(is->is_inline == was.is_inline);
     CHECK(is->value == was.value);
+    CHECK(is->unit == was.unit);
     CHECK(is->group_bytes == was.group_bytes);
     CHECK(is->nodes == was.nodes);
     CHECK(is->ring == was.ring);
@@ -78,7 +80,7 @@ TEST_CASE("a manifest of the first format is read, and written as a new one") {
   const std::vector<Example> now = Examples();
   const std::vector<std::string_view> before = {
       test::kTombstoneFirstHex, test::kInlineFirstHex, test::kCodedFirstHex};
-  for (std::size_t i = 0; i < now.size(); ++i) {
+  for (std::size_t i = 0; i < before.size(); ++i) {
     CAPTURE(now[i].manifest.key);
     const std::string bytes = test::FromHex(before[i]);
     const Result<Manifest> is = DecodeManifest(bytes);
@@ -104,7 +106,7 @@ TEST_CASE("marks are bits of the flags byte") {
     marked.confirmed = (marks & 8) != 0;
     const std::string bytes = EncodeManifest(marked);
     const int flags = static_cast<unsigned char>(bytes[kFlagsAt]);
-    // 32 is of the first format.
+    // 32 are columns.
     const int bits = 8 * (marks & 3) + 16 * (marks & 12);
     CHECK(flags - EncodeManifest(plain)[kFlagsAt] == bits);
     const Result<Manifest> is = DecodeManifest(bytes);
@@ -183,7 +185,7 @@ TEST_CASE("a manifest of a newer format is distinguished from a broken one") {
   REQUIRE_FALSE(newer.has_value());
   CHECK(newer.error().code() == StatusCode::kUnsupportedFormat);
   // Even where nothing else of it is as we know it.
-  const Result<Manifest> tiny = DecodeManifest("eRSm\x03");
+  const Result<Manifest> tiny = DecodeManifest("eRSm\x04");
   REQUIRE_FALSE(tiny.has_value());
   CHECK(tiny.error().code() == StatusCode::kUnsupportedFormat);
 }
@@ -245,6 +247,24 @@ TEST_CASE("some of the nodes go round, and no more than there are") {
     manifest.ring = ring;
     CheckCorrupted(manifest, "ring");
   }
+}
+
+// A build that knows no columns goes by the number.
+TEST_CASE("format version 3 is that of objects in columns, and no other") {
+  CHECK(EncodeManifest(test::CodedExample())[4] == 2);
+  CHECK(EncodeManifest(test::ColumnsExample())[4] == 3);
+  for (const Example& example : Examples()) {
+    std::string bytes = test::FromHex(example.hex);
+    bytes[4] = static_cast<char>(bytes[4] ^ 1);
+    CHECK_FALSE(DecodeManifest(Sealed(bytes)).has_value());
+  }
+}
+
+TEST_CASE("only elastic objects are in columns") {
+  Manifest manifest = test::ColumnsExample();
+  manifest.scheme = {SchemeKind::kRs, 3, 1, 3};
+  manifest.width = Width::kNarrow;
+  CheckCorrupted(manifest, "unit");
 }
 
 // 2^28 groups of one byte, with so many blocks each that 32 bits count 0 or
