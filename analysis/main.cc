@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "analysis/column_counts.h"
 #include "analysis/counts.h"
 #include "analysis/format_option.h"
 #include "analysis/output.h"
@@ -54,6 +55,12 @@ Status Parity(const Arguments& arguments) {
       ers::analysis::CountParity(arguments.parameters, arguments.to);
   if (!rows.has_value()) return rows.error();
   return Print(ers::analysis::RenderParity(*rows, arguments.format));
+}
+
+Status Columns(const Arguments& arguments) {
+  const auto rows = ers::analysis::CountColumns(arguments.parameters);
+  if (!rows.has_value()) return rows.error();
+  return Print(ers::analysis::RenderColumns(*rows, arguments.format));
 }
 
 // K, M and KP.
@@ -143,6 +150,10 @@ int Run(int argc, char** argv) {
   parity->add_option("TO", arguments.to, "Parity blocks afterwards")
       ->required();
   AddFormatOption(parity, &arguments.format);
+  CLI::App* columns = app.add_subcommand(
+      "columns", "One set of parameters, for values stored in columns");
+  AddParameters(columns, arguments);
+  AddFormatOption(columns, &arguments.format);
   CLI::App* sweep =
       app.add_subcommand("sweep", "The 244 sets of the paper's section 6.1");
   AddFormatOption(sweep, &arguments.format);
@@ -162,6 +173,7 @@ int Run(int argc, char** argv) {
   if (ended) return *ended;
   if (count->parsed()) return Report(Count(arguments));
   if (parity->parsed()) return Report(Parity(arguments));
+  if (columns->parsed()) return Report(Columns(arguments));
   if (sweep->parsed()) return Report(Sweep(arguments));
   if (table1->parsed()) return Report(Table1(arguments));
   return Report(Figures(arguments));

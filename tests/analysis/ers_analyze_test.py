@@ -216,6 +216,45 @@ class Parity(unittest.TestCase):
                               for row in as_json], rows)
 
 
+class Columns(unittest.TestCase):
+    # Whether they are the least is tested on the plans themselves.
+    def test_counts_whole_columns_beside_blocks(self):
+        for k, m, kp in ((4, 1, 5), (4, 1, 8), (4, 2, 6), (2, 3, 4)):
+            l = math.lcm(k, kp)
+            words = ("columns", str(k), str(m), str(kp), "--format")
+            rows = csv_rows(output_of(*words, "csv"))
+            self.assertEqual([(row["direction"], row["scheme"])
+                              for row in rows],
+                             [(direction, scheme)
+                              for direction in ("forward", "backward")
+                              for scheme in ("srs", "ers1", "ers2")])
+            in_blocks = {
+                (row["direction"], row["scheme"]): row["reads"]
+                for row in csv_rows(output_of("count", *words[1:], "csv"))
+                if row["variant"] == "optimal"}
+            for row in rows:
+                with self.subTest(row):
+                    self.assertEqual(
+                        row["blocks_read"],
+                        in_blocks[row["direction"], row["scheme"]])
+                    self.assertLessEqual(int(row["blocks_read"]),
+                                         int(row["cells_read"]))
+                    self.assertLessEqual(int(row["cells_read"]), l)
+                    self.assertLessEqual(int(row["columns_read"]), kp)
+                    self.assertEqual(int(row["columns_written"]), m)
+                    width = kp if row["direction"] == "forward" else k
+                    self.assertEqual(int(row["cells_written"]), m * l // width)
+            as_json = json.loads(output_of(*words, "json"))
+            self.assertEqual([{name: str(value) for name, value in row.items()}
+                              for row in as_json], rows)
+
+    def test_parity_carries_over_whole_columns_where_widths_divide(self):
+        rows = csv_rows(output_of("columns", "4", "1", "8", "--format", "csv"))
+        self.assertEqual(
+            [(row["columns_read"], row["cells_read"]) for row in rows
+             if row["scheme"] == "ers2"], [("1", "2"), ("5", "5")])
+
+
 class Table1(unittest.TestCase):
     # (comparison, direction): improved sets, average, best, best set.
     EXPECTED = {

@@ -1,0 +1,99 @@
+#include "analysis/column_counts.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "layout/geometry.h"
+#include "plan/planners.h"
+
+namespace ers::analysis {
+namespace {
+
+constexpr std::pair<Subject, SchemeKind> kKinds[] = {
+    {Subject::kSrs, SchemeKind::kSrs},
+    {Subject::kErs1, SchemeKind::kErs1},
+    {Subject::kErs2, SchemeKind::kErs2},
+};
+
+// With nothing missing there is always a plan.
+plan::Plan PlanOf(const layout::Geometry& geometry, Direction direction) {
+  constexpr auto kOptimal = plan::TransitionVariant::kOptimal;
+  return direction == Direction::kForward
+             ? *plan::PlanForward(geometry, kOptimal, {})
+             : *plan::PlanBackward(geometry, kOptimal, {});
+}
+
+int CellsOf(const layout::Geometry& columns,
+            const std::vector<layout::BlockId>& ids) {
+  int cells = 0;
+  for (const layout::BlockId column : ids) cells += columns.cell_count(column);
+  return cells;
+}
+
+ColumnRow CountOne(const Parameters& parameters, Subject subject,
+                   SchemeKind kind, Direction direction) {
+  const layout::Geometry columns(
+      {kind, parameters.k, parameters.m, parameters.kp}, Unit::kColumns);
+  const plan::Plan plan = PlanOf(columns, direction);
+  ColumnRow row{parameters, subject, direction};
+  row.columns_read = static_cast<int>(plan.reads.size());
+  row.cells_read = CellsOf(columns, plan.reads);
+  row.blocks_read =
+      static_cast<int>(PlanOf(columns.cells(), direction).reads.size());
+  row.columns_written = static_cast<int>(plan.writes.size());
+  row.cells_written = CellsOf(columns, plan.writes);
+  return row;
+}
+
+nlohmann::ordered_json JsonOf(const ColumnRow& row) {
+  return {{"k", row.parameters.k},
+          {"m", row.parameters.m},
+          {"kp", row.parameters.kp},
+          {"scheme", SubjectName(row.subject)},
+          {"direction", DirectionName(row.direction)},
+          {"columns_read", row.columns_read},
+          {"cells_read", row.cells_read},
+          {"blocks_read", row.blocks_read},
+          {"columns_written", row.columns_written},
+          {"cells_written", row.cells_written}};
+}
+
+}  // namespace
+
+Result<std::vector<ColumnRow>> CountColumns(const Parameters& parameters) {
+  Status valid = ValidateScheme(
+      {SchemeKind::kErs2, parameters.k, parameters.m, parameters.kp});
+  if (!valid.ok()) return Fail(std::move(valid));
+  std::vector<ColumnRow> rows;
+  for (const Direction direction :
+       {Direction::kForward, Direction::kBackward}) {
+    for (const auto& [subject, kind] : kKinds) {
+      rows.push_back(CountOne(parameters, subject, kind, direction));
+    }
+  }
+  return rows;
+}
+
+std::string RenderColumns(const std::vector<ColumnRow>& rows, Format format) {
+  if (format == Format::kJson) {
+    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    for (const ColumnRow& row : rows) array.push_back(JsonOf(row));
+    return array.dump(2) + '\n';
+  }
+  std::vector<TextRow> lines;
+  for (const ColumnRow& row : rows) {
+    TextRow names;
+    TextRow& line = lines.emplace_back();
+    const nlohmann::ordered_json json = JsonOf(row);
+    for (const auto& [name, value] : json.items()) {
+      names.push_back(name);
+      line.push_back(value.is_string() ? value.get<std::string>()
+                                       : value.dump());
+    }
+    if (lines.size() == 1) lines.insert(lines.begin(), std::move(names));
+  }
+  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
+}
+
+}  // namespace ers::analysis
