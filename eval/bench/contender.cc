@@ -23,8 +23,8 @@ std::string_view CaseName(Case c) {
 }
 
 std::vector<std::string> ContenderNames() {
-  return {"libers", "libers-reuse", "plain", "copies",
-          "rep",    "one-by-one",   "srs",   "reencode"};
+  return {"libers", "libers-reuse", "columns", "plain",   "copies",
+          "rep",    "one-by-one",   "srs",     "reencode"};
 }
 
 Result<std::unique_ptr<Contender>> MakeContender(std::string_view name,
@@ -37,6 +37,11 @@ Result<std::unique_ptr<Contender>> MakeContender(std::string_view name,
   if (name == "libers-reuse") {
     return MakeLibraryContender("libers-reuse", field, scheme,
                                 GetMemory::kReused);
+  }
+  if (name == "columns") {
+    if (!scheme.elastic()) return nullptr;
+    return MakeLibraryContender("columns", field, scheme, GetMemory::kFresh,
+                                Unit::kColumns);
   }
   if (name == "plain") return MakeCopiesContender("plain", field, 1);
   if (name == "copies") return MakeCopiesContender("copies", field, copies);

@@ -68,12 +68,12 @@ struct Field {
   int max_failures = 0;
 };
 
-// Names in print order: libers, libers-reuse, plain, copies, rep, one-by-one,
-// srs, reencode.
+// Names in print order: libers, libers-reuse, columns, plain, copies, rep,
+// one-by-one, srs, reencode.
 std::vector<std::string> ContenderNames();
 
-// nullptr where the field has no such contender (srs and reencode of a scheme
-// that is not elastic, one-by-one of replication). kInvalidArgument: no such
+// nullptr where the field has no such contender (columns, srs and reencode of a
+// scheme that is not elastic, one-by-one of replication). kInvalidArgument: no such
 // name, or the servers cannot be parsed.
 Result<std::unique_ptr<Contender>> MakeContender(std::string_view name,
                                                  const Field& field);

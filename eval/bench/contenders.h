@@ -11,11 +11,11 @@ namespace ers::bench {
 
 enum class GetMemory { kFresh, kReused };
 
-// ers::Client with `scheme`; transitions by the scheme's optimal plan.
-Result<std::unique_ptr<Contender>> MakeLibraryContender(std::string name,
-                                                        const Field& field,
-                                                        const Scheme& scheme,
-                                                        GetMemory memory);
+// ers::Client with `scheme`, and values in `unit` as far as it can be;
+// transitions by the scheme's optimal plan.
+Result<std::unique_ptr<Contender>> MakeLibraryContender(
+    std::string name, const Field& field, const Scheme& scheme,
+    GetMemory memory, Unit unit = Unit::kBlocks);
 
 // ers::Client moving between rs:K,M and rs:KP,M: everything is read and
 // written anew, by the same executor and under the same commit.

@@ -8,11 +8,12 @@
 namespace ers::bench {
 namespace {
 
-// Every value in blocks, whatever its size: that is what is compared.
+// Every value is coded, whatever its size: that is what is compared.
 constexpr std::size_t kNothingInline = 0;
 
 Result<std::unique_ptr<Client>> OpenClient(const Field& field,
-                                           const Scheme& scheme) {
+                                           const Scheme& scheme,
+                                           Unit unit = Unit::kBlocks) {
   ClusterOptions cluster_options;
   cluster_options.servers = field.servers;
   cluster_options.max_failures = field.max_failures;
@@ -21,6 +22,7 @@ Result<std::unique_ptr<Client>> OpenClient(const Field& field,
   ClientOptions client_options;
   client_options.scheme = scheme;
   client_options.inline_below = kNothingInline;
+  client_options.column_below = unit == Unit::kColumns ? kMaxColumnBelow : 0;
   return Client::Open(*cluster, client_options);
 }
 
@@ -142,8 +144,9 @@ Result<std::unique_ptr<Contender>> MakeSchemeContender(std::string name,
 Result<std::unique_ptr<Contender>> MakeLibraryContender(std::string name,
                                                         const Field& field,
                                                         const Scheme& scheme,
-                                                        GetMemory memory) {
-  auto client = OpenClient(field, scheme);
+                                                        GetMemory memory,
+                                                        Unit unit) {
+  auto client = OpenClient(field, scheme, unit);
   if (!client.has_value()) return Fail(client.error());
   return std::make_unique<LibraryContender>(std::move(name), scheme, memory,
                                             std::move(*client));

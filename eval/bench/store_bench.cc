@@ -10,6 +10,7 @@
 
 #include "bench/contenders.h"
 #include "bench/local_cluster.h"
+#include "ers/options.h"
 
 namespace ers::bench {
 namespace {
@@ -214,6 +215,8 @@ Result<std::vector<std::unique_ptr<Contender>>> MakeContenders(
     const StoreOptions& options, const Field& field) {
   std::vector<std::unique_ptr<Contender>> contenders;
   for (const std::string& name : options.names) {
+    // Values that long are in blocks.
+    if (name == "columns" && options.bytes >= kMaxColumnBelow) continue;
     auto made = MakeContender(name, field);
     if (!made.has_value()) return Fail(made.error());
     const auto measures = [&](Case c) { return (*made)->Measures(c); };

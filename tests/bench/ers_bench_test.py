@@ -63,8 +63,8 @@ class Store(unittest.TestCase):
         text = output_of("store", "--scheme", "ers2:2,1,3", "--size", "50000",
                          "--reps", "3", "--format", "csv")
         self.assertEqual(text.splitlines()[0], STORE_HEADER)
-        content = ("libers", "rep", "one-by-one", "srs")
-        moves = ("libers", "one-by-one", "srs", "reencode")
+        content = ("libers", "columns", "rep", "one-by-one", "srs")
+        moves = ("libers", "columns", "one-by-one", "srs", "reencode")
         expected = {(case, impl) for case, impls in (
             ("put", ("plain", "copies", *content)),
             ("get", ("libers-reuse", "plain", *content)),
@@ -82,6 +82,7 @@ class Store(unittest.TestCase):
         schemes = {row["impl"]: row["scheme"] for row in rows}
         self.assertEqual(schemes, {
             "libers": "ers2:2,1,3", "libers-reuse": "ers2:2,1,3",
+            "columns": "ers2:2,1,3",
             "plain": "none", "copies": "rep:2", "rep": "rep:2",
             "one-by-one": "ers2:2,1,3", "srs": "srs:2,1,3",
             "reencode": "rs:2,1"})
