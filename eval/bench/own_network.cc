@@ -47,12 +47,13 @@ std::string CongestionControl() {
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   socklen_t length = name.size() - 1;
   const bool known =
-      bind(server, any, size) == 0 && listen(server, 1) == 0 &&
-      getsockname(server, any, &size) == 0 && connect(client, any, size) == 0 &&
+      server >= 0 && client >= 0 && bind(server, any, size) == 0 &&
+      listen(server, 1) == 0 && getsockname(server, any, &size) == 0 &&
+      connect(client, any, size) == 0 &&
       getsockopt(client, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) ==
           0;
-  close(client);
-  close(server);
+  if (client >= 0) close(client);
+  if (server >= 0) close(server);
   return known ? name.data() : "unknown";
 }
 
