@@ -41,6 +41,8 @@ var setups = []Setup{
 const (
 	requestTimeout = 500 * time.Millisecond
 	clientTimeout  = 10 * time.Second
+	// Longer values are in blocks.
+	columnBytes = 64 << 10
 	// Of these each is asked for about once between two faults.
 	coldKeys  = 24
 	coldOneOf = 150
@@ -81,7 +83,16 @@ type History struct {
 	Left    error
 }
 
-func configuration(setup Setup, servers []string, folder string, threads int) string {
+// Every other history has values in columns.
+func columnBelow(seed int64) int {
+	if seed%2 == 0 {
+		return columnBytes
+	}
+	return 0
+}
+
+func configuration(setup Setup, columnBelow int, servers []string, folder string,
+	threads int) string {
 	quoted := []string{}
 	for _, server := range servers {
 		quoted = append(quoted, fmt.Sprintf("%q", server))
@@ -91,12 +102,13 @@ admin: "127.0.0.1:0"
 servers: [%s]
 max_failures: %d
 scheme: %s
+column_below: %d
 rules: [{prefix: "long", scheme: "%s"}]
 state_file: %s
 state_dir: %s
 threads: %d
 timeouts: {connect_ms: 250, request_ms: %d, operation_ms: 5000}
-`, strings.Join(quoted, ", "), setup.MaxFailures, setup.Scheme, setup.Long,
+`, strings.Join(quoted, ", "), setup.MaxFailures, setup.Scheme, columnBelow, setup.Long,
 		filepath.Join(folder, "view"), filepath.Join(folder, "state"), threads,
 		requestTimeout.Milliseconds())
 }
@@ -224,8 +236,8 @@ func (history *History) startProxy(servers []string, log *cluster.Log, number in
 	if err != nil {
 		return nil, err
 	}
-	err = proxy.Configure(configuration(history.Setup, servers, folder,
-		history.Threads))
+	err = proxy.Configure(configuration(history.Setup, columnBelow(options.Seed),
+		servers, folder, history.Threads))
 	if err != nil {
 		return nil, err
 	}

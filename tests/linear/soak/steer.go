@@ -44,6 +44,7 @@ admin: "127.0.0.1:0"
 servers: [%s]
 max_failures: %d
 scheme: %s
+column_below: 65536
 rules:
   - {glob: "*:rep:*", scheme: "%s", inline_below: %d}
   - {glob: "*:rs:*", min_value_bytes: %d, scheme: "%s"}
