@@ -319,6 +319,7 @@ void ServerLink::Impl::ArmDeadline(TimePoint deadline) {
 void ServerLink::Impl::OnDeadline() {
   const Duration late =
       runtime_.Now() - std::exchange(armed_deadline_, TimePoint::max());
+  if (EarliestDeadline(OpenRequests()) == TimePoint::max()) return;
   // Replies that came while this thread was busy are in time.
   if (state_ == State::kUp) ReadAvailable();
   if (late > options_.request_timeout / kPartsOfTimeout) RestartDeadlines();

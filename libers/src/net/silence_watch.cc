@@ -48,8 +48,10 @@ void SilenceWatch::Tick() {
 void SilenceWatch::OnTick() {
   ticking_ = false;
   if (runtime_.Now() - due_ > terms_.least / kPartsOfTimeout) heard_ = true;
-  link_.read();
+  const bool awaits = in_flight_.front() != nullptr;
+  if (awaits) link_.read();
   NoteHeard();
+  if (!awaits) return;
   Check();
   if (in_flight_.front() != nullptr) OnSent();
 }

@@ -32,6 +32,7 @@ struct Wire {
   std::size_t read_limit = kAll;  // bytes that one read returns at most
   std::size_t write_room = kAll;  // bytes taken until the test makes more room
   std::size_t writes = 0;         // calls of WriteV that moved bytes
+  std::size_t reads = 0;          // calls of ReadV
   bool open = false;              // the client holds the stream
   // Called after each write; may answer through `outgoing`.
   std::function<void(Wire&)> on_write;
@@ -120,6 +121,7 @@ class FakeRuntime final : public net::Runtime {
     }
 
     ssize_t ReadV(const iovec* pieces, int count) override {
+      ++wire.reads;
       if (wire.broken != 0) return Error(wire.broken);
       if (wire.outgoing.empty()) return wire.closed ? 0 : Error(EAGAIN);
       std::size_t moved = 0;

@@ -104,6 +104,18 @@ TEST_CASE("a server that is silent on two connections is dead") {
   CHECK(f.link->last_error() == "no reply, nor over another connection");
 }
 
+// Each read is a system call, on every connection of an idle process.
+TEST_CASE("nothing is read by the clock where nothing is awaited") {
+  Fixture f;
+  f.Answer(1, milliseconds(1));
+  const std::size_t reads = f.wire().reads;
+  f.runtime.Pass(seconds(5));
+  CHECK(f.wire().reads == reads);
+  f.Ask();
+  f.runtime.Pass(kSilence / 2);
+  CHECK(f.wire().reads > reads);
+}
+
 TEST_CASE("what others answer counts since the silence, then since the probe") {
   Guard guard;
   Fixture f(&guard);
