@@ -10,12 +10,6 @@
 namespace ers::analysis {
 namespace {
 
-constexpr std::pair<Subject, SchemeKind> kKinds[] = {
-    {Subject::kSrs, SchemeKind::kSrs},
-    {Subject::kErs1, SchemeKind::kErs1},
-    {Subject::kErs2, SchemeKind::kErs2},
-};
-
 // With nothing missing there is always a plan.
 plan::Plan PlanOf(const layout::Geometry& geometry, Direction direction) {
   constexpr auto kOptimal = plan::TransitionVariant::kOptimal;
@@ -68,7 +62,7 @@ Result<std::vector<ColumnRow>> CountColumns(const Parameters& parameters) {
   std::vector<ColumnRow> rows;
   for (const Direction direction :
        {Direction::kForward, Direction::kBackward}) {
-    for (const auto& [subject, kind] : kKinds) {
+    for (const auto& [subject, kind] : kPlannedKinds) {
       rows.push_back(CountOne(parameters, subject, kind, direction));
     }
   }

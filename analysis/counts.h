@@ -5,6 +5,7 @@
 #include <compare>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ers/scheme.h"
@@ -15,6 +16,13 @@ namespace ers::analysis {
 // What a row is about. kSrsPaper is a rule without a plan; see SrsPaperReads.
 enum class Subject { kSrsPaper, kSrs, kErs1, kErs2 };
 enum class Direction { kForward, kBackward };
+
+// Those that have plans.
+inline constexpr std::pair<Subject, SchemeKind> kPlannedKinds[] = {
+    {Subject::kSrs, SchemeKind::kSrs},
+    {Subject::kErs1, SchemeKind::kErs1},
+    {Subject::kErs2, SchemeKind::kErs2},
+};
 
 std::string_view SubjectName(Subject subject);        // "srs-paper", "ers2"
 std::string_view SubjectTitle(Subject subject);       // "ERS-2", for people

@@ -12,12 +12,6 @@
 namespace ers::analysis {
 namespace {
 
-constexpr std::pair<Subject, SchemeKind> kKinds[] = {
-    {Subject::kSrs, SchemeKind::kSrs},
-    {Subject::kErs1, SchemeKind::kErs1},
-    {Subject::kErs2, SchemeKind::kErs2},
-};
-
 int Size(const std::vector<layout::BlockId>& blocks) {
   return static_cast<int>(blocks.size());
 }
@@ -91,7 +85,7 @@ Result<std::vector<ParityRow>> CountParity(const Parameters& parameters,
                 fmt::format("M is {} already: there is nothing to do", m));
   }
   std::vector<ParityRow> rows;
-  for (const auto& [subject, kind] : kKinds) {
+  for (const auto& [subject, kind] : kPlannedKinds) {
     for (const Width width : {Width::kNarrow, Width::kWide}) {
       Result<ParityRow> row = CountOne(parameters, to, subject, kind, width);
       if (!row) return Fail(row.error());
