@@ -73,8 +73,8 @@ struct Field {
 std::vector<std::string> ContenderNames();
 
 // nullptr where the field has no such contender (columns, srs and reencode of a
-// scheme that is not elastic, one-by-one of replication). kInvalidArgument: no such
-// name, or the servers cannot be parsed.
+// scheme that is not elastic, one-by-one of replication). kInvalidArgument: no
+// such name, or the servers cannot be parsed.
 Result<std::unique_ptr<Contender>> MakeContender(std::string_view name,
                                                  const Field& field);
 
