@@ -299,6 +299,26 @@ class Bed(setting.Setting):
         return env.stdout.strip().partition("=")[2]
 
 
+    def items(self):
+        """How many all servers hold."""
+        count = 0
+        for server in self.servers.split(","):
+            client = Client(int(server.rpartition(":")[2]))
+            for line in client.ask(b"stats\r\n"):
+                words = line.split()
+                if words[1:2] == [b"curr_items"]:
+                    count += int(words[2])
+            client.close()
+        return count
+
+    def await_items(self):
+        """Until a proxy that has begun has stored what it keeps ready."""
+        before = None
+        while before != (before := self.items()):
+            # No event tells the last one: two looks that agree do.
+            time.sleep(1)
+
+
 def wait_for(condition, what):
     """Seconds that it took."""
     begun = time.monotonic()

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from bed import (CODED, COPIES, KIB, NUTCRACKER_SYSTEM, SERVERS, SIZES, SLOW,
-                 Bed, Client, Skipped, System, wait_for)
+                 Bed, Skipped, System)
 from setting import cpu_s
 
 CLIENTS = (1, 8)
@@ -406,27 +406,7 @@ def thousand(arguments, system, meter):
             client.close()
             meter.add(f"until the first SET is stored, {cluster}",
                       time.monotonic() - begun)
-            wait_for(lambda: adds_no_items(bed.servers.split(",")),
-                     "no more items come to the servers")
-
-
-def adds_no_items(servers):
-    before = items_of(servers)
-    time.sleep(1)
-    return items_of(servers) == before
-
-
-def items_of(servers):
-    """How many all of them hold."""
-    count = 0
-    for server in servers:
-        client = Client(int(server.rpartition(":")[2]))
-        for line in client.ask(b"stats\r\n"):
-            words = line.split()
-            if words[1:2] == [b"curr_items"]:
-                count += int(words[2])
-        client.close()
-    return count
+            bed.await_items()
 
 
 # Hedging.
