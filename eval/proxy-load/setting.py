@@ -12,11 +12,6 @@ import tempfile
 import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-sys.path.insert(0, os.path.join(TOP, "eval"))
-
-# pylint: disable=wrong-import-position,unused-import
-from own_network import enter as enter_own_network  # noqa: E402, after the path
-
 CLUSTER = os.path.join(TOP, "memcached-cluster", "cluster")
 BINS = os.path.join(TOP, "build", "release", "bin")
 START_S = 10
