@@ -79,7 +79,7 @@ struct ClientOptions {
   std::size_t inline_below = 4096;
   // Elastic values shorter than this are stored as columns: fewer items, and so
   // less memory and time; but a transition reads more of them. At most
-  // kMaxColumnBelow.
+  // kMaxColumnBelow. 0: no new value; one that is in columns stays so.
   std::size_t column_below = 0;
   // Manifests of values in blocks that are remembered, so that a GET needs one
   // round trip.
