@@ -196,7 +196,7 @@ TEST_CASE("a manifest that names members beyond the cluster is corrupted") {
   REQUIRE_OK(client->Put("key", value, {}));
   const std::vector<StoredItem> replicas = ReplicasOf(cluster, *client, "key");
   const auto spoil = [](const StoredItem& replica) {
-    auto manifest = store::DecodeManifest(replica.Read());
+    auto manifest = store::DecodeManifest(replica.key, replica.Read());
     REQUIRE_OK(manifest);
     manifest->nodes[2] = 6;
     replica.Write(store::EncodeManifest(*manifest));

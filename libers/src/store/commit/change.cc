@@ -152,7 +152,7 @@ class Change {
   }
   Task<CommitResult> Commit() {
     next_.id = id_;
-    next_.history = HistoryAfter(there_.get());
+    next_.history = HistoryAfter(there_.get(), next_);
     if (cas_ == ClientCas::kRises) {
       next_.cas = NextCas(session_.WallMicros(), there_.get());
     }

@@ -1,36 +1,41 @@
 #include "store/format/block_header.h"
 
-#include <cstring>
-#include <string>
-
 #include "base/crc32c.h"
-#include "base/wire.h"
 #include "store/format/planted_bug.h"
 
 namespace ers::store {
 namespace {
 
-constexpr std::string_view kBlockMagic = "eRSb";
-constexpr std::uint8_t kFormatVersion = 1;
+constexpr std::array<char, 4> kMagicAndVersion = {'e', 'R', 'b', 2};
+
+template <typename T>
+std::byte* PutLittleEndian(T value, std::byte* to) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    *to++ = static_cast<std::byte>(value >> (8 * i));
+  }
+  return to;
+}
+
+// Behind the bytes by which its key says what the block is.
+std::uint32_t Checksum(const BlockHeader& header, const std::byte* payload,
+                       std::size_t size) {
+  std::array<std::byte, 3 * sizeof(std::uint64_t)> name;
+  std::byte* at = PutLittleEndian(header.generation.time_us, name.data());
+  at = PutLittleEndian(header.generation.nonce, at);
+  PutLittleEndian(header.number, at);
+  return Crc32c(payload, size, Crc32c(name.data(), name.size()));
+}
 
 }  // namespace
 
 BlockHeaderBytes EncodeBlockHeader(const BlockHeader& header,
                                    const std::byte* payload, std::size_t size) {
-  std::string out;
-  out.reserve(kBlockHeaderBytes);
-  WireWriter wire(out);
-  wire.PutBytes(kBlockMagic);
-  wire.Put(kFormatVersion);
-  wire.Put(std::uint8_t{0});
-  wire.Put(std::uint16_t{0});
-  wire.Put(header.generation.time_us);
-  wire.Put(header.generation.nonce);
-  wire.Put(header.number);
-  wire.Put(static_cast<std::uint32_t>(size));
-  wire.Put(Crc32c(payload, size, Crc32c(out)));
   BlockHeaderBytes bytes;
-  std::memcpy(bytes.data(), out.data(), kBlockHeaderBytes);
+  for (std::size_t i = 0; i < kMagicAndVersion.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(kMagicAndVersion[i]);
+  }
+  PutLittleEndian(Checksum(header, payload, size),
+                  bytes.data() + kMagicAndVersion.size());
   return bytes;
 }
 
