@@ -46,7 +46,7 @@ std::vector<std::string> Reasons(const AdviceModel& model,
   std::vector<std::string> reasons;
   if (advice.is_inline) {
     return {
-        fmt::format("values below {} bytes are kept whole on {} servers, "
+        fmt::format("values below about {} bytes are kept whole on {} servers, "
                     "whatever the scheme",
                     model.inline_below, question.failures + 1)};
   }

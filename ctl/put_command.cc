@@ -100,7 +100,8 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("SECONDS");
   put->add_option("--inline-below", arguments->inline_below,
-                  "Keep shorter values whole on f+1 servers (default: 4096)")
+                  "Keep shorter values whole on f+1 servers "
+                  "(default: those that coding would save no memory for)")
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   put->add_option("--column-below", arguments->column_below,

@@ -9,6 +9,15 @@ Status ReadText(const YamlValue& value, std::string& into) {
   return {};
 }
 
+Status ReadInlineBelow(const YamlValue& value, std::size_t& into) {
+  const Result<std::string> text = value.Text();
+  if (!text || *text != "auto") {
+    return ReadNumber(value, 0, kMaxInlineBelow, into);
+  }
+  into = kInlineAuto;
+  return {};
+}
+
 Status ReadScheme(const YamlValue& value, Scheme& into) {
   const Result<std::string> text = value.Text();
   if (!text) return text.error();

@@ -136,11 +136,14 @@ ERS_API ers_status ers_cluster_open(const ers_cluster_options* options,
 /* Gives the cluster up; its open clients go on. NULL is fine. */
 ERS_API void ers_cluster_close(ers_cluster* cluster);
 
+/* Where coding saves memory, values are coded: ers::kInlineAuto. */
+#define ERS_INLINE_AUTO ((size_t)-1)
+
 /* ers::ClientOptions, with the same defaults. */
 typedef struct ers_client_options {
   const char* scheme;      /* of objects that name none: "ers2:4,1,5" */
-  size_t inline_below;     /* shorter values ride in the manifest; at most
-                              1 MiB */
+  size_t inline_below;     /* shorter values ride in the manifest:
+                              ERS_INLINE_AUTO, or at most 1 MiB */
   size_t column_below;     /* shorter elastic values are stored as columns; at
                               most 1 MiB */
   size_t cached_manifests; /* remembered, so that a get needs one round trip */

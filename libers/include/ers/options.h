@@ -26,6 +26,11 @@ inline constexpr std::uint64_t kMaxGroupBytes = std::uint64_t{8} << 20;
 inline constexpr std::size_t kMaxKeyBytes = 250;
 inline constexpr int kMaxMembers = 1024;
 inline constexpr std::size_t kMaxInlineBelow = std::size_t{1} << 20;
+// Values are coded where that takes an eighth less of the servers' memory, by
+// scheme and f; at the latest from kMaxInlineAuto on, as every listing reads
+// what rides in manifests.
+inline constexpr std::size_t kInlineAuto = ~std::size_t{0};
+inline constexpr std::size_t kMaxInlineAuto = std::size_t{16} << 10;
 inline constexpr std::size_t kMaxColumnBelow = std::size_t{1} << 20;
 
 inline constexpr int kMaxHedgePercent = 100;
@@ -74,9 +79,9 @@ struct ClusterOptions {
 struct ClientOptions {
   // For objects that name no scheme of their own.
   Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
-  // Values shorter than this ride in the manifest, whole, on f+1 servers. At
-  // most kMaxInlineBelow.
-  std::size_t inline_below = 4096;
+  // Values shorter than this ride in the manifest, whole, on f+1 servers.
+  // kInlineAuto, or at most kMaxInlineBelow.
+  std::size_t inline_below = kInlineAuto;
   // Elastic values shorter than this are stored as columns: fewer items, and so
   // less memory and time; but a transition reads more of them. At most
   // kMaxColumnBelow. 0: no new value; one that is in columns stays so.

@@ -27,6 +27,7 @@ static_assert(static_cast<int>(StatusCode::kOutcomeUnknown) ==
 static_assert(static_cast<int>(StatusCode::kNoMemory) == ERS_NO_MEMORY);
 static_assert(static_cast<int>(StatusCode::kTooLarge) == ERS_TOO_LARGE);
 static_assert(static_cast<int>(StatusCode::kCorruption) == ERS_CORRUPTION);
+static_assert(ERS_INLINE_AUTO == kInlineAuto);
 static_assert(static_cast<int>(StatusCode::kUnsupportedFormat) ==
               ERS_UNSUPPORTED_FORMAT);
 static_assert(static_cast<int>(StatusCode::kNotManaged) == ERS_NOT_MANAGED);

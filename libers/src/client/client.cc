@@ -144,9 +144,10 @@ Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
   }
   Status status = ValidateStoredScheme(options.scheme);
   if (!status.ok()) return Fail(std::move(status));
-  if (options.inline_below > kMaxInlineBelow) {
+  if (options.inline_below > kMaxInlineBelow &&
+      options.inline_below != kInlineAuto) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("inline_below is {}: at most {}",
+                fmt::format("inline_below is {}: at most {}, or kInlineAuto",
                             options.inline_below, kMaxInlineBelow));
   }
   if (options.column_below > kMaxColumnBelow) {

@@ -637,7 +637,7 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
       {"scheme: rs:4,1\n",
        ":2: scheme: changed from ers2:4,1,5 to rs:4,1, which needs a restart"},
       {"inline_below: 1\n",
-       ":2: inline_below: changed from 4096 to 1, which needs a restart"},
+       ":2: inline_below: changed from auto to 1, which needs a restart"},
       {"state_dir: .\n",
        ":2: state_dir: changed from nothing to ., which needs a restart"},
       {"admin: \":7\"\n",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/blocks/dropping.h"
+#include "store/blocks/inline_limit.h"
 #include "store/blocks/object_placement.h"
 #include "store/blocks/object_reader.h"
 #include "store/blocks/object_writer.h"
@@ -48,10 +49,12 @@ Task<Status> StageEnd(Session& session, Content& content, int first_group,
 }
 
 // How long the value will be, if it is shorter than any form is chosen for.
-std::size_t LongestChosenFor(const ClientOptions& client, Unit unit) {
+std::size_t LongestChosenFor(const Session& session, const Manifest& next,
+                             const ClientOptions& client) {
   const std::size_t columns =
-      unit == Unit::kColumns ? kMaxColumnBelow : client.column_below;
-  return std::max<std::size_t>({1, client.inline_below, columns});
+      next.unit == Unit::kColumns ? kMaxColumnBelow : client.column_below;
+  return std::max<std::size_t>(
+      {1, InlineBelow(session, next, client), columns});
 }
 
 // An inline object grows: it stays inline while it is small.
@@ -61,9 +64,10 @@ Task<Status> GrowInline(Session& session, const ClientOptions& client,
   const auto* value = reinterpret_cast<const std::byte*>(next.value.data());
   SourceContent content(source, {value, value + next.value.size()});
   Result<std::span<const std::byte>> head =
-      co_await content.Peek(LongestChosenFor(client, next.unit));
+      co_await content.Peek(LongestChosenFor(session, next, client));
   if (!head) co_return head.error();
-  if (FitsInline(session, next, head->size(), client.inline_below)) {
+  if (FitsInline(session, next, head->size(),
+                 InlineBelow(session, next, client))) {
     next.value.assign(reinterpret_cast<const char*>(head->data()),
                       head->size());
     next.length = head->size();
@@ -85,7 +89,7 @@ Task<Status> GrowCoded(Session& session, const ObjectMap& map,
   SourceContent content(source, std::move(tail));
   if (full == 0) {
     Result<std::span<const std::byte>> head =
-        co_await content.Peek(LongestChosenFor(client, next.unit));
+        co_await content.Peek(LongestChosenFor(session, next, client));
     if (!head) co_return head.error();
     ChooseUnit(session, next, head->size(), client.column_below);
   }
