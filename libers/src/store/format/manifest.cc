@@ -84,6 +84,10 @@ void PutObject(WireWriter& wire, const Manifest& manifest) {
   wire.Put(static_cast<std::uint8_t>(manifest.scheme.k));
   wire.Put(static_cast<std::uint8_t>(manifest.scheme.m));
   wire.Put(static_cast<std::uint8_t>(manifest.scheme.kp));
+  if (manifest.scheme.kind == SchemeKind::kChain) {
+    for (const std::uint8_t width : manifest.scheme.middle) wire.Put(width);
+    wire.Put(static_cast<std::uint8_t>(manifest.width));
+  }
   wire.Put(manifest.client_flags);
   wire.Put(manifest.length);
   wire.Put(manifest.cas);
@@ -106,14 +110,22 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   manifest.scheme.k = wire.Get<std::uint8_t>();
   manifest.scheme.m = wire.Get<std::uint8_t>();
   manifest.scheme.kp = wire.Get<std::uint8_t>();
+  if (manifest.scheme.kind == SchemeKind::kChain) {
+    for (std::uint8_t& width : manifest.scheme.middle) {
+      width = wire.Get<std::uint8_t>();
+    }
+    const bool wide = manifest.width == Width::kWide;
+    manifest.width = static_cast<Width>(wire.Get<std::uint8_t>());
+    if (wide != (manifest.width == Width::kWide)) return "width";
+  }
   manifest.client_flags = wire.Get<std::uint32_t>();
   manifest.length = wire.Get<std::uint64_t>();
   manifest.cas = wire.Get<std::uint64_t>();
   manifest.expiry = static_cast<std::int64_t>(wire.Get<std::uint64_t>());
   if (!ValidateStoredScheme(manifest.scheme).ok()) return "scheme";
-  if (!manifest.scheme.elastic()) {
-    if (manifest.width == Width::kWide) return "width";
-    if (manifest.unit == Unit::kColumns) return "unit";
+  if (!HasWidth(manifest.scheme, manifest.width)) return "width";
+  if (!manifest.scheme.elastic() && manifest.unit == Unit::kColumns) {
+    return "unit";
   }
   if (manifest.length > kMaxValueBytes) return "length";
   if (manifest.is_inline) {
@@ -148,9 +160,9 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   const bool in_columns = manifest.unit == Unit::kColumns;
   const auto blocks = static_cast<std::uint64_t>(
       in_columns ? manifest.scheme.kp : GroupDataBlocks(manifest.scheme));
-  const bool narrow = manifest.width == Width::kNarrow && !in_columns;
-  const auto stripe = static_cast<std::uint64_t>(narrow ? manifest.scheme.k
-                                                        : manifest.scheme.kp);
+  const auto stripe = static_cast<std::uint64_t>(
+      in_columns ? manifest.scheme.kp
+                 : StripeDataBlocks(manifest.scheme, manifest.width));
   const auto m = static_cast<std::uint64_t>(manifest.scheme.m);
   if (manifest.data.size() != groups * blocks ||
       manifest.parity.size() != groups * (blocks / stripe * m)) {
