@@ -186,7 +186,7 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory) {
 
 void Engine::CountHit(const ClientRequest& request, const ObjectInfo& info) {
   context_.counters.Add(Counter::kGetHits);
-  if (context_.hits != nullptr && info.width == Width::kWide &&
+  if (context_.hits != nullptr && info.width != Width::kNarrow &&
       !request.no_bump) {
     context_.hits->Note(request.key);
   }

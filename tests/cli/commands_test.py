@@ -39,6 +39,32 @@ class PutGetTest(CtlCase):
         self.assertEqual(info["width"], "wide")
         self.check("schemes", data)
 
+    def test_a_chain_goes_from_any_width_to_any_other(self):
+        data = random_bytes(200_000, seed=3)
+        scheme = "ers:2-3-4,1"
+        for before in ("2", "3", "4"):
+            for to in ("2", "3", "4"):
+                if before == to:
+                    continue
+                with self.subTest(before=before, to=to):
+                    info = self.put("chain", data, "--scheme", scheme,
+                                    "--width", before)
+                    self.assertEqual((info["scheme"], info["width"]),
+                                     (scheme, before))
+                    done = self.ctl_json("transition", "chain", "--to", to)
+                    self.assertEqual((done["path"], done["object"]["width"]),
+                                     ("plan", to))
+                    self.check("chain", data)
+        for to, width in (("narrow", "2"), ("wide", "4")):
+            done = self.ctl_json("transition", "chain", "--to", to)
+            self.assertEqual(done["object"]["width"], width)
+        self.ctl("transition", "chain", "--to", "3")
+        self.assertEqual(self.ctl("ls", "--width", "3"),
+                         b"chain\ters:2-3-4,1\t3\t200000\n")
+        self.assertEqual(self.ctl("ls", "--width", "wide"), b"")
+        self.assertIn(b"ers:2-3-4,1, width 3",
+                      self.ctl("get", "chain", "-o", self.path("out")))
+
     def test_put_json(self):
         before = int(time.time())
         info = self.put("shape", b"x" * 5000, "--flags", "7", "--expire", "100")

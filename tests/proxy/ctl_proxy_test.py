@@ -87,6 +87,15 @@ class InBandTest(ProxyCase):
                 self.assertEqual(
                     sorted(self.done("ls", *words).splitlines()),
                     sorted(self.ctl("ls", *words).splitlines()))
+        self.ctl("put", "chain", "-", "--scheme", "ers:2-3-4,1", "--width",
+                 "2", data=b"x" * 5000)
+        self.assertEqual(
+            link.lines(b"ers transition chain 3")[:3],
+            [b"STAT path plan", b"STAT scheme ers:2-3-4,1", b"STAT width 3"])
+        self.assertEqual(self.done("ls", "--width", "3"),
+                         b"chain\ters:2-3-4,1\t3\t5000\n")
+        self.assertIn(b"chain\t", self.done("ls"))
+        self.assertNotIn(b"chain\t", self.done("ls", "--width", "narrow"))
         rows = json.loads(self.done("ls", "--width", "wide", "--json"))
         self.assertEqual(len(rows), 10)
         self.assertEqual(list(rows[0]), ["key", "scheme", "width", "length"])

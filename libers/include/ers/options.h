@@ -110,15 +110,18 @@ enum class ExportMode {
   kCheckOnly,
 };
 
-// Where a transition goes: the other width of the object's own elastic scheme,
-// or any scheme. Without a width that is narrow; but the object's own where the
+// Where a transition goes: another width of the object's own elastic scheme, or
+// any scheme. Without a width that is narrow; but the object's own where the
 // scheme differs from its own in m at most.
 struct TransitionTarget {
   std::optional<Width> width;
   std::optional<Scheme> scheme;
+  // The width by the data blocks of a stripe, where `width` is empty.
+  std::optional<int> data_blocks = std::nullopt;
 };
 
-// "narrow", "wide" or a scheme. kInvalidArgument quotes the text.
+// "narrow", "wide", the data blocks of a stripe, as "6", or a scheme.
+// kInvalidArgument quotes the text.
 ERS_API Result<TransitionTarget> ParseTransitionTarget(std::string_view text);
 
 }  // namespace ers

@@ -54,7 +54,7 @@ ers_path ToC(TransitionPath path) {
 void ToC(const ObjectInfo& info, ers_object_info* out) {
   *out = {};
   CopyText(FormatScheme(info.scheme), out->scheme);
-  out->width = info.width == Width::kWide ? ERS_WIDE : ERS_NARROW;
+  out->width = static_cast<ers_width>(info.width);
   out->is_inline = info.is_inline ? 1 : 0;
   out->in_columns = info.unit == Unit::kColumns ? 1 : 0;
   out->length = info.length;
@@ -95,7 +95,7 @@ Result<PutOptions> FromC(const ers_put_options* options) {
     if (!scheme) return Fail(scheme.error());
     out.scheme = *scheme;
   }
-  out.width = options->width == ERS_WIDE ? Width::kWide : Width::kNarrow;
+  out.width = static_cast<Width>(options->width);
   out.client_flags = options->client_flags;
   out.expiry = options->expiry;
   out.expected_cas = options->expected_cas;

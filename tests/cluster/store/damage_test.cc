@@ -82,7 +82,7 @@ TEST_CASE("m changed blocks of a stripe are repaired, one more is an error") {
                                           {"ers2:4,1,5", Width::kWide},
                                           {"srs:4,2,6", Width::kWide},
                                           {"ers2:3,3,4", Width::kNarrow}}));
-  CAPTURE(name, WidthName(width));
+  CAPTURE(name, static_cast<int>(width));
   const Scheme scheme = *ParseScheme(name);
   TestCluster cluster(NodeCount(scheme), {"-m", "16"});
   auto client = cluster.Open(scheme);

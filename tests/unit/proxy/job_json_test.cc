@@ -79,7 +79,9 @@ TEST_CASE("what is wrong with other requests names the field, too") {
   CHECK(ParseOneTransition(R"({"key": "k", "to": "x"})")
             .error()
             .message()
-            .starts_with("to: neither narrow nor wide, and 'x' is no scheme"));
+            .starts_with(
+                "to: neither narrow nor wide nor a number of data blocks, "
+                "and 'x' is no scheme"));
   CHECK(ParseGarbageRequest(R"({"x": 1})").error().message() ==
         "x: no such field; there are grace_s, objects_per_second, dry_run");
   CHECK(ParseReplacement("{}").error().message() ==

@@ -22,7 +22,7 @@ constexpr std::int64_t kBlocksManifestBytes = 60;
 std::size_t WorthCoding(const Scheme& scheme, Width width, Unit unit,
                         int max_failures, std::size_t key_bytes) {
   const std::int64_t copies = max_failures + 1;
-  const std::int64_t w = width == Width::kNarrow ? scheme.k : scheme.kp;
+  const std::int64_t w = StripeDataBlocks(scheme, width);
   const bool in_columns = unit == Unit::kColumns || !scheme.elastic();
   const std::int64_t data = in_columns ? scheme.kp : GroupDataBlocks(scheme);
   const std::int64_t parity = in_columns ? scheme.m : scheme.m * (data / w);

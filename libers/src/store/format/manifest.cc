@@ -180,9 +180,9 @@ std::string_view GetBlocks(WireReader& wire, Manifest& manifest) {
   const bool in_columns = manifest.unit == Unit::kColumns;
   const auto blocks = static_cast<std::uint64_t>(
       in_columns ? manifest.scheme.kp : GroupDataBlocks(manifest.scheme));
-  const bool narrow = manifest.width == Width::kNarrow && !in_columns;
-  const auto stripe = static_cast<std::uint64_t>(narrow ? manifest.scheme.k
-                                                        : manifest.scheme.kp);
+  const auto stripe = static_cast<std::uint64_t>(
+      in_columns ? manifest.scheme.kp
+                 : StripeDataBlocks(manifest.scheme, manifest.width));
   const auto m = static_cast<std::uint64_t>(manifest.scheme.m);
   const std::uint64_t data = groups * blocks;
   const std::uint64_t parity = groups * (blocks / stripe * m);
@@ -205,6 +205,9 @@ void PutObject(WireWriter& wire, const Manifest& manifest) {
   wire.Put(static_cast<std::uint8_t>(manifest.scheme.k));
   wire.Put(static_cast<std::uint8_t>(manifest.scheme.m));
   wire.Put(static_cast<std::uint8_t>(manifest.scheme.kp));
+  if (manifest.scheme.kind == SchemeKind::kChain) {
+    for (const std::uint8_t width : manifest.scheme.middle) wire.Put(width);
+  }
   wire.PutVarint(manifest.client_flags);
   wire.PutDistance(manifest.cas, manifest.id.time_us);
   if (manifest.expiry == 0) {
@@ -230,9 +233,14 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   manifest.scheme.k = wire.Get<std::uint8_t>();
   manifest.scheme.m = wire.Get<std::uint8_t>();
   manifest.scheme.kp = wire.Get<std::uint8_t>();
+  if (manifest.scheme.kind == SchemeKind::kChain) {
+    for (std::uint8_t& middle : manifest.scheme.middle) {
+      middle = wire.Get<std::uint8_t>();
+    }
+  }
   if (!ValidateStoredScheme(manifest.scheme).ok()) return "scheme";
-  if (width > (manifest.scheme.elastic() ? 1 : 0)) return "width";
-  manifest.width = width == 0 ? Width::kNarrow : Width::kWide;
+  manifest.width = static_cast<Width>(width);
+  if (!HasWidth(manifest.scheme, manifest.width)) return "width";
   if (!manifest.scheme.elastic() && manifest.unit == Unit::kColumns) {
     return "unit";
   }

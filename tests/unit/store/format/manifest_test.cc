@@ -309,6 +309,48 @@ TEST_CASE("only elastic objects are in columns") {
   CheckCorrupted(manifest, "unit");
 }
 
+Manifest ChainExample(Width width) {
+  Manifest manifest = test::CodedExample();
+  manifest.scheme = ParseScheme("ers:2-3-4-6,1").value();
+  manifest.width = width;
+  manifest.nodes = {3, 0, 1, 2, 7, 6, 5, 4};
+  const int stripes = 12 / StripeDataBlocks(manifest.scheme, width);
+  manifest.data = GenerationMap(12, test::kId);
+  manifest.parity =
+      GenerationMap(static_cast<std::uint32_t>(stripes), test::kId);
+  return manifest;
+}
+
+TEST_CASE("a manifest names every width of a chain, and the object's") {
+  for (const Width width :
+       {Width::kNarrow, Width::kSecond, Width::kThird, Width::kWide}) {
+    CAPTURE(static_cast<int>(width));
+    const Manifest was = ChainExample(width);
+    const std::string bytes = EncodeManifest(was);
+    const Result<Manifest> is = Decode(was, bytes);
+    REQUIRE(is.has_value());
+    CHECK(is->scheme == was.scheme);
+    CHECK(is->width == width);
+    CHECK(is->parity == was.parity);
+    for (std::size_t size = 0; size + 4 < bytes.size(); ++size) {
+      const std::string part = Sealed(bytes.substr(0, size) + "sum!", was);
+      CHECK_FALSE(Decode(was, part).has_value());
+    }
+  }
+}
+
+TEST_CASE("an object has no width that its scheme does not have") {
+  Manifest manifest = ChainExample(Width::kThird);
+  manifest.scheme = ParseScheme("ers:2-3-6,1").value();
+  CheckCorrupted(manifest, "width");
+  manifest = ChainExample(Width::kSecond);
+  manifest.width = static_cast<Width>(4);
+  CheckCorrupted(manifest, "width");
+  manifest = ChainExample(Width::kSecond);
+  manifest.scheme.middle = {3, 2};
+  CheckCorrupted(manifest, "scheme");
+}
+
 // 2^28 groups of one byte, with so many blocks each that 32 bits count 0 or
 // some of them.
 TEST_CASE("the count of blocks does not wrap") {
