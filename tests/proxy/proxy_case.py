@@ -27,7 +27,7 @@ KIB, MIB = 1 << 10, 1 << 20
 PATIENT = "timeouts: {connect_ms: 10000, request_ms: 10000}\n"
 # Around the inline limit, the length of a streamed value and a group.
 SIZES = sorted({0, 1, 2, 100, 8 * MIB} | {
-    edge + by for edge in (4096, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
+    edge + by for edge in (6140, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
     if edge + by <= 8 * MIB})
 
 

@@ -179,7 +179,7 @@ TEST_CASE("a corrupted manifest is repaired from the other replica") {
     REQUIRE_OK(client->Update("key", 3, Bytes(10, 2)));
     REQUIRE_OK(client->Update("key", 0, value));
   }
-  for (const StoredItem& replica : replicas) replica.Write("eRSm\x01 no more");
+  for (const StoredItem& replica : replicas) replica.Write("eRS\x04 no more");
   CHECK(CodeOfGet(*client, "key") == StatusCode::kCorruption);
   // As the message says, it can be overwritten, and deleted.
   REQUIRE_OK(client->Put("key", value, {}));
