@@ -137,7 +137,7 @@ class InBandTest(ProxyCase):
                 encoded = "base64:" + base64.b64encode(key.encode()).decode()
                 self.assertEqual(
                     json.loads(ctl("stat", encoded, "--json"))["key"], key)
-        self.same(self.ctl("get", text), b"vuu" + b"v" * 4997)
+        self.same(self.ctl("get", text), b"vuu" + b"v" * 8997)
         self.assertEqual(self.ctl("rm", text), text.encode() + b": removed\n")
         self.ctl("rm", reserved)
 
@@ -158,7 +158,7 @@ class InBandTest(ProxyCase):
             with self.subTest(words=words):
                 self.at_fails(NOT_FOUND, "none", *words, data=b"x")
         self.link().set("r", b"x" * 9000)
-        self.at_fails(BAD_USAGE, "beyond", "update", "r", "--offset", "4999",
+        self.at_fails(BAD_USAGE, "beyond", "update", "r", "--offset", "8999",
                       "-", data=b"xy")
         self.at_fails(BAD_USAGE, "sideways", "transition", "r", "--to",
                       "sideways")
