@@ -450,10 +450,10 @@ void FaultPlan::Corrupt(SimServer& server) {
       server.items().Find(keys[random.Below(keys.size())])->value;
   // Behind magic and version: an item that is not ours, or newer, is reported
   // as such, whatever it was before.
-  constexpr std::size_t kSpared = 5;
+  constexpr std::size_t kSpared = 4;
   if (value.size() <= kSpared) return;
   // It would not be noticed: a plain item has no checksum.
-  if (!value.starts_with("eRS")) return;
+  if (!value.starts_with("eR")) return;
   char& byte = value[kSpared + random.Below(value.size() - kSpared)];
   byte = static_cast<char>(byte ^ (1 << random.Below(8)));
 }
