@@ -112,7 +112,7 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->type_name("SECONDS");
   put->add_option("--inline-below", arguments->inline_below,
                   "Keep shorter values whole on f+1 servers "
-                  "(default: those that coding would save no memory for)")
+                  "(default: those that coding would save little memory for)")
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   put->add_option("--column-below", arguments->column_below,

@@ -221,7 +221,7 @@ constexpr Setting kSettings[] = {
     {.name = "inline_below",
      .option = {"--inline-below", "BYTES",
                 "Keep shorter values whole on f+1 servers; auto: those that "
-                "coding would save no memory for (default: auto)"},
+                "coding would save little memory for (default: auto)"},
      .read =
          [](const YamlValue& value, ServerOptions& options) {
            return ReadInlineBelow(value, options.client.inline_below);

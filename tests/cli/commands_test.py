@@ -15,7 +15,7 @@ from ctl_case import (BAD_USAGE, DEADLINE_S, DONE, ERSCTL, NOT_FOUND,
 class PutGetTest(CtlCase):
 
     def test_sizes_through_files_and_pipes(self):
-        for size in (0, 1, 4095, 4096, 4097, 100_000, (8 << 20) + 1):
+        for size in (0, 1, 4096, 6130, 6150, 100_000, (8 << 20) + 1):
             with self.subTest(size=size):
                 data = random_bytes(size, seed=size)
                 key = f"size-{size}"

@@ -5,7 +5,7 @@ import os
 import threading
 import unittest
 
-from proxy_case import KIB, MIB, PATIENT, ProxyCase, random_bytes
+from proxy_case import KIB, MIB, USUAL, ProxyCase, random_bytes
 
 SIZES = (0, 100, 9 * KIB, 70_000, MIB, 9 * MIB)
 
@@ -91,7 +91,7 @@ class MinRedundancyTest(ReturnCase):
         config = os.path.join(cls.folder, "strict.yaml")
         with open(config, "w", encoding="ascii") as file:
             file.write("listen: ['127.0.0.1:0']\nmin_redundancy: 1\n"
-                       + PATIENT)
+                       + USUAL)
         cls.strict = cls.start_proxy("strict", "--config", config, listen=())
 
     def test_new_values_wait_for_the_server(self):

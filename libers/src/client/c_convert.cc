@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -94,6 +96,10 @@ Result<PutOptions> FromC(const ers_put_options* options) {
     Result<Scheme> scheme = ParseScheme(options->scheme);
     if (!scheme) return Fail(scheme.error());
     out.scheme = *scheme;
+  }
+  if (options->width < 0 || options->width > ERS_THIRD) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("there is no width {}", options->width));
   }
   out.width = static_cast<Width>(options->width);
   out.client_flags = options->client_flags;

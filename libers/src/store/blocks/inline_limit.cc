@@ -1,11 +1,11 @@
-#include "store/blocks/inline_limit.h"
+#include "ers/inline_limit.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "store/format/block_header.h"
 
-namespace ers::store {
+namespace ers {
 namespace {
 
 // Of an item: memcached's header with the CAS, the NUL behind the key and the
@@ -31,8 +31,8 @@ std::size_t WorthCoding(const Scheme& scheme, Width width, Unit unit,
   const std::int64_t whole = replica + copies * kInlineManifestBytes;
   const std::int64_t coded =
       replica + copies * (kBlocksManifestBytes + NodeCount(scheme)) +
-      (data + parity) *
-          (kItemBytes + kBlockKeyBytes + std::int64_t{kBlockHeaderBytes});
+      (data + parity) * (kItemBytes + kBlockKeyBytes +
+                         std::int64_t{store::kBlockHeaderBytes});
   // 8 (coded + length (w + m) / w) <= 7 (whole + length copies)
   const std::int64_t saved = 7 * copies * w - 8 * (w + scheme.m);
   if (saved <= 0) return kMaxInlineAuto;
@@ -42,14 +42,4 @@ std::size_t WorthCoding(const Scheme& scheme, Width width, Unit unit,
       static_cast<std::size_t>(std::max<std::int64_t>(0, length)));
 }
 
-std::size_t InlineBelow(const Session& session, const Manifest& manifest,
-                        const ClientOptions& options) {
-  if (options.inline_below != kInlineAuto) return options.inline_below;
-  const bool in_columns =
-      manifest.unit == Unit::kColumns || options.column_below > 0;
-  return WorthCoding(manifest.scheme, manifest.width,
-                     in_columns ? Unit::kColumns : Unit::kBlocks,
-                     session.view()->max_failures, manifest.key.size());
-}
-
-}  // namespace ers::store
+}  // namespace ers

@@ -343,6 +343,7 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
   WireReader wire(body.substr(kPrefixBytes));
   const auto flags = wire.Get<std::uint8_t>();
   const bool named = (flags & kNamedFlag) != 0;
+  if (named != HasHashedName(item_key)) return corrupt("name");
   const std::uint32_t checksum = Crc32c(body);
   if (ChecksumOf(bytes) != (named ? checksum : Crc32c(item_key, checksum))) {
     return corrupt("checksum");
@@ -370,7 +371,9 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
   manifest.key = item_key;
   if (named) {
     manifest.key = wire.GetBytes(wire.Get<std::uint8_t>());
-    if (!HasHashedName(manifest.key)) return corrupt("key");
+    if (!HasHashedName(manifest.key) || ManifestKey(manifest.key) != item_key) {
+      return corrupt("key");
+    }
   }
   if (manifest.tombstone) {
     manifest.cas = wire.GetDistance(manifest.id.time_us);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "store/blocks/dropping.h"
-#include "store/blocks/inline_limit.h"
 #include "store/blocks/object_placement.h"
 #include "store/blocks/object_reader.h"
 #include "store/blocks/object_writer.h"
@@ -48,15 +47,6 @@ Task<Status> StageEnd(Session& session, Content& content, int first_group,
   co_return outcome.status;
 }
 
-// How long the value will be, if it is shorter than any form is chosen for.
-std::size_t LongestChosenFor(const Session& session, const Manifest& next,
-                             const ClientOptions& client) {
-  const std::size_t columns =
-      next.unit == Unit::kColumns ? kMaxColumnBelow : client.column_below;
-  return std::max<std::size_t>(
-      {1, InlineBelow(session, next, client), columns});
-}
-
 // An inline object grows: it stays inline while it is small.
 Task<Status> GrowInline(Session& session, const ClientOptions& client,
                         const Source& source, Manifest& next,
@@ -66,8 +56,7 @@ Task<Status> GrowInline(Session& session, const ClientOptions& client,
   Result<std::span<const std::byte>> head =
       co_await content.Peek(LongestChosenFor(session, next, client));
   if (!head) co_return head.error();
-  if (FitsInline(session, next, head->size(),
-                 InlineBelow(session, next, client))) {
+  if (RidesInManifest(session, next, head->size(), client)) {
     next.value.assign(reinterpret_cast<const char*>(head->data()),
                       head->size());
     next.length = head->size();

@@ -200,13 +200,14 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       if (current.remembered()) continue;
       co_return Fail(to.error());
     }
+    TransitionInfo info;
+    info.path = PathTo(**base, *to);
     if (variant == TransitionVariant::kNoOrder &&
+        info.path == TransitionPath::kPlan &&
         IsWider(to->scheme, (*base)->width, to->width)) {
       co_return Fail(StatusCode::kInvalidArgument,
                      "plan no-order is for transitions to narrower only");
     }
-    TransitionInfo info;
-    info.path = PathTo(**base, *to);
     Manifest next = **base;
     next.id = session_.NewChangeId();
     next.scheme = to->scheme;

@@ -1,4 +1,4 @@
-#include "store/blocks/inline_limit.h"
+#include "ers/inline_limit.h"
 
 #include <catch2/catch.hpp>
 

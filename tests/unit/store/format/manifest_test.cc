@@ -230,11 +230,15 @@ TEST_CASE("format versions 0 to 3 were never written so") {
 
 TEST_CASE("a manifest under another key is corrupted") {
   for (const Example& example : Examples()) {
-    if (HasHashedName(example.manifest.key)) continue;
-    const Result<Manifest> read =
-        DecodeManifest(example.manifest.key + "s", test::FromHex(example.hex));
-    REQUIRE_FALSE(read.has_value());
-    CHECK(read.error().code() == StatusCode::kCorruption);
+    const bool hashed = HasHashedName(example.manifest.key);
+    for (const std::string& item_key :
+         {hashed ? ManifestKey("ers!another") : example.manifest.key + "s",
+          hashed ? "plain" : ManifestKey("ers!another")}) {
+      const Result<Manifest> read =
+          DecodeManifest(item_key, test::FromHex(example.hex));
+      REQUIRE_FALSE(read.has_value());
+      CHECK(read.error().code() == StatusCode::kCorruption);
+    }
   }
 }
 
