@@ -15,6 +15,7 @@ namespace {
 
 ClientOptions OptionsOf(const Way& way, std::size_t inline_below) {
   ClientOptions options;
+  options.column_below = 0;  // in blocks, as in the paper
   options.scheme = way.narrow;
   options.inline_below = inline_below;
   return options;

@@ -193,6 +193,7 @@ Status Run(const Arguments& arguments, const std::string& command) {
   ClientOptions client;
   client.scheme = *scheme;
   client.inline_below = 0;
+  client.column_below = 0;
   Load load(arguments, std::move(*cluster), client);
   if (command == "create") return load.Create();
   return command == "search" ? load.Search() : load.Parity();
