@@ -168,6 +168,9 @@ bool Manifest::Remembers(const ChangeId& other) const {
 
 std::string EncodeManifest(const Manifest& manifest) {
   std::string out;
+  // Twice as much as the fields of an object without blocks take.
+  constexpr std::size_t kFields = 256;
+  out.reserve(kFields + manifest.key.size() + manifest.value.size());
   WireWriter wire(out);
   wire.PutBytes(kManifestMagic);
   wire.Put(VersionOf(manifest));
