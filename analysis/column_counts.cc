@@ -13,9 +13,10 @@ namespace {
 // With nothing missing there is always a plan.
 plan::Plan PlanOf(const layout::Geometry& geometry, Direction direction) {
   constexpr auto kOptimal = plan::TransitionVariant::kOptimal;
-  return direction == Direction::kForward
-             ? *plan::PlanForward(geometry, kOptimal, {})
-             : *plan::PlanBackward(geometry, kOptimal, {});
+  return *plan::PlanTransition(
+      geometry,
+      direction == Direction::kForward ? plan::kForward : plan::kBackward,
+      kOptimal, {});
 }
 
 int CellsOf(const layout::Geometry& columns,

@@ -91,9 +91,10 @@ Row MakeRow(const Parameters& p, const Case& c, const plan::ReadCount& reads,
 // nullopt: the planner made no plan, which with nothing missing is its fault.
 std::optional<Row> CountPlan(const Parameters& p, const Case& c) {
   const layout::Geometry geometry(Scheme{KindOf(c.subject), p.k, p.m, p.kp});
-  const auto plan = c.direction == Direction::kForward
-                        ? plan::PlanForward(geometry, c.variant, {})
-                        : plan::PlanBackward(geometry, c.variant, {});
+  const auto plan = plan::PlanTransition(
+      geometry,
+      c.direction == Direction::kForward ? plan::kForward : plan::kBackward,
+      c.variant, {});
   if (!plan.has_value()) return std::nullopt;
   return MakeRow(p, c, plan::CountReads(geometry, *plan),
                  static_cast<int>(plan->writes.size()));

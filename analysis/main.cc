@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "analysis/chain_counts.h"
 #include "analysis/column_counts.h"
 #include "analysis/counts.h"
 #include "analysis/format_option.h"
@@ -36,6 +37,7 @@ struct Arguments {
   Format format = Format::kTable;
   ers::analysis::Parameters parameters;
   int to = 0;
+  std::string widths;  // of a chain
   std::string directory;
   std::string python = "python3";
 };
@@ -61,6 +63,21 @@ Status Columns(const Arguments& arguments) {
   const auto rows = ers::analysis::CountColumns(arguments.parameters);
   if (!rows.has_value()) return rows.error();
   return Print(ers::analysis::RenderColumns(*rows, arguments.format));
+}
+
+Status Chain(const Arguments& arguments) {
+  const auto rows =
+      ers::analysis::CountChain(arguments.widths, arguments.parameters.m);
+  if (!rows.has_value()) return rows.error();
+  return Print(ers::analysis::RenderChain(*rows, arguments.format));
+}
+
+void AddChain(CLI::App* command, Arguments& arguments) {
+  command->add_option("WIDTHS", arguments.widths, "As 4-6-12: 2 to 4 widths")
+      ->required();
+  command->add_option("--m", arguments.parameters.m, "Parity blocks")
+      ->required();
+  AddFormatOption(command, &arguments.format);
 }
 
 // K, M and KP.
@@ -154,6 +171,9 @@ int Run(int argc, char** argv) {
       "columns", "One set of parameters, for values stored in columns");
   AddParameters(columns, arguments);
   AddFormatOption(columns, &arguments.format);
+  CLI::App* chain =
+      app.add_subcommand("chain", "From every width of a chain to every other");
+  AddChain(chain, arguments);
   CLI::App* sweep =
       app.add_subcommand("sweep", "The 244 sets of the paper's section 6.1");
   AddFormatOption(sweep, &arguments.format);
@@ -174,6 +194,7 @@ int Run(int argc, char** argv) {
   if (count->parsed()) return Report(Count(arguments));
   if (parity->parsed()) return Report(Parity(arguments));
   if (columns->parsed()) return Report(Columns(arguments));
+  if (chain->parsed()) return Report(Chain(arguments));
   if (sweep->parsed()) return Report(Sweep(arguments));
   if (table1->parsed()) return Report(Table1(arguments));
   return Report(Figures(arguments));

@@ -12,6 +12,10 @@
 namespace ers::analysis {
 namespace {
 
+std::string_view NameOf(Width width) {
+  return width == Width::kNarrow ? "narrow" : "wide";
+}
+
 int Size(const std::vector<layout::BlockId>& blocks) {
   return static_cast<int>(blocks.size());
 }
@@ -31,7 +35,7 @@ Status Check(const ParityRow& row, const layout::Geometry& geometry) {
                       "drops {} blocks, the formulas say {}, {} and {}: one of "
                       "them is wrong, please report it",
                       row.parameters.k, row.parameters.m, row.parameters.kp,
-                      row.to, SubjectName(row.subject), WidthName(row.width),
+                      row.to, SubjectName(row.subject), NameOf(row.width),
                       row.reads, row.writes, row.drops, reads, more * stripes,
                       fewer * stripes)};
 }
@@ -104,7 +108,7 @@ std::string RenderParity(const std::vector<ParityRow>& rows, Format format) {
                        {"kp", row.parameters.kp},
                        {"to", row.to},
                        {"scheme", SubjectName(row.subject)},
-                       {"width", WidthName(row.width)},
+                       {"width", NameOf(row.width)},
                        {"reads", row.reads},
                        {"writes", row.writes},
                        {"drops", row.drops},
@@ -118,10 +122,9 @@ std::string RenderParity(const std::vector<ParityRow>& rows, Format format) {
     lines.push_back(
         {std::to_string(row.parameters.k), std::to_string(row.parameters.m),
          std::to_string(row.parameters.kp), std::to_string(row.to),
-         std::string(SubjectName(row.subject)),
-         std::string(WidthName(row.width)), std::to_string(row.reads),
-         std::to_string(row.writes), std::to_string(row.drops),
-         std::to_string(row.reencode_reads),
+         std::string(SubjectName(row.subject)), std::string(NameOf(row.width)),
+         std::to_string(row.reads), std::to_string(row.writes),
+         std::to_string(row.drops), std::to_string(row.reencode_reads),
          std::to_string(row.reencode_writes)});
   }
   return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "ers/inline_limit.h"
 #include "shared/read_file.h"
 
 namespace ers::ctl {
@@ -17,6 +18,7 @@ using Json = nlohmann::json;
 constexpr int kVersion = 1;  // of the file
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr double kBitsOfMegabit = 1e6;
+constexpr std::size_t kKeyBytes = 10;  // of a usual key
 
 Times TimesFrom(const Json& json) {
   return {.fixed = json.at("fixed").get<double>(),
@@ -39,7 +41,6 @@ AdviceModel ModelFrom(const Json& json) {
   for (const Json& width : json.at("widths")) {
     model.widths.emplace_back(width.at(0).get<int>(), width.at(1).get<int>());
   }
-  model.inline_below = json.at("inline_below").get<std::uint64_t>();
   const Json& measured = json.at("measured");
   model.min_mbit = measured.at("mbit").at(0).get<double>();
   model.max_mbit = measured.at("mbit").at(1).get<double>();
@@ -91,6 +92,12 @@ Candidate Copies(const AdviceModel& model, const Question& question) {
   return candidate;
 }
 
+// As a new object of this length is stored, where nothing else is set.
+Unit UnitOf(const Question& question) {
+  return question.object_bytes < ClientOptions{}.column_below ? Unit::kColumns
+                                                              : Unit::kBlocks;
+}
+
 // Narrow, as objects are put; on servers enough to make it wide.
 Candidate Coded(const AdviceModel& model, const Question& question,
                 const Scheme& scheme) {
@@ -99,6 +106,8 @@ Candidate Coded(const AdviceModel& model, const Question& question,
   candidate.scheme = scheme;
   candidate.stored = static_cast<double>(scheme.k + scheme.m) / scheme.k;
   candidate.servers = NodeCount(scheme);
+  candidate.worth_coding = WorthCoding(scheme, Width::kNarrow, UnitOf(question),
+                                       question.failures, kKeyBytes);
   const auto bytes = static_cast<double>(question.object_bytes);
   Time(model, question,
        {bytes * candidate.stored, candidate.servers,
@@ -193,8 +202,11 @@ Result<Advice> Advise(const AdviceModel& model, const Question& question) {
       advice.chosen = i;
     }
   }
-  advice.is_inline = question.object_bytes < model.inline_below;
-  if (advice.is_inline) advice.chosen = 0;
+  const Candidate& coded = all[advice.chosen];
+  if (coded.worth_coding > question.object_bytes) {
+    advice.whole_below = coded.worth_coding;
+    advice.chosen = 0;
+  }
   advice.beyond = question.mbit < model.min_mbit ||
                   question.mbit > model.max_mbit ||
                   question.object_bytes < model.min_bytes ||

@@ -37,8 +37,7 @@ struct Times {
 struct AdviceModel {
   std::map<std::pair<bool, bool>, Times> times;  // {coded, of a read}
   std::vector<std::pair<int, int>> widths;       // k and k' that are tried
-  std::uint64_t inline_below = 0;  // shorter values are kept whole anyway
-  double min_mbit = 0;             // measured, as the next three
+  double min_mbit = 0;                           // measured, as the next three
   double max_mbit = 0;
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
@@ -60,14 +59,17 @@ struct Candidate {
   double stored = 0;        // bytes for a byte of the object
   double moved = 0;         // bytes for a byte written, and what is read of it
   int servers = 0;          // that must be there
+  std::uint64_t worth_coding = 0;  // shorter values are kept whole (bytes)
 };
 
 struct Advice {
   std::vector<Candidate> candidates;  // copies first
   std::size_t chosen = 0;             // of candidates
   std::size_t fastest = 0;
-  bool is_inline = false;  // the object is kept whole whatever the scheme
-  bool beyond = false;     // what was asked is outside of what was measured
+  // The object is shorter than this, in bytes, and kept whole though coding
+  // was chosen; else 0.
+  std::uint64_t whole_below = 0;
+  bool beyond = false;  // what was asked is outside of what was measured
 };
 
 // Candidates within this of the fastest count as equally fast; of these, the

@@ -44,11 +44,11 @@ std::vector<std::string> Reasons(const AdviceModel& model,
   const Candidate& chosen = advice.candidates[advice.chosen];
   const Candidate& fastest = advice.candidates[advice.fastest];
   std::vector<std::string> reasons;
-  if (advice.is_inline) {
-    return {
-        fmt::format("values below {} bytes are kept whole on {} servers, "
-                    "whatever the scheme",
-                    model.inline_below, question.failures + 1)};
+  if (advice.whole_below > 0) {
+    return {fmt::format(
+        "values below about {} bytes are kept whole on {} servers: coding "
+        "would save less than an eighth of the memory",
+        advice.whole_below, question.failures + 1)};
   }
   if (advice.chosen == advice.fastest) {
     reasons.push_back(fmt::format(
@@ -134,7 +134,7 @@ std::string AdviceJson(const AdviceModel& model, const Question& question,
   Json json;
   json["scheme"] = FormatScheme(advice.candidates[advice.chosen].scheme);
   json["reasons"] = Reasons(model, question, advice);
-  json["inline"] = advice.is_inline;
+  json["inline"] = advice.whole_below > 0;
   json["beyond_measurements"] = advice.beyond;
   json["candidates"] = Json::array();
   for (const Candidate& candidate : advice.candidates) {

@@ -42,6 +42,21 @@ inline CLI::Validator IsWhole() {
           ""};
 }
 
+// As WidthNamed takes it, whatever the scheme.
+inline CLI::Validator IsWidth() {
+  return {[](const std::string& value) {
+            const bool number =
+                !value.empty() && value.size() < 4 && value.front() != '0' &&
+                value.find_first_not_of("0123456789") == std::string::npos;
+            return number || value == "narrow" || value == "wide"
+                       ? std::string()
+                       : std::string(
+                             "it must be narrow, wide or the number of data "
+                             "blocks in a stripe");
+          },
+          ""};
+}
+
 // A range lets "nan" through.
 inline CLI::Validator IsNumber() {
   return {[](const std::string& value) {

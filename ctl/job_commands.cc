@@ -274,7 +274,9 @@ void AddStart(CLI::App& job, Command& chosen) {
   auto arguments = std::make_shared<StartArguments>();
   CLI::App* start =
       job.add_subcommand("start", "Changes many objects, in the background");
-  start->add_option("--to", arguments->to, "narrow, wide or any scheme")
+  start
+      ->add_option("--to", arguments->to,
+                   "narrow, wide, data blocks of a stripe or any scheme")
       ->required()
       ->type_name("TARGET");
   start

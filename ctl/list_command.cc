@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
+#include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/key_text.h"
 #include "ctl/proxy_commands.h"
@@ -14,26 +13,19 @@ namespace ers::ctl {
 namespace {
 
 struct ListArguments {
-  std::optional<Width> width;
+  std::string width;  // narrow, wide or a number; empty: all
   bool transitioning = false;
 };
 
 Status ListByProxy(const GlobalOptions& global,
                    const ListArguments& arguments) {
-  std::vector<std::string> lists;
-  if (arguments.transitioning) {
-    lists = {"transitioning"};
-  } else if (arguments.width) {
-    lists = {std::string(WidthName(*arguments.width))};
-  } else {
-    lists = {"narrow", "wide"};
-  }
-  return ListAtProxy(global, lists);
+  if (arguments.transitioning) return ListAtProxy(global, "transitioning");
+  return ListAtProxy(global, arguments.width.empty() ? "all" : arguments.width);
 }
 
 // One object a line, printed as it is found; JSON is one array.
 Status List(const GlobalOptions& global, const ListArguments& arguments) {
-  const std::optional<Width> width = arguments.width;
+  const std::string& width = arguments.width;
   if (!global.proxy.empty()) return ListByProxy(global, arguments);
   if (arguments.transitioning) {
     return {StatusCode::kInvalidArgument,
@@ -45,15 +37,17 @@ Status List(const GlobalOptions& global, const ListArguments& arguments) {
   Status printed;
   bool first = true;
   const auto visit = [&](std::string_view key, const ObjectInfo& info) {
-    if (width && info.width != *width) return true;
+    if (!width.empty() && WidthNamed(info.scheme, width) != info.width) {
+      return true;
+    }
     if (global.json) {
       std::string line = Line(ObjectJson(key, info));
       line.pop_back();  // the comma comes before the line's end
       printed = Print((first ? "[" : ",\n") + line);
     } else {
-      printed = Print(fmt::format("{}\t{}\t{}\t{}\n", KeyText(key),
-                                  FormatScheme(info.scheme),
-                                  WidthName(info.width), info.length));
+      printed = Print(fmt::format(
+          "{}\t{}\t{}\t{}\n", KeyText(key), FormatScheme(info.scheme),
+          WidthName(info.scheme, info.width), info.length));
     }
     first = false;
     return printed.ok();
@@ -69,16 +63,12 @@ Status List(const GlobalOptions& global, const ListArguments& arguments) {
 void AddList(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<ListArguments>();
   CLI::App* list = app.add_subcommand("ls", "Lists the objects");
-  CLI::Option* width = list->add_option_function<std::string>(
-                               "--width",
-                               [arguments](const std::string& name) {
-                                 arguments->width = name == "wide"
-                                                        ? Width::kWide
-                                                        : Width::kNarrow;
-                               },
-                               "Those of this width only")
-                           ->check(CLI::IsMember({"narrow", "wide"}))
-                           ->type_name("WIDTH");
+  CLI::Option* width =
+      list->add_option("--width", arguments->width,
+                       "Those that are narrow, wide, or have so many data "
+                       "blocks in a stripe")
+          ->check(IsWidth())
+          ->type_name("WIDTH");
   list->add_flag("--transitioning", arguments->transitioning,
                  "Those that are being changed now (with --proxy)")
       ->excludes(width);

@@ -226,18 +226,15 @@ Status StatAtProxy(const GlobalOptions& global, const std::string& key) {
                            : FactsText(key, *facts));
 }
 
-Status ListAtProxy(const GlobalOptions& global,
-                   const std::vector<std::string>& lists) {
+Status ListAtProxy(const GlobalOptions& global, const std::string& list) {
   bool first = true;
   Status printed;
-  for (const std::string& list : lists) {
-    const Status answered =
-        Ask(global, "", fmt::format("ers list {}\r\n", list), "END",
-            [&](std::string_view line) {
-              return TakeListed(line, global, &first, &printed);
-            });
-    if (!answered.ok()) return AsReader(answered);
-  }
+  const Status answered =
+      Ask(global, "", fmt::format("ers list {}\r\n", list), "END",
+          [&](std::string_view line) {
+            return TakeListed(line, global, &first, &printed);
+          });
+  if (!answered.ok()) return AsReader(answered);
   if (!printed.ok() || !global.json) return printed;
   return Print(first ? "[]\n" : "]\n");
 }

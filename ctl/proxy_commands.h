@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "ctl/report.h"
 #include "ctl/session.h"
@@ -20,9 +19,8 @@ Ending TransitionAtProxy(const GlobalOptions& global, const std::string& key,
 Ending UpdateAtProxy(const GlobalOptions& global, const std::string& key,
                      std::uint64_t offset, std::span<const std::byte> bytes);
 Status StatAtProxy(const GlobalOptions& global, const std::string& key);
-// Of each of these: narrow, wide, transitioning.
-Status ListAtProxy(const GlobalOptions& global,
-                   const std::vector<std::string>& lists);
+// narrow, wide, data blocks of a stripe, all, or transitioning.
+Status ListAtProxy(const GlobalOptions& global, const std::string& list);
 
 }  // namespace ers::ctl
 

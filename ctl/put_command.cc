@@ -32,7 +32,16 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
     if (!scheme) return scheme.error();
     options.scheme = *scheme;
   }
-  if (arguments.width == "wide") options.width = Width::kWide;
+  if (!arguments.width.empty()) {
+    const Scheme scheme = options.scheme.value_or(ClientOptions{}.scheme);
+    const auto width = WidthNamed(scheme, arguments.width);
+    if (!width) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("--width: scheme {} has no width {}",
+                                FormatScheme(scheme), arguments.width));
+    }
+    options.width = *width;
+  }
   options.client_flags = arguments.flags;
   if (proxy::NeedsBase64(arguments.key)) {
     return Status(StatusCode::kInvalidArgument,
@@ -86,11 +95,13 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->transform(IsKey());
   put->add_option("FILE", arguments->file, "- for standard input")->required();
   put->add_option("--scheme", arguments->scheme,
-                  "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or ers2:K,M,KP "
+                  "rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP, ers2:K,M,KP or "
+                  "ers:K1-K2-..,M "
                   "(default: ers2:4,1,5)")
       ->type_name("SCHEME");
-  put->add_option("--width", arguments->width, "narrow (default) or wide")
-      ->check(CLI::IsMember({"narrow", "wide"}))
+  put->add_option("--width", arguments->width,
+                  "narrow (default), wide, or data blocks in a stripe")
+      ->check(IsWidth())
       ->type_name("WIDTH");
   put->add_option("--flags", arguments->flags, "Kept with the value")
       ->check(CLI::Range(std::numeric_limits<std::uint32_t>::max()))
@@ -100,7 +111,8 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("SECONDS");
   put->add_option("--inline-below", arguments->inline_below,
-                  "Keep shorter values whole on f+1 servers (default: 4096)")
+                  "Keep shorter values whole on f+1 servers "
+                  "(default: those that coding would save little memory for)")
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   put->add_option("--column-below", arguments->column_below,

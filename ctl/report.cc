@@ -67,7 +67,7 @@ std::string Line(const Json& json) {
 Json ObjectJson(std::string_view key, const ObjectInfo& info) {
   Json json = KeyJson(key);
   json.update({{"scheme", FormatScheme(info.scheme)},
-               {"width", WidthName(info.width)},
+               {"width", WidthName(info.scheme, info.width)},
                {"length", info.length},
                {"version", info.version},
                {"inline", info.is_inline},
@@ -81,8 +81,11 @@ Json ObjectJson(std::string_view key, const ObjectInfo& info) {
 }
 
 std::string ObjectText(const ObjectInfo& info) {
-  return fmt::format("{} bytes, {}, {}", info.length, FormatScheme(info.scheme),
-                     WidthName(info.width));
+  // A bare number would say little.
+  const bool chain = info.scheme.kind == SchemeKind::kChain;
+  return fmt::format("{} bytes, {}, {}{}", info.length,
+                     FormatScheme(info.scheme), chain ? "width " : "",
+                     WidthName(info.scheme, info.width));
 }
 
 std::string Columns(const std::vector<std::vector<std::string>>& rows) {

@@ -36,7 +36,7 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
   std::string text = Columns({
       {"key", KeyText(key)},
       {"scheme", FormatScheme(detail.scheme)},
-      {"width", std::string(WidthName(detail.width))},
+      {"width", WidthName(detail.scheme, detail.width)},
       {"length", fmt::format("{} bytes", detail.length)},
       {"version", detail.version},
       {"stored",

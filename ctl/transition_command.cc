@@ -75,7 +75,9 @@ void AddTransition(CLI::App& app, Command& chosen) {
       "transition",
       "Changes the width, scheme or parity of an object, in place");
   transition->add_option("KEY", arguments->key)->required()->transform(IsKey());
-  transition->add_option("--to", arguments->to, "narrow, wide or any scheme")
+  transition
+      ->add_option("--to", arguments->to,
+                   "narrow, wide, data blocks of a stripe or any scheme")
       ->required()
       ->type_name("TARGET");
   transition

@@ -79,9 +79,9 @@ class OneByOneContender final : public Contender {
 
   Status Transition(const Key& key, Width to) override {
     constexpr auto kOptimal = plan::TransitionVariant::kOptimal;
-    const auto plan = to == Width::kWide
-                          ? plan::CachedForwardPlan(geometry_, kOptimal)
-                          : plan::CachedBackwardPlan(geometry_, kOptimal);
+    const auto plan = plan::CachedTransitionPlan(
+        geometry_, to == Width::kWide ? plan::kForward : plan::kBackward,
+        kOptimal);
     Status moved = RunPlan(key, *plan, {});
     if (moved.ok()) widths_[key.number] = to;
     return moved;

@@ -4,7 +4,7 @@ import csv
 import math
 import subprocess
 
-HEADER = 40  # bytes in front of each stored block (docs/reference/format.md)
+HEADER = 8  # bytes in front of each stored block (docs/reference/format.md)
 PLANS = {"srs": ("srs", "optimal", "optimal"),
          "ers1": ("ers1", "paper", "paper"),
          "ers2-paper": ("ers2", "paper", "paper"),

@@ -15,8 +15,8 @@ TRANSITIONS = ("srs", "ers1", "ers2-paper", "ers2-optimal", "reencode")
 # What else there is has no width that could change.
 MOVING = (*TRANSITIONS, "ers2-no-order")
 HOLDING = ("libmemcached-copies", "rep", "srs", "ers1", "ers2-optimal")
-# Shorter values are kept whole unless a client says otherwise.
-DEFAULT_THRESHOLD = 4096
+# Values shorter than this are also measured kept whole.
+WHOLE_THRESHOLD = 4096
 DEFAULT_MBIT = 10_000  # the paper's
 # Where the network is the limit, and not the processors that all nodes of one
 # machine share.
@@ -71,8 +71,8 @@ def key_of(row):
 
 def _cells(schemes, operations, object_bytes):
     cells = [Cell(scheme, operations) for scheme in schemes]
-    if object_bytes < DEFAULT_THRESHOLD:
-        cells.append(Cell("ers2-optimal", operations, DEFAULT_THRESHOLD))
+    if object_bytes < WHOLE_THRESHOLD:
+        cells.append(Cell("ers2-optimal", operations, WHOLE_THRESHOLD))
     return tuple(cells)
 
 

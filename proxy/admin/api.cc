@@ -72,7 +72,7 @@ ordered_json TransitionJson(const std::string& key,
   SetBytes(root, "key", key);
   root["path"] = TransitionPathName(info.path);
   root["scheme"] = FormatScheme(info.object.scheme);
-  root["width"] = WidthName(info.object.width);
+  root["width"] = WidthName(info.object.scheme, info.object.width);
   for (const auto& [name, count] : kBlockTrafficFields) {
     root[std::string(name)] = info.*count;
   }

@@ -77,8 +77,7 @@ constexpr RuleKey kRuleKeys[] = {
      }},
     {"inline_below",
      [](const YamlValue& value, Rule& rule) {
-       return ReadNumber(value, 0, kMaxInlineBelow,
-                         rule.inline_below.emplace());
+       return ReadInlineBelow(value, rule.inline_below.emplace());
      }},
     {"max_expiry_s",
      [](const YamlValue& value, Rule& rule) {

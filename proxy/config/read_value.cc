@@ -1,5 +1,7 @@
 #include "config/read_value.h"
 
+#include <fmt/format.h>
+
 namespace ers::proxy {
 
 Status ReadText(const YamlValue& value, std::string& into) {
@@ -7,6 +9,19 @@ Status ReadText(const YamlValue& value, std::string& into) {
   if (!text) return text.error();
   into = std::move(*text);
   return {};
+}
+
+Status ReadInlineBelow(const YamlValue& value, std::size_t& into) {
+  const Result<std::string> text = value.Text();
+  if (text && *text == "auto") {
+    into = kInlineAuto;
+    return {};
+  }
+  Status status = ReadNumber(value, 0, kMaxInlineBelow, into);
+  if (status.ok() || !text) return status;
+  return value.Refuse(
+      fmt::format("expected auto or a whole number from 0 to {}, found \"{}\"",
+                  kMaxInlineBelow, *text));
 }
 
 Status ReadScheme(const YamlValue& value, Scheme& into) {

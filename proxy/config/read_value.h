@@ -3,6 +3,7 @@
 #define ERS_PROXY_CONFIG_READ_VALUE_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -36,6 +37,9 @@ Status ReadNumber(const YamlValue& value, std::uint64_t least,
 
 // Not empty.
 Status ReadText(const YamlValue& value, std::string& into);
+
+// "auto" is kInlineAuto.
+Status ReadInlineBelow(const YamlValue& value, std::size_t& into);
 
 // One that objects can be stored with.
 Status ReadScheme(const YamlValue& value, Scheme& into);

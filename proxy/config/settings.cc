@@ -218,11 +218,19 @@ constexpr Setting kSettings[] = {
          [](const ServerOptions& options) {
            return FormatScheme(options.client.scheme);
          }},
-    Number<ERS_PROXY_AT(client.inline_below), 0, kMaxInlineBelow>(
-        {.name = "inline_below",
-         .option = {"--inline-below", "BYTES",
-                    "Keep shorter values whole on f+1 servers (default: "
-                    "4096)"}}),
+    {.name = "inline_below",
+     .option = {"--inline-below", "BYTES",
+                "Keep shorter values whole on f+1 servers; auto: those that "
+                "coding would save little memory for (default: auto)"},
+     .read =
+         [](const YamlValue& value, ServerOptions& options) {
+           return ReadInlineBelow(value, options.client.inline_below);
+         },
+     .fixed =
+         [](const ServerOptions& options) {
+           const std::size_t below = options.client.inline_below;
+           return below == kInlineAuto ? "auto" : std::to_string(below);
+         }},
     Number<ERS_PROXY_AT(client.column_below), 0, kMaxColumnBelow>(
         {.name = "column_below",
          .option = {"--column-below", "BYTES",

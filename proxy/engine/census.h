@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/mutex.h"
@@ -21,7 +20,8 @@ struct Census {
   };
 
   void Add(const ObjectInfo& info) {
-    Sum& sum = sums[{FormatScheme(info.scheme), WidthName(info.width)}];
+    Sum& sum =
+        sums[{FormatScheme(info.scheme), WidthName(info.scheme, info.width)}];
     ++sum.objects;
     sum.bytes += info.length;
   }
@@ -34,7 +34,7 @@ struct Census {
     return total;
   }
 
-  std::map<std::pair<std::string, std::string_view>, Sum> sums;
+  std::map<std::pair<std::string, std::string>, Sum> sums;
   std::int64_t counted_at_s = 0;  // Unix time; 0: never
 };
 

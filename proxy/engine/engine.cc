@@ -100,6 +100,8 @@ Task<Result<GetInfo>> Engine::Read(const ClientRequest& request,
     if (!memory.TryTake(taken)) {
       Status room = co_await memory.Take(taken);
       if (!room.ok()) co_return Fail(std::move(room));
+      // The lease and the time that it began under may be over.
+      terms.begun = nullptr;
     }
     Result<GetInfo> info =
         co_await context_.store.GetUpTo(request.key, most, value, terms);

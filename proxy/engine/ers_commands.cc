@@ -38,6 +38,22 @@ Task<Done> ListChanging(const EngineContext& context,
   co_return Done();
 }
 
+bool IsListed(const ClientRequest& request, const ObjectInfo& info) {
+  switch (request.listed) {
+    case Listed::kNarrow:
+      return info.width == Width::kNarrow;
+    case Listed::kWide:
+      return info.width == Width::kWide;
+    case Listed::kWidth:
+      return StripeDataBlocks(info.scheme, info.width) ==
+             static_cast<int>(request.listed_blocks);
+    case Listed::kTransitioning:
+    case Listed::kAll:
+      break;
+  }
+  return true;
+}
+
 }  // namespace
 
 Task<Done> TransitionObject(const EngineContext& context,
@@ -61,7 +77,7 @@ Task<Done> TransitionObject(const EngineContext& context,
   done.lines = {
       {"path", std::string(TransitionPathName(info->path))},
       {"scheme", FormatScheme(info->object.scheme)},
-      {"width", std::string(WidthName(info->object.width))},
+      {"width", WidthName(info->object.scheme, info->object.width)},
   };
   for (const auto& [name, count] : kBlockTrafficFields) {
     done.lines.emplace_back(name, Number((*info).*count));
@@ -80,7 +96,7 @@ Task<Done> InspectObject(const EngineContext& context,
   done.reply.item = context.terms.ItemOf(*detail);
   done.lines = {
       {"scheme", FormatScheme(detail->scheme)},
-      {"width", std::string(WidthName(detail->width))},
+      {"width", WidthName(detail->scheme, detail->width)},
       {"length", Number(detail->length)},
       {"inline", detail->is_inline ? "1" : "0"},
       {"unit", std::string(UnitName(detail->unit))},
@@ -101,13 +117,11 @@ Task<Done> ListObjects(const EngineContext& context,
   if (request.listed == Listed::kTransitioning) {
     co_return co_await ListChanging(context, request, visit);
   }
-  const Width width =
-      request.listed == Listed::kWide ? Width::kWide : Width::kNarrow;
   Census census;
   bool all = true;
   const auto wanted = [&](std::string_view key, const ObjectInfo& info) {
     census.Add(info);
-    if (info.width != width || !key.starts_with(request.key)) return true;
+    if (!IsListed(request, info) || !key.starts_with(request.key)) return true;
     all = visit(key, info);
     return all;
   };

@@ -6,21 +6,28 @@
 #include "protocol/exptime.h"
 
 namespace ers::proxy {
+namespace {
+
+std::uint64_t MostOf(std::size_t inline_below) {
+  return inline_below == kInlineAuto ? kMaxInlineAuto : inline_below;
+}
+
+}  // namespace
 
 ItemTerms::ItemTerms(Clock clock, const Scheme& scheme,
                      std::size_t inline_below)
     : clock_(std::move(clock)),
       scheme_(scheme),
-      inline_below_(inline_below),
+      inline_below_(MostOf(inline_below)),
       rules_(std::make_shared<const Rules>()),
-      inline_most_(inline_below) {}
+      inline_most_(inline_below_) {}
 
 void ItemTerms::SetRules(std::shared_ptr<const Rules> rules) {
   rules_ = std::move(rules);
   inline_most_ = inline_below_;
   for (const Rule& rule : rules_->list) {
     inline_most_ =
-        std::max<std::uint64_t>(inline_most_, rule.inline_below.value_or(0));
+        std::max(inline_most_, MostOf(rule.inline_below.value_or(0)));
   }
 }
 

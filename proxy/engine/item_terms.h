@@ -65,7 +65,7 @@ class ItemTerms {
  private:
   Clock clock_;
   Scheme scheme_;
-  std::size_t inline_below_;
+  std::uint64_t inline_below_;  // at most
   std::shared_ptr<const Rules> rules_;
   std::uint64_t inline_most_;
 };

@@ -42,7 +42,7 @@ bool EndQuickGet(const EngineContext& context, const ClientRequest& request,
 void CountHit(const EngineContext& context, const ClientRequest& request,
               Width width) {
   context.counters.Add(Counter::kGetHits);
-  if (context.hits != nullptr && width == Width::kWide && !request.no_bump) {
+  if (context.hits != nullptr && width != Width::kNarrow && !request.no_bump) {
     context.hits->Note(request.key);
   }
 }

@@ -27,7 +27,8 @@ constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 void TakeTarget(JsonFields& fields, std::string& to, TransitionTarget& target) {
   if (!fields.Has("to")) {
     fields.Take("to");
-    fields.Refuse("to", "missing: narrow, wide or a scheme");
+    fields.Refuse(
+        "to", "missing: narrow, wide, the data blocks of a stripe or a scheme");
     return;
   }
   fields.Text("to", to);

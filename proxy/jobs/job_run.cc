@@ -164,12 +164,12 @@ bool JobRun::ChangedBefore(const store::Manifest& manifest) const {
   const bool was_under_way =
       std::find(before_->under_way.begin(), before_->under_way.end(),
                 manifest.key) != before_->under_way.end();
-  const auto ours = [&](const store::ChangeId& id) {
-    return id.maker() == before_->nonce &&
+  const auto ours = [&](const store::ChangeTag& tag) {
+    return tag.maker == store::ChangeId::TagOf(before_->nonce) &&
            (was_under_way ||
-            static_cast<std::int64_t>(id.time_us) > before_->saved_us);
+            static_cast<std::int64_t>(tag.time_us) > before_->saved_us);
   };
-  return ours(manifest.id) ||
+  return ours(manifest.id.tag()) ||
          std::any_of(manifest.history.begin(), manifest.history.end(), ours);
 }
 

@@ -201,7 +201,7 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
       co_await jobs_.store.GetUpTo(key, 0, none, terms);
   const auto now = jobs_.session.manifests().Find(key);
   // Another change was first, or it is gone.
-  if (!info || !now || now->width != Width::kWide) co_return;
+  if (!info || !now || now->width == Width::kNarrow) co_return;
   const std::int64_t age_us =
       jobs_.session.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
   if (age_us < policies_.leave_alone_seconds * kMicrosPerSecond) {

@@ -1,5 +1,7 @@
 #include "jobs/selection.h"
 
+#include <optional>
+
 #include "base/micros.h"
 #include "store/objects/destination.h"
 
@@ -16,9 +18,10 @@ bool Selection::TakesTimes(const store::ListedObject& object,
 }
 
 Need NeedOf(const store::Manifest& manifest, const TransitionTarget& target) {
-  const store::Destination to = store::DestinationOf(manifest, target);
-  if (target.width && !to.scheme.elastic()) return Need::kImpossible;
-  return store::IsThere(manifest, to) ? Need::kNothing : Need::kChange;
+  const std::optional<store::Destination> to =
+      store::DestinationOf(manifest, target);
+  if (!to) return Need::kImpossible;
+  return store::IsThere(manifest, *to) ? Need::kNothing : Need::kChange;
 }
 
 }  // namespace ers::proxy

@@ -1,8 +1,12 @@
 // The commands that memcached does not have: ers transition, update, stat, list
 // and trace.
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "protocol/command_line.h"
 #include "shared/base64.h"
@@ -35,7 +39,8 @@ Parsed ParseTransition(const Words& words, ClientRequest& request) {
   const Named named(words, 2, 4);
   if (words.size() != named.words()) {
     return Error(
-        "CLIENT_ERROR usage: ers transition <key> narrow|wide|<scheme> [b]");
+        "CLIENT_ERROR usage: ers transition <key> "
+        "narrow|wide|<data blocks>|<scheme> [b]");
   }
   request.argument = words[3];
   return named.Take(request);
@@ -76,19 +81,33 @@ Parsed ParseInspect(const Words& words, ClientRequest& request) {
   return named.Take(request);
 }
 
+// False: the word names no list.
+bool TakeListed(std::string_view word, ClientRequest& request) {
+  constexpr std::pair<std::string_view, Listed> kNames[] = {
+      {"transitioning", Listed::kTransitioning},
+      {"narrow", Listed::kNarrow},
+      {"wide", Listed::kWide},
+      {"all", Listed::kAll}};
+  for (const auto& [name, listed] : kNames) {
+    if (word != name) continue;
+    request.listed = listed;
+    return true;
+  }
+  request.listed = Listed::kWidth;
+  const char* end = word.data() + word.size();
+  const auto [next, error] =
+      std::from_chars(word.data(), end, request.listed_blocks);
+  return error == std::errc() && next == end && request.listed_blocks > 0;
+}
+
 Parsed ParseList(const Words& words, ClientRequest& request) {
   request.operation = Operation::kList;
-  const bool transitioning = words[2] == "transitioning";
-  const bool narrow = words[2] == "narrow";
-  const bool wide = words[2] == "wide";
   const Named named(words, 3, 4);
-  if (words.size() > named.words() || (!transitioning && !narrow && !wide)) {
+  if (words.size() > named.words() || !TakeListed(words[2], request)) {
     return Error(
-        "CLIENT_ERROR usage: ers list transitioning|narrow|wide [prefix [b]]");
+        "CLIENT_ERROR usage: ers list "
+        "transitioning|narrow|wide|<data blocks>|all [prefix [b]]");
   }
-  request.listed = transitioning ? Listed::kTransitioning
-                   : narrow      ? Listed::kNarrow
-                                 : Listed::kWide;
   return named.Take(request);
 }
 

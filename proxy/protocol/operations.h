@@ -49,7 +49,7 @@ enum class Runs : std::uint8_t {
   /* answer it, where its style does, and close */              \
   X(kQuit, false, kAtOnce, "", "kO")                            \
   /* Ours, docs/reference/protocol.md. */                       \
-  /* `argument`: narrow, wide or a scheme */                    \
+  /* `argument`: a width or a scheme */                         \
   X(kTransition, true, kChange, "END", "kO")                    \
   /* overwrite from `offset` on; `value_bytes` bytes follow */  \
   X(kUpdate, true, kStore, "UPDATED", "kO")                     \

@@ -18,7 +18,14 @@ enum class StoreMode : std::uint8_t {
   kPrepend,
 };
 
-enum class Listed : std::uint8_t { kTransitioning, kNarrow, kWide };
+// kNarrow and kWide are the first and the last width of a scheme.
+enum class Listed : std::uint8_t {
+  kTransitioning,
+  kNarrow,
+  kWide,
+  kWidth,  // of `listed_blocks` data blocks
+  kAll,
+};
 
 enum class Dialect : std::uint8_t { kText, kMeta, kBinary };
 
@@ -80,6 +87,7 @@ struct ClientRequest {
 
   std::uint64_t offset = 0;  // bytes
   Listed listed = Listed::kTransitioning;
+  std::uint32_t listed_blocks = 0;
   std::uint32_t level = 0;
 
   // ers trace: the reply is followed by trace lines (reply.h).

@@ -216,8 +216,8 @@ Task<void> RequestRunner::Change(Slot& slot) {
 
 Task<void> RequestRunner::List(Slot& slot) {
   const auto visit = [&](std::string_view key, const ObjectInfo& info) {
-    AppendListed(key, FormatScheme(info.scheme), WidthName(info.width),
-                 info.length, slot.head);
+    AppendListed(key, FormatScheme(info.scheme),
+                 WidthName(info.scheme, info.width), info.length, slot.head);
     return !stream_.closing();
   };
   Done done = co_await EngineOf(slot).List(slot.request, visit);

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "analysis/chain_counts.h"
 #include "analysis/formulas.h"
 
 namespace ers::analysis {
@@ -53,6 +54,26 @@ TEST_CASE("An SRS plan that reads more than all data is an error") {
   row.data_reads = 21;
   row.parity_reads = 0;
   CHECK(CheckRow(row).code() == StatusCode::kCorruption);
+}
+
+TEST_CASE("A plan of a chain that reads or writes something else is an error") {
+  const auto rows = CountChain("4-6-12", 1);
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == 6);
+  ChainRow row = rows->front();
+  CHECK(CheckChainRow(row).ok());
+  ++row.reads;
+  const Status status = CheckChainRow(row);
+  CHECK(status.code() == StatusCode::kCorruption);
+  CHECK_THAT(status.message(), Catch::Contains("ers:4-6-12,1 from 4 to 6"));
+  CHECK_THAT(status.message(), Catch::Contains("reads 6"));
+  CHECK_THAT(status.message(), Catch::Contains("say 5"));
+  row = rows->front();
+  --row.writes;
+  CHECK(CheckChainRow(row).code() == StatusCode::kCorruption);
+  row = rows->front();
+  row.lower_bound = row.reads + 1;
+  CHECK(CheckChainRow(row).code() == StatusCode::kCorruption);
 }
 
 TEST_CASE("Parameters that are no scheme are refused") {

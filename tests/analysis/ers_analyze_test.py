@@ -255,6 +255,61 @@ class Columns(unittest.TestCase):
              if row["scheme"] == "ers2"], [("1", "2"), ("5", "5")])
 
 
+class Chain(unittest.TestCase):
+    PAIRS = {  # (chain, m): reads by pair, in print order
+        ("4-8-16", 1): [4, 4, 10, 2, 13, 9],
+        ("4-6-12", 1): [5, 3, 6, 2, 9, 7],
+        ("4-6-12", 2): [8, 6, 8, 4, 10, 8],
+        ("4-6-12", 3): [10, 9, 10, 6, 11, 9],
+    }
+
+    def rows_of(self, widths, m):
+        return csv_rows(output_of("chain", widths, "--m", str(m),
+                                  "--format", "csv"))
+
+    def test_prints_every_pair_of_widths(self):
+        text = output_of("chain", "4-6-12", "--m", "1", "--format", "csv")
+        self.assertEqual(text.splitlines()[:2],
+                         ["chain,m,from,to,reads,writes,lower_bound",
+                          "4-6-12,1,4,6,5,2,5"])
+        for (widths, m), reads in self.PAIRS.items():
+            with self.subTest(widths=widths, m=m):
+                rows = self.rows_of(widths, m)
+                numbers = [int(width) for width in widths.split("-")]
+                group = math.lcm(*numbers)
+                self.assertEqual(
+                    [(int(row["from"]), int(row["to"])) for row in rows],
+                    [(a, b) for a in numbers for b in numbers if a != b])
+                self.assertEqual([int(row["reads"]) for row in rows], reads)
+                for row in rows:
+                    self.assertEqual(row["reads"], row["lower_bound"])
+                    self.assertEqual(int(row["writes"]),
+                                     m * group // int(row["to"]))
+
+    def test_shows_where_a_chain_misses_the_bound(self):
+        for m, reads, bound in ((1, "11", "9"), (2, "14", "12")):
+            missed = [row for row in self.rows_of("4-6-8-12", m)
+                      if row["reads"] != row["lower_bound"]]
+            self.assertEqual(
+                [(row["from"], row["to"], row["reads"], row["lower_bound"])
+                 for row in missed], [("8", "6", reads, bound)])
+
+    def test_formats_say_the_same(self):
+        rows = self.rows_of("4-6-8-12", 2)
+        as_json = json.loads(output_of("chain", "4-6-8-12", "--m", "2",
+                                       "--format", "json"))
+        self.assertEqual([{name: str(value) for name, value in row.items()}
+                          for row in as_json], rows)
+        table = output_of("chain", "4-6-8-12", "--m", "2").splitlines()
+        self.assertEqual(table[0].split(), list(rows[0]))
+
+    def test_what_is_no_chain_is_refused(self):
+        for words in (("6-4", "--m", "1"), ("4", "--m", "1"), ("4-6",),
+                      ("4-6", "--m", "0"), ("4,6", "--m", "1")):
+            with self.subTest(words=words):
+                self.assertEqual(run("chain", *words).returncode, 2)
+
+
 class Table1(unittest.TestCase):
     # (comparison, direction): improved sets, average, best, best set.
     EXPECTED = {

@@ -50,7 +50,7 @@ class FakeContender final : public Contender {
     return {};
   }
   Status Transition(const Key& key, Width to) override {
-    log_->push_back(name_ + " " + std::string(WidthName(to)));
+    log_->push_back(name_ + (to == Width::kWide ? " wide" : " narrow"));
     if (faults_.fail_forward) return {StatusCode::kUnavailable, "no server"};
     // The runner never asks for the width that is there.
     CHECK(widths_[key.number] != to);

@@ -23,7 +23,7 @@ def model(**changed):
     seconds = {"copies": {"put": times(link=1), "get": times(link=1)},
                "coded": {"put": times(link=1, block=1e-3),
                          "get": times(link=1, block=1e-3)}}
-    return {"version": 1, "inline_below": 4096, "widths": [[4, 5], [8, 10]],
+    return {"version": 1, "widths": [[4, 5], [8, 10]],
             "seconds": seconds, "storage_share_of_cost": [0.2, 0.5],
             "measured": {"source": "nothing", "mbit": [1, 10000],
                          "object_bytes": [1024, 4 * MIB]}, **changed}
@@ -103,11 +103,11 @@ class AdviseTest(unittest.TestCase):
                 self.assertEqual(len(advice["candidates"]), schemes)
         self.refused(run(*words, "a:1", "--model", self.path))
 
-    def test_short_values_are_kept_whole_whatever_the_scheme(self):
-        advice = self.ask("--object-size", "4095", "--mbit", "1")
+    def test_values_that_coding_saves_little_for_are_kept_whole(self):
+        advice = self.ask("--object-size", "1000", "--mbit", "1")
         self.assertEqual((advice["scheme"], advice["inline"]), ("rep:2", True))
         self.assertIn("kept whole on 2 servers", advice["reasons"][0])
-        advice = self.ask("--object-size", "4096", "--mbit", "1")
+        advice = self.ask("--object-size", "65536", "--mbit", "1")
         self.assertFalse(advice["inline"])
 
     def test_beyond_what_was_measured_is_said(self):

@@ -15,7 +15,7 @@ from ctl_case import (BAD_USAGE, DEADLINE_S, DONE, ERSCTL, NOT_FOUND,
 class PutGetTest(CtlCase):
 
     def test_sizes_through_files_and_pipes(self):
-        for size in (0, 1, 4095, 4096, 4097, 100_000, (8 << 20) + 1):
+        for size in (0, 1, 4096, 6130, 6150, 100_000, (8 << 20) + 1):
             with self.subTest(size=size):
                 data = random_bytes(size, seed=size)
                 key = f"size-{size}"
@@ -39,12 +39,38 @@ class PutGetTest(CtlCase):
         self.assertEqual(info["width"], "wide")
         self.check("schemes", data)
 
+    def test_a_chain_goes_from_any_width_to_any_other(self):
+        data = random_bytes(200_000, seed=3)
+        scheme = "ers:2-3-4,1"
+        for before in ("2", "3", "4"):
+            for to in ("2", "3", "4"):
+                if before == to:
+                    continue
+                with self.subTest(before=before, to=to):
+                    info = self.put("chain", data, "--scheme", scheme,
+                                    "--width", before)
+                    self.assertEqual((info["scheme"], info["width"]),
+                                     (scheme, before))
+                    done = self.ctl_json("transition", "chain", "--to", to)
+                    self.assertEqual((done["path"], done["object"]["width"]),
+                                     ("plan", to))
+                    self.check("chain", data)
+        for to, width in (("narrow", "2"), ("wide", "4")):
+            done = self.ctl_json("transition", "chain", "--to", to)
+            self.assertEqual(done["object"]["width"], width)
+        self.ctl("transition", "chain", "--to", "3")
+        self.assertEqual(self.ctl("ls", "--width", "3"),
+                         b"chain\ters:2-3-4,1\t3\t200000\n")
+        self.assertEqual(self.ctl("ls", "--width", "wide"), b"")
+        self.assertIn(b"ers:2-3-4,1, width 3",
+                      self.ctl("get", "chain", "-o", self.path("out")))
+
     def test_put_json(self):
         before = int(time.time())
-        info = self.put("shape", b"x" * 5000, "--flags", "7", "--expire", "100")
+        info = self.put("shape", b"x" * 9000, "--flags", "7", "--expire", "100")
         self.assertEqual(list(info), OBJECT_KEYS)
         self.assertEqual(info["key"], "shape")
-        self.assertEqual(info["length"], 5000)
+        self.assertEqual(info["length"], 9000)
         self.assertEqual(info["flags"], 7)
         self.assertIs(info["inline"], False)
         self.assertRegex(info["version"], "^[0-9a-f]{32}$")
@@ -52,8 +78,9 @@ class PutGetTest(CtlCase):
         self.assertLessEqual(info["expiry"], int(time.time()) + 100)
 
     def test_inline_below_decides_where_a_value_is(self):
-        self.assertTrue(self.put("small", b"x" * 4095)["inline"])
-        self.assertFalse(self.put("small", b"x" * 4096)["inline"])
+        # From there on coding saves an eighth of the memory.
+        self.assertTrue(self.put("small", b"x" * 6138)["inline"])
+        self.assertFalse(self.put("small", b"x" * 6139)["inline"])
         self.assertFalse(
             self.put("small", b"x", "--inline-below", "0")["inline"])
         self.check("small", b"x")

@@ -299,7 +299,7 @@ class World:
         def is_in_sync(member):
             server = self.server(member.get("address", member["name"]))
             return server in but or (
-                member["state"] == "full"
+                member["state"] == "in_sync"
                 and member["boot_mark"].startswith(f"{server.pid}/"))
         view = self.view()
         return view and all(map(is_in_sync, view["members"]))

@@ -84,7 +84,10 @@ std::string AsYaml(const ServerOptions& options) {
       "column_below: {}\n"
       "threads: {}\nhedge_percent: {}\ncount_objects_s: {}\n",
       cluster.max_failures, cluster.min_redundancy,
-      FormatScheme(options.client.scheme), options.client.inline_below,
+      FormatScheme(options.client.scheme),
+      options.client.inline_below == kInlineAuto
+          ? "auto"
+          : fmt::format("{}", options.client.inline_below),
       options.client.column_below, options.threads, cluster.hedge_percent,
       options.count_objects_every.count());
   yaml += fmt::format(

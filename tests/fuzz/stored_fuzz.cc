@@ -41,37 +41,39 @@ void CheckItemLine(std::string_view line) {
   }
 }
 
+constexpr std::string_view kKey = "key";
+
 void CheckManifest(std::string_view bytes) {
-  const Result<Manifest> read = DecodeManifest(bytes);
+  const Result<Manifest> read = DecodeManifest(kKey, bytes);
+  Require(BeginsAsManifest(bytes) ||
+              (!read && read.error().code() == StatusCode::kNotManaged),
+          "what does not begin as a manifest is none");
   if (!read) return;
-  const std::string again = EncodeManifest(*read);
-  // An older one is written as a new one.
-  if (bytes[4] == 1) {
-    const Result<Manifest> now = DecodeManifest(again);
-    Require(now && EncodeManifest(*now) == again, "a manifest is lost");
-    return;
-  }
-  Require(again == bytes, "a manifest is written again as it was read");
+  Require(EncodeManifest(*read) == bytes,
+          "a manifest is written again as it was read");
   Require(read->Remembers(read->id), "a manifest remembers its own change");
 }
 
 void CheckSealedManifest(std::string_view body) {
   std::string bytes(body);
-  WireWriter(bytes).Put(Crc32c(bytes));
+  const bool named = bytes.size() > 4 && (bytes[4] & 0x80) != 0;
+  const std::uint32_t checksum = Crc32c(bytes);
+  WireWriter(bytes).Put(named ? checksum : Crc32c(kKey, checksum));
   CheckManifest(bytes);
 }
 
-// A header, then the payload.
+// What it is, a header, then the payload.
 void CheckBlock(std::string_view bytes) {
-  if (bytes.size() < kBlockHeaderBytes) return;
-  BlockHeaderBytes header;
-  std::memcpy(header.data(), bytes.data(), header.size());
-  WireReader wire(bytes.substr(8));
+  constexpr std::size_t kNameBytes = 24;
+  if (bytes.size() < kNameBytes + kBlockHeaderBytes) return;
+  WireReader wire(bytes);
   BlockHeader said;
   said.generation.time_us = wire.Get<std::uint64_t>();
   said.generation.nonce = wire.Get<std::uint64_t>();
   said.number = wire.Get<std::uint64_t>();
-  const std::string_view payload = bytes.substr(kBlockHeaderBytes);
+  BlockHeaderBytes header;
+  std::memcpy(header.data(), bytes.data() + kNameBytes, header.size());
+  const std::string_view payload = bytes.substr(kNameBytes + kBlockHeaderBytes);
   const auto* data = reinterpret_cast<const std::byte*>(payload.data());
   const BlockHeaderBytes right = EncodeBlockHeader(said, data, payload.size());
   Require(VerifyBlock(said, right, data, payload.size()),

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import urllib.request
 
-from proxy_case import DEADLINE_S, MIB, PATIENT, ProxyCase, random_bytes
+from proxy_case import DEADLINE_S, MIB, USUAL, ProxyCase, random_bytes
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, DONE, ERSCTL
 
@@ -42,7 +42,7 @@ class BackfillCase(ProxyCase):
     def start_next(self, text=""):
         """A daemon that meets all lost servers at once, empty."""
         self.config = self.file("ersproxy.yaml",
-                                (PATIENT + text).encode())
+                                (USUAL + text).encode())
         self.next_one = self.start_proxy(
             "next", *self.options, "--config", self.config,
             "--admin", "127.0.0.1:0")
@@ -122,7 +122,7 @@ class RateTest(BackfillCase):
         self.assertFalse(self.filled(2) or self.filled(7))
         # At this rate it would take more than the test may.
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(PATIENT + "backfill:\n  parallel: 4\n")
+            file.write(USUAL + "backfill:\n  parallel: 4\n")
         self.next_one.process.send_signal(signal.SIGHUP)
         self.until(lambda: self.filled(2, 7), "they are backfilled")
         self.assertEqual(self.backfill()["bytes_per_second"], 0)

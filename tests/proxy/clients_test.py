@@ -20,7 +20,7 @@ FOLDER = os.environ.get("ERS_CLIENTS")
 EXAMPLES = os.path.join(TOP, "examples", "clients")
 TRANSITIONS = 100
 # Long enough for blocks, short enough for a hundred changes of width.
-MOVING_SIZES = [5000, 65536, 300_000, MIB, 8 * MIB]
+MOVING_SIZES = [10_000, 65536, 300_000, MIB, 8 * MIB]
 
 
 class Program:

@@ -140,6 +140,19 @@ class StartTest(DaemonCase):
             self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
                              (key, length))
 
+    def test_auto_is_where_coding_saves_an_eighth(self):
+        client = self.start("--config", self.config(
+            "inline_below: auto\nscheme: ers2:2,3,3\nrules:\n"
+            "  - {prefix: never, inline_below: 0}\n"
+            "  - {prefix: copies, scheme: 'rep:4'}\n")).client()
+        for key, length, whole in ((b"k", 1, "1"), (b"k", 8000, "0"),
+                                   (b"never", 1, "0"),
+                                   (b"copies", 16383, "1"),
+                                   (b"copies", 16384, "0")):
+            self.assertEqual(client.set(key, b"v" * length), b"STORED")
+            self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
+                             (key, length))
+
     def test_short_elastic_values_are_in_columns(self):
         client = self.start("--config", self.config(
             "inline_below: 0\ncolumn_below: 100\nscheme: ers2:2,1,3\n"

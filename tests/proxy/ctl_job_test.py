@@ -107,7 +107,7 @@ class JobTest(JobCtlCase):
     def test_a_prefix_of_any_bytes(self):
         key = b"\xff\xfeodd"
         link = self.link()
-        link.send(b"set " + key + b"1 0 0 5000\r\n" + b"x" * 5000 + b"\r\n")
+        link.send(b"set " + key + b"1 0 0 9000\r\n" + b"x" * 9000 + b"\r\n")
         self.assertEqual(link.line(), b"STORED")
         job = self.job("start", "--to", "wide", "--watch", "--prefix",
                        os.fsdecode(key))
@@ -288,7 +288,7 @@ class WrongAddressTest(JobCtlCase):
 
     def test_ipv6(self):
         with self.link() as link:
-            link.set("six", b"x" * 5000)
+            link.set("six", b"x" * 9000)
         proxy = self.start_at("[::1]:0")
         job = self.job("start", "--to", "wide", "--all", "--watch",
                        address=proxy.addresses[-1])

@@ -77,7 +77,7 @@ class InBandTest(ProxyCase):
     def test_lists_are_those_of_ls(self):
         link = self.link()
         for number in range(30):
-            link.set(f"l{number}", b"x" * 5000)
+            link.set(f"l{number}", b"x" * 9000)
         for number in range(0, 30, 3):
             self.assertEqual(
                 link.lines(f"ers transition l{number} wide".encode())[0],
@@ -87,6 +87,15 @@ class InBandTest(ProxyCase):
                 self.assertEqual(
                     sorted(self.done("ls", *words).splitlines()),
                     sorted(self.ctl("ls", *words).splitlines()))
+        self.ctl("put", "chain", "-", "--scheme", "ers:2-3-4,1", "--width",
+                 "2", data=b"x" * 9000)
+        self.assertEqual(
+            link.lines(b"ers transition chain 3")[:3],
+            [b"STAT path plan", b"STAT scheme ers:2-3-4,1", b"STAT width 3"])
+        self.assertEqual(self.done("ls", "--width", "3"),
+                         b"chain\ters:2-3-4,1\t3\t9000\n")
+        self.assertIn(b"chain\t", self.done("ls"))
+        self.assertNotIn(b"chain\t", self.done("ls", "--width", "narrow"))
         rows = json.loads(self.done("ls", "--width", "wide", "--json"))
         self.assertEqual(len(rows), 10)
         self.assertEqual(list(rows[0]), ["key", "scheme", "width", "length"])
@@ -98,15 +107,15 @@ class InBandTest(ProxyCase):
         # The binary protocol, for the key is too long in base64.
         with self.link() as binary:
             binary.send(struct.pack(">BBHBBHIIQ", 0x80, 1, len(odd), 8, 0, 0,
-                                    len(odd) + 8 + 5000, 0, 0)
-                        + bytes(8) + odd + b"v" * 5000)
+                                    len(odd) + 8 + 9000, 0, 0)
+                        + bytes(8) + odd + b"v" * 9000)
             self.assertEqual(binary.read(24)[6:8], b"\0\0")
-        link.set("base64:x", b"w" * 5000)
+        link.set("base64:x", b"w" * 9000)
         listed = [line for line in link.lines(b"ers list narrow")
                   if line.startswith((b"KEY " + name, b"KEY base64:x"))]
         self.assertEqual(sorted(listed), sorted([
-            b"KEY %s ers2:4,1,5 narrow 5000 b" % name,
-            b"KEY base64:x ers2:4,1,5 narrow 5000"]))
+            b"KEY %s ers2:4,1,5 narrow 9000 b" % name,
+            b"KEY base64:x ers2:4,1,5 narrow 9000"]))
         self.assertEqual(link.lines(b"ers list narrow %s b" % name),
                          [line for line in listed if line.endswith(b" b")])
         self.assertEqual(link.lines(b"ers transition %s wide b" % name)[0],
@@ -128,7 +137,7 @@ class InBandTest(ProxyCase):
                 encoded = "base64:" + base64.b64encode(key.encode()).decode()
                 self.assertEqual(
                     json.loads(ctl("stat", encoded, "--json"))["key"], key)
-        self.same(self.ctl("get", text), b"vuu" + b"v" * 4997)
+        self.same(self.ctl("get", text), b"vuu" + b"v" * 8997)
         self.assertEqual(self.ctl("rm", text), text.encode() + b": removed\n")
         self.ctl("rm", reserved)
 
@@ -148,8 +157,8 @@ class InBandTest(ProxyCase):
                       ["update", "none", "--offset", "0", "-"]):
             with self.subTest(words=words):
                 self.at_fails(NOT_FOUND, "none", *words, data=b"x")
-        self.link().set("r", b"x" * 5000)
-        self.at_fails(BAD_USAGE, "beyond", "update", "r", "--offset", "4999",
+        self.link().set("r", b"x" * 9000)
+        self.at_fails(BAD_USAGE, "beyond", "update", "r", "--offset", "8999",
                       "-", data=b"xy")
         self.at_fails(BAD_USAGE, "sideways", "transition", "r", "--to",
                       "sideways")
@@ -203,11 +212,11 @@ class UnixSocketTest(ProxyCase):
     def test_a_path(self):
         path = os.path.join(self.folder, "proxy.sock")
         self.start_proxy("unix", listen=(path,))
-        self.link(path).set("u", b"x" * 5000)
+        self.link(path).set("u", b"x" * 9000)
         result = self.run_ctl("--proxy", path, "stat", "u", "--json",
                               servers="")
         self.assertEqual(result.returncode, DONE, result.stderr)
-        self.assertEqual(json.loads(result.stdout)["length"], 5000)
+        self.assertEqual(json.loads(result.stdout)["length"], 9000)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 
-from proxy_case import CtlCase, DEADLINE_S, ERSPROXY, PATIENT, Polls
+from proxy_case import CtlCase, DEADLINE_S, ERSPROXY, PATIENT, USUAL, Polls
 
 ENDED, BAD_USAGE, FAILED = 0, 2, 3
 
@@ -121,7 +121,8 @@ class DaemonCase(Polls, CtlCase):
                            for s in (servers or self.servers).split(","))
         return self.write(f"servers: [{listed}]\nlisten: [\"127.0.0.1:0\"]\n"
                           + ("max_failures: 3\n" if max_failures else "") + text
-                          + PATIENT)
+                          + (PATIENT if "\ninline_below" in "\n" + text
+                             else USUAL))
 
     def write(self, text):
         path = self.path("ersproxy.yaml")

@@ -8,7 +8,7 @@ from proxy_case import MIB, ProxyCase, random_bytes
 from ctl_case import BAD_USAGE, CLUSTER_ERROR, NOT_FOUND, item_expiries
 
 VALUES = {"e:empty": b"", "e:one": b"1", "e:inline": b"x" * 4000,
-          "e:blocks": random_bytes(5000, seed=1),
+          "e:blocks": random_bytes(9000, seed=1),
           "e:streamed": random_bytes(300_000, seed=2)}
 REPORT = ["dry_run", "selected", "exported", "bytes", "already", "gone",
           "too_large", "failed", "errors"]

@@ -7,7 +7,7 @@ import os
 import unittest
 
 from jobs_case import Api, JobsCase
-from proxy_case import KIB, MIB, PATIENT, random_bytes
+from proxy_case import KIB, MIB, USUAL, random_bytes
 from ctl_case import block_keys, item_expiries
 
 SIZES = (100, 5 * KIB, 70_000, MIB, 9 * MIB)
@@ -183,7 +183,7 @@ class BackgroundTest(GarbageCase):
 
     def test_a_proxy_does_it_by_itself(self):
         with open(self.path("settings"), "w", encoding="utf-8") as file:
-            file.write(PATIENT + "garbage: {every_s: 1}\n")
+            file.write(USUAL + "garbage: {every_s: 1}\n")
         proxy = self.start_with("--config", self.path("settings"))[0]
         link = self.link(proxy.addresses[0])
         self.assertEqual(link.ask(b"flush_all"), b"OK")

@@ -8,7 +8,7 @@ import unittest
 from urllib.parse import quote
 
 from jobs_case import Api, JobsCase
-from proxy_case import Link, PATIENT, Proxy, random_bytes
+from proxy_case import Link, USUAL, Proxy, random_bytes
 
 VALUE = 20_000  # in blocks
 
@@ -26,7 +26,7 @@ class PoliciesTest(JobsCase):
 
     def write(self, file, policies):
         with open(file, "w", encoding="utf-8") as out:
-            out.write(f"{PATIENT}policies: {policies}\n")
+            out.write(f"{USUAL}policies: {policies}\n")
 
     def objects(self, api, policy, outcome):
         return api.metrics()[

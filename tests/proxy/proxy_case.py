@@ -25,6 +25,8 @@ ERSPROXY = os.environ.get(
 KIB, MIB = 1 << 10, 1 << 20
 # A server that a busy machine keeps silent for a second or two is not dead.
 PATIENT = "timeouts: {connect_ms: 10000, request_ms: 10000}\n"
+# Whatever the scheme, so that tests can say what is in blocks.
+USUAL = PATIENT + "inline_below: 4096\n"
 # Around the inline limit, the length of a streamed value and a group.
 SIZES = sorted({0, 1, 2, 100, 8 * MIB} | {
     edge + by for edge in (4096, 65536, MIB, 8 * MIB) for by in (-1, 0, 1)
@@ -163,7 +165,7 @@ class Link:
 
 
 class Proxy:
-    """A running ersproxy: a patient one, unless it has settings of its own."""
+    """A running ersproxy: with USUAL settings, unless it has its own."""
 
     def __init__(self, folder, servers, *options, listen=("127.0.0.1:0",),
                  env=None):
@@ -171,7 +173,7 @@ class Proxy:
         if "--config" not in options:
             settings = os.path.join(folder, "ersproxy.yaml")
             with open(settings, "w", encoding="ascii") as file:
-                file.write(PATIENT)
+                file.write(USUAL)
             options += ("--config", settings)
         port_file = os.path.join(folder, "port")
         notify = os.path.join(folder, "notify")

@@ -8,7 +8,7 @@ import unittest
 
 from daemon_case import DaemonCase
 from jobs_case import Api
-from proxy_case import KIB, MIB, PATIENT, Proxy, ProxyCase, random_bytes
+from proxy_case import KIB, MIB, USUAL, Proxy, ProxyCase, random_bytes
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, CLUSTER_ERROR
 
@@ -161,7 +161,7 @@ class KilledProxyTest(ReplaceCase):
         # One object or so in each process's life: many are left at the end.
         slow = self.file("slow.yaml",
                          b"backfill:\n  bytes_per_second: 1\n  parallel: 1\n"
-                         + PATIENT.encode())
+                         + USUAL.encode())
         for number in range(30):
             self.put(f"more{number}", 20 * KIB)
         old, new = self.members[0], self.spare()

@@ -5,9 +5,9 @@ import os
 import threading
 import unittest
 
-from proxy_case import KIB, MIB, PATIENT, ProxyCase, random_bytes
+from proxy_case import KIB, MIB, USUAL, ProxyCase, random_bytes
 
-SIZES = (0, 100, 5 * KIB, 70_000, MIB, 9 * MIB)
+SIZES = (0, 100, 9 * KIB, 70_000, MIB, 9 * MIB)
 
 
 class ReturnCase(ProxyCase):
@@ -36,7 +36,7 @@ class ReturnCase(ProxyCase):
         for key, value in self.values.items():
             shown = self.ctl("stat", key).decode()
             self.assertNotIn(" no\n", shown)
-            self.assertEqual(" yes\n" in shown, len(value) >= 4 * KIB, shown)
+            self.assertEqual(" yes\n" in shown, len(value) >= 9 * KIB, shown)
 
     def fills(self, name, proxy=None):
         proxies = [proxy] if proxy else self.proxies
@@ -91,7 +91,7 @@ class MinRedundancyTest(ReturnCase):
         config = os.path.join(cls.folder, "strict.yaml")
         with open(config, "w", encoding="ascii") as file:
             file.write("listen: ['127.0.0.1:0']\nmin_redundancy: 1\n"
-                       + PATIENT)
+                       + USUAL)
         cls.strict = cls.start_proxy("strict", "--config", config, listen=())
 
     def test_new_values_wait_for_the_server(self):

@@ -136,11 +136,14 @@ ERS_API ers_status ers_cluster_open(const ers_cluster_options* options,
 /* Gives the cluster up; its open clients go on. NULL is fine. */
 ERS_API void ers_cluster_close(ers_cluster* cluster);
 
+/* Where coding saves memory, values are coded: ers::kInlineAuto. */
+#define ERS_INLINE_AUTO ((size_t)-1)
+
 /* ers::ClientOptions, with the same defaults. */
 typedef struct ers_client_options {
   const char* scheme;      /* of objects that name none: "ers2:4,1,5" */
-  size_t inline_below;     /* shorter values ride in the manifest; at most
-                              1 MiB */
+  size_t inline_below;     /* shorter values ride in the manifest:
+                              ERS_INLINE_AUTO, or at most 1 MiB */
   size_t column_below;     /* shorter elastic values are stored as columns; at
                               most 1 MiB */
   size_t cached_manifests; /* remembered, so that a get needs one round trip */
@@ -164,7 +167,14 @@ ERS_API const char* ers_last_error(const ers_client* client);
 
 /* ----------------------------------------------------------------- objects */
 
-typedef enum ers_width { ERS_NARROW = 0, ERS_WIDE = 1 } ers_width;
+/* The first and the last width of a scheme, and those between, which only
+ * chains (ers:K1-K2-..,M) have. */
+typedef enum ers_width {
+  ERS_NARROW = 0,
+  ERS_WIDE = 1,
+  ERS_SECOND = 2,
+  ERS_THIRD = 3
+} ers_width;
 
 typedef struct ers_object_info {
   char scheme[ERS_SCHEME_BYTES];
@@ -307,11 +317,12 @@ typedef struct ers_transition_info {
 } ers_transition_info;
 
 /* Changes an object's width or scheme while reads and updates go on; its
- * content, flags, CAS and expiry stay. `to` is "narrow", "wide" or a scheme;
- * one that differs in m only adds or drops parity blocks under the width that
- * the object has, any other makes it narrow.
+ * content, flags, CAS and expiry stay. `to` is "narrow", "wide", the data
+ * blocks of a stripe, as "6", or a scheme; one that differs in m only adds or
+ * drops parity blocks under the width that the object has, any other makes it
+ * narrow.
  * ERS_NOT_FOUND; ERS_ALREADY_THERE where there is nothing to do;
- * ERS_INVALID_ARGUMENT for a width of a scheme that is not elastic. `info` may
+ * ERS_INVALID_ARGUMENT for a width that the scheme does not have. `info` may
  * be NULL. */
 ERS_API ers_status ers_transition(ers_client* client, const char* key,
                                   size_t key_bytes, const char* to,

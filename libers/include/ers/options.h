@@ -26,6 +26,11 @@ inline constexpr std::uint64_t kMaxGroupBytes = std::uint64_t{8} << 20;
 inline constexpr std::size_t kMaxKeyBytes = 250;
 inline constexpr int kMaxMembers = 1024;
 inline constexpr std::size_t kMaxInlineBelow = std::size_t{1} << 20;
+// Values are coded where that takes an eighth less of the servers' memory, by
+// scheme and f; at the latest from kMaxInlineAuto on, as every listing reads
+// what rides in manifests.
+inline constexpr std::size_t kInlineAuto = ~std::size_t{0};
+inline constexpr std::size_t kMaxInlineAuto = std::size_t{16} << 10;
 inline constexpr std::size_t kMaxColumnBelow = std::size_t{1} << 20;
 
 inline constexpr int kMaxHedgePercent = 100;
@@ -74,9 +79,9 @@ struct ClusterOptions {
 struct ClientOptions {
   // For objects that name no scheme of their own.
   Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
-  // Values shorter than this ride in the manifest, whole, on f+1 servers. At
-  // most kMaxInlineBelow.
-  std::size_t inline_below = 4096;
+  // Values shorter than this ride in the manifest, whole, on f+1 servers.
+  // kInlineAuto, or at most kMaxInlineBelow.
+  std::size_t inline_below = kInlineAuto;
   // Elastic values shorter than this are stored as columns: fewer items, and so
   // less memory and time; but a transition reads more of them. At most
   // kMaxColumnBelow. 0: no new value; one that is in columns stays so.
@@ -105,15 +110,18 @@ enum class ExportMode {
   kCheckOnly,
 };
 
-// Where a transition goes: the other width of the object's own elastic scheme,
-// or any scheme. Without a width that is narrow; but the object's own where the
+// Where a transition goes: another width of the object's own elastic scheme, or
+// any scheme. Without a width that is narrow; but the object's own where the
 // scheme differs from its own in m at most.
 struct TransitionTarget {
   std::optional<Width> width;
   std::optional<Scheme> scheme;
+  // The width by the data blocks of a stripe, where `width` is empty.
+  std::optional<int> data_blocks = std::nullopt;
 };
 
-// "narrow", "wide" or a scheme. kInvalidArgument quotes the text.
+// "narrow", "wide", the data blocks of a stripe, as "6", or a scheme.
+// kInvalidArgument quotes the text.
 ERS_API Result<TransitionTarget> ParseTransitionTarget(std::string_view text);
 
 }  // namespace ers

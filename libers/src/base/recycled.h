@@ -28,14 +28,15 @@ inline void Give(void* memory, std::size_t) { ::operator delete(memory); }
 
 inline constexpr std::size_t kStep = 64;  // bytes between two sizes
 inline constexpr std::size_t kSizes = 64;
-inline constexpr unsigned kMaxSpare = 256;  // of each size
+// Of each size; of all 4 MiB.
+inline constexpr std::size_t kMaxSpareBytes = std::size_t{64} << 10;
 
 struct Spare {
   Spare* next;
 };
 struct OfSize {
   Spare* first = nullptr;
-  unsigned count = 0;
+  std::size_t count = 0;
 };
 // Trivial: no access to it has to ask whether it is there.
 struct OfThread {
@@ -63,7 +64,9 @@ inline void Give(void* memory, std::size_t bytes) {
   const std::size_t index = (bytes - 1) / kStep;
   if (index >= kSizes || of_thread.over) return ::operator delete(memory);
   OfSize& size = of_thread.sizes[index];
-  if (size.count == kMaxSpare) return ::operator delete(memory);
+  if (size.count * (index + 1) >= kMaxSpareBytes / kStep) {
+    return ::operator delete(memory);
+  }
   if (!of_thread.open) Open();
   size.first = new (memory) Spare{size.first};
   ++size.count;

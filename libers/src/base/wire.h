@@ -24,6 +24,25 @@ class WireWriter {
     }
     out_.append(bytes, sizeof(T));
   }
+  // The low `bytes` bytes of it.
+  void PutShort(std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) {
+      out_.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
+    }
+  }
+  // LEB128: 7 bits a byte, the lowest first; all bytes but the last have 0x80.
+  void PutVarint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+      out_.push_back(static_cast<char>((value & 0x7f) | 0x80));
+    }
+    out_.push_back(static_cast<char>(value));
+  }
+  // How far `value` is from `base`, as a varint that is short on either side:
+  // 0, -1, 1, -2 .. are 0, 1, 2, 3 ..
+  void PutDistance(std::uint64_t value, std::uint64_t base) {
+    const std::uint64_t up = value - base;
+    PutVarint((up << 1) ^ (up >> 63 != 0 ? ~std::uint64_t{0} : 0));
+  }
   void PutBytes(std::string_view bytes) { out_.append(bytes); }
 
  private:
@@ -47,6 +66,32 @@ class WireReader {
     }
     return value;
   }
+  std::uint64_t GetShort(int bytes) {
+    std::uint64_t value = 0;
+    for (int i = 0; i < bytes; ++i) {
+      value |= std::uint64_t{Get<std::uint8_t>()} << (8 * i);
+    }
+    return value;
+  }
+  // Fails, as if it ran short, where PutVarint writes the number otherwise.
+  std::uint64_t GetVarint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const auto byte = Get<std::uint8_t>();
+      const std::uint64_t bits = byte & 0x7fU;
+      const bool fits = shift < 63 || bits <= 1;
+      const bool shortest = byte != 0 || shift == 0;
+      if (!fits || !shortest) break;
+      value |= bits << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    ok_ = false;
+    return 0;
+  }
+  std::uint64_t GetDistance(std::uint64_t base) {
+    const std::uint64_t folded = GetVarint();
+    return base + ((folded >> 1) ^ ((folded & 1) != 0 ? ~std::uint64_t{0} : 0));
+  }
   // A view into the source; empty when it runs short.
   std::string_view GetBytes(std::size_t count) {
     if (!ok_ || bytes_.size() < count) {
@@ -57,6 +102,8 @@ class WireReader {
     bytes_.remove_prefix(count);
     return taken;
   }
+  // What was read cannot be.
+  void Refuse() { ok_ = false; }
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] std::size_t left() const { return bytes_.size(); }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -27,6 +29,7 @@ static_assert(static_cast<int>(StatusCode::kOutcomeUnknown) ==
 static_assert(static_cast<int>(StatusCode::kNoMemory) == ERS_NO_MEMORY);
 static_assert(static_cast<int>(StatusCode::kTooLarge) == ERS_TOO_LARGE);
 static_assert(static_cast<int>(StatusCode::kCorruption) == ERS_CORRUPTION);
+static_assert(ERS_INLINE_AUTO == kInlineAuto);
 static_assert(static_cast<int>(StatusCode::kUnsupportedFormat) ==
               ERS_UNSUPPORTED_FORMAT);
 static_assert(static_cast<int>(StatusCode::kNotManaged) == ERS_NOT_MANAGED);
@@ -53,7 +56,7 @@ ers_path ToC(TransitionPath path) {
 void ToC(const ObjectInfo& info, ers_object_info* out) {
   *out = {};
   CopyText(FormatScheme(info.scheme), out->scheme);
-  out->width = info.width == Width::kWide ? ERS_WIDE : ERS_NARROW;
+  out->width = static_cast<ers_width>(info.width);
   out->is_inline = info.is_inline ? 1 : 0;
   out->in_columns = info.unit == Unit::kColumns ? 1 : 0;
   out->length = info.length;
@@ -94,7 +97,11 @@ Result<PutOptions> FromC(const ers_put_options* options) {
     if (!scheme) return Fail(scheme.error());
     out.scheme = *scheme;
   }
-  out.width = options->width == ERS_WIDE ? Width::kWide : Width::kNarrow;
+  if (options->width < 0 || options->width > ERS_THIRD) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("there is no width {}", options->width));
+  }
+  out.width = static_cast<Width>(options->width);
   out.client_flags = options->client_flags;
   out.expiry = options->expiry;
   out.expected_cas = options->expected_cas;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "net/event_loop.h"
@@ -144,9 +147,10 @@ Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
   }
   Status status = ValidateStoredScheme(options.scheme);
   if (!status.ok()) return Fail(std::move(status));
-  if (options.inline_below > kMaxInlineBelow) {
+  if (options.inline_below > kMaxInlineBelow &&
+      options.inline_below != kInlineAuto) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("inline_below is {}: at most {}",
+                fmt::format("inline_below is {}: at most {}, or kInlineAuto",
                             options.inline_below, kMaxInlineBelow));
   }
   if (options.column_below > kMaxColumnBelow) {
@@ -159,15 +163,22 @@ Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
 
 Result<TransitionTarget> ParseTransitionTarget(std::string_view text) {
   TransitionTarget target;
-  for (const Width width : {Width::kNarrow, Width::kWide}) {
-    if (text == WidthName(width)) target.width = width;
+  if (text == "narrow") target.width = Width::kNarrow;
+  if (text == "wide") target.width = Width::kWide;
+  int blocks = 0;
+  const char* end = text.data() + text.size();
+  if (const auto [next, error] = std::from_chars(text.data(), end, blocks);
+      next == end && error == std::errc() && std::to_string(blocks) == text) {
+    target.data_blocks = blocks;
   }
-  if (target.width) return target;
+  if (target.width || target.data_blocks) return target;
   Result<Scheme> scheme = ParseScheme(text);
   if (!scheme) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("neither narrow nor wide, and {}",
-                            scheme.error().message()));
+    return Fail(
+        StatusCode::kInvalidArgument,
+        fmt::format(
+            "neither narrow nor wide nor a number of data blocks, and {}",
+            scheme.error().message()));
   }
   target.scheme = *scheme;
   return target;

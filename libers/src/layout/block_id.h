@@ -4,10 +4,11 @@
 //
 //   [0, l)   data blocks D_0 .. D_{l-1}
 //   then for each parity index p = 0 .. m-1
-//     l/k    narrow parity, by stripe
-//     l/k'   wide parity, by row
+//     for each width K, ascending
+//       l/K  parity of that width, by stripe
 //
-// Schemes that are not elastic have no wide parity.
+// So narrow parity comes first and wide parity last. Schemes that are not
+// elastic have one width.
 #ifndef ERS_LAYOUT_BLOCK_ID_H_
 #define ERS_LAYOUT_BLOCK_ID_H_
 

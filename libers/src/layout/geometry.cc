@@ -30,6 +30,7 @@ Placement Place(const Scheme& scheme, Unit unit) {
     case SchemeKind::kRep:
     case SchemeKind::kRs:
     case SchemeKind::kErs1:
+    case SchemeKind::kChain:
       break;
   }
   return PlaceRowMajor(scheme);
@@ -43,29 +44,41 @@ Geometry::Geometry(const Scheme& scheme, Unit unit)
       cells_(in_columns() ? GetGeometry(scheme) : nullptr),
       data_blocks_(in_columns() ? scheme.kp : GroupDataBlocks(scheme)),
       placement_(Place(scheme, unit)),
-      narrow_(data_blocks_),
-      wide_(data_blocks_),
+      widths_(WidthsOf(scheme)),
       wide_matrix_(code::CodingMatrix(scheme.kp, scheme.m)),
       by_node_(scheme.kind != SchemeKind::kSrs) {
   assert(ValidateScheme(scheme).ok() && (!in_columns() || scheme.elastic()));
-  // The ERS matrix serves both widths; that is what makes it elastic.
+  // The ERS matrix serves all widths; that is what makes it elastic.
   narrow_matrix_ =
       by_node_ ? wide_matrix_ : code::CodingMatrix(scheme.k, scheme.m);
+  for (const Width width : widths_) {
+    Cut& cut = cuts_.at(static_cast<std::size_t>(width));
+    cut = CutFor(width);
+    cut.first_id = parity_ids_per_index_;
+    parity_ids_per_index_ += stripe_count(width);
+  }
+}
+
+Geometry::Cut Geometry::CutFor(Width width) const {
+  Cut cut;
+  const int count = stripe_width(width);
+  cut.blocks.resize(static_cast<std::size_t>(data_blocks_));
   for (int block = 0; block < data_blocks_; ++block) {
     const Cell& cell = placement_[block];
-    narrow_[cell.stripe * stripe_width(Width::kNarrow) + cell.rank] = block;
-    wide_[cell.row * scheme.kp + cell.column] = block;
+    Cut::Place place{block / count, block % count};  // of a row-major grid
+    if (width == Width::kNarrow) place = {cell.stripe, cell.rank};
+    if (width == Width::kWide) place = {cell.row, cell.column};
+    cut.places.push_back(place);
+    cut.blocks[place.stripe * count + place.rank] = block;
   }
+  return cut;
 }
 
 BlockId Geometry::ParityId(Width width, int stripe, int parity) const {
   assert(stripe >= 0 && stripe < stripe_count(width));
   assert(parity >= 0 && parity < scheme_.m);
-  const int before = width == Width::kWide && scheme_.elastic()
-                         ? stripe_count(Width::kNarrow)
-                         : 0;
   return static_cast<BlockId>(data_blocks_ + parity * parity_ids_per_index() +
-                              before + stripe);
+                              CutOf(width).first_id + stripe);
 }
 
 int Geometry::ParityRank(BlockId id) const {
@@ -78,9 +91,11 @@ Geometry::ParityPlace Geometry::PlaceOfParity(BlockId id) const {
   assert(at >= data_blocks_ && at < block_id_count());
   const int parity = (at - data_blocks_) / parity_ids_per_index();
   const int offset = (at - data_blocks_) % parity_ids_per_index();
-  const int narrow = stripe_count(Width::kNarrow);
-  if (offset < narrow) return {Width::kNarrow, offset, parity};
-  return {Width::kWide, offset - narrow, parity};
+  Width width = widths_.front();
+  for (const Width next : widths_) {
+    if (offset >= CutOf(next).first_id) width = next;
+  }
+  return {width, offset - CutOf(width).first_id, parity};
 }
 
 bool Geometry::IsStored(BlockId id, Width width) const {
@@ -90,12 +105,12 @@ bool Geometry::IsStored(BlockId id, Width width) const {
 
 BlockInfo Geometry::Info(BlockId id, Width width) const {
   if (IsData(id)) {
-    return {BlockKind::kData, StripeOf(id, width), 0, placement_[id].column};
+    return {BlockKind::kData, width, StripeOf(id, width), 0,
+            placement_[id].column};
   }
   const ParityPlace place = PlaceOfParity(id);
-  const auto kind = place.width == Width::kNarrow ? BlockKind::kNarrowParity
-                                                  : BlockKind::kWideParity;
-  return {kind, place.stripe, place.parity, scheme_.kp + place.parity};
+  return {BlockKind::kParity, place.width, place.stripe, place.parity,
+          scheme_.kp + place.parity};
 }
 
 int Geometry::NodeOf(BlockId id) const {
@@ -105,22 +120,19 @@ int Geometry::NodeOf(BlockId id) const {
 
 int Geometry::StripeOf(BlockId id, Width width) const {
   assert(IsData(id));
-  const Cell& cell = placement_[id];
-  return width == Width::kNarrow ? cell.stripe : cell.row;
+  return CutOf(width).places[id].stripe;
 }
 
 int Geometry::RankOf(BlockId id, Width width) const {
   assert(IsData(id));
-  const Cell& cell = placement_[id];
-  return width == Width::kNarrow ? cell.rank : cell.column;
+  return CutOf(width).places[id].rank;
 }
 
 std::span<const BlockId> Geometry::StripeData(Width width, int stripe) const {
   assert(stripe >= 0 && stripe < stripe_count(width));
-  const auto& blocks = width == Width::kNarrow ? narrow_ : wide_;
   const int count = stripe_width(width);
-  return std::span(blocks).subspan(static_cast<std::size_t>(stripe) * count,
-                                   count);
+  return std::span(CutOf(width).blocks)
+      .subspan(static_cast<std::size_t>(stripe) * count, count);
 }
 
 std::vector<BlockId> Geometry::StoredBlocks(Width width) const {
@@ -190,7 +202,7 @@ Geometry::CellPlace Geometry::ColumnOf(BlockId cell) const {
 }
 
 bool SameButParity(const Scheme& a, const Scheme& b) {
-  return a.kind == b.kind && a.k == b.k && a.kp == b.kp;
+  return a.kind == b.kind && a.k == b.k && a.kp == b.kp && a.middle == b.middle;
 }
 
 std::shared_ptr<const Geometry> GetGeometry(const Scheme& scheme, Unit unit) {

@@ -3,6 +3,7 @@
 #ifndef ERS_LAYOUT_GEOMETRY_H_
 #define ERS_LAYOUT_GEOMETRY_H_
 
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,19 +15,21 @@
 
 namespace ers::layout {
 
-enum class BlockKind { kData, kNarrowParity, kWideParity };
+enum class BlockKind { kData, kParity };
 
-// What a block id says. `stripe` is the narrow stripe for narrow parity, the
-// row for wide parity; for data it is the stripe under the width asked.
+// What a block id says. `width` is the one that parity belongs to; for data it
+// is the width asked, and `stripe` the stripe under it.
 struct BlockInfo {
   BlockKind kind;
+  Width width;
   int stripe;
   int parity;  // index p of a parity block in its stripe; 0 for data
   int node;    // 0 .. k'+m-1
 };
 
-// Schemes that are not elastic have one width: they answer for kWide what
-// they answer for kNarrow.
+// Every Width that is asked for must be one of the scheme's. But schemes that
+// are not elastic, which have one, answer for kWide what they answer for
+// kNarrow.
 //
 // In columns, what is said of blocks holds for columns: the group has k' of
 // data, and m of parity for each width, all in one stripe. The blocks that they
@@ -43,13 +46,13 @@ class Geometry {
   int data_blocks() const { return data_blocks_; }           // l, or k'
   int node_count() const { return scheme_.kp + scheme_.m; }  // k' + m
   int rows() const { return data_blocks_ / scheme_.kp; }     // l / k', or 1
-  // l/k or l/k'; 1 of columns
+  // l/k or l/k' or between; 1 of columns
   int stripe_count(Width width) const {
     return data_blocks_ / stripe_width(width);
   }
-  // k or k'; k' of columns
+  // k or k' or between; k' of columns
   int stripe_width(Width width) const {
-    return width == Width::kNarrow && !in_columns() ? scheme_.k : scheme_.kp;
+    return in_columns() ? scheme_.kp : StripeDataBlocks(scheme_, width);
   }
   // m * stripe_count(width)
   int parity_blocks(Width width) const {
@@ -104,7 +107,7 @@ class Geometry {
 
   // The group in blocks: itself, or that of the columns' cells.
   const Geometry& cells() const { return cells_ ? *cells_ : *this; }
-  // So many cells are in a block or column: 1, l/k' or l/k.
+  // So many cells are in a block or column: 1, l/k', l/k or between.
   int cell_count(BlockId id) const {
     if (!in_columns()) return 1;
     return cells_->data_blocks() / CellStripeWidth(id);
@@ -128,9 +131,22 @@ class Geometry {
   ParityPlace PlaceOfParity(BlockId id) const;
   // Of the stripes whose blocks a column has.
   int CellStripeWidth(BlockId column) const;
-  int parity_ids_per_index() const {
-    return stripe_count(Width::kNarrow) +
-           (scheme_.elastic() ? stripe_count(Width::kWide) : 0);
+  int parity_ids_per_index() const { return parity_ids_per_index_; }
+
+  // How one width cuts the data into stripes.
+  struct Cut {
+    struct Place {
+      int stripe;
+      int rank;  // among the blocks of the stripe
+    };
+    std::vector<Place> places;    // by data block
+    std::vector<BlockId> blocks;  // stripe by stripe
+    int first_id = 0;             // of its parity ids of one index
+  };
+  Cut CutFor(Width width) const;
+  const Cut& CutOf(Width width) const {
+    // One that is not elastic has one.
+    return cuts_[scheme_.elastic() ? static_cast<std::size_t>(width) : 0];
   }
 
   Scheme scheme_;
@@ -138,8 +154,9 @@ class Geometry {
   std::shared_ptr<const Geometry> cells_;  // of columns
   int data_blocks_;
   Placement placement_;
-  std::vector<BlockId> narrow_;  // data blocks, stripe by stripe
-  std::vector<BlockId> wide_;    // data blocks, row by row
+  std::vector<Width> widths_;  // ascending
+  std::array<Cut, 4> cuts_;    // by Width; empty where the scheme has it not
+  int parity_ids_per_index_ = 0;
   std::shared_ptr<const code::Matrix> narrow_matrix_;
   std::shared_ptr<const code::Matrix> wide_matrix_;
   bool by_node_;  // the narrow matrix's columns belong to nodes, not to ranks

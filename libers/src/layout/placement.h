@@ -20,8 +20,9 @@ struct Cell {
 // By data block 0 .. l-1.
 using Placement = std::vector<Cell>;
 
-// ERS-1, and RS and replication, whose grid is one row: block after block, row
-// after row (section 3.2 of the ERS paper, figure 3).
+// ERS-1 and chains, and RS and replication, whose grid is one row: block after
+// block, row after row (section 3.2 of the ERS paper, figure 3). A stripe of
+// any width is neighbours, so no two of its blocks share a node.
 Placement PlaceRowMajor(const Scheme& scheme);
 // ERS-2: as many narrow stripes as can be lie within one row (section 3.3,
 // algorithm 3, figure 4).

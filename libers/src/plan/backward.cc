@@ -1,24 +1,25 @@
+#include "plan/backward.h"
+
 #include <utility>
 #include <vector>
 
-#include "plan/column_transition.h"
-#include "plan/columns.h"
 #include "plan/credit.h"
-#include "plan/planners.h"
-#include "plan/transition.h"
 
 namespace ers::plan {
 namespace {
 
-// For each row the stripe that its old parity updates (line 9 of algorithm 4):
-// of the stripes credited to it the one that shares most with it or, against
-// the paper's advice, fewest; the lowest on a tie. All others are recalculated
-// from data.
+// For each old stripe the new one that its parity updates (line 9 of algorithm
+// 4): of the new stripes credited to it the one that shares most with it or,
+// against the paper's advice, fewest; the lowest on a tie. All others are
+// recalculated from data.
 std::vector<std::optional<Overlap>> UpdatedStripes(const Geometry& geometry,
+                                                   WidthChange change,
                                                    bool most) {
-  std::vector<std::optional<Overlap>> updated(geometry.rows());
-  for (int s = 0; s < geometry.stripe_count(Width::kNarrow); ++s) {
-    Overlap credited = CreditedRow(geometry, s);
+  const auto& [from, to] = change;
+  std::vector<std::optional<Overlap>> updated(
+      static_cast<std::size_t>(geometry.stripe_count(from)));
+  for (int s = 0; s < geometry.stripe_count(to); ++s) {
+    Overlap credited = CreditedTo(geometry, to, from, s);
     auto& kept = updated[credited.target];
     const std::size_t size = credited.blocks.size();
     if (!kept ||
@@ -31,28 +32,16 @@ std::vector<std::optional<Overlap>> UpdatedStripes(const Geometry& geometry,
 
 }  // namespace
 
-std::optional<Plan> PlanBackward(const Geometry& geometry,
-                                 TransitionVariant variant,
-                                 const Missing& missing) {
-  if (geometry.in_columns()) {
-    return PlanColumnTransition(
-        geometry, Width::kWide, missing, [&](const Missing& cells) {
-          return PlanBackward(geometry.cells(), variant, cells);
-        });
+Rule BackwardRule(const Geometry& geometry, WidthChange change,
+                  TransitionVariant variant) {
+  if (variant == TransitionVariant::kOptimal) return {};
+  // As forward: SRS reads its data.
+  if (geometry.scheme().kind == SchemeKind::kSrs) {
+    return [](int) -> std::optional<Overlap> { return std::nullopt; };
   }
-  Rule rule;
-  if (variant != TransitionVariant::kOptimal) {
-    // As forward: SRS reads its data.
-    if (geometry.scheme().kind == SchemeKind::kSrs) {
-      rule = [](int) -> std::optional<Overlap> { return std::nullopt; };
-    } else {
-      rule = [updated = UpdatedStripes(
-                  geometry, variant == TransitionVariant::kPaper)](int row) {
-        return updated[row];
-      };
-    }
-  }
-  return PlanTransition(geometry, Width::kWide, missing, rule);
+  return [updated = UpdatedStripes(geometry, change,
+                                   variant == TransitionVariant::kPaper)](
+             int old) { return updated[old]; };
 }
 
 }  // namespace ers::plan

@@ -23,12 +23,12 @@ constexpr std::size_t kMaxTried = 32;
 // each of its parts, so sets grow column by column.
 class Search {
  public:
-  Search(const Geometry& columns, Width from)
+  Search(const Geometry& columns, WidthChange change)
       : columns_(columns),
         cells_(columns.cells()),
-        from_(from),
-        to_(from == Width::kNarrow ? Width::kWide : Width::kNarrow),
-        unread_(static_cast<std::size_t>(cells_.stripe_count(from))) {}
+        from_(change.from),
+        to_(change.to),
+        unread_(static_cast<std::size_t>(cells_.stripe_count(from_))) {}
 
   // The largest sets first.
   std::vector<std::vector<BlockId>> Run() {
@@ -86,17 +86,18 @@ class Search {
 
 }  // namespace
 
-std::optional<Plan> PlanColumnTransition(const Geometry& columns, Width from,
+std::optional<Plan> PlanColumnTransition(const Geometry& columns,
+                                         WidthChange change,
                                          const Missing& missing,
                                          const CellPlanner& planner) {
   std::vector<std::vector<BlockId>> avoided;
   if (missing.blocks.empty() && missing.dead_nodes.empty() &&
       columns.cells().data_blocks() <= kMaxCells) {
-    avoided = Search(columns, from).Run();
+    avoided = Search(columns, change).Run();
   }
   std::vector<BlockId> parity;
   for (int p = 0; p < columns.scheme().m; ++p) {
-    parity.push_back(columns.ParityId(from, 0, p));
+    parity.push_back(columns.ParityId(change.from, 0, p));
   }
   avoided.push_back(std::move(parity));
   return CheapestInColumns(columns, missing, avoided, planner);

@@ -5,9 +5,10 @@
 
 namespace ers::plan {
 
-Overlap CreditedRow(const layout::Geometry& geometry, int narrow_stripe) {
-  auto shared = SharedBlocks(geometry, Width::kNarrow, narrow_stripe);
-  // max_element keeps the first of equals, and rows ascend.
+Overlap CreditedTo(const layout::Geometry& geometry, Width narrower,
+                   Width wider, int stripe) {
+  auto shared = SharedBlocks(geometry, {narrower, wider}, stripe);
+  // max_element keeps the first of equals, and wider stripes ascend.
   return std::move(*std::max_element(shared.begin(), shared.end(),
                                      [](const Overlap& a, const Overlap& b) {
                                        return a.blocks.size() < b.blocks.size();

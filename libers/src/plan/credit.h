@@ -1,4 +1,4 @@
-// Which row a narrow stripe is credited to: the paper's rule.
+// Which wider stripe a narrower one is credited to: the paper's rule.
 #ifndef ERS_PLAN_CREDIT_H_
 #define ERS_PLAN_CREDIT_H_
 
@@ -7,9 +7,11 @@
 
 namespace ers::plan {
 
-// The row that holds most of `narrow_stripe`, the lowest on a tie, and the
-// blocks it shares with it (line 5 of the paper's algorithm 2).
-Overlap CreditedRow(const layout::Geometry& geometry, int narrow_stripe);
+// The stripe of `wider` that holds most of stripe `stripe` of `narrower`, the
+// lowest on a tie, and the blocks it shares with it (line 5 of the paper's
+// algorithm 2, where the wider stripe is a row).
+Overlap CreditedTo(const layout::Geometry& geometry, Width narrower,
+                   Width wider, int stripe);
 
 }  // namespace ers::plan
 

@@ -14,25 +14,21 @@ namespace {
 
 constexpr double kMaxBases = 20000;
 
-Width Other(Width width) {
-  return width == Width::kNarrow ? Width::kWide : Width::kNarrow;
-}
-
 // A block's coefficients in the live parities, before and after.
 struct Columns {
   code::Vector before;
   code::Vector after;
 };
 
-std::vector<Columns> ColumnsOf(const Geometry& geometry, Width from,
+std::vector<Columns> ColumnsOf(const Geometry& geometry, WidthChange change,
                                std::span<const int> parities,
                                const Overlap& shared) {
   std::vector<Columns> columns(shared.blocks.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (const int p : parities) {
       const BlockId id = shared.blocks[i];
-      columns[i].before.push_back(geometry.Coefficient(id, from, p));
-      columns[i].after.push_back(geometry.Coefficient(id, Other(from), p));
+      columns[i].before.push_back(geometry.Coefficient(id, change.from, p));
+      columns[i].after.push_back(geometry.Coefficient(id, change.to, p));
     }
   }
   return columns;
@@ -89,11 +85,11 @@ bool NextRun(std::vector<std::size_t>& subset, std::size_t of) {
 
 }  // namespace
 
-std::vector<Overlap> SharedBlocks(const Geometry& geometry, Width from,
+std::vector<Overlap> SharedBlocks(const Geometry& geometry, WidthChange change,
                                   int source) {
   std::map<int, std::vector<BlockId>> by_target;
-  for (const BlockId id : geometry.StripeData(from, source)) {
-    by_target[geometry.StripeOf(id, Other(from))].push_back(id);
+  for (const BlockId id : geometry.StripeData(change.from, source)) {
+    by_target[geometry.StripeOf(id, change.to)].push_back(id);
   }
   std::vector<Overlap> shared;
   shared.reserve(by_target.size());
@@ -103,9 +99,9 @@ std::vector<Overlap> SharedBlocks(const Geometry& geometry, Width from,
   return shared;
 }
 
-Overlap LargestOverlap(const Geometry& geometry, Width from,
+Overlap LargestOverlap(const Geometry& geometry, WidthChange change,
                        std::span<const int> parities, const Overlap& shared) {
-  const auto columns = ColumnsOf(geometry, from, parities, shared);
+  const auto columns = ColumnsOf(geometry, change, parities, shared);
   const bool same =
       std::all_of(columns.begin(), columns.end(),
                   [](const Columns& c) { return c.before == c.after; });

@@ -1,4 +1,4 @@
-// Overlapping blocks of a stripe and a stripe of the other width: those that
+// Overlapping blocks of a stripe and a stripe of another width: those that
 // parity carries over from the one to the other (sections 2.3 and 3.2 of the
 // ERS paper), so that a transition need not read them.
 #ifndef ERS_PLAN_OVERLAP_H_
@@ -20,9 +20,9 @@ struct Overlap {
   std::vector<BlockId> blocks;
 };
 
-// Data blocks of stripe `source` of width `from`, by stripe of the other
-// width, ascending.
-std::vector<Overlap> SharedBlocks(const Geometry& geometry, Width from,
+// Data blocks of stripe `source` of width `change.from`, by stripe of width
+// `change.to`, ascending.
+std::vector<Overlap> SharedBlocks(const Geometry& geometry, WidthChange change,
                                   int source);
 
 // The largest part of `shared` whose coefficients in the live parities of both
@@ -30,7 +30,7 @@ std::vector<Overlap> SharedBlocks(const Geometry& geometry, Width from,
 // matrix for both widths. Other codes are searched: every set of as many
 // blocks as there are parities is tried as a basis, up to 20,000 of them,
 // beyond that runs of neighbours only.
-Overlap LargestOverlap(const Geometry& geometry, Width from,
+Overlap LargestOverlap(const Geometry& geometry, WidthChange change,
                        std::span<const int> parities, const Overlap& shared);
 
 }  // namespace ers::plan

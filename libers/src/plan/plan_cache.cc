@@ -14,14 +14,8 @@ namespace {
 // More schemes and operations than one process uses, and yet an end.
 constexpr std::size_t kMaxCached = 128;
 
-enum class Operation { kPut, kForward, kBackward };
-
-// The last number is the width of a PUT, the variant of a transition.
-using Key = std::tuple<Scheme, Unit, Operation, int>;
-
-Key KeyOf(const Geometry& geometry, Operation operation, int number) {
-  return {geometry.scheme(), geometry.unit(), operation, number};
-}
+// A PUT has the same width twice, and no variant.
+using Key = std::tuple<Scheme, Unit, Width, Width, TransitionVariant>;
 
 std::shared_ptr<const Plan> Cached(const Key& key,
                                    const std::function<Plan()>& make) {
@@ -42,23 +36,18 @@ std::shared_ptr<const Plan> Cached(const Key& key,
 
 std::shared_ptr<const Plan> CachedPutPlan(const Geometry& geometry,
                                           Width width) {
-  const Key key = KeyOf(geometry, Operation::kPut, static_cast<int>(width));
+  const Key key{geometry.scheme(), geometry.unit(), width, width, {}};
   return Cached(key, [&] { return PlanPut(geometry, width, {}); });
 }
 
 // With nothing missing there is always a plan.
-std::shared_ptr<const Plan> CachedForwardPlan(const Geometry& geometry,
-                                              TransitionVariant variant) {
-  const Key key =
-      KeyOf(geometry, Operation::kForward, static_cast<int>(variant));
-  return Cached(key, [&] { return *PlanForward(geometry, variant, {}); });
-}
-
-std::shared_ptr<const Plan> CachedBackwardPlan(const Geometry& geometry,
-                                               TransitionVariant variant) {
-  const Key key =
-      KeyOf(geometry, Operation::kBackward, static_cast<int>(variant));
-  return Cached(key, [&] { return *PlanBackward(geometry, variant, {}); });
+std::shared_ptr<const Plan> CachedTransitionPlan(const Geometry& geometry,
+                                                 WidthChange change,
+                                                 TransitionVariant variant) {
+  const Key key{geometry.scheme(), geometry.unit(), change.from, change.to,
+                variant};
+  return Cached(key,
+                [&] { return *PlanTransition(geometry, change, variant, {}); });
 }
 
 }  // namespace ers::plan

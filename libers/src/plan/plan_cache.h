@@ -11,15 +11,14 @@
 
 namespace ers::plan {
 
-// What PlanPut, PlanForward and PlanBackward give for an empty Missing. The
-// last hundred or so plans are kept. The scheme must be elastic for
-// transitions (asserted). Any thread.
+// What PlanPut and PlanTransition give for an empty Missing. The last hundred
+// or so plans are kept. The scheme must be elastic for transitions (asserted).
+// Any thread.
 std::shared_ptr<const Plan> CachedPutPlan(const Geometry& geometry,
                                           Width width);
-std::shared_ptr<const Plan> CachedForwardPlan(const Geometry& geometry,
-                                              TransitionVariant variant);
-std::shared_ptr<const Plan> CachedBackwardPlan(const Geometry& geometry,
-                                               TransitionVariant variant);
+std::shared_ptr<const Plan> CachedTransitionPlan(const Geometry& geometry,
+                                                 WidthChange change,
+                                                 TransitionVariant variant);
 
 }  // namespace ers::plan
 

@@ -24,6 +24,15 @@ struct Missing {
   std::vector<int> dead_nodes;  // every block on them is missing too
 };
 
+// What a transition does, to a wider or to a narrower stripe.
+struct WidthChange {
+  Width from;
+  Width to;
+};
+// From the first width to the last, and back.
+inline constexpr WidthChange kForward{Width::kNarrow, Width::kWide};
+inline constexpr WidthChange kBackward{Width::kWide, Width::kNarrow};
+
 // Given all l data blocks: every parity of `width`. Writes all but the blocks
 // of missing nodes.
 Plan PlanPut(const Geometry& geometry, Width width, const Missing& missing);
@@ -44,14 +53,12 @@ std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
                                std::span<const BlockId> keep,
                                const Missing& missing);
 
-// Narrow to wide and wide to narrow (elastic schemes only; asserted). Outputs
-// and writes are the new parity; drops the old.
-std::optional<Plan> PlanForward(const Geometry& geometry,
-                                TransitionVariant variant,
-                                const Missing& missing);
-std::optional<Plan> PlanBackward(const Geometry& geometry,
-                                 TransitionVariant variant,
-                                 const Missing& missing);
+// From one width of the scheme to another, wider or narrower (elastic schemes
+// only, and not to the same; asserted). Outputs and writes are the new parity;
+// drops the old.
+std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
+                                   TransitionVariant variant,
+                                   const Missing& missing);
 
 // Recomputes `lost` (data or parity blocks of `width`), fewest reads; they are
 // the outputs and writes.

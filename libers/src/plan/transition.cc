@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "plan/backward.h"
+#include "plan/column_transition.h"
+#include "plan/forward.h"
 #include "plan/plan_builder.h"
 #include "plan/stripe.h"
 
@@ -19,15 +22,16 @@ bool Contains(std::span<const BlockId> blocks, BlockId id) {
 
 class Transition {
  public:
-  Transition(const Geometry& geometry, Width from, const Missing& missing)
+  Transition(const Geometry& geometry, WidthChange change,
+             const Missing& missing)
       : geometry_(geometry),
-        from_(from),
-        to_(from == Width::kNarrow ? Width::kWide : Width::kNarrow),
+        from_(change.from),
+        to_(change.to),
         availability_(geometry, missing),
         parities_(availability_.live_parities()),
         builder_(geometry),
         shares_(geometry.stripe_count(to_)) {
-    assert(geometry.scheme().elastic());
+    assert(geometry.scheme().elastic() && from_ != to_);
   }
 
   // False if the old stripe's share cannot be had.
@@ -88,15 +92,19 @@ class Transition {
     // stripes' shares are independent, and fill up the parities' span sooner.
     std::size_t fewest = stripe.data().size();
     std::optional<Choice> best;
-    for (const auto& shared : SharedBlocks(geometry_, from_, stripe.index())) {
+    for (const auto& shared : Shared(stripe)) {
       if (shared.blocks.size() <= parities_.size()) continue;
-      auto choice =
-          Around(stripe, LargestOverlap(geometry_, from_, parities_, shared));
+      auto choice = Around(
+          stripe, LargestOverlap(geometry_, {from_, to_}, parities_, shared));
       if (!choice || choice->reads.size() >= fewest) continue;
       fewest = choice->reads.size();
       best = std::move(choice);
     }
     return best ? best : AnyBlocks(stripe);
+  }
+
+  std::vector<Overlap> Shared(const Stripe& stripe) const {
+    return SharedBlocks(geometry_, {from_, to_}, stripe.index());
   }
 
   static std::optional<Choice> AnyBlocks(const Stripe& stripe) {
@@ -132,7 +140,7 @@ class Transition {
         });
   }
 
-  // With one matrix for both widths (lines 5 to 16 of algorithm 2): the old
+  // With one matrix for all widths (lines 5 to 16 of algorithm 2): the old
   // parity as it is, each block read taken out of it, and added to the new
   // stripe that has it. The solver would find a shorter sum where the paper's
   // rule reads more than k blocks; that is the rule's own affair.
@@ -162,7 +170,7 @@ class Transition {
   // What the stripe's data adds to the parity of each new stripe that has some
   // of it, said in terms of what is read.
   void AddCombinations(const Stripe& stripe, std::span<const BlockId> reads) {
-    const auto parts = SharedBlocks(geometry_, from_, stripe.index());
+    const auto parts = Shared(stripe);
     std::vector<code::Vector> wanted;
     for (const auto& part : parts) {
       for (const int p : parities_) {
@@ -225,10 +233,21 @@ class Transition {
 
 }  // namespace
 
-std::optional<Plan> PlanTransition(const Geometry& geometry, Width from,
-                                   const Missing& missing, const Rule& rule) {
-  Transition transition(geometry, from, missing);
-  for (int s = 0; s < geometry.stripe_count(from); ++s) {
+std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
+                                   TransitionVariant variant,
+                                   const Missing& missing) {
+  if (geometry.in_columns()) {
+    return PlanColumnTransition(
+        geometry, change, missing, [&](const Missing& cells) {
+          return PlanTransition(geometry.cells(), change, variant, cells);
+        });
+  }
+  const bool forward =
+      geometry.stripe_width(change.from) < geometry.stripe_width(change.to);
+  const Rule rule = forward ? ForwardRule(geometry, change, variant)
+                            : BackwardRule(geometry, change, variant);
+  Transition transition(geometry, change, missing);
+  for (int s = 0; s < geometry.stripe_count(change.from); ++s) {
     if (!transition.PlanStripe(s, rule)) return std::nullopt;
   }
   return std::move(transition).Finish();

@@ -1,4 +1,4 @@
-// What forward and backward transitions have in common. Old and new stripes
+// What transitions to wider and to narrower have in common. Old and new stripes
 // cut the same data in two ways, and an old stripe's blocks hold its own data
 // alone; so each old stripe is planned by itself: how its share in the new
 // parity is had for the fewest reads.
@@ -19,12 +19,6 @@ namespace ers::plan {
 // For an old stripe: the blocks left unread because its old parity, which is
 // read instead, carries them over. nullopt: its data is read instead.
 using Rule = std::function<std::optional<Overlap>(int old_stripe)>;
-
-// The cheapest plan from width `from` to the other, elastic schemes only
-// (asserted). With `rule`, what it says, wherever missing blocks leave that
-// possible.
-std::optional<Plan> PlanTransition(const Geometry& geometry, Width from,
-                                   const Missing& missing, const Rule& rule);
 
 }  // namespace ers::plan
 

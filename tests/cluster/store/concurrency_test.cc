@@ -143,7 +143,7 @@ void CheckWhole(TestCluster& servers, const std::string& key) {
   const std::vector<StoredItem> replicas = ReplicasOf(servers, *client, key);
   CHECK(replicas.size() == kMaxFailures + 1);
   for (const StoredItem& replica : replicas) {
-    auto copy = store::DecodeManifest(replica.Read());
+    auto copy = store::DecodeManifest(replica.key, replica.Read());
     REQUIRE_OK(copy);
     // But for whose copy it is, they are the same bytes.
     copy->member = primary.member;

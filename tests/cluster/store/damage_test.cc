@@ -82,7 +82,7 @@ TEST_CASE("m changed blocks of a stripe are repaired, one more is an error") {
                                           {"ers2:4,1,5", Width::kWide},
                                           {"srs:4,2,6", Width::kWide},
                                           {"ers2:3,3,4", Width::kNarrow}}));
-  CAPTURE(name, WidthName(width));
+  CAPTURE(name, static_cast<int>(width));
   const Scheme scheme = *ParseScheme(name);
   TestCluster cluster(NodeCount(scheme), {"-m", "16"});
   auto client = cluster.Open(scheme);
@@ -179,7 +179,7 @@ TEST_CASE("a corrupted manifest is repaired from the other replica") {
     REQUIRE_OK(client->Update("key", 3, Bytes(10, 2)));
     REQUIRE_OK(client->Update("key", 0, value));
   }
-  for (const StoredItem& replica : replicas) replica.Write("eRSm\x01 no more");
+  for (const StoredItem& replica : replicas) replica.Write("eRS\x04 no more");
   CHECK(CodeOfGet(*client, "key") == StatusCode::kCorruption);
   // As the message says, it can be overwritten, and deleted.
   REQUIRE_OK(client->Put("key", value, {}));
@@ -196,7 +196,7 @@ TEST_CASE("a manifest that names members beyond the cluster is corrupted") {
   REQUIRE_OK(client->Put("key", value, {}));
   const std::vector<StoredItem> replicas = ReplicasOf(cluster, *client, "key");
   const auto spoil = [](const StoredItem& replica) {
-    auto manifest = store::DecodeManifest(replica.Read());
+    auto manifest = store::DecodeManifest(replica.key, replica.Read());
     REQUIRE_OK(manifest);
     manifest->nodes[2] = 6;
     replica.Write(store::EncodeManifest(*manifest));
@@ -226,7 +226,7 @@ TEST_CASE("a manifest of a newer format is an error, never a miss") {
   auto client = cluster.Open(kScheme);
   REQUIRE_OK(client->Put("key", Bytes(20000, 1), {}));
   for (const StoredItem& replica : ReplicasOf(cluster, *client, "key")) {
-    replica.Write("eRSm\x04 of the future");
+    replica.Write("eRS\x05 of the future");
   }
   CHECK(CodeOfGet(*client, "key") == StatusCode::kUnsupportedFormat);
   CHECK(client->Put("key", Bytes(9, 1), {}).error().code() ==

@@ -39,7 +39,8 @@ void Overwrite(std::vector<std::byte>& value, std::size_t offset,
 void Survive(const Parameters& p, Width width, const std::vector<int>& dead,
              bool fresh, Unit unit) {
   const Scheme scheme{SchemeKind::kErs2, p.k, p.m, p.kp};
-  CAPTURE(FormatScheme(scheme), WidthName(width), dead, fresh, UnitName(unit));
+  CAPTURE(FormatScheme(scheme), static_cast<int>(width), dead, fresh,
+          UnitName(unit));
   TestCluster cluster(p.kp + p.m, {"-m", "16"});
   const auto open = [&] {
     return cluster.Open(scheme, 0, 0,

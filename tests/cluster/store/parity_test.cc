@@ -151,7 +151,7 @@ TEST_CASE("parity comes and goes, and no other block moves") {
       {"ers2:4,2,5", Width::kWide, 3, 1200007, kSmallItems},
       {"rs:3,1", Width::kNarrow, 2, 250007, kSmallItems},
   }));
-  CAPTURE(c.scheme, WidthName(c.width), c.more);
+  CAPTURE(c.scheme, static_cast<int>(c.width), c.more);
   const Scheme few = ParseScheme(c.scheme).value();
   TestCluster cluster(few.kp + c.more + 2, c.arguments);
   auto client = cluster.Open(few, c.more);
@@ -176,7 +176,7 @@ TEST_CASE("parity is added while servers are dead, by the degraded plan") {
   const Scheme few = ParseScheme("ers2:4,1,5").value();
   const Scheme many = With(few, 2);
   for (int victim = 0; victim < 7; ++victim) {
-    CAPTURE(WidthName(width), victim);
+    CAPTURE(static_cast<int>(width), victim);
     TestCluster cluster(7, {"-m", "64"});
     auto client = cluster.Open(few, 2);
     const std::vector<std::byte> value = Bytes(50021, 9);

@@ -53,8 +53,8 @@ std::vector<StoredItem> ReplicasOf(TestCluster& cluster, Client& client,
 
 store::Manifest PrimaryManifest(TestCluster& cluster, Client& client,
                                 const std::string& key) {
-  auto manifest =
-      store::DecodeManifest(ReplicasOf(cluster, client, key).back().Read());
+  const StoredItem primary = ReplicasOf(cluster, client, key).back();
+  auto manifest = store::DecodeManifest(primary.key, primary.Read());
   REQUIRE_OK(manifest);
   return std::move(*manifest);
 }

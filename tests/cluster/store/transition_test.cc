@@ -40,8 +40,8 @@ TEST_CASE("real transitions read and write what the plans say") {
       const auto used = forward && variant == TransitionVariant::kNoOrder
                             ? TransitionVariant::kOptimal
                             : variant;
-      const auto plan = forward ? plan::PlanForward(geometry, used, {})
-                                : plan::PlanBackward(geometry, used, {});
+      const auto plan = plan::PlanTransition(
+          geometry, forward ? plan::kForward : plan::kBackward, used, {});
       const plan::ReadCount reads = plan::CountReads(geometry, *plan);
       const Served before = CountServed(cluster);
       const auto moved = Move(*client, "key", to, used);

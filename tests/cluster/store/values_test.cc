@@ -175,7 +175,7 @@ class Walk {
         what = "put", Put();
       }
       CAPTURE(step, what, value_.size(), FormatScheme(info_.scheme),
-              WidthName(info_.width));
+              WidthName(info_.scheme, info_.width));
       Compare();
     }
   }

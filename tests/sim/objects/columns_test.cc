@@ -165,8 +165,8 @@ TEST_CASE("values in columns change their width, and move what is planned") {
   const layout::Geometry columns(f.scheme, Unit::kColumns);
   for (const Width to : {Width::kWide, Width::kNarrow}) {
     const TransitionInfo info = f.Turn(to);
-    const auto plan = to == Width::kWide ? plan::PlanForward(columns, {}, {})
-                                         : plan::PlanBackward(columns, {}, {});
+    const auto plan = plan::PlanTransition(
+        columns, to == Width::kWide ? plan::kForward : plan::kBackward, {}, {});
     const plan::ReadCount reads = plan::CountReads(columns, *plan);
     CHECK(info.path == TransitionPath::kPlan);
     CHECK(static_cast<int>(info.data_reads) == reads.data);
@@ -182,7 +182,7 @@ TEST_CASE("values in columns change their width, and move what is planned") {
 
 TEST_CASE("an update in columns rewrites what it touches, and parity") {
   const Width width = GENERATE(Width::kNarrow, Width::kWide);
-  CAPTURE(WidthName(width));
+  CAPTURE(static_cast<int>(width));
   Fixture f("ers2:4,1,5");
   f.Put(5000, width);
   const auto updates = {std::pair(0, 1),    std::pair(999, 2),
@@ -307,7 +307,7 @@ TEST_CASE("a damaged column is found, and made anew") {
 TEST_CASE("a value in columns survives the loss of m servers") {
   const Width width = GENERATE(Width::kNarrow, Width::kWide);
   const int first = GENERATE(0, 2, 4);
-  CAPTURE(WidthName(width), first);
+  CAPTURE(static_cast<int>(width), first);
   Fixture f("ers2:3,2,4");
   for (const std::size_t bytes : {1, 11, 12, 13, 700, 8191}) {
     CAPTURE(bytes);

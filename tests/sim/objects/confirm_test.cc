@@ -41,8 +41,9 @@ struct Fixture {
     const auto member = static_cast<std::size_t>(replicas.primary());
     return *world.servers()[member]->items().Find(key);
   }
-  static bool IsMarked(const ModelItem& item) {
-    const Result<store::Manifest> manifest = store::DecodeManifest(item.value);
+  static bool IsMarked(const std::string& key, const ModelItem& item) {
+    const Result<store::Manifest> manifest =
+        store::DecodeManifest(key, item.value);
     return manifest && manifest->confirmed;
   }
   // What is done in the background ends.
@@ -68,7 +69,7 @@ TEST_CASE("a read that has copies marked is an access to what is there then") {
   for (int i = 0; i < kKeys; ++i) {
     const ModelItem& item = f.ItemOf(KeyOf(i));
     CHECK(item.fetched);
-    marked += Fixture::IsMarked(item) ? 1 : 0;
+    marked += Fixture::IsMarked(KeyOf(i), item) ? 1 : 0;
   }
   CHECK(marked > 0);
 }
@@ -86,7 +87,7 @@ TEST_CASE("a read that is no access has nothing marked") {
   for (int i = 0; i < kKeys; ++i) {
     const ModelItem& item = f.ItemOf(KeyOf(i));
     CHECK_FALSE(item.fetched);
-    CHECK_FALSE(Fixture::IsMarked(item));
+    CHECK_FALSE(Fixture::IsMarked(KeyOf(i), item));
   }
 }
 

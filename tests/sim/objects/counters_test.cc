@@ -136,7 +136,7 @@ TEST_CASE("a change that a rival has refused is tried under another id") {
                              const AppliedCommand& command) {
       if (command.verb != "cas" || command.key != "k") return;
       const Result<store::Manifest> manifest =
-          store::DecodeManifest(command.value);
+          store::DecodeManifest(command.key, command.value);
       if (manifest) tried.insert(manifest->id);
     };
   }

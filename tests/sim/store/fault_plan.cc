@@ -450,11 +450,11 @@ void FaultPlan::Corrupt(SimServer& server) {
       server.items().Find(keys[random.Below(keys.size())])->value;
   // Behind magic and version: an item that is not ours, or newer, is reported
   // as such, whatever it was before.
-  constexpr std::size_t kSpared = 5;
-  if (value.size() <= kSpared) return;
+  const std::size_t spared = value.starts_with("eRSp") ? 5 : 4;
+  if (value.size() <= spared) return;
   // It would not be noticed: a plain item has no checksum.
-  if (!value.starts_with("eRS")) return;
-  char& byte = value[kSpared + random.Below(value.size() - kSpared)];
+  if (!value.starts_with("eR")) return;
+  char& byte = value[spared + random.Below(value.size() - spared)];
   byte = static_cast<char>(byte ^ (1 << random.Below(8)));
 }
 

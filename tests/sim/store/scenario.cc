@@ -26,6 +26,7 @@ std::vector<Scheme> SchemesFor(int m) {
       {Kind::kErs1, 2, m, 3},
       {Kind::kErs2, 2, m, 3},
       {Kind::kErs2, 2, m, 4},
+      {Kind::kChain, 2, m, 4, {3}},
   };
   if (m == 1) schemes.push_back({Kind::kErs2, 3, 1, 4});
   return schemes;

@@ -150,7 +150,8 @@ void ServerWatch::CheckLease(std::uint64_t epoch, int member,
 
 void ServerWatch::Trace(int member, const SimConnection& connection,
                         const AppliedCommand& command) const {
-  const Result<Manifest> manifest = store::DecodeManifest(command.value);
+  const Result<Manifest> manifest =
+      store::DecodeManifest(command.key, command.value);
   const std::string change =
       command.value.empty() || !manifest
           ? std::string()
@@ -221,7 +222,8 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
     }
     return;
   }
-  const Result<Manifest> manifest = store::DecodeManifest(command.value);
+  const Result<Manifest> manifest =
+      store::DecodeManifest(command.key, command.value);
   CheckBarrier(member, key, command,
                manifest ? manifest->id : store::ChangeId{});
   const std::shared_ptr<const store::View> now = view();
@@ -322,8 +324,9 @@ store::Replicas ServerWatch::ReplicasUnder(const store::View& view,
 SimServer& ServerWatch::ServerIn(const store::View& view, int member) const {
   const auto at = static_cast<std::size_t>(member);
   const store::Member& slot = view.members[at];
-  return slot.WasReplaced() ? *world_.FindServer(slot.server())
-                            : *world_.servers()[at];
+  return (!slot.address.empty() || !slot.previous.empty())
+             ? *world_.FindServer(slot.server())
+             : *world_.servers()[at];
 }
 
 SimServer& ServerWatch::ServerOf(int member) const {
@@ -360,7 +363,8 @@ std::optional<Manifest> ServerWatch::AtReplica(const store::View& view,
   if (!server.up()) return std::nullopt;
   const ModelItem* item = server.items().Find(store::ManifestKey(key));
   if (item == nullptr) return std::nullopt;
-  Result<Manifest> manifest = store::DecodeManifest(item->value);
+  Result<Manifest> manifest =
+      store::DecodeManifest(store::ManifestKey(key), item->value);
   const auto at = static_cast<std::size_t>(member);
   if (!manifest || manifest->incarnation != view.members[at].incarnation) {
     return std::nullopt;

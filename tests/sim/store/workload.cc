@@ -113,9 +113,8 @@ PutOptions Workload::DrawPut(std::size_t* cells) {
   PutOptions options;
   options.client_flags = static_cast<std::uint32_t>(1 + random.Below(1000));
   options.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
-  if (options.scheme->elastic() && random.Below(2) == 0) {
-    options.width = Width::kWide;
-  }
+  const std::vector<Width> widths = WidthsOf(*options.scheme);
+  options.width = widths[random.Below(widths.size())];
   if (scenario_.all_kinds && random.Below(4) == 0) {
     options.expiry = DrawExpiry(2);
   }
@@ -337,6 +336,10 @@ Task<void> Workload::Transition(store::Store& store, int client,
                   [](const Scheme& scheme) { return scheme.elastic(); });
   if (choice < 2 && (elastic || !scenario_.even)) {
     target.width = choice == 0 ? Width::kNarrow : Width::kWide;
+    const bool chain = std::any_of(
+        scenario_.schemes.begin(), scenario_.schemes.end(),
+        [](const Scheme& s) { return s.kind == SchemeKind::kChain; });
+    if (chain && random.Below(3) == 0) target.width = Width::kSecond;
   } else {
     target.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
   }

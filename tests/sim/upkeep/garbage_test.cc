@@ -126,8 +126,8 @@ struct Fixture {
     const int primary =
         store::ReplicasOf(*session.view(), session.ring(), key).primary();
     SimServer& server = *world.servers()[static_cast<std::size_t>(primary)];
-    return store::DecodeManifest(
-               server.items().Find(store::ManifestKey(key))->value)
+    const std::string item_key = store::ManifestKey(key);
+    return store::DecodeManifest(item_key, server.items().Find(item_key)->value)
         .value()
         .id;
   }

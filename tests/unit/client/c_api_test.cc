@@ -72,6 +72,36 @@ TEST_CASE_METHOD(Fixture, "ers_put hands over value and options") {
   CHECK(error().empty());
 }
 
+TEST_CASE_METHOD(Fixture, "C has every width of a chain") {
+  ers_put_options options;
+  ers_put_options_init(&options);
+  options.scheme = "ers:4-6-8-12,1";
+  for (const auto& [in_c, width] : {std::pair(ERS_NARROW, Width::kNarrow),
+                                    {ERS_SECOND, Width::kSecond},
+                                    {ERS_THIRD, Width::kThird},
+                                    {ERS_WIDE, Width::kWide}}) {
+    options.width = in_c;
+    fake->info.width = width;
+    ers_object_info info;
+    REQUIRE(ers_put(&c, "key", 3, "value", 5, &options, &info) == ERS_OK);
+    CHECK(fake->put_options.width == width);
+    CHECK(info.width == in_c);
+  }
+}
+
+TEST_CASE("A target is a width, by word or by number, or a scheme") {
+  CHECK(ParseTransitionTarget("narrow")->width == Width::kNarrow);
+  CHECK(ParseTransitionTarget("wide")->width == Width::kWide);
+  CHECK(ParseTransitionTarget("12")->data_blocks == 12);
+  CHECK_FALSE(ParseTransitionTarget("12")->width.has_value());
+  CHECK(ParseTransitionTarget("ers:4-6-12,1")->scheme ==
+        Scheme{SchemeKind::kChain, 4, 1, 12, {6}});
+  for (const char* none : {"", "06", "6 ", "+6", "99999999999", "second"}) {
+    CAPTURE(none);
+    CHECK_FALSE(ParseTransitionTarget(none).has_value());
+  }
+}
+
 TEST_CASE_METHOD(Fixture, "Options and info may be NULL") {
   CHECK(ers_put(&c, "k", 1, nullptr, 0, nullptr, nullptr) == ERS_OK);
   CHECK_FALSE(fake->put_options.scheme.has_value());

@@ -53,7 +53,7 @@ TEST_CASE("SRS stripes and columns are those of the ERS paper's figure 1") {
 }
 
 void CheckDistinctNodes(const Geometry& geometry) {
-  for (const Width width : kWidths) {
+  for (const Width width : WidthsOf(geometry.scheme())) {
     for (int s = 0; s < geometry.stripe_count(width); ++s) {
       std::vector<char> used(geometry.node_count(), 0);
       for (const BlockId id : geometry.StripeData(width, s)) {
@@ -126,14 +126,73 @@ TEST_CASE("ids number data, then parity index by index") {
     for (int s = 0; s < geometry.stripe_count(width); ++s) {
       for (int p = 0; p < 3; ++p) {
         const auto info = geometry.Info(geometry.ParityId(width, s, p), width);
-        CHECK(info.kind == (width == Width::kNarrow ? BlockKind::kNarrowParity
-                                                    : BlockKind::kWideParity));
+        CHECK(info.kind == BlockKind::kParity);
+        CHECK(info.width == width);
         CHECK(info.stripe == s);
         CHECK(info.parity == p);
         CHECK(info.node == 6 + p);
       }
     }
   }
+}
+
+TEST_CASE("a chain's blocks go row by row, and every stripe is neighbours") {
+  for (const char* text : {"ers:2-3,1", "ers:4-8-16,2", "ers:4-6-12,3",
+                           "ers:4-6-8-12,1", "ers:4-5-6-8,2"}) {
+    CAPTURE(text);
+    const Geometry geometry(ParseScheme(text).value());
+    CheckDistinctNodes(geometry);
+    for (int b = 0; b < geometry.data_blocks(); ++b) {
+      REQUIRE(geometry.NodeOf(b) == b % geometry.scheme().kp);
+      for (const Width width : WidthsOf(geometry.scheme())) {
+        const int count = StripeDataBlocks(geometry.scheme(), width);
+        REQUIRE(geometry.stripe_width(width) == count);
+        REQUIRE(geometry.StripeOf(b, width) == b / count);
+        REQUIRE(geometry.RankOf(b, width) == b % count);
+        REQUIRE(geometry.StripeData(width, b / count)[b % count] ==
+                static_cast<BlockId>(b));
+      }
+    }
+  }
+}
+
+TEST_CASE("a chain's parity is numbered index by index, width by width") {
+  const Scheme scheme = ParseScheme("ers:4-6-8-12,2").value();  // l = 24
+  const Geometry geometry(scheme);
+  CHECK(geometry.ParityId(Width::kNarrow, 0, 0) == 24);
+  CHECK(geometry.ParityId(Width::kSecond, 0, 0) == 30);
+  CHECK(geometry.ParityId(Width::kThird, 2, 0) == 36);
+  CHECK(geometry.ParityId(Width::kWide, 1, 0) == 38);
+  CHECK(geometry.ParityId(Width::kSecond, 3, 1) == 24 + 15 + 6 + 3);
+  CHECK(geometry.block_id_count() == 24 + 2 * 15);
+  for (const Width width : WidthsOf(scheme)) {
+    int rank = 0;
+    for (int p = 0; p < 2; ++p) {
+      for (int s = 0; s < geometry.stripe_count(width); ++s, ++rank) {
+        const BlockId id = geometry.ParityId(width, s, p);
+        const BlockInfo info = geometry.Info(id, width);
+        CHECK(info.kind == BlockKind::kParity);
+        CHECK(info.width == width);
+        CHECK(info.stripe == s);
+        CHECK(info.parity == p);
+        CHECK(info.node == 12 + p);
+        CHECK(geometry.ParityRank(id) == rank);
+        for (const Width other : WidthsOf(scheme)) {
+          CHECK(geometry.IsStored(id, other) == (other == width));
+        }
+      }
+    }
+  }
+  const Geometry columns(scheme, Unit::kColumns);
+  BlockId id = 12;
+  for (int p = 0; p < 2; ++p) {
+    for (const Width width : WidthsOf(scheme)) {
+      CHECK(columns.ParityId(width, 0, p) == id);
+      CHECK(columns.cell_count(id) == geometry.stripe_count(width));
+      ++id;
+    }
+  }
+  CHECK(columns.block_id_count() == static_cast<int>(id));
 }
 
 TEST_CASE("schemes that are not elastic have one stripe and one width") {
@@ -189,6 +248,9 @@ TEST_CASE("what two schemes have in common does not depend on m") {
       }
     }
   }
+  const Scheme chain{SchemeKind::kChain, 4, 1, 12, {6}};
+  CHECK(SameButParity(chain, {SchemeKind::kChain, 4, 3, 12, {6}}));
+  CHECK_FALSE(SameButParity(chain, {SchemeKind::kChain, 4, 1, 12, {8}}));
   CHECK_FALSE(SameButParity({SchemeKind::kErs2, 4, 1, 5},
                             {SchemeKind::kErs1, 4, 1, 5}));
   CHECK_FALSE(SameButParity({SchemeKind::kErs2, 4, 1, 5},

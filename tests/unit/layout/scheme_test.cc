@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace ers {
 namespace {
@@ -27,6 +28,9 @@ TEST_CASE("every form of scheme is parsed and printed back") {
       {"ers1:4,3,5", {SchemeKind::kErs1, 4, 3, 5}},
       {"ers2:12,3,14", {SchemeKind::kErs2, 12, 3, 14}},
       {"ers2:2,250,5", {SchemeKind::kErs2, 2, 250, 5}},
+      {"ers:4-6,2", {SchemeKind::kChain, 4, 2, 6}},
+      {"ers:4-6-12,1", {SchemeKind::kChain, 4, 1, 12, {6}}},
+      {"ers:4-6-8-12,3", {SchemeKind::kChain, 4, 3, 12, {6, 8}}},
   };
   for (const auto& entry : cases) {
     CAPTURE(entry.text);
@@ -62,13 +66,25 @@ TEST_CASE("text that is no scheme is refused with the forms allowed") {
                            "rs:4,2,6",
                            "rs:4,2147483648",
                            "ers2:4;1;5",
-                           "ers2:0x4,1,5"}) {
+                           "ers2:0x4,1,5",
+                           "ers:",
+                           "ers:4-6-12",
+                           "ers:4-6-12,",
+                           "ers:4-6-12,1,2",
+                           "ers:4,6,12,1",
+                           "ers:4--12,1",
+                           "ers:-4-6,1",
+                           "ers:4-06-12,1",
+                           "ers:4-6-12,01",
+                           "ers2:4-6-12,1",
+                           "ers2:4-5,1"}) {
     CAPTURE(text);
     std::string expected("'");
     expected += text;
     expected +=
-        "' is no scheme; write rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP or "
-        "ers2:K,M,KP, with plain decimal numbers and no spaces";
+        "' is no scheme; write rep:COPIES, rs:K,M, srs:K,M,KP, ers1:K,M,KP, "
+        "ers2:K,M,KP or ers:K1-K2-..,M, with plain decimal numbers and no "
+        "spaces";
     CHECK(ErrorOf(text) == expected);
   }
 }
@@ -98,14 +114,50 @@ TEST_CASE("an impossible scheme is refused with the rule it breaks") {
         "be at most 255");
 }
 
+TEST_CASE("an impossible chain is refused with the rule it breaks") {
+  CHECK(ErrorOf("ers:4,1") == "scheme ers:4,1: a chain has 2 to 4 widths");
+  CHECK(ErrorOf("ers:2-3-4-5-6,1") ==
+        "scheme ers:2-3-4-5-6,1: a chain has 2 to 4 widths");
+  CHECK(ErrorOf("ers:6-4,1") == "scheme ers:6-4,1: the widths must ascend");
+  CHECK(ErrorOf("ers:4-4,1") == "scheme ers:4-4,1: the widths must ascend");
+  for (const char* text : {"ers:4-4-8,1", "ers:4-0-8,1", "ers:4-6-6-12,1",
+                           "ers:4-8-6-12,1", "ers:4-256-300,1"}) {
+    CAPTURE(text);
+    CHECK(ErrorOf(text) == std::string("scheme ") + text +
+                               ": the widths must ascend, up to 254");
+  }
+  CHECK(ErrorOf("ers:4-8-8,1") == "scheme ers:4-8-8,1: the widths must ascend");
+  CHECK(ErrorOf("ers:1-2,1") ==
+        "scheme ers:1-2,1: K is 1, but must be at least 2 "
+        "(for whole copies use rep:COPIES)");
+  CHECK(ErrorOf("ers:4-8,0") ==
+        "scheme ers:4-8,0: M is 0, but must be at least 1");
+  CHECK(ErrorOf("ers:4-128-254,2") ==
+        "scheme ers:4-128-254,2: the last width + M is 256, but must be at "
+        "most 255");
+  CHECK(ErrorOf("ers:5-7-8-9,1") ==
+        "scheme ers:5-7-8-9,1: a group has the least common multiple of the "
+        "widths, 2520, as data blocks, but 1024 is the most there can be; "
+        "choose widths with larger common factors");
+  // Their least common multiple is more than an int holds.
+  CHECK_FALSE(
+      ValidateScheme({SchemeKind::kChain, 247, 1, 253, {249, 251}}).ok());
+}
+
 TEST_CASE("schemes that no text can say are refused too") {
+  CHECK_FALSE(ValidateScheme({SchemeKind::kErs2, 4, 1, 8, {6}}).ok());
+  CHECK_FALSE(ValidateScheme({SchemeKind::kRs, 4, 1, 4, {6}}).ok());
+  CHECK_FALSE(ValidateScheme({SchemeKind::kRep, 1, 1, 1, {1}}).ok());
+  CHECK_FALSE(ValidateScheme({SchemeKind::kChain, 4, 1, 12, {0, 6}}).ok());
+  CHECK_FALSE(ValidateScheme({SchemeKind::kChain, 4, 1, 12, {6, 6}}).ok());
+  CHECK_FALSE(ValidateScheme({SchemeKind::kChain, 4, 1, 12, {12}}).ok());
   CHECK(ValidateScheme({SchemeKind::kRs, 4, 2, 5}).message() ==
         "scheme rs:4,2: Reed-Solomon without transitions has k' = k");
   CHECK(ValidateScheme({SchemeKind::kRep, 2, 2, 2}).message() ==
         "scheme rep:3: replication has k = k' = 1");
   CHECK(ValidateScheme({static_cast<SchemeKind>(9), 2, 2, 3}).message() ==
         "scheme kind 9 is unknown; use rep:COPIES, rs:K,M, srs:K,M,KP, "
-        "ers1:K,M,KP or ers2:K,M,KP");
+        "ers1:K,M,KP, ers2:K,M,KP or ers:K1-K2-..,M");
   constexpr int kMin = std::numeric_limits<int>::min();
   constexpr int kMax = std::numeric_limits<int>::max();
   CHECK_FALSE(ValidateScheme({SchemeKind::kErs2, kMin, kMax, kMax}).ok());
@@ -128,14 +180,51 @@ TEST_CASE("only groups of up to 1,024 blocks are stored") {
         "scheme ers2:5,1,4: KP is 4, but must be larger than K, which is 5");
 }
 
+using Widths = std::vector<Width>;
+
+TEST_CASE("widths ascend, and are named by word or by number") {
+  const Scheme rs{SchemeKind::kRs, 4, 1, 4};
+  CHECK(WidthsOf(rs) == Widths{Width::kNarrow});
+  CHECK(HasWidth(rs, Width::kNarrow));
+  CHECK_FALSE(HasWidth(rs, Width::kWide));
+  CHECK(WidthNamed(rs, "narrow") == Width::kNarrow);
+  CHECK_FALSE(WidthNamed(rs, "wide").has_value());
+
+  const Scheme two{SchemeKind::kErs2, 4, 1, 5};
+  CHECK(WidthsOf(two) == Widths{Width::kNarrow, Width::kWide});
+  CHECK(WidthName(two, Width::kNarrow) == "narrow");
+  CHECK(WidthName(two, Width::kWide) == "wide");
+  CHECK(WidthNamed(two, "4") == Width::kNarrow);
+  CHECK(WidthNamed(two, "5") == Width::kWide);
+  CHECK_FALSE(HasWidth(two, Width::kSecond));
+
+  const Scheme four{SchemeKind::kChain, 4, 1, 12, {6, 8}};
+  CHECK(WidthsOf(four) ==
+        Widths{Width::kNarrow, Width::kSecond, Width::kThird, Width::kWide});
+  int blocks = 0;
+  for (const Width width : WidthsOf(four)) {
+    CHECK(blocks < StripeDataBlocks(four, width));
+    blocks = StripeDataBlocks(four, width);
+    CHECK(WidthName(four, width) == std::to_string(blocks));
+    CHECK(WidthNamed(four, std::to_string(blocks)) == width);
+  }
+  CHECK(blocks == 12);
+  CHECK(WidthNamed(four, "narrow") == Width::kNarrow);
+  CHECK(WidthNamed(four, "wide") == Width::kWide);
+  for (const char* none : {"", "5", "04", "4 ", "middle", "Wide"}) {
+    CHECK_FALSE(WidthNamed(four, none).has_value());
+  }
+  CHECK_FALSE(HasWidth({SchemeKind::kChain, 4, 1, 12, {6}}, Width::kThird));
+}
+
 TEST_CASE("group size and node count follow from the scheme") {
+  CHECK(GroupDataBlocks({SchemeKind::kChain, 4, 1, 12, {6, 8}}) == 24);
+  CHECK(NodeCount({SchemeKind::kChain, 4, 1, 12, {6, 8}}) == 13);
   CHECK(GroupDataBlocks({SchemeKind::kErs2, 4, 3, 6}) == 12);
   CHECK(NodeCount({SchemeKind::kErs2, 4, 3, 6}) == 9);
   CHECK(GroupDataBlocks({SchemeKind::kRs, 4, 3, 4}) == 4);
   CHECK(GroupDataBlocks({SchemeKind::kRep, 1, 2, 1}) == 1);
   CHECK(NodeCount({SchemeKind::kRep, 1, 2, 1}) == 3);
-  CHECK(WidthName(Width::kNarrow) == "narrow");
-  CHECK(WidthName(Width::kWide) == "wide");
 }
 
 }  // namespace

@@ -7,13 +7,10 @@
 #include <set>
 #include <string_view>
 
+#include "unit/plan/plan_checker.h"
+
 namespace ers::plan {
 namespace {
-
-Scheme SchemeOf(const naive::Parameters& p) {
-  return ParseScheme(fmt::format("{}:{},{},{}", p.family, p.k, p.m, p.kp))
-      .value();
-}
 
 template <typename T>
 bool Contains(const std::vector<T>& list, const T& value) {
@@ -21,20 +18,20 @@ bool Contains(const std::vector<T>& list, const T& value) {
 }
 
 // By the page on the stored format: data columns by node, then for each parity
-// index the narrow one and the wide one.
+// index one of each width.
 std::vector<std::vector<int>> CellsOf(const naive::Model& model) {
   std::vector<std::vector<int>> columns(
       static_cast<std::size_t>(model.parameters().kp));
-  for (int row = 0; row < model.stripes(true); ++row) {
-    for (const int data : model.members(true, row)) {
+  for (int row = 0; row < model.stripes(model.last()); ++row) {
+    for (const int data : model.members(model.last(), row)) {
       columns[static_cast<std::size_t>(model.node_of(data))].push_back(data);
     }
   }
   for (int p = 0; p < model.parameters().m; ++p) {
-    for (const bool wide : {false, true}) {
+    for (int width = 0; width <= model.last(); ++width) {
       auto& column = columns.emplace_back();
-      for (int stripe = 0; stripe < model.stripes(wide); ++stripe) {
-        column.push_back(model.parity_id(wide, stripe, p));
+      for (int stripe = 0; stripe < model.stripes(width); ++stripe) {
+        column.push_back(model.parity_id(width, stripe, p));
       }
     }
   }
@@ -75,9 +72,9 @@ std::string ColumnChecker::CheckLayout() const {
         return "place of a cell";
       }
       if (geometry_.NodeOf(column) != model_.node_of(cells[i])) return "node";
-      for (const Width width : {Width::kNarrow, Width::kWide}) {
+      for (const Width width : WidthsOf(geometry_.scheme())) {
         if (geometry_.IsStored(column, width) !=
-            model_.stored(cells[i], width == Width::kWide)) {
+            model_.stored(cells[i], PlaceOf(width))) {
           return "what a width stores";
         }
       }
@@ -86,10 +83,16 @@ std::string ColumnChecker::CheckLayout() const {
   return "";
 }
 
+int ColumnChecker::PlaceOf(Width width) const {
+  const std::vector<Width> all = WidthsOf(geometry_.scheme());
+  return static_cast<int>(std::find(all.begin(), all.end(), width) -
+                          all.begin());
+}
+
 std::vector<BlockId> ColumnChecker::Stored(Width width) const {
   std::vector<BlockId> stored;
   for (BlockId column = 0; column < cells_.size(); ++column) {
-    if (model_.stored(cells_[column].front(), width == Width::kWide)) {
+    if (model_.stored(cells_[column].front(), PlaceOf(width))) {
       stored.push_back(column);
     }
   }
@@ -110,10 +113,11 @@ ColumnChecker::Content ColumnChecker::Expected(
       content.push_back(data[static_cast<std::size_t>(cell)]);
       continue;
     }
-    const bool wide = model_.stored(cell, true);
-    const int stripe = model_.stripe_of_block(cell, wide);
+    int width = 0;
+    while (!model_.stored(cell, width)) ++width;
+    const int stripe = model_.stripe_of_block(cell, width);
     const auto p = static_cast<std::size_t>(model_.node_of(cell) - kp);
-    content.push_back(model_.Encode(wide, stripe, data)[p]);
+    content.push_back(model_.Encode(width, stripe, data)[p]);
   }
   return content;
 }
@@ -350,12 +354,11 @@ std::string ColumnChecker::CheckParity(Width width, int stored,
   return Compare(outcome, data_);
 }
 
-std::string ColumnChecker::CheckTransition(Width from,
+std::string ColumnChecker::CheckTransition(WidthChange change,
                                            TransitionVariant variant,
                                            const Missing& missing) const {
-  const bool forward = from == Width::kNarrow;
-  const auto plan = forward ? PlanForward(geometry_, variant, missing)
-                            : PlanBackward(geometry_, variant, missing);
+  const auto& [from, to] = change;
+  const auto plan = PlanTransition(geometry_, change, variant, missing);
   if (!plan) return "gives up";
   const Outcome outcome = Run(*plan, from, missing, {});
   if (!outcome.error.empty()) return outcome.error;
@@ -365,7 +368,6 @@ std::string ColumnChecker::CheckTransition(Width from,
     return columns;
   };
   if (plan->drops != parity(from)) return "drops the wrong columns";
-  const Width to = forward ? Width::kWide : Width::kNarrow;
   if (auto error = CheckWrites(*plan, missing, parity(to)); !error.empty()) {
     return error;
   }
@@ -384,14 +386,16 @@ std::vector<BlockId> ColumnChecker::RandomData() {
 }
 
 std::string ColumnChecker::CheckAll(const Missing& missing) {
-  const auto label = [](std::string_view what, Width width,
-                        std::string_view error) {
-    return fmt::format("{} {}: {}", what, WidthName(width), error);
+  const auto label = [this](std::string_view what, Width width,
+                            std::string_view error) {
+    return fmt::format("{} {}: {}", what, WidthName(geometry_.scheme(), width),
+                       error);
   };
   std::vector<BlockId> all;
   const auto count = static_cast<BlockId>(geometry_.data_blocks());
   for (BlockId c = 0; c < count; ++c) all.push_back(c);
-  for (const Width width : {Width::kNarrow, Width::kWide}) {
+  const std::vector<Width> widths = WidthsOf(geometry_.scheme());
+  for (const Width width : widths) {
     Missing of_width = missing;
     std::erase_if(of_width.blocks,
                   [&](BlockId id) { return !geometry_.IsStored(id, width); });
@@ -409,11 +413,14 @@ std::string ColumnChecker::CheckAll(const Missing& missing) {
       error = CheckParity(width, stored, of_width);
       if (!error.empty()) return label("parity", width, error);
     }
-    for (const auto variant :
-         {TransitionVariant::kOptimal, TransitionVariant::kPaper,
-          TransitionVariant::kNoOrder}) {
-      error = CheckTransition(width, variant, of_width);
-      if (!error.empty()) return label("transition from", width, error);
+    for (const Width to : widths) {
+      if (to == width) continue;
+      for (const auto variant :
+           {TransitionVariant::kOptimal, TransitionVariant::kPaper,
+            TransitionVariant::kNoOrder}) {
+        error = CheckTransition({width, to}, variant, of_width);
+        if (!error.empty()) return label("transition from", width, error);
+      }
     }
   }
   return "";

@@ -44,6 +44,8 @@ class ColumnChecker {
                       const std::vector<naive::Block>& data) const;
   std::vector<BlockId> Stored(Width width) const;
   std::vector<BlockId> RandomData();
+  // As the model counts widths.
+  int PlaceOf(Width width) const;
 
   std::string CheckPut(Width width, const Missing& missing) const;
   std::string CheckGet(Width width, const std::vector<BlockId>& wanted,
@@ -52,7 +54,7 @@ class ColumnChecker {
   std::string CheckRebuild(Width width, Missing missing) const;
   std::string CheckParity(Width width, int stored,
                           const Missing& missing) const;
-  std::string CheckTransition(Width from, TransitionVariant variant,
+  std::string CheckTransition(WidthChange change, TransitionVariant variant,
                               const Missing& missing) const;
 
   naive::Model model_;

@@ -72,6 +72,11 @@ TEST_CASE("plans in columns are right whatever is missing") {
       ProveAll({family, set.k, set.m, set.kp}, random);
     }
   }
+  ProveAll({"ers", 2, 1, 4}, random);
+  ProveAll({"ers", 2, 2, 6, {3}}, random);
+  ProveAll({"ers", 2, 1, 8, {4}}, random);
+  ProveAll({"ers", 4, 1, 12, {6}}, random);
+  ProveAll({"ers", 2, 2, 6, {3, 4}}, random);
 }
 
 // Do these columns give `wanted`?
@@ -110,6 +115,22 @@ Cost Least(const Geometry& columns, Width width,
   return best.value();
 }
 
+void CheckFewest(const Geometry& columns, WidthChange change) {
+  const auto& [from, to] = change;
+  CAPTURE(FormatScheme(columns.scheme()), static_cast<int>(from),
+          static_cast<int>(to));
+  std::vector<code::Vector> wanted;
+  for (int p = 0; p < columns.scheme().m; ++p) {
+    for (const BlockId cell : columns.CellsOf(columns.ParityId(to, 0, p))) {
+      wanted.push_back(columns.cells().Vector(cell));
+    }
+  }
+  const auto plan =
+      PlanTransition(columns, change, TransitionVariant::kOptimal, {});
+  REQUIRE(plan);
+  CHECK(CostOf(columns, plan->reads) == Least(columns, from, wanted));
+}
+
 TEST_CASE("transitions in columns read the fewest bytes, then columns") {
   for (const auto& set : {ParameterSet{2, 1, 3},
                           {2, 1, 4},
@@ -128,22 +149,16 @@ TEST_CASE("transitions in columns read the fewest bytes, then columns") {
     for (const SchemeKind kind :
          {SchemeKind::kSrs, SchemeKind::kErs1, SchemeKind::kErs2}) {
       const Geometry columns({kind, set.k, set.m, set.kp}, Unit::kColumns);
-      for (const Width from : {Width::kNarrow, Width::kWide}) {
-        CAPTURE(FormatScheme(columns.scheme()), WidthName(from));
-        const bool forward = from == Width::kNarrow;
-        const Width to = forward ? Width::kWide : Width::kNarrow;
-        std::vector<code::Vector> wanted;
-        for (int p = 0; p < set.m; ++p) {
-          for (const BlockId cell :
-               columns.CellsOf(columns.ParityId(to, 0, p))) {
-            wanted.push_back(columns.cells().Vector(cell));
-          }
-        }
-        constexpr auto kOptimal = TransitionVariant::kOptimal;
-        const auto plan = forward ? PlanForward(columns, kOptimal, {})
-                                  : PlanBackward(columns, kOptimal, {});
-        REQUIRE(plan);
-        CHECK(CostOf(columns, plan->reads) == Least(columns, from, wanted));
+      CheckFewest(columns, kForward);
+      CheckFewest(columns, kBackward);
+    }
+  }
+  for (const char* text : {"ers:2-4,1", "ers:2-3-6,1", "ers:2-4-8,1",
+                           "ers:2-4-6,2", "ers:2-3-4-6,1"}) {
+    const Geometry columns(ParseScheme(text).value(), Unit::kColumns);
+    for (const Width from : WidthsOf(columns.scheme())) {
+      for (const Width to : WidthsOf(columns.scheme())) {
+        if (from != to) CheckFewest(columns, {from, to});
       }
     }
   }
@@ -163,7 +178,8 @@ TEST_CASE("updates in columns read the fewest bytes, then columns") {
         for (int count = 1; count <= set.kp; ++count) {
           std::vector<BlockId> touched;
           for (int c = 0; c < count; ++c) touched.push_back(c);
-          CAPTURE(FormatScheme(columns.scheme()), WidthName(width), count);
+          CAPTURE(FormatScheme(columns.scheme()),
+                  WidthName(columns.scheme(), width), count);
           // What parity has of the columns that stay as they are.
           std::vector<code::Vector> wanted;
           for (int p = 0; p < set.m; ++p) {

@@ -25,8 +25,8 @@ struct Counts {
 Counts Count(SchemeKind kind, const ParameterSet& set, bool forward,
              Variant variant) {
   const Geometry geometry({kind, set.k, set.m, set.kp});
-  const auto plan = forward ? PlanForward(geometry, variant, {})
-                            : PlanBackward(geometry, variant, {});
+  const auto plan =
+      PlanTransition(geometry, forward ? kForward : kBackward, variant, {});
   REQUIRE(plan.has_value());
   return {CountReads(geometry, *plan), static_cast<int>(plan->writes.size())};
 }
@@ -158,8 +158,8 @@ TEST_CASE("the paper's example (4,3,5) reads the data blocks it names") {
   const ParameterSet set{4, 3, 5};
   const auto data = [&](SchemeKind kind, bool forward, Variant variant) {
     const Geometry geometry({kind, set.k, set.m, set.kp});
-    const auto plan = forward ? PlanForward(geometry, variant, {})
-                              : PlanBackward(geometry, variant, {});
+    const auto plan =
+        PlanTransition(geometry, forward ? kForward : kBackward, variant, {});
     std::vector<BlockId> blocks;
     for (const BlockId id : plan->reads) {
       if (geometry.IsData(id)) blocks.push_back(id);
@@ -280,8 +280,8 @@ TEST_CASE("the fair SRS plan reads what the solver's cheapest does") {
 
 // The least number of blocks of one old stripe whose vectors span its share in
 // every new parity block, by trying all sets.
-int FewestForStripe(const Geometry& geometry, Width from, int stripe) {
-  const Width to = from == Width::kNarrow ? Width::kWide : Width::kNarrow;
+int FewestForStripe(const Geometry& geometry, WidthChange change, int stripe) {
+  const auto& [from, to] = change;
   std::vector<code::Vector> blocks;
   for (const BlockId id : geometry.StripeData(from, stripe)) {
     blocks.push_back(geometry.Vector(id));
@@ -312,14 +312,17 @@ int FewestForStripe(const Geometry& geometry, Width from, int stripe) {
   return fewest;
 }
 
-int FewestByTryingAll(SchemeKind kind, const ParameterSet& set, bool forward) {
-  const Geometry geometry({kind, set.k, set.m, set.kp});
-  const Width from = forward ? Width::kNarrow : Width::kWide;
+int FewestByTryingAll(const Geometry& geometry, WidthChange change) {
   int fewest = 0;
-  for (int s = 0; s < geometry.stripe_count(from); ++s) {
-    fewest += FewestForStripe(geometry, from, s);
+  for (int s = 0; s < geometry.stripe_count(change.from); ++s) {
+    fewest += FewestForStripe(geometry, change, s);
   }
   return fewest;
+}
+
+int FewestByTryingAll(SchemeKind kind, const ParameterSet& set, bool forward) {
+  const Geometry geometry({kind, set.k, set.m, set.kp});
+  return FewestByTryingAll(geometry, forward ? kForward : kBackward);
 }
 
 TEST_CASE("no cheaper plan exists for the code and placement: all tried") {
@@ -335,6 +338,20 @@ TEST_CASE("no cheaper plan exists for the code and placement: all tried") {
                     FewestByTryingAll(kind, {k, m, kp}, forward));
           }
         }
+      }
+    }
+  }
+  for (const char* text : {"ers:2-4-8,1", "ers:2-4-8,2", "ers:2-3-6,1",
+                           "ers:3-6-9,2", "ers:2-3-4-6,1", "ers:4-6-8,3"}) {
+    const Geometry geometry(ParseScheme(text).value());
+    for (const Width from : WidthsOf(geometry.scheme())) {
+      for (const Width to : WidthsOf(geometry.scheme())) {
+        if (from == to) continue;
+        CAPTURE(text, static_cast<int>(from), static_cast<int>(to));
+        const auto plan =
+            PlanTransition(geometry, {from, to}, Variant::kOptimal, {});
+        REQUIRE(static_cast<int>(plan->reads.size()) ==
+                FewestByTryingAll(geometry, {from, to}));
       }
     }
   }

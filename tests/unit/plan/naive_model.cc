@@ -20,11 +20,27 @@ int LeastCommonMultiple(int a, int b) {
   return multiple;
 }
 
+std::vector<int> WidthsOf(const Parameters& parameters) {
+  std::vector<int> widths{parameters.k};
+  for (const int width : parameters.middle) widths.push_back(width);
+  widths.push_back(parameters.kp);
+  return widths;
+}
+
+int LeastCommonMultiple(const std::vector<int>& numbers) {
+  int multiple = 1;
+  for (const int number : numbers) {
+    multiple = LeastCommonMultiple(multiple, number);
+  }
+  return multiple;
+}
+
 }  // namespace
 
 Model::Model(const Parameters& parameters, std::mt19937& random)
     : p_(parameters),
-      l_(LeastCommonMultiple(parameters.k, parameters.kp)),
+      widths_(WidthsOf(parameters)),
+      l_(LeastCommonMultiple(widths_)),
       row_(l_, -1),
       node_(l_, -1),
       stripe_(l_, -1),
@@ -40,12 +56,11 @@ Model::Model(const Parameters& parameters, std::mt19937& random)
     }
   }
   const std::vector<Block> data(contents_.begin(), contents_.begin() + l_);
-  for (const bool wide : {false, true}) {
-    if (wide && !elastic) continue;
-    for (int s = 0; s < stripes(wide); ++s) {
-      const auto blocks = Encode(wide, s, data);
+  for (int width = 0; width <= (elastic ? last() : 0); ++width) {
+    for (int s = 0; s < stripes(width); ++s) {
+      const auto blocks = Encode(width, s, data);
       for (int p = 0; p < p_.m; ++p) {
-        contents_[parity_id(wide, s, p)] = blocks[p];
+        contents_[parity_id(width, s, p)] = blocks[p];
       }
     }
   }
@@ -116,40 +131,50 @@ void Model::PlaceErs2() {
   }
 }
 
-int Model::parity_id(bool wide, int stripe, int p) const {
-  return l_ + p * ids_per_index() + (wide ? stripes(false) : 0) + stripe;
+int Model::ids_before(int width) const {
+  int ids = 0;
+  for (int narrower = 0; narrower < width; ++narrower) {
+    ids += stripes(narrower);
+  }
+  return ids;
 }
 
-int Model::stripe_of(int data, bool wide) const {
-  return wide ? row_[data] : stripe_[data];
+int Model::parity_id(int width, int stripe, int p) const {
+  return l_ + p * ids_per_index() + ids_before(width) + stripe;
 }
 
-std::vector<int> Model::members(bool wide, int stripe) const {
+int Model::stripe_of(int data, int width) const {
+  if (width == 0) return stripe_[data];
+  // Between the two only chains have stripes, of blocks in a row.
+  return width == last() ? row_[data] : data / widths_[width];
+}
+
+std::vector<int> Model::members(int width, int stripe) const {
   std::vector<int> found;
   for (int j = 0; j < l_; ++j) {
-    if (stripe_of(j, wide) == stripe) found.push_back(j);
+    if (stripe_of(j, width) == stripe) found.push_back(j);
   }
   return found;
 }
 
-bool Model::stored(int id, bool wide) const {
+bool Model::stored(int id, int width) const {
   if (id < l_) return true;
-  const int at = (id - l_) % ids_per_index();
-  return wide ? at >= stripes(false) : at < stripes(false);
+  const int at = (id - l_) % ids_per_index() - ids_before(width);
+  return at >= 0 && at < stripes(width);
 }
 
-int Model::stripe_of_block(int id, bool wide) const {
-  if (id < l_) return stripe_of(id, wide);
-  return (id - l_) % ids_per_index() - (wide ? stripes(false) : 0);
+int Model::stripe_of_block(int id, int width) const {
+  if (id < l_) return stripe_of(id, width);
+  return (id - l_) % ids_per_index() - ids_before(width);
 }
 
 int Model::node_of(int id) const {
   return id < l_ ? node_[id] : p_.kp + (id - l_) / ids_per_index();
 }
 
-std::vector<Block> Model::Encode(bool wide, int stripe,
+std::vector<Block> Model::Encode(int width, int stripe,
                                  const std::vector<Block>& data) const {
-  const bool logical = !wide && p_.family == "srs";
+  const bool logical = width == 0 && p_.family == "srs";
   const int columns = logical ? p_.k : p_.kp;
   Block zero;
   std::vector<Block> copies = data;
@@ -158,7 +183,7 @@ std::vector<Block> Model::Encode(bool wide, int stripe,
                             reinterpret_cast<char*>(zero.bytes.data()));
   std::vector<char*> outputs;
   for (int j = 0; j < l_; ++j) {
-    if (stripe_of(j, wide) != stripe) continue;
+    if (stripe_of(j, width) != stripe) continue;
     inputs[logical ? logical_[j] : node_[j]] =
         reinterpret_cast<char*>(copies[j].bytes.data());
   }

@@ -20,10 +20,11 @@ struct alignas(16) Block {
 };
 
 struct Parameters {
-  std::string family;  // rep, rs, srs, ers1, ers2
+  std::string family;  // rep, rs, srs, ers1, ers2, ers
   int k;
   int m;
   int kp;
+  std::vector<int> middle = {};  // of ers: the widths between k and kp
 };
 
 class Model {
@@ -39,30 +40,35 @@ class Model {
   int id_count() const { return static_cast<int>(contents_.size()); }
   const Parameters& parameters() const { return p_; }
 
-  int stripes(bool wide) const { return l_ / (wide ? p_.kp : p_.k); }
-  int parity_id(bool wide, int stripe, int p) const;
-  std::vector<int> members(bool wide, int stripe) const;
-  int stripe_of(int data, bool wide) const;
+  // Widths go by their place, from 0, the narrowest, to last().
+  int last() const { return static_cast<int>(widths_.size()) - 1; }
+  int stripes(int width) const { return l_ / widths_[width]; }
+  int parity_id(int width, int stripe, int p) const;
+  std::vector<int> members(int width, int stripe) const;
+  int stripe_of(int data, int width) const;
   // Data and the parity of this width.
-  bool stored(int id, bool wide) const;
+  bool stored(int id, int width) const;
   // The stripe of any block that this width stores.
-  int stripe_of_block(int id, bool wide) const;
+  int stripe_of_block(int id, int width) const;
   int node_of(int id) const;
   const Block& content(int id) const { return contents_[id]; }
 
   // The parity of a stripe if its data were what `data` (l blocks) says.
-  std::vector<Block> Encode(bool wide, int stripe,
+  std::vector<Block> Encode(int width, int stripe,
                             const std::vector<Block>& data) const;
 
  private:
+  // Parity blocks of one index that are numbered before those of a width.
+  int ids_before(int width) const;
   int ids_per_index() const {
     const bool elastic = p_.family != "rep" && p_.family != "rs";
-    return stripes(false) + (elastic ? stripes(true) : 0);
+    return ids_before(elastic ? last() + 1 : 1);
   }
   void PlaceAll();
   void PlaceErs2();
 
   Parameters p_;
+  std::vector<int> widths_;
   int l_;
   // Of each data block.
   std::vector<int> row_;

@@ -9,21 +9,24 @@
 namespace ers::plan {
 namespace {
 
-Scheme SchemeOf(const naive::Parameters& p) {
-  std::string text = fmt::format("{}:{},{},{}", p.family, p.k, p.m, p.kp);
-  if (p.family == "rep") text = fmt::format("rep:{}", p.m + 1);
-  if (p.family == "rs") text = fmt::format("rs:{},{}", p.k, p.m);
-  return ParseScheme(text).value();
-}
-
-bool IsWide(Width width) { return width == Width::kWide; }
-
 template <typename T>
 bool Contains(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
 }  // namespace
+
+Scheme SchemeOf(const naive::Parameters& p) {
+  std::string text = fmt::format("{}:{},{},{}", p.family, p.k, p.m, p.kp);
+  if (p.family == "rep") text = fmt::format("rep:{}", p.m + 1);
+  if (p.family == "rs") text = fmt::format("rs:{},{}", p.k, p.m);
+  if (p.family == "ers") {
+    text = fmt::format("ers:{}", p.k);
+    for (const int width : p.middle) text += fmt::format("-{}", width);
+    text += fmt::format("-{},{}", p.kp, p.m);
+  }
+  return ParseScheme(text).value();
+}
 
 PlanChecker::PlanChecker(const naive::Parameters& parameters,
                          std::mt19937& random)
@@ -37,6 +40,12 @@ std::vector<naive::Block> PlanChecker::OldData() const {
   return data;
 }
 
+int PlanChecker::PlaceOf(Width width) const {
+  const auto all = widths();
+  return static_cast<int>(std::find(all.begin(), all.end(), width) -
+                          all.begin());
+}
+
 std::string PlanChecker::CheckLayout() const {
   if (geometry_.data_blocks() != model_.l()) return "l";
   if (geometry_.node_count() != model_.nodes()) return "nodes";
@@ -45,9 +54,9 @@ std::string PlanChecker::CheckLayout() const {
     if (geometry_.NodeOf(id) != model_.node_of(id)) return "node of a block";
   }
   for (BlockId d = 0; d < static_cast<BlockId>(model_.l()); ++d) {
-    for (const Width width : {Width::kNarrow, Width::kWide}) {
+    for (const Width width : widths()) {
       if (geometry_.StripeOf(d, width) !=
-          model_.stripe_of(static_cast<int>(d), IsWide(width))) {
+          model_.stripe_of(static_cast<int>(d), PlaceOf(width))) {
         return "stripe of a block";
       }
     }
@@ -59,18 +68,18 @@ PlanChecker::Outcome PlanChecker::Run(
     const Plan& plan, Width stored, const Missing& missing,
     const std::map<BlockId, naive::Block>& given, bool stripe_limit) const {
   const auto fail = [](const char* what) { return Outcome{what, {}, {}}; };
-  const bool wide = IsWide(stored);
+  const int place = PlaceOf(stored);
   std::vector<const naive::Block*> sources;
-  std::vector<int> per_stripe(model_.stripes(wide), 0);
+  std::vector<int> per_stripe(model_.stripes(place), 0);
   std::vector<char> seen(model_.id_count(), 0);
   for (const BlockId id : plan.reads) {
     if (seen[id]++ != 0) return fail("reads a block twice");
-    if (!model_.stored(id, wide)) return fail("reads what is not stored");
+    if (!model_.stored(id, place)) return fail("reads what is not stored");
     if (Contains(missing.blocks, id) ||
         Contains(missing.dead_nodes, model_.node_of(id))) {
       return fail("reads a missing block");
     }
-    if (++per_stripe[model_.stripe_of_block(id, wide)] >
+    if (++per_stripe[model_.stripe_of_block(id, place)] >
             geometry_.stripe_width(stored) &&
         stripe_limit) {
       return fail("reads more than k blocks of a stripe");
@@ -154,10 +163,10 @@ std::string PlanChecker::Compare(
       if (block != model_.content(id)) return "gets old data wrong";
       continue;
     }
-    if (!model_.stored(id, IsWide(width))) return "makes a strange block";
-    const int stripe = model_.stripe_of_block(id, IsWide(width));
+    if (!model_.stored(id, PlaceOf(width))) return "makes a strange block";
+    const int stripe = model_.stripe_of_block(id, PlaceOf(width));
     if (!encoded.contains(stripe)) {
-      encoded[stripe] = model_.Encode(IsWide(width), stripe, new_data);
+      encoded[stripe] = model_.Encode(PlaceOf(width), stripe, new_data);
     }
     const int p = model_.node_of(id) - model_.parameters().kp;
     if (block != encoded[stripe][p]) return "gets parity wrong";
@@ -165,20 +174,20 @@ std::string PlanChecker::Compare(
   return "";
 }
 
-std::string PlanChecker::CheckTransition(Width from, TransitionVariant variant,
+std::string PlanChecker::CheckTransition(WidthChange change,
+                                         TransitionVariant variant,
                                          const Missing& missing) const {
-  const bool forward = from == Width::kNarrow;
-  const auto plan = forward ? PlanForward(geometry_, variant, missing)
-                            : PlanBackward(geometry_, variant, missing);
+  const auto& [from, to] = change;
+  const auto plan = PlanTransition(geometry_, change, variant, missing);
   if (!plan) return "gives up";
-  const Width to = forward ? Width::kWide : Width::kNarrow;
   const auto outcome =
       Run(*plan, from, missing, {}, variant == TransitionVariant::kOptimal);
   if (!outcome.error.empty()) return outcome.error;
   std::vector<BlockId> changed;
   std::vector<BlockId> dropped;
   for (int id = model_.l(); id < model_.id_count(); ++id) {
-    (model_.stored(id, IsWide(to)) ? changed : dropped).push_back(id);
+    if (model_.stored(id, PlaceOf(from))) dropped.push_back(id);
+    if (model_.stored(id, PlaceOf(to))) changed.push_back(id);
   }
   if (plan->drops != dropped) return "drops the wrong blocks";
   if (auto error = CheckWrites(*plan, missing, changed); !error.empty()) {
@@ -191,6 +200,22 @@ std::string PlanChecker::CheckTransition(Width from, TransitionVariant variant,
   return "";
 }
 
+std::string PlanChecker::CheckTransitions(Width from,
+                                          const Missing& missing) const {
+  for (const Width to : widths()) {
+    if (to == from) continue;
+    for (const auto variant :
+         {TransitionVariant::kOptimal, TransitionVariant::kPaper,
+          TransitionVariant::kNoOrder}) {
+      const auto error = CheckTransition({from, to}, variant, missing);
+      if (error.empty()) continue;
+      return fmt::format("variant {} to {}: {}", static_cast<int>(variant),
+                         WidthName(geometry_.scheme(), to), error);
+    }
+  }
+  return "";
+}
+
 std::string PlanChecker::CheckPut(Width width, const Missing& missing) const {
   const Plan plan = PlanPut(geometry_, width, missing);
   std::map<BlockId, naive::Block> given;
@@ -200,7 +225,7 @@ std::string PlanChecker::CheckPut(Width width, const Missing& missing) const {
   if (!plan.reads.empty() || !plan.drops.empty()) return "touches old blocks";
   std::vector<BlockId> changed;
   for (int id = 0; id < model_.id_count(); ++id) {
-    if (model_.stored(id, IsWide(width))) changed.push_back(id);
+    if (model_.stored(id, PlaceOf(width))) changed.push_back(id);
   }
   if (auto error = CheckWrites(plan, missing, changed); !error.empty()) {
     return error;
@@ -247,11 +272,11 @@ std::string PlanChecker::CheckUpdate(Width width,
     }
     given[id] = data[id];
     changed.push_back(id);
-    stripes.insert(model_.stripe_of(static_cast<int>(id), IsWide(width)));
+    stripes.insert(model_.stripe_of(static_cast<int>(id), PlaceOf(width)));
   }
   for (const int s : stripes) {
     for (int p = 0; p < model_.parameters().m; ++p) {
-      changed.push_back(model_.parity_id(IsWide(width), s, p));
+      changed.push_back(model_.parity_id(PlaceOf(width), s, p));
     }
   }
   const auto outcome = Run(*plan, width, missing, given, true);
@@ -285,7 +310,7 @@ std::string PlanChecker::CheckRebuild(Width width,
 
 std::string PlanChecker::CheckParity(Width width, int stored,
                                      const Missing& missing) const {
-  const bool wide = IsWide(width);
+  const int place = PlaceOf(width);
   const int m = model_.parameters().m;
   const auto absent = [&](int id) {
     return Contains(missing.blocks, static_cast<BlockId>(id)) ||
@@ -293,12 +318,12 @@ std::string PlanChecker::CheckParity(Width width, int stored,
   };
   std::vector<BlockId> added;
   bool possible = true;
-  for (int s = 0; s < model_.stripes(wide); ++s) {
+  for (int s = 0; s < model_.stripes(place); ++s) {
     int left = 0;
-    for (const int id : model_.members(wide, s)) left += !absent(id);
+    for (const int id : model_.members(place, s)) left += !absent(id);
     bool writes = false;
     for (int p = 0; p < m; ++p) {
-      const int id = model_.parity_id(wide, s, p);
+      const int id = model_.parity_id(place, s, p);
       if (p < stored) {
         left += !absent(id);
       } else {
@@ -353,10 +378,10 @@ std::vector<BlockId> PlanChecker::RandomData() {
 Missing PlanChecker::RandomMissing(Width width) {
   Missing missing;
   const int m = model_.parameters().m;
-  for (int s = 0; s < model_.stripes(IsWide(width)); ++s) {
-    auto blocks = model_.members(IsWide(width), s);
+  for (int s = 0; s < model_.stripes(PlaceOf(width)); ++s) {
+    auto blocks = model_.members(PlaceOf(width), s);
     for (int p = 0; p < m; ++p) {
-      blocks.push_back(model_.parity_id(IsWide(width), s, p));
+      blocks.push_back(model_.parity_id(PlaceOf(width), s, p));
     }
     std::shuffle(blocks.begin(), blocks.end(), random_);
     blocks.resize(random_() % (m + 1));
@@ -366,14 +391,14 @@ Missing PlanChecker::RandomMissing(Width width) {
 }
 
 std::string PlanChecker::CheckAll(const Missing& missing) {
-  const auto label = [](std::string_view what, Width width,
-                        std::string_view error) {
-    return fmt::format("{} {}: {}", what, WidthName(width), error);
+  const auto label = [this](std::string_view what, Width width,
+                            std::string_view error) {
+    return fmt::format("{} {}: {}", what, WidthName(geometry_.scheme(), width),
+                       error);
   };
   std::vector<BlockId> all(model_.l());
   for (int d = 0; d < model_.l(); ++d) all[d] = d;
-  for (const Width width : {Width::kNarrow, Width::kWide}) {
-    if (IsWide(width) && !elastic()) continue;
+  for (const Width width : widths()) {
     std::string error = CheckPut(width, missing);
     if (!error.empty()) return label("put", width, error);
     error = CheckGet(width, all, missing);
@@ -397,7 +422,7 @@ std::string PlanChecker::CheckAll(const Missing& missing) {
       const int node = rest.dead_nodes.front();
       rest.dead_nodes.erase(rest.dead_nodes.begin());
       for (int id = 0; id < model_.id_count(); ++id) {
-        if (model_.stored(id, IsWide(width)) && model_.node_of(id) == node) {
+        if (model_.stored(id, PlaceOf(width)) && model_.node_of(id) == node) {
           lost.push_back(id);
         }
       }
@@ -412,17 +437,8 @@ std::string PlanChecker::CheckAll(const Missing& missing) {
       }
     }
 
-    if (!elastic()) continue;
-    for (const auto variant :
-         {TransitionVariant::kOptimal, TransitionVariant::kPaper,
-          TransitionVariant::kNoOrder}) {
-      error = CheckTransition(width, variant, missing);
-      if (!error.empty()) {
-        const auto what = fmt::format("transition variant {} from",
-                                      static_cast<int>(variant));
-        return label(what, width, error);
-      }
-    }
+    error = CheckTransitions(width, missing);
+    if (!error.empty()) return label("transition from", width, error);
   }
   return "";
 }

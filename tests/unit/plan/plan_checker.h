@@ -13,6 +13,8 @@
 
 namespace ers::plan {
 
+Scheme SchemeOf(const naive::Parameters& parameters);
+
 // Checks that every planner's plan is right for one scheme. Checks return what
 // is wrong, or an empty string.
 class PlanChecker {
@@ -21,14 +23,16 @@ class PlanChecker {
 
   const naive::Model& model() const { return model_; }
   const Geometry& geometry() const { return geometry_; }
-  bool elastic() const { return geometry_.scheme().elastic(); }
+  std::vector<Width> widths() const { return WidthsOf(geometry_.scheme()); }
 
   // The library's ids, nodes and stripes against the model's.
   std::string CheckLayout() const;
   // Every planner, with up to m nodes dead.
   std::string CheckAll(const Missing& missing);
-  std::string CheckTransition(Width from, TransitionVariant variant,
+  std::string CheckTransition(WidthChange change, TransitionVariant variant,
                               const Missing& missing) const;
+  // From `from` to every other width, by every variant.
+  std::string CheckTransitions(Width from, const Missing& missing) const;
   std::string CheckPut(Width width, const Missing& missing) const;
   std::string CheckGet(Width width, const std::vector<BlockId>& wanted,
                        const Missing& missing) const;
@@ -64,6 +68,8 @@ class PlanChecker {
   std::string Compare(const Outcome& outcome, Width width,
                       const std::vector<naive::Block>& new_data) const;
   std::vector<naive::Block> OldData() const;
+  // As the model counts widths.
+  int PlaceOf(Width width) const;
 
   naive::Model model_;
   Geometry geometry_;

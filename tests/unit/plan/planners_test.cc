@@ -85,9 +85,11 @@ TEST_CASE("more than m missing blocks of a stripe are refused") {
   const Geometry elastic = Of("ers2:4,1,5");
   const Missing two{{}, {0, 1}};
   CHECK_FALSE(
-      PlanForward(elastic, TransitionVariant::kOptimal, two).has_value());
+      PlanTransition(elastic, kForward, TransitionVariant::kOptimal, two)
+          .has_value());
   CHECK_FALSE(
-      PlanBackward(elastic, TransitionVariant::kOptimal, two).has_value());
+      PlanTransition(elastic, kBackward, TransitionVariant::kOptimal, two)
+          .has_value());
 }
 
 TEST_CASE("an UPDATE takes the cheaper of delta and re-encoding") {
@@ -125,8 +127,8 @@ TEST_CASE("an UPDATE on stripes whose parity is all dead reads what it keeps") {
 
 TEST_CASE("a transition reads nothing for dead parity nodes") {
   const Geometry geometry = Of("ers2:4,1,5");
-  const auto plan =
-      PlanForward(geometry, TransitionVariant::kOptimal, {{}, {5}});
+  const auto plan = PlanTransition(geometry, kForward,
+                                   TransitionVariant::kOptimal, {{}, {5}});
   REQUIRE(plan.has_value());
   CHECK(plan->reads.empty());
   CHECK(plan->steps.empty());
@@ -137,8 +139,8 @@ TEST_CASE("a transition reads nothing for dead parity nodes") {
 TEST_CASE("a dead node whose data parity carries over costs no read") {
   const Geometry geometry = Of("ers2:12,3,14");
   const auto variant = TransitionVariant::kOptimal;
-  const auto healthy = PlanForward(geometry, variant, {});
-  const auto degraded = PlanForward(geometry, variant, {{}, {16}});
+  const auto healthy = PlanTransition(geometry, kForward, variant, {});
+  const auto degraded = PlanTransition(geometry, kForward, variant, {{}, {16}});
   REQUIRE(healthy.has_value());
   REQUIRE(degraded.has_value());
   CHECK(degraded->reads.size() < healthy->reads.size());
@@ -161,10 +163,10 @@ TEST_CASE("the last read of a transition holds one stripe's parity up") {
       const Geometry geometry({kind, set.k, set.m, set.kp});
       INFO(static_cast<int>(kind)
            << ":" << set.k << "," << set.m << "," << set.kp);
-      CHECK(StepsOfLastRead(
-                *PlanForward(geometry, TransitionVariant::kOptimal, {})) == 1);
-      CHECK(StepsOfLastRead(
-                *PlanBackward(geometry, TransitionVariant::kOptimal, {})) == 1);
+      CHECK(StepsOfLastRead(*PlanTransition(
+                geometry, kForward, TransitionVariant::kOptimal, {})) == 1);
+      CHECK(StepsOfLastRead(*PlanTransition(
+                geometry, kBackward, TransitionVariant::kOptimal, {})) == 1);
     }
   }
 }
@@ -210,10 +212,10 @@ TEST_CASE("cached plans are the healthy ones, shared by all threads") {
   for (const auto variant :
        {TransitionVariant::kOptimal, TransitionVariant::kPaper,
         TransitionVariant::kNoOrder}) {
-    CHECK(Same(*CachedForwardPlan(geometry, variant),
-               *PlanForward(geometry, variant, {})));
-    CHECK(Same(*CachedBackwardPlan(geometry, variant),
-               *PlanBackward(geometry, variant, {})));
+    CHECK(Same(*CachedTransitionPlan(geometry, kForward, variant),
+               *PlanTransition(geometry, kForward, variant, {})));
+    CHECK(Same(*CachedTransitionPlan(geometry, kBackward, variant),
+               *PlanTransition(geometry, kBackward, variant, {})));
   }
 }
 

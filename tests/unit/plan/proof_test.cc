@@ -1,110 +1,15 @@
 // Proves plans on bytes, with no sockets: whatever is missing, they must give
 // what an independent encoder gives.
 #include <catch2/catch.hpp>
-#include <functional>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "unit/plan/parameter_sets.h"
-#include "unit/plan/plan_checker.h"
+#include "unit/plan/proving.h"
 
 namespace ers::plan {
 namespace {
-
-// Sanitizers slow plans down; there the rest is sampled, and the other builds
-// prove it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ERS_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ERS_TEST_SANITIZED 1
-#endif
-#endif
-#ifdef ERS_TEST_SANITIZED
-constexpr int kExhaustiveBlocks = 6;
-constexpr int kSamples = 2;
-#else
-constexpr int kExhaustiveBlocks = 12;
-constexpr int kSamples = 20;
-#endif
-
-// Calls `check` for every set of up to `size` of `nodes` nodes.
-void ForEachPattern(int nodes, int size,
-                    const std::function<void(const Missing&)>& check) {
-  Missing missing;
-  const std::function<void(int)> extend = [&](int from) {
-    check(missing);
-    if (static_cast<int>(missing.dead_nodes.size()) == size) return;
-    for (int node = from; node < nodes; ++node) {
-      missing.dead_nodes.push_back(node);
-      extend(node + 1);
-      missing.dead_nodes.pop_back();
-    }
-  };
-  extend(0);
-}
-
-Missing RandomPattern(int nodes, int size, std::mt19937& random) {
-  std::vector<int> order(nodes);
-  for (int i = 0; i < nodes; ++i) order[i] = i;
-  std::shuffle(order.begin(), order.end(), random);
-  order.resize(1 + random() % size);
-  return {{}, order};
-}
-
-// `samples`: how many patterns of a group too large for all of them.
-void ProveAll(const naive::Parameters& parameters, bool exhaustive, int samples,
-              std::mt19937& random) {
-  CAPTURE(parameters.family, parameters.k, parameters.m, parameters.kp);
-  PlanChecker checker(parameters, random);
-  REQUIRE(checker.CheckLayout().empty());
-  const auto prove = [&](const Missing& missing) {
-    const std::string error = checker.CheckAll(missing);
-    if (error.empty()) return;
-    CAPTURE(missing.dead_nodes);
-    FAIL(error);
-  };
-  const int nodes = checker.model().nodes();
-  if (exhaustive) {
-    ForEachPattern(nodes, parameters.m, prove);
-  } else {
-    prove({});
-    for (int i = 0; i < samples; ++i) {
-      prove(RandomPattern(nodes, parameters.m, random));
-    }
-  }
-}
-
-// Up to m blocks of each stripe are gone, whatever their nodes.
-void ProveScattered(const naive::Parameters& parameters, int samples,
-                    std::mt19937& random) {
-  CAPTURE(parameters.family, parameters.k, parameters.m, parameters.kp);
-  PlanChecker checker(parameters, random);
-  std::vector<BlockId> all(checker.model().l());
-  for (std::size_t d = 0; d < all.size(); ++d) all[d] = d;
-  for (int i = 0; i < samples; ++i) {
-    for (const Width width : {Width::kNarrow, Width::kWide}) {
-      if (width == Width::kWide && !checker.elastic()) continue;
-      const Missing missing = checker.RandomMissing(width);
-      CAPTURE(missing.blocks, static_cast<int>(width));
-      const auto touched = checker.RandomData();
-      const std::vector<BlockId> keep{touched.front()};
-      REQUIRE(checker.CheckGet(width, all, missing).empty());
-      REQUIRE(checker.CheckUpdate(width, touched, keep, missing).empty());
-      REQUIRE(checker.CheckUpdate(width, touched, {}, missing).empty());
-      REQUIRE(checker.CheckRebuild(width, missing.blocks, {}).empty());
-      for (int stored = 1; stored < parameters.m; ++stored) {
-        REQUIRE(checker.CheckParity(width, stored, missing).empty());
-      }
-      if (!checker.elastic()) continue;
-      for (const auto variant :
-           {TransitionVariant::kOptimal, TransitionVariant::kPaper,
-            TransitionVariant::kNoOrder}) {
-        REQUIRE(checker.CheckTransition(width, variant, missing).empty());
-      }
-    }
-  }
-}
 
 // Every scheme at every parameter set; rs and rep where k' and k do not
 // repeat.
@@ -125,12 +30,20 @@ std::vector<naive::Parameters> AllSchemes() {
     }
     all.push_back({"rs", k, m, k});
   }
+  // Some chains; chains_test.cc has all of them, in fewer patterns.
+  for (int m = 1; m <= 3; ++m) {
+    all.push_back({"ers", 2, m, 4});
+    all.push_back({"ers", 2, m, 6, {3}});
+    all.push_back({"ers", 2, m, 8, {4}});
+    all.push_back({"ers", 4, m, 12, {6}});
+    all.push_back({"ers", 4, m, 12, {6, 8}});
+  }
   return all;
 }
 
 int GroupBlocks(const naive::Parameters& parameters) {
-  int blocks = parameters.k;
-  while (blocks % parameters.kp != 0) blocks += parameters.k;
+  int blocks = std::lcm(parameters.k, parameters.kp);
+  for (const int width : parameters.middle) blocks = std::lcm(blocks, width);
   return blocks;
 }
 

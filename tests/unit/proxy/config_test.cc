@@ -273,7 +273,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE:1: max_failures: expected a whole number from 1 to 254, found "
        "\"255\""},
       {"inline_below: 1048577\n",
-       "FILE:1: inline_below: expected a whole number from 0 to 1048576, "
+       "FILE:1: inline_below: expected auto or a whole number from 0 to "
+       "1048576, "
        "found \"1048577\""},
       {"timeouts:\n  connect_ms: 0\n",
        "FILE:2: timeouts.connect_ms: expected a whole number from 1 to "
@@ -455,7 +456,8 @@ TEST_CASE("wrong rules are refused where they stand") {
        "FILE:2: rules[0].max_value_bytes: expected a whole number from 0 to "
        "268435456, found \"268435457\""},
       {"{inline_below: 1048577}",
-       "FILE:2: rules[0].inline_below: expected a whole number from 0 to "
+       "FILE:2: rules[0].inline_below: expected auto or a whole number from 0 "
+       "to "
        "1048576, found \"1048577\""},
       {"{max_expiry_s: 0}",
        "FILE:2: rules[0].max_expiry_s: expected a whole number from 1 to "
@@ -637,7 +639,7 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
       {"scheme: rs:4,1\n",
        ":2: scheme: changed from ers2:4,1,5 to rs:4,1, which needs a restart"},
       {"inline_below: 1\n",
-       ":2: inline_below: changed from 4096 to 1, which needs a restart"},
+       ":2: inline_below: changed from auto to 1, which needs a restart"},
       {"state_dir: .\n",
        ":2: state_dir: changed from nothing to ., which needs a restart"},
       {"admin: \":7\"\n",

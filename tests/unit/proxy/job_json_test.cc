@@ -62,7 +62,8 @@ TEST_CASE("what is wrong with a job is reported by the field's name") {
   CHECK(ErrorOf("").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("\xff").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("[]") == "this must be a JSON object");
-  CHECK(ErrorOf("{}") == "to: missing: narrow, wide or a scheme");
+  CHECK(ErrorOf("{}") ==
+        "to: missing: narrow, wide, the data blocks of a stripe or a scheme");
   CHECK(ErrorOf(R"({"to": "wide", "x": 1})") ==
         "x: no such field; there are to, select, parallel, bytes_per_second");
   CHECK(ErrorOf(R"({"to": "wide", "parallel": 1e3})") ==
@@ -79,7 +80,9 @@ TEST_CASE("what is wrong with other requests names the field, too") {
   CHECK(ParseOneTransition(R"({"key": "k", "to": "x"})")
             .error()
             .message()
-            .starts_with("to: neither narrow nor wide, and 'x' is no scheme"));
+            .starts_with(
+                "to: neither narrow nor wide nor a number of data blocks, "
+                "and 'x' is no scheme"));
   CHECK(ParseGarbageRequest(R"({"x": 1})").error().message() ==
         "x: no such field; there are grace_s, objects_per_second, dry_run");
   CHECK(ParseReplacement("{}").error().message() ==

@@ -64,6 +64,17 @@ TEST_CASE("what a transition would do") {
   CHECK(need("wide") == Need::kImpossible);
   CHECK(need("narrow") == Need::kImpossible);
   CHECK(need("rs:4,1") == Need::kNothing);
+  CHECK(need("4") == Need::kImpossible);
+  manifest.scheme = ParseScheme("ers:4-6-12,1").value();
+  manifest.width = Width::kSecond;
+  CHECK(need("6") == Need::kNothing);
+  CHECK(need("4") == Need::kChange);
+  CHECK(need("12") == Need::kChange);
+  CHECK(need("wide") == Need::kChange);
+  CHECK(need("5") == Need::kImpossible);
+  CHECK(need("ers:4-6-12,2") == Need::kChange);
+  CHECK(need("ers:4-6-12,1") == Need::kNothing);
+  CHECK(need("ers:4-8-12,1") == Need::kChange);
 }
 
 }  // namespace

@@ -202,6 +202,8 @@ TEST_CASE("our own commands") {
       {"ers list transitioning\r\n", "list listed=transitioning"},
       {"ers list narrow\r\n", "list listed=narrow"},
       {"ers list wide movies:\r\n", "list key=movies: listed=wide"},
+      {"ers list all\r\n", "list listed=all"},
+      {"ers list 12 movies:\r\n", "list key=movies: listed=width blocks=12"},
       {"ers stat YQ0KYg== b\r\n", "inspect key=a\\x0d\\x0ab"},
       {"ers stat b\r\n", "inspect key=b"},
       {"ers transition YQ0KYg== b b\r\n",
@@ -223,11 +225,11 @@ TEST_CASE("our own commands") {
 TEST_CASE("our own commands say what is wrong with them") {
   const std::string usage = "error:CLIENT_ERROR usage: ers ";
   const std::string transition =
-      usage + "transition <key> narrow|wide|<scheme> [b]|";
+      usage + "transition <key> narrow|wide|<data blocks>|<scheme> [b]|";
   const std::string update =
       usage + "update <key> <offset> <bytes> [b] [noreply]|";
   const std::string list =
-      usage + "list transitioning|narrow|wide [prefix [b]]|";
+      usage + "list transitioning|narrow|wide|<data blocks>|all [prefix [b]]|";
   const std::string trace = usage + "trace <command line>|";
   const std::string any = usage + "transition|update|stat|list|trace ...|";
   const std::string format = "error:CLIENT_ERROR bad command line format|";
@@ -251,7 +253,10 @@ TEST_CASE("our own commands say what is wrong with them") {
       {"ers stat a b", "error:CLIENT_ERROR error decoding key|"},
       {"ers stat YWI= b b", usage + "stat <key> [b]|"},
       {"ers list", list},
-      {"ers list all", list},
+      {"ers list every", list},
+      {"ers list 0", list},
+      {"ers list -4", list},
+      {"ers list 4x", list},
       {"ers list wide a b", "error:CLIENT_ERROR error decoding key|"},
       {"ers list wide a c", list},
       {"ers trace", trace},

@@ -31,7 +31,8 @@ std::string_view Name(StoreMode mode) {
 }
 
 std::string_view Name(Listed listed) {
-  constexpr std::string_view kNames[] = {"transitioning", "narrow", "wide"};
+  constexpr std::string_view kNames[] = {"transitioning", "narrow", "wide",
+                                         "width", "all"};
   return kNames[static_cast<std::size_t>(listed)];
 }
 
@@ -104,6 +105,9 @@ std::string Describe(const ClientRequest& request) {
   if (request.offset != 0) text += fmt::format(" offset={}", request.offset);
   if (request.operation == Operation::kList) {
     text += fmt::format(" listed={}", Name(request.listed));
+    if (request.listed_blocks != 0) {
+      text += fmt::format(" blocks={}", request.listed_blocks);
+    }
   }
   if (request.level != 0) text += fmt::format(" level={}", request.level);
   if (request.traced) text += " traced";

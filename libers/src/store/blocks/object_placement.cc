@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ers/inline_limit.h"
 #include "ers/options.h"
 
 namespace ers::store {
@@ -137,6 +138,13 @@ Unit UnitFor(Session& session, const Manifest& manifest, std::uint64_t length,
   return in_columns ? Unit::kColumns : Unit::kBlocks;
 }
 
+std::size_t InlineBelow(const Session& session, const Manifest& manifest,
+                        Unit unit, const ClientOptions& options) {
+  if (options.inline_below != kInlineAuto) return options.inline_below;
+  return WorthCoding(manifest.scheme, manifest.width, unit,
+                     session.view()->max_failures, manifest.key.size());
+}
+
 }  // namespace
 
 void ChooseUnit(Session& session, Manifest& manifest, std::uint64_t length,
@@ -170,12 +178,22 @@ Status PlaceObject(Session& session, Manifest& manifest, std::uint64_t length,
   return {};
 }
 
-bool FitsInline(Session& session, const Manifest& manifest,
-                std::uint64_t length, std::size_t inline_below) {
+bool RidesInManifest(Session& session, const Manifest& manifest,
+                     std::uint64_t length, const ClientOptions& options) {
   if (length == 0) return true;
-  return length < inline_below &&
+  const Unit unit = UnitFor(session, manifest, length, options.column_below);
+  return length < InlineBelow(session, manifest, unit, options) &&
          length + manifest.key.size() + kItemOverhead <=
              SmallestItemLimit(session);
+}
+
+std::size_t LongestChosenFor(const Session& session, const Manifest& manifest,
+                             const ClientOptions& options) {
+  const std::size_t columns =
+      manifest.unit == Unit::kColumns ? kMaxColumnBelow : options.column_below;
+  return std::max<std::size_t>(
+      {1, columns, InlineBelow(session, manifest, Unit::kBlocks, options),
+       InlineBelow(session, manifest, Unit::kColumns, options)});
 }
 
 }  // namespace ers::store

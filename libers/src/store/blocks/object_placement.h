@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ers/options.h"
 #include "ers/status.h"
 #include "store/format/manifest.h"
 #include "store/format/object_map.h"
@@ -37,9 +38,16 @@ Status PlaceObject(Session& session, Manifest& manifest, std::uint64_t length,
 void ChooseUnit(Session& session, Manifest& manifest, std::uint64_t length,
                 std::size_t column_below);
 
-// Whether a value of this length may ride in a manifest on this cluster.
-bool FitsInline(Session& session, const Manifest& manifest,
-                std::uint64_t length, std::size_t inline_below);
+// Whether a value of this length is to ride in its manifest: it is below the
+// limit of `options`, or of those that coding would save too little for, and an
+// item of this cluster can hold it. As for PlaceObject.
+bool RidesInManifest(Session& session, const Manifest& manifest,
+                     std::uint64_t length, const ClientOptions& options);
+
+// From this length on, in bytes, a value's form no longer depends on it; at
+// least 1.
+std::size_t LongestChosenFor(const Session& session, const Manifest& manifest,
+                             const ClientOptions& options);
 
 // OK, or kUnavailable: some stripe of the group has more blocks without a place
 // than m less `least` (at most m: what may still be lost then). For manifests

@@ -153,7 +153,7 @@ class Change {
   }
   Task<CommitResult> Commit() {
     next_.id = id_;
-    next_.history = HistoryAfter(there_.get());
+    next_.history = HistoryAfter(there_.get(), next_);
     next_.confirmed = false;
     if (cas_ == ClientCas::kRises) {
       next_.cas = NextCas(session_.WallMicros(), there_.get());

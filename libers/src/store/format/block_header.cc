@@ -1,42 +1,41 @@
 #include "store/format/block_header.h"
 
-#include <concepts>
-#include <cstring>
-#include <string_view>
-
 #include "base/crc32c.h"
 #include "store/format/planted_bug.h"
 
 namespace ers::store {
 namespace {
 
-constexpr std::string_view kBlockMagic = "eRSb";
-constexpr std::uint8_t kFormatVersion = 1;
-constexpr std::size_t kVersionAndReserved = 4;
+constexpr std::array<char, 4> kMagicAndVersion = {'e', 'R', 'b', 2};
 
-// As WireWriter does, into memory that is there: one for every block.
-template <std::unsigned_integral T>
-void Put(T value, std::byte** at) {
+template <typename T>
+std::byte* PutLittleEndian(T value, std::byte* to) {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    *(*at)++ = static_cast<std::byte>(value >> (8 * i) & 0xff);
+    *to++ = static_cast<std::byte>(value >> (8 * i));
   }
+  return to;
+}
+
+// Behind the bytes by which its key says what the block is.
+std::uint32_t Checksum(const BlockHeader& header, const std::byte* payload,
+                       std::size_t size) {
+  std::array<std::byte, 3 * sizeof(std::uint64_t)> name;
+  std::byte* at = PutLittleEndian(header.generation.time_us, name.data());
+  at = PutLittleEndian(header.generation.nonce, at);
+  PutLittleEndian(header.number, at);
+  return Crc32c(payload, size, Crc32c(name.data(), name.size()));
 }
 
 }  // namespace
 
 BlockHeaderBytes EncodeBlockHeader(const BlockHeader& header,
                                    const std::byte* payload, std::size_t size) {
-  BlockHeaderBytes bytes{};
-  std::memcpy(bytes.data(), kBlockMagic.data(), kBlockMagic.size());
-  std::byte* at = bytes.data() + kBlockMagic.size();
-  *at = std::byte{kFormatVersion};
-  at += kVersionAndReserved;
-  Put(header.generation.time_us, &at);
-  Put(header.generation.nonce, &at);
-  Put(header.number, &at);
-  Put(static_cast<std::uint32_t>(size), &at);
-  const auto before = static_cast<std::size_t>(at - bytes.data());
-  Put(Crc32c(payload, size, Crc32c(bytes.data(), before)), &at);
+  BlockHeaderBytes bytes;
+  for (std::size_t i = 0; i < kMagicAndVersion.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(kMagicAndVersion[i]);
+  }
+  PutLittleEndian(Checksum(header, payload, size),
+                  bytes.data() + kMagicAndVersion.size());
   return bytes;
 }
 

@@ -11,10 +11,10 @@
 
 namespace ers::store {
 
-inline constexpr std::size_t kBlockHeaderBytes = 40;
+inline constexpr std::size_t kBlockHeaderBytes = 8;
 using BlockHeaderBytes = std::array<std::byte, kBlockHeaderBytes>;
 
-// What a block says of itself.
+// What a block is. Its key says it, and its checksum covers it.
 struct BlockHeader {
   ChangeId generation;
   std::uint64_t number = 0;  // group * block ids per group + block id

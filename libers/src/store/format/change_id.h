@@ -17,9 +17,19 @@ using FlushMark = std::uint32_t;
 inline constexpr int kMakerBits = 40;
 inline constexpr FlushMark kMaxFlushMark = (1U << (64 - kMakerBits)) - 1;
 
+// What a manifest remembers of a change before: its time, and 16 bits of its
+// maker. Two makers that share them, and changed one key in the same
+// microsecond, would pass for each other.
+struct ChangeTag {
+  std::uint64_t time_us = 0;
+  std::uint16_t maker = 0;
+  auto operator<=>(const ChangeTag&) const = default;
+};
+
 // Unique, and ordered by time among one process's changes. Zero means none.
 struct ChangeId {
-  std::uint64_t time_us = 0;  // Unix microseconds at its making, never repeated
+  // Unix microseconds at its making, never repeated; below 2^56, the year 4253.
+  std::uint64_t time_us = 0;
   std::uint64_t nonce = 0;  // kMakerBits random per maker, above them the mark
   // Of the view under which it was made.
   [[nodiscard]] FlushMark flush_mark() const {
@@ -27,6 +37,10 @@ struct ChangeId {
   }
   [[nodiscard]] std::uint64_t maker() const {
     return nonce & ((1ULL << kMakerBits) - 1);
+  }
+  [[nodiscard]] ChangeTag tag() const { return {time_us, TagOf(maker())}; }
+  static std::uint16_t TagOf(std::uint64_t maker) {
+    return static_cast<std::uint16_t>(maker >> (kMakerBits - 16));
   }
   auto operator<=>(const ChangeId&) const = default;
   explicit operator bool() const { return time_us != 0 || nonce != 0; }

@@ -91,10 +91,12 @@ Status ValidateKey(std::string_view key, bool any_bytes) {
   return {};
 }
 
+bool HasHashedName(std::string_view key) {
+  return key.starts_with(kReservedPrefix) || !IsPlain(key);
+}
+
 std::string ManifestKey(std::string_view key) {
-  if (!key.starts_with(kReservedPrefix) && IsPlain(key)) {
-    return std::string(key);
-  }
+  if (!HasHashedName(key)) return std::string(key);
   const KeyHash hash = HashKey(key);
   std::string out(kReservedPrefix);
   out.push_back('k');

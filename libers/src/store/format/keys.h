@@ -37,6 +37,7 @@ Status ValidateKey(std::string_view key, bool any_bytes = false);
 // Where the manifest of a valid key lives: the key itself, or a hashed
 // name where that is reserved or holds blanks or control characters.
 std::string ManifestKey(std::string_view key);
+bool HasHashedName(std::string_view key);
 
 // Writes block keys of one object: "ers!b" + base64url(hash) + "." +
 // base64url(generation) + "." + hex(number).

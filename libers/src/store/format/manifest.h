@@ -15,8 +15,11 @@
 
 namespace ers::store {
 
+inline constexpr std::uint8_t kManifestFormatVersion = 4;  // the only one
+// A manifest remembers so many changes before; with its value in it, as many as
+// take so few bytes, and the last one.
 inline constexpr std::size_t kHistoryLength = 8;
-inline constexpr std::uint8_t kManifestFormatVersion = 3;  // the newest read
+inline constexpr std::size_t kInlineHistoryBytes = 12;
 
 // A value type.
 struct Manifest {
@@ -28,7 +31,7 @@ struct Manifest {
 
   // The change.
   ChangeId id;
-  std::vector<ChangeId> history;  // ids of the changes before, newest first
+  std::vector<ChangeTag> history;  // of the changes before, newest first
   bool tombstone = false;
 
   // The object. A tombstone has only its key and a CAS, which later lives of
@@ -62,11 +65,23 @@ struct Manifest {
   [[nodiscard]] bool Remembers(const ChangeId& other) const;
 };
 
+// The bytes that a history takes in the manifest of change `id`.
+std::size_t HistoryBytes(const ChangeId& id,
+                         const std::vector<ChangeTag>& history);
+
 std::string EncodeManifest(const Manifest& manifest);
 
-// kNotManaged: not one of ours (wrong magic). kUnsupportedFormat: a newer
-// version. kCorruption: checksum or contents are broken.
-Result<Manifest> DecodeManifest(std::string_view bytes);
+// Of the item under `item_key` (ManifestKey). kNotManaged: not one of ours
+// (wrong magic). kUnsupportedFormat: an older or newer version. kCorruption:
+// checksum or contents are broken, or it was another key's.
+Result<Manifest> DecodeManifest(std::string_view item_key,
+                                std::string_view bytes);
+
+// The checksum that an encoded manifest ends with.
+std::uint32_t ChecksumOf(std::string_view encoded);
+
+// Would an item of these bytes be taken for a manifest, of whatever version?
+bool BeginsAsManifest(std::string_view bytes);
 
 }  // namespace ers::store
 

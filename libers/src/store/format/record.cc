@@ -31,7 +31,7 @@ std::uint64_t UnsignedOf(const json& object, const char* name) {
 
 Status OpenRecord(std::string_view text, std::string_view what,
                   const std::function<Status(const json&)>& read,
-                  std::uint64_t newest) {
+                  std::uint64_t newest, std::uint64_t oldest) {
   const auto shallow = [](int depth, json::parse_event_t, const json&) {
     return depth <= kMaxDepth;
   };
@@ -49,6 +49,14 @@ Status OpenRecord(std::string_view text, std::string_view what,
               fmt::format("the {} was written by a newer version of this "
                           "library: upgrade it",
                           what)};
+    }
+    if (format < oldest) {
+      return {StatusCode::kUnsupportedFormat,
+              fmt::format("the {} has format {}, of an older version of this "
+                          "library, whose values this one does not read: take "
+                          "them out with that version, or restart the servers "
+                          "without their memory",
+                          what, format)};
     }
     root.erase("crc32c");
     if (checksum != Crc32c(root.dump())) {

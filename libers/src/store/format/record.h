@@ -18,16 +18,16 @@ std::string SealRecord(nlohmann::json root, std::uint64_t format = 1);
 
 // Hands the record in `text` to `read`, which may throw what the JSON library
 // does. `what` is its name in errors: kNotManaged where the text is no record,
-// kUnsupportedFormat where its format is above `newest`, kCorruption where it
-// is broken.
+// kUnsupportedFormat where its format is above `newest` or below `oldest`,
+// kCorruption where it is broken.
 Status OpenRecord(std::string_view text, std::string_view what,
                   const std::function<Status(const nlohmann::json&)>& read,
-                  std::uint64_t newest = 1);
+                  std::uint64_t newest = 1, std::uint64_t oldest = 0);
 
-// Was it opened in vain because its format is above what this library knows?
-// No process may write over such a record, nor act as if it were not there.
+// Was it opened in vain because its format is none that this library knows? No
+// process may write over such a record, nor act as if it were not there.
 template <typename Record>
-bool IsNewerFormat(const Result<Record>& record) {
+bool IsOtherFormat(const Result<Record>& record) {
   return !record && record.error().code() == StatusCode::kUnsupportedFormat;
 }
 

@@ -30,30 +30,12 @@ namespace {
 
 using nlohmann::json;
 
-// From these on members have addresses, more than one flush may be to come, and
-// members may be lacking, and there is a mark of flushes.
-constexpr std::uint64_t kWithAddresses = 2;
-constexpr std::uint64_t kWithFlushAt = 3;
-constexpr std::uint64_t kWithLacking = 4;
-constexpr std::uint64_t kWithFlushMark = 5;
-
-// As the stored views have it.
-std::string_view StoredState(MemberState state) {
-  switch (state) {
-    case MemberState::kInSync:
-      return "full";
-    case MemberState::kBackfilling:
-      return "filling";
-    case MemberState::kDown:
-      return "down";
-  }
-  return "unknown";
-}
+constexpr std::uint64_t kFormat = 6;
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
        {MemberState::kInSync, MemberState::kBackfilling, MemberState::kDown}) {
-    if (text == StoredState(state)) return state;
+    if (text == MemberStateName(state)) return state;
   }
   return Fail(StatusCode::kCorruption, "unknown member state " + text);
 }
@@ -62,10 +44,11 @@ json ToJson(const View& view) {
   json members = json::array();
   for (const Member& member : view.members) {
     json& entry =
-        members.emplace_back(json{{"name", member.name},
+        members.emplace_back(json{{"id", members.size()},
+                                  {"name", member.name},
                                   {"weight", member.weight},
                                   {"incarnation", member.incarnation},
-                                  {"state", StoredState(member.state)},
+                                  {"state", MemberStateName(member.state)},
                                   {"joined", member.joined},
                                   {"boot_mark", member.boot_mark},
                                   {"since", member.since}});
@@ -74,7 +57,7 @@ json ToJson(const View& view) {
     if (!member.previous.empty()) entry["previous"] = member.previous;
   }
   json root = {{"epoch", view.epoch},
-               {"max_parity", view.max_failures},
+               {"max_failures", view.max_failures},
                {"flushed_before", view.flushed_before},
                {"members", std::move(members)}};
   if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
@@ -83,24 +66,6 @@ json ToJson(const View& view) {
     root["flushes"] = view.flushes;
   }
   return root;
-}
-
-bool AnyReplaced(const View& view) {
-  return std::any_of(view.members.begin(), view.members.end(),
-                     [](const Member& member) { return member.WasReplaced(); });
-}
-
-bool AnyLacking(const View& view) {
-  return std::any_of(view.members.begin(), view.members.end(),
-                     [](const Member& member) { return member.lacking; });
-}
-
-// The lowest that has all of it.
-std::uint64_t FormatOf(const View& view) {
-  if (view.flush_mark != 0) return kWithFlushMark;
-  if (AnyLacking(view)) return kWithLacking;
-  if (!view.flush_at.empty()) return kWithFlushAt;
-  return AnyReplaced(view) ? kWithAddresses : 1;
 }
 
 // Of a server, in the form that its name has; empty where there is none.
@@ -115,7 +80,7 @@ Result<std::string> ParseAddress(const json& entry, const char* name) {
 Result<View> FromJson(const json& root) {
   View view;
   view.epoch = UnsignedOf(root, "epoch");
-  const std::uint64_t max_failures = UnsignedOf(root, "max_parity");
+  const std::uint64_t max_failures = UnsignedOf(root, "max_failures");
   view.flushed_before = UnsignedOf(root, "flushed_before");
   if (root.contains("flush_at")) {
     for (const json& flush : root.at("flush_at")) {
@@ -135,6 +100,7 @@ Result<View> FromJson(const json& root) {
   view.max_failures = sane ? static_cast<int>(max_failures) : 0;
   for (const json& entry : root.at("members")) {
     Member member;
+    sane = sane && UnsignedOf(entry, "id") == view.members.size();
     entry.at("name").get_to(member.name);
     Result<std::string> address = ParseAddress(entry, "address");
     Result<std::string> previous = ParseAddress(entry, "previous");
@@ -156,7 +122,6 @@ Result<View> FromJson(const json& root) {
     member.since = static_cast<std::int64_t>(UnsignedOf(entry, "since"));
     view.members.push_back(std::move(member));
   }
-  sane = sane && UnsignedOf(root, "format") == FormatOf(view);
   if (!sane || view.members.empty() || view.members.size() > kMaxMembers ||
       view.Quorum() < 1) {
     return Fail(StatusCode::kCorruption, "the view record makes no sense");
@@ -246,7 +211,7 @@ void View::AddFlushes(const std::vector<std::uint64_t>& times_us,
 }
 
 std::string EncodeView(const View& view) {
-  return SealRecord(ToJson(view), FormatOf(view));
+  return SealRecord(ToJson(view), kFormat);
 }
 
 Result<View> DecodeView(std::string_view text) {
@@ -257,7 +222,7 @@ Result<View> DecodeView(std::string_view text) {
         view = FromJson(root);
         return view ? Status() : view.error();
       },
-      kWithFlushMark);
+      kFormat, kFormat);
   if (!status.ok()) return Fail(status);
   return view;
 }

@@ -44,9 +44,6 @@ struct Member {
   [[nodiscard]] const std::string& server() const {
     return address.empty() ? name : address;
   }
-  [[nodiscard]] bool WasReplaced() const {
-    return !address.empty() || !previous.empty();
-  }
   // It has all that it should.
   [[nodiscard]] bool InSync() const {
     return state == MemberState::kInSync && !lacking;
@@ -57,7 +54,8 @@ struct Member {
   }
 };
 
-// A value type. Members are sorted by name: a member's number is its place.
+// A value type. Members are sorted by name. A member's id, by which manifests
+// name it, is its place, as long as a cluster keeps its slots.
 struct View {
   std::uint64_t epoch = 0;
   int max_failures = 1;  // f
@@ -100,9 +98,7 @@ struct View {
   }
 };
 
-// JSON text with a format number (5 once all was flushed, else 4 where a member
-// was taken in empty, else 3 with flushes to come beside another, else 2 where
-// a server was replaced, else 1) and a checksum; kept under kViewKey and in the
+// JSON text with a format number and a checksum; kept under kViewKey and in the
 // state file.
 std::string EncodeView(const View& view);
 // kCorruption or kUnsupportedFormat; kNotManaged where it is no view at all.

@@ -137,7 +137,7 @@ Task<Status> AcceptLoss(Session& session, std::vector<Successor> successors,
   const Successions none;
   Result<ServerProbes> probes = co_await ProbeServers(session, none);
   if (!probes) co_return probes.error();
-  if (!probes->newer_format.ok()) co_return probes->newer_format;
+  if (!probes->other_format.ok()) co_return probes->other_format;
   auto view = session.cluster().keeper.Newest();
   if (probes->newest && probes->newest->epoch > view->epoch) {
     status = CheckMembers(session, session.cluster(), *probes->newest);

@@ -44,8 +44,8 @@ Task<void> ProbeServer(Session& session, int member, net::Endpoint server,
   Result<View> there = DecodeView(ask.value);
   if (there && (!probes.newest || probes.newest->epoch < there->epoch)) {
     probes.newest = std::move(*there);
-  } else if (IsNewerFormat(there)) {
-    probes.newer_format = NewerFormat(*link, there.error());
+  } else if (IsOtherFormat(there)) {
+    probes.other_format = OtherFormat(*link, there.error());
   }
   latch.CountDown();
 }
@@ -277,7 +277,7 @@ Task<Status> GoOnAfterLoss(Session& session) {
   const Successions none;
   const Result<ServerProbes> probes = co_await ProbeServers(session, none);
   if (!probes) co_return probes.error();
-  if (!probes->newer_format.ok()) co_return probes->newer_format;
+  if (!probes->other_format.ok()) co_return probes->other_format;
   co_await ClaimChange(session);
   net::Duration wait{};
   Status status = co_await ActOn(session, *probes, none, wait);

@@ -31,7 +31,7 @@ using Successions = std::vector<Succession>;
 struct ServerProbes {
   std::vector<ServerMemory> memories;
   std::optional<View> newest;
-  Status newer_format;  // of a record that a server has
+  Status other_format;  // of a record that a server has
 };
 
 // At the servers of the newest view that is known, or that any of them knows,

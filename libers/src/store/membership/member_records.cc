@@ -74,8 +74,8 @@ net::Request RenewalOf(const std::string& key) {
 void NoteView(Session& session, net::ServerLink& link, const net::Request& read,
               MemberRecords& records) {
   const Result<DecodedView> shown = session.cluster().stamps.Decode(read.value);
-  if (IsNewerFormat(shown)) {
-    records.refusal = NewerFormat(link, shown.error());
+  if (IsOtherFormat(shown)) {
+    records.refusal = OtherFormat(link, shown.error());
     return;
   }
   records.view.stamp = read.item_token;
@@ -89,8 +89,8 @@ void NoteView(Session& session, net::ServerLink& link, const net::Request& read,
 void NoteRegistry(Session& session, net::ServerLink& link,
                   const net::Request& read, MemberRecords& records) {
   Result<Registry> registry = DecodeRegistry(read.value);
-  if (IsNewerFormat(registry)) {
-    records.refusal = NewerFormat(link, registry.error());
+  if (IsOtherFormat(registry)) {
+    records.refusal = OtherFormat(link, registry.error());
     return;
   }
   records.registry = {read.item_token,

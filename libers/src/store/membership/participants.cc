@@ -111,8 +111,8 @@ Task<bool> ReadEntries(Session& session, net::ServerLink& link,
       continue;
     }
     const Result<Entry> entry = DecodeEntry(read.value);
-    if (IsNewerFormat(entry)) {
-      heartbeat.refusal = NewerFormat(link, entry.error());
+    if (IsOtherFormat(entry)) {
+      heartbeat.refusal = OtherFormat(link, entry.error());
     }
     const bool right = entry && entry->id == asked[i]->id;
     Other& other = heartbeat.others[asked[i]->id];

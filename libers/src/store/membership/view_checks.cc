@@ -82,7 +82,7 @@ Status AllReplicasOut(const Session& session, const View& view,
                       key, out)};
 }
 
-Status NewerFormat(const net::ServerLink& link, const Status& why) {
+Status OtherFormat(const net::ServerLink& link, const Status& why) {
   return {why.code(),
           fmt::format("{}: {}", link.endpoint().name(), why.message())};
 }

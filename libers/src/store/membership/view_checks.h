@@ -24,8 +24,8 @@ Status CheckTolerated(const Session& session, const View& view);
 Status AllReplicasOut(const Session& session, const View& view,
                       std::string_view key);
 
-// The error for a record that `link`'s server has, and IsNewerFormat.
-Status NewerFormat(const net::ServerLink& link, const Status& why);
+// The error for a record that `link`'s server has, and IsOtherFormat.
+Status OtherFormat(const net::ServerLink& link, const Status& why);
 
 // Waits while others change the view of this process, no longer than an
 // operation may take.

@@ -88,8 +88,8 @@ void Note(Session& session, int member, const net::Request& request,
     if (request.value == reading.text && IsInSync(*best, member)) {
       ++reading.records.holders;
     }
-  } else if (IsNewerFormat(shown)) {
-    reading.failure = NewerFormat(session.link(member), shown.error());
+  } else if (IsOtherFormat(shown)) {
+    reading.failure = OtherFormat(session.link(member), shown.error());
   } else {
     // An empty stub or a broken record is as good as none.
     ++reading.records.answered;
@@ -115,7 +115,7 @@ Task<void> ReadOne(Session& session, int member,
 struct Held {
   int count = 0;
   std::string silent;
-  Status newer_format;  // of a record, which stays
+  Status other_format;  // of a record, which stays
 
   void Miss(const Session& session, const net::ServerLink& link) {
     if (!silent.empty()) silent += "; ";
@@ -175,8 +175,8 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
     }
     const Result<DecodedView> there =
         session.cluster().stamps.Decode(read.value);
-    if (IsNewerFormat(there)) {
-      held.newer_format = NewerFormat(link, there.error());
+    if (IsOtherFormat(there)) {
+      held.other_format = OtherFormat(link, there.error());
       co_return;
     }
     if (there && Stays(session, member, *there->view, read.value, record)) {
@@ -290,10 +290,10 @@ Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
   Held held;
   co_await StoreOnAll(session, links, record, MemberState::kInSync, held,
                       newer);
-  if (!held.newer_format.ok()) {
+  if (!held.other_format.ok()) {
     // Whatever others hold cannot be built upon without this one.
     newer.reset();
-    co_return held.newer_format;
+    co_return held.other_format;
   }
   if (newer) {
     co_return Status(StatusCode::kUnavailable,
@@ -311,7 +311,7 @@ Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
   std::optional<View> left;
   co_await StoreOnAll(session, links, record, MemberState::kBackfilling, held,
                       left);
-  if (!held.newer_format.ok()) co_return held.newer_format;
+  if (!held.other_format.ok()) co_return held.other_format;
   if (left) {
     newer = view;
     newer->epoch = left->epoch;

@@ -47,13 +47,6 @@ Task<Status> StageEnd(Session& session, Content& content, int first_group,
   co_return outcome.status;
 }
 
-// How long the value will be, if it is shorter than any form is chosen for.
-std::size_t LongestChosenFor(const ClientOptions& client, Unit unit) {
-  const std::size_t columns =
-      unit == Unit::kColumns ? kMaxColumnBelow : client.column_below;
-  return std::max<std::size_t>({1, client.inline_below, columns});
-}
-
 // An inline object grows: it stays inline while it is small.
 Task<Status> GrowInline(Session& session, const ClientOptions& client,
                         const Source& source, Manifest& next,
@@ -61,9 +54,9 @@ Task<Status> GrowInline(Session& session, const ClientOptions& client,
   const auto* value = reinterpret_cast<const std::byte*>(next.value.data());
   SourceContent content(source, {value, value + next.value.size()});
   Result<std::span<const std::byte>> head =
-      co_await content.Peek(LongestChosenFor(client, next.unit));
+      co_await content.Peek(LongestChosenFor(session, next, client));
   if (!head) co_return head.error();
-  if (FitsInline(session, next, head->size(), client.inline_below)) {
+  if (RidesInManifest(session, next, head->size(), client)) {
     next.value.assign(reinterpret_cast<const char*>(head->data()),
                       head->size());
     next.length = head->size();
@@ -85,7 +78,7 @@ Task<Status> GrowCoded(Session& session, const ObjectMap& map,
   SourceContent content(source, std::move(tail));
   if (full == 0) {
     Result<std::span<const std::byte>> head =
-        co_await content.Peek(LongestChosenFor(client, next.unit));
+        co_await content.Peek(LongestChosenFor(session, next, client));
     if (!head) co_return head.error();
     ChooseUnit(session, next, head->size(), client.column_below);
   }

@@ -1,16 +1,26 @@
 #include "store/objects/destination.h"
 
+#include <string>
+
 #include "layout/geometry.h"
 
 namespace ers::store {
 
-Destination DestinationOf(const Manifest& object,
-                          const TransitionTarget& target) {
+std::optional<Destination> DestinationOf(const Manifest& object,
+                                         const TransitionTarget& target) {
   const Scheme scheme = target.scheme.value_or(object.scheme);
+  if (target.width || target.data_blocks) {
+    if (!scheme.elastic()) return std::nullopt;
+    const std::optional<Width> named =
+        target.width ? target.width
+                     : WidthNamed(scheme, std::to_string(*target.data_blocks));
+    if (!named || !HasWidth(scheme, *named)) return std::nullopt;
+    return Destination{scheme, *named};
+  }
   // More or less parity says nothing of the width.
   const bool keeps_width = layout::SameButParity(scheme, object.scheme);
   const Width width = keeps_width ? object.width : Width::kNarrow;
-  return {scheme, target.width.value_or(width)};
+  return Destination{scheme, width};
 }
 
 bool IsThere(const Manifest& object, const Destination& to) {

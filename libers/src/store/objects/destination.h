@@ -2,6 +2,8 @@
 #ifndef ERS_STORE_OBJECTS_DESTINATION_H_
 #define ERS_STORE_OBJECTS_DESTINATION_H_
 
+#include <optional>
+
 #include "ers/object_info.h"
 #include "ers/options.h"
 #include "store/format/manifest.h"
@@ -13,9 +15,10 @@ struct Destination {
   Width width = Width::kNarrow;
 };
 
-// What `target` means for this object; not validated.
-Destination DestinationOf(const Manifest& object,
-                          const TransitionTarget& target);
+// What `target` means for this object; the scheme is not validated. nullopt: it
+// names a width, and the scheme has no such one, or one alone.
+std::optional<Destination> DestinationOf(const Manifest& object,
+                                         const TransitionTarget& target);
 
 // Is the object there already?
 bool IsThere(const Manifest& object, const Destination& to);

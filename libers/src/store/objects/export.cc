@@ -50,8 +50,7 @@ Status CheckSize(Session& session, const Manifest& manifest, int member) {
 
 // Would a plain item of these bytes be taken for what it is?
 Status CheckValue(std::string_view key, std::string_view value) {
-  const Result<Manifest> read = DecodeManifest(value);
-  if (!read && read.error().code() == StatusCode::kNotManaged) return {};
+  if (!BeginsAsManifest(value)) return {};
   return {StatusCode::kInvalidArgument,
           fmt::format("the value of key '{}' begins as manifests of this "
                       "library do: as a plain item it would be taken for one; "

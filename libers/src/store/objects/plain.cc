@@ -27,10 +27,7 @@ net::Task<Result<PlainItem>> Store::GetPlain(std::string_view key,
     batch.Send(SendStep::kReadPlain, session_.link(member), read);
     co_await batch;
     if (read.outcome != net::Outcome::kOk || IsStub(read)) continue;
-    const Result<Manifest> manifest = DecodeManifest(read.value);
-    const bool plain =
-        !manifest && manifest.error().code() == StatusCode::kNotManaged;
-    if (!plain) continue;
+    if (BeginsAsManifest(read.value)) continue;
     if (!value.Resize(read.value.size())) {
       co_return Fail(StatusCode::kNoMemory, "no memory for the value");
     }

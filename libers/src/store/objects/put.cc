@@ -79,9 +79,10 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   Status status = ValidateKey(key, session_.cluster().options.binary_keys);
   const Scheme scheme = options.scheme.value_or(options_.scheme);
   if (status.ok()) status = ValidateStoredScheme(scheme);
-  if (status.ok() && options.width == Width::kWide && !scheme.elastic()) {
+  if (status.ok() && !HasWidth(scheme, options.width)) {
     status = Status(StatusCode::kInvalidArgument,
-                    "scheme " + FormatScheme(scheme) + " has no wide form");
+                    "scheme " + FormatScheme(scheme) + " has no " +
+                        (scheme.elastic() ? "such width" : "wide form"));
   }
   if (status.ok() && options.expiry < 0) {
     status = Status(StatusCode::kInvalidArgument,

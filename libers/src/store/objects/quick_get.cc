@@ -30,7 +30,10 @@ const Manifest* QuickGet::Hit() {
   answer_ = copy_.TakeAnswer();
   const bool has_value =
       answer_ && *answer_ && **answer_ && (**answer_)->is_inline;
-  if (!has_value) return nullptr;
+  if (!has_value) {
+    copy_.FreeBytes();
+    return nullptr;
+  }
   const ShownManifest& shown = **answer_;
   session_.manifests().Insert(shown);
   if (terms_.report_access) {

@@ -17,7 +17,7 @@ namespace ers::store {
 
 // Begin -> the call at its end -> Hit -> where that is null, Store::GetUpTo
 // with it. It is late servers' answers, hedged, that it ends with, as any read
-// is. Loop thread only.
+// is. The session outlives that end. Loop thread only.
 class QuickGet : public Recycled {
  public:
   using Call = void (*)(void* context);
@@ -29,7 +29,7 @@ class QuickGet : public Recycled {
                                          Call call, void* context);
   QuickGet(Session& session, std::string_view key, const PrimaryTerms& terms);
 
-  // The living object, with its value.
+  // The living object, with its value. Null: the answer's bytes are freed.
   const Manifest* Hit();
 
   // For Store::GetUpTo: what the primary shows.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "plan/plan_cache.h"
 #include "store/blocks/dropping.h"
@@ -25,21 +27,35 @@ namespace {
 using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
 
+Status NoSuchWidth(const Scheme& scheme) {
+  if (!scheme.elastic()) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("scheme {} has one width only: name an elastic scheme "
+                        "to go to",
+                        FormatScheme(scheme))};
+  }
+  std::vector<int> widths;
+  for (const Width width : WidthsOf(scheme)) {
+    widths.push_back(StripeDataBlocks(scheme, width));
+  }
+  return {StatusCode::kInvalidArgument,
+          fmt::format("scheme {} has no such width: go to narrow, wide, or one "
+                      "of {}",
+                      FormatScheme(scheme), fmt::join(widths, ", "))};
+}
+
 Result<Destination> Resolve(const Manifest& base,
                             const TransitionTarget& target) {
-  const Destination to = DestinationOf(base, target);
-  if (target.width && !to.scheme.elastic()) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("scheme {} has one width only: name an elastic "
-                            "scheme to go to",
-                            FormatScheme(to.scheme)));
-  }
+  const std::optional<Destination> named = DestinationOf(base, target);
+  if (!named) return Fail(NoSuchWidth(target.scheme.value_or(base.scheme)));
+  const Destination& to = *named;
   const Status valid = ValidateStoredScheme(to.scheme);
   if (!valid.ok()) return Fail(valid);
   if (IsThere(base, to)) {
     return Fail(StatusCode::kAlreadyThere,
                 fmt::format("key '{}' is {} {} already", base.key,
-                            FormatScheme(base.scheme), WidthName(base.width)));
+                            FormatScheme(base.scheme),
+                            WidthName(base.scheme, base.width)));
   }
   return to;
 }
@@ -102,11 +118,11 @@ Task<Status> Reencode(Session& session, const ObjectMap& map,
   co_return outcome.status;
 }
 
-// To the other width of the object's own scheme.
+// To another width of the object's own scheme.
 Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
                                 TransitionVariant variant, Manifest& next,
                                 StepTimer* steps) {
-  const bool forward = next.width == Width::kWide;
+  const plan::WidthChange change{map.manifest().width, next.width};
   next.parity = GenerationMap(
       static_cast<std::uint32_t>(map.groups() *
                                  map.geometry().parity_blocks(next.width)),
@@ -114,21 +130,26 @@ Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
   const Planner planner = [&](const plan::Missing& missing) {
     if (missing.blocks.empty() && missing.dead_nodes.empty()) {
       return std::optional(
-          forward ? *plan::CachedForwardPlan(map.geometry(), variant)
-                  : *plan::CachedBackwardPlan(map.geometry(), variant));
+          *plan::CachedTransitionPlan(map.geometry(), change, variant));
     }
-    return forward ? plan::PlanForward(map.geometry(), variant, missing)
-                   : plan::PlanBackward(map.geometry(), variant, missing);
+    return plan::PlanTransition(map.geometry(), change, variant, missing);
   };
   PlannedOutcome outcome =
       co_await RunPlans(session, map, planner, next, steps);
   co_return std::move(outcome);
 }
 
-TransitionKind KindOf(TransitionPath path, Width to) {
+// Wider than `from`, of the same scheme?
+bool IsWider(const Scheme& scheme, Width from, Width to) {
+  return to == Width::kWide ||
+         StripeDataBlocks(scheme, to) > StripeDataBlocks(scheme, from);
+}
+
+TransitionKind KindOf(TransitionPath path, Width from, const Manifest& next) {
   if (path == TransitionPath::kReencode) return TransitionKind::kReencode;
   if (path == TransitionPath::kParity) return TransitionKind::kParity;
-  return to == Width::kWide ? TransitionKind::kWiden : TransitionKind::kNarrow;
+  return IsWider(next.scheme, from, next.width) ? TransitionKind::kWiden
+                                                : TransitionKind::kNarrow;
 }
 
 void CountTraffic(const BlockTraffic& traffic, TransitionCounters& counters) {
@@ -156,7 +177,8 @@ Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
     outcome = co_await StageWidth(session, map, variant, next, steps);
   }
   const BlockTraffic& traffic = outcome.traffic;
-  CountTraffic(traffic, session.counters().of(KindOf(info.path, next.width)));
+  CountTraffic(traffic,
+               session.counters().of(KindOf(info.path, base->width, next)));
   static_cast<BlockTraffic&>(info) = traffic;
   co_return outcome.status;
 }
@@ -178,12 +200,14 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       if (current.remembered()) continue;
       co_return Fail(to.error());
     }
-    if (variant == TransitionVariant::kNoOrder && to->width == Width::kWide) {
-      co_return Fail(StatusCode::kInvalidArgument,
-                     "plan no-order is for transitions to narrow only");
-    }
     TransitionInfo info;
     info.path = PathTo(**base, *to);
+    if (variant == TransitionVariant::kNoOrder &&
+        info.path == TransitionPath::kPlan &&
+        IsWider(to->scheme, (*base)->width, to->width)) {
+      co_return Fail(StatusCode::kInvalidArgument,
+                     "plan no-order is for transitions to narrower only");
+    }
     Manifest next = **base;
     next.id = session_.NewChangeId();
     next.scheme = to->scheme;
@@ -213,7 +237,9 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       continue;
     }
     if (!outcome.status.ok()) co_return Fail(outcome.status);
-    session_.counters().of(KindOf(info.path, to->width)).committed.Add();
+    session_.counters()
+        .of(KindOf(info.path, (*base)->width, *outcome.committed))
+        .committed.Add();
     info.microseconds = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(
             session_.runtime().Now() - start)

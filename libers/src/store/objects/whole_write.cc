@@ -67,19 +67,18 @@ Task<Status> StageBlocks(PutJob& job, ReplicaSet& replicas,
 Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& replicas, Check check,
                                ClientCas cas,
                                std::optional<ReplicasRead> prepared) {
-  // How long the value is, if it is shorter than any form is chosen for.
-  const std::size_t most = std::max<std::size_t>(
-      {1, job.client.inline_below, job.client.column_below});
-  std::uint64_t length = 0;
+  std::uint64_t length = 0;  // or so long at least
+
   if (const std::optional<std::uint64_t> left = job.content.Left()) {
     length = *left;
   } else {
-    Result<std::span<const std::byte>> head = co_await job.content.Peek(most);
+    Result<std::span<const std::byte>> head = co_await job.content.Peek(
+        LongestChosenFor(job.session, job.manifest, job.client));
     if (!head) co_return ChangeOutcome{head.error(), false, nullptr, {}};
     length = head->size();
   }
   Status status;
-  if (FitsInline(job.session, job.manifest, length, job.client.inline_below)) {
+  if (RidesInManifest(job.session, job.manifest, length, job.client)) {
     status = co_await TakeInline(job, length);
   } else {
     status = co_await StageBlocks(job, replicas, length, prepared);

@@ -156,7 +156,7 @@ Task<std::string> KeyBehind(Session& session, int member,
   Batch batch(session.runtime());
   batch.Send(SendStep::kListName, session.link(member), read);
   co_await batch;
-  const Result<Manifest> manifest = DecodeManifest(read.value);
+  const Result<Manifest> manifest = DecodeManifest(read.key, read.value);
   co_return manifest ? manifest->key : std::string();
 }
 

@@ -46,6 +46,12 @@ std::optional<Result<ShownManifest>> CopyRead::TakeAnswer() {
   return std::exchange(answer_, std::nullopt);
 }
 
+void CopyRead::FreeBytes() {
+  for (const auto& asked : asked_) {
+    if (!asked->under_way) std::string().swap(asked->request.value);
+  }
+}
+
 // --- Asking -----------------------------------------------------------------
 
 Status CopyRead::Start() {

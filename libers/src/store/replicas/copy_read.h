@@ -45,6 +45,8 @@ class CopyRead : private Alarm {
   // where no replica answered under this view, where it has nothing, and where
   // its change is not known to be committed: all of them may know more.
   [[nodiscard]] std::optional<Result<ShownManifest>> TakeAnswer();
+  // Once there is an answer or none: the items that came are read no more.
+  void FreeBytes();
   // Of the request that decided, or was the first.
   [[nodiscard]] const net::Request& request() const {
     return decides_->request;

@@ -8,36 +8,48 @@
 namespace ers::store {
 namespace {
 
-using Ids = std::vector<ChangeId>;
+using Tags = std::vector<ChangeTag>;
 
 // Newest first, with itself.
-Ids Lineage(const Manifest& manifest) {
-  Ids ids = {manifest.id};
-  ids.insert(ids.end(), manifest.history.begin(), manifest.history.end());
-  return ids;
+Tags Lineage(const Manifest& manifest) {
+  Tags tags = {manifest.id.tag()};
+  tags.insert(tags.end(), manifest.history.begin(), manifest.history.end());
+  return tags;
+}
+
+bool Remembers(const Manifest& manifest, const ChangeTag& tag) {
+  const Tags tags = Lineage(manifest);
+  return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
+bool HasRoom(const Tags& tags, const Manifest& next) {
+  if (tags.size() > kHistoryLength) return false;
+  return !next.is_inline || tags.size() <= 1 ||
+         HistoryBytes(next.id, tags) <= kInlineHistoryBytes;
 }
 
 // The oldest that is not its maker's last, else the oldest.
-Ids::iterator LeastNeeded(Ids& ids) {
-  for (auto at = std::prev(ids.end()); at != ids.begin(); --at) {
+Tags::iterator LeastNeeded(Tags& tags) {
+  for (auto at = std::prev(tags.end()); at != tags.begin(); --at) {
     const bool newer_there = std::any_of(
-        ids.begin(), at,
-        [at](const ChangeId& newer) { return newer.maker() == at->maker(); });
+        tags.begin(), at,
+        [at](const ChangeTag& newer) { return newer.maker == at->maker; });
     if (newer_there) return at;
   }
-  return std::prev(ids.end());
+  return std::prev(tags.end());
 }
 
 }  // namespace
 
-std::vector<ChangeId> HistoryAfter(const Manifest* before) {
+std::vector<ChangeTag> HistoryAfter(const Manifest* before,
+                                    const Manifest& next) {
   if (before == nullptr) return {};
-  Ids ids = Lineage(*before);
-  if (Planted(PlantedBug::kForgetsLast) && ids.size() > 1) {
-    ids.erase(std::next(ids.begin()));
+  Tags tags = Lineage(*before);
+  if (Planted(PlantedBug::kForgetsLast) && tags.size() > 1) {
+    tags.erase(std::next(tags.begin()));
   }
-  while (ids.size() > kHistoryLength) ids.erase(LeastNeeded(ids));
-  return ids;
+  while (!HasRoom(tags, next)) tags.erase(LeastNeeded(tags));
+  return tags;
 }
 
 // What is remembered of before the change proves that of its maker, too, what
@@ -46,14 +58,14 @@ std::optional<bool> Happened(const ChangeId& id, const Manifest* base,
                              const Manifest& now) {
   if (now.Remembers(id)) return true;
   if (base == nullptr) return std::nullopt;
-  const Ids ids = Lineage(now);
+  const Tags tags = Lineage(now);
   const bool another =
-      std::any_of(ids.begin(), ids.end(), [&](const ChangeId& other) {
-        return other.maker() == id.maker() && !base->Remembers(other);
+      std::any_of(tags.begin(), tags.end(), [&](const ChangeTag& other) {
+        return other.maker == id.tag().maker && !Remembers(*base, other);
       });
   const bool reaches_base = std::any_of(
-      ids.begin(), ids.end(),
-      [base](const ChangeId& other) { return base->Remembers(other); });
+      tags.begin(), tags.end(),
+      [base](const ChangeTag& other) { return Remembers(*base, other); });
   if (another || !reaches_base) return std::nullopt;
   return false;
 }

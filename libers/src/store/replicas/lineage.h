@@ -9,10 +9,12 @@
 
 namespace ers::store {
 
-// The history of what replaces `before` (null: nothing). Where not all have
-// room, the last change of each maker stays longest: a maker has no more than
-// one of a key under way, and it is that one which it may ask for.
-std::vector<ChangeId> HistoryAfter(const Manifest* before);
+// The history of `next`, whose id is set, as it replaces `before` (null:
+// nothing). What it was made over is always in it. Where not all have room, the
+// last change of each maker stays longest: a maker has no more than one of a
+// key under way, and it is that one which it may ask for.
+std::vector<ChangeTag> HistoryAfter(const Manifest* before,
+                                    const Manifest& next);
 
 // Is `id`, a change of `base` (null: of nothing) and the last of its maker,
 // among the changes that led to `now`, which all replicas show? Empty: not

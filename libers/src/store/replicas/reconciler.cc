@@ -39,10 +39,14 @@ bool IsInSync(const View& view, const ReplicaCopy& copy) {
   return view.members[static_cast<std::size_t>(copy.member)].InSync();
 }
 
-// Does the copy show another change that was made over the same?
+// Does the copy show another change that was made over the same? By the last
+// before it: how many before that are kept depends on the change itself.
 bool IsRival(const Manifest& change, const ReplicaCopy& copy) {
-  return copy.manifest && copy.shown() != change.id &&
-         copy.manifest->history == change.history;
+  if (!copy.manifest || copy.shown() == change.id) return false;
+  const auto& theirs = copy.manifest->history;
+  const auto& ours = change.history;
+  return theirs.empty() ? ours.empty()
+                        : !ours.empty() && theirs.front() == ours.front();
 }
 
 std::vector<const ReplicaCopy*> Others(const ReplicasRead& read) {

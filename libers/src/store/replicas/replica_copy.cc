@@ -82,7 +82,7 @@ Result<ReplicaCopy> InterpretCopy(const View& view, int member,
       request.outcome == Outcome::kCreated || IsStub(request)) {
     return copy;
   }
-  Result<Manifest> manifest = DecodeManifest(request.value);
+  Result<Manifest> manifest = DecodeManifest(request.key, request.value);
   if (!manifest && manifest.error().code() == StatusCode::kCorruption) {
     copy.kind = ReplicaCopy::Kind::kCorrupt;
     return copy;
@@ -129,7 +129,7 @@ bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
 bool IsMadeOver(const Manifest& next, const ReplicaCopy& copy) {
   if (copy.kind == ReplicaCopy::Kind::kCorrupt) return false;
   return next.history.empty() ? !copy.manifest
-                              : copy.shown() == next.history.front();
+                              : copy.shown().tag() == next.history.front();
 }
 
 Result<const ReplicaCopy*> DecidingCopy(const ReplicasRead& read,

@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/crc32c.h"
 #include "base/micros.h"
 #include "store/format/expiry.h"
 #include "store/format/planted_bug.h"
@@ -58,7 +57,7 @@ Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
     const bool keeps = token == NewToken::kKept;
     if (keeps) {
       // By these the answer shows that the item is still this one.
-      request.client_flags = Crc32c(bytes);
+      request.client_flags = ChecksumOf(bytes);
       head.verb = net::Verb::kHead;
       head.no_bump = true;
     }

@@ -28,7 +28,7 @@ struct Copies {
   static Manifest Change(std::uint64_t id, std::uint64_t before = 0) {
     Manifest manifest;
     manifest.id.time_us = id;
-    if (before != 0) manifest.history.push_back(ChangeId{before, 0});
+    if (before != 0) manifest.history.push_back(ChangeTag{before, 0});
     return manifest;
   }
   void Show(int replica, const Manifest& manifest) {

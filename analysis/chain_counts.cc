@@ -1,0 +1,128 @@
+#include "analysis/chain_counts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "analysis/counts.h"
+#include "analysis/formulas.h"
+#include "layout/geometry.h"
+#include "plan/planners.h"
+
+namespace ers::analysis {
+namespace {
+
+struct Pair {
+  int from = 0;  // data blocks of a stripe
+  int to = 0;
+  int group = 0;
+};
+
+Pair PairOf(const ChainRow& row) {
+  return {StripeDataBlocks(row.scheme, row.from),
+          StripeDataBlocks(row.scheme, row.to), GroupDataBlocks(row.scheme)};
+}
+
+// That of the two widths alone, as often as their group fits.
+int BoundOf(const ChainRow& row) {
+  const auto& [from, to, group] = PairOf(row);
+  const Parameters alone{std::min(from, to), row.scheme.m, std::max(from, to)};
+  return LowerBound(alone,
+                    from < to ? Direction::kForward : Direction::kBackward) *
+         (group / std::lcm(from, to));
+}
+
+// The blocks of a group are in a row, and so are those of each stripe. Of an
+// old one the lesser: its data; or its parity, and its data but for the longest
+// piece that lies within one new stripe.
+int ReadsFromPieces(const ChainRow& row) {
+  const auto& [from, to, group] = PairOf(row);
+  int reads = 0;
+  for (int first = 0; first < group; first += from) {
+    std::vector<int> pieces(static_cast<std::size_t>(group / to));
+    for (int block = first; block < first + from; ++block) {
+      ++pieces[static_cast<std::size_t>(block / to)];
+    }
+    const int longest = *std::max_element(pieces.begin(), pieces.end());
+    reads += std::min(from, from - longest + row.scheme.m);
+  }
+  return reads;
+}
+
+nlohmann::ordered_json JsonOf(const ChainRow& row) {
+  const std::string scheme = FormatScheme(row.scheme);
+  const std::size_t colon = scheme.find(':') + 1;
+  return {{"chain", scheme.substr(colon, scheme.find(',') - colon)},
+          {"m", row.scheme.m},
+          {"from", PairOf(row).from},
+          {"to", PairOf(row).to},
+          {"reads", row.reads},
+          {"writes", row.writes},
+          {"lower_bound", row.lower_bound}};
+}
+
+}  // namespace
+
+Status CheckChainRow(const ChainRow& row) {
+  const auto& [from, to, group] = PairOf(row);
+  const int reads = ReadsFromPieces(row);
+  const int writes = row.scheme.m * group / to;
+  if (row.reads == reads && row.writes == writes &&
+      row.reads >= row.lower_bound) {
+    return {};
+  }
+  return {StatusCode::kCorruption,
+          fmt::format("{} from {} to {}: the plan reads {} and writes {} "
+                      "blocks, the formulas say {} and {}, and no fewer reads "
+                      "than {}: one of them is wrong, please report it",
+                      FormatScheme(row.scheme), from, to, row.reads, row.writes,
+                      reads, writes, row.lower_bound)};
+}
+
+Result<std::vector<ChainRow>> CountChain(std::string_view widths, int m) {
+  const Result<Scheme> scheme =
+      ParseScheme(fmt::format("ers:{},{}", widths, m));
+  if (!scheme) return Fail(scheme.error());
+  const layout::Geometry geometry(*scheme);
+  std::vector<ChainRow> rows;
+  for (const Width from : WidthsOf(*scheme)) {
+    for (const Width to : WidthsOf(*scheme)) {
+      if (from == to) continue;
+      ChainRow row{*scheme, from, to};
+      // With nothing missing there is always a plan.
+      const plan::Plan plan = *plan::PlanTransition(
+          geometry, {from, to}, plan::TransitionVariant::kOptimal, {});
+      row.reads = static_cast<int>(plan.reads.size());
+      row.writes = static_cast<int>(plan.writes.size());
+      row.lower_bound = BoundOf(row);
+      Status checked = CheckChainRow(row);
+      if (!checked.ok()) return Fail(std::move(checked));
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::string RenderChain(const std::vector<ChainRow>& rows, Format format) {
+  if (format == Format::kJson) {
+    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    for (const ChainRow& row : rows) array.push_back(JsonOf(row));
+    return array.dump(2) + '\n';
+  }
+  std::vector<TextRow> lines = {
+      {"chain", "m", "from", "to", "reads", "writes", "lower_bound"}};
+  for (const ChainRow& row : rows) {
+    TextRow& line = lines.emplace_back();
+    const nlohmann::ordered_json json = JsonOf(row);
+    for (const auto& [name, value] : json.items()) {
+      line.push_back(value.is_string() ? value.get<std::string>()
+                                       : value.dump());
+    }
+  }
+  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
+}
+
+}  // namespace ers::analysis
