@@ -104,7 +104,7 @@ class AdviseTest(unittest.TestCase):
         self.refused(run(*words, "a:1", "--model", self.path))
 
     def test_values_that_coding_saves_little_for_are_kept_whole(self):
-        advice = self.ask("--object-size", "1000", "--mbit", "1")
+        advice = self.ask("--object-size", "2000", "--mbit", "0.1")
         self.assertEqual((advice["scheme"], advice["inline"]), ("rep:2", True))
         self.assertIn("kept whole on 2 servers", advice["reasons"][0])
         advice = self.ask("--object-size", "65536", "--mbit", "1")

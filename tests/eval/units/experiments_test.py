@@ -105,12 +105,12 @@ class ExpectedTest(unittest.TestCase):
 
     def test_blocks_and_their_headers(self):
         # 20 blocks of 50 bytes.
-        self.assertEqual(self.bytes("ers2-no-order", "forward"), (720, 360))
-        self.assertEqual(self.bytes("ers2-no-order", "backward"), (990, 450))
-        self.assertEqual(self.bytes("ers2-paper", "put"), (0, 25 * 90))
-        self.assertEqual(self.bytes("ers2-paper", "get"), (20 * 90, 0))
-        self.assertEqual(self.bytes("reencode", "forward"), (4 * 290, 6 * 240))
-        self.assertEqual(self.bytes("reencode", "backward"), (5 * 240, 5 * 290))
+        self.assertEqual(self.bytes("ers2-no-order", "forward"), (8 * 58, 4 * 58))
+        self.assertEqual(self.bytes("ers2-no-order", "backward"), (11 * 58, 5 * 58))
+        self.assertEqual(self.bytes("ers2-paper", "put"), (0, 25 * 58))
+        self.assertEqual(self.bytes("ers2-paper", "get"), (20 * 58, 0))
+        self.assertEqual(self.bytes("reencode", "forward"), (4 * 258, 6 * 208))
+        self.assertEqual(self.bytes("reencode", "backward"), (5 * 208, 5 * 258))
         self.assertEqual(self.bytes("rep", "put"), (None, None))
         self.assertEqual(self.bytes("ers2-paper", "put", 4096), (0, 0))
 

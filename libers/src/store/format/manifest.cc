@@ -264,6 +264,13 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
   return {};
 }
 
+// Would the manifest of `key` be stored under this name, and say its key there
+// if `named`?
+bool IsNameOf(std::string_view item_key, std::string_view key, bool named) {
+  if (HasHashedName(key) != named) return false;
+  return named ? ManifestKey(key) == item_key : key == item_key;
+}
+
 }  // namespace
 
 bool Manifest::Remembers(const ChangeId& other) const {
@@ -343,7 +350,6 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
   WireReader wire(body.substr(kPrefixBytes));
   const auto flags = wire.Get<std::uint8_t>();
   const bool named = (flags & kNamedFlag) != 0;
-  if (named != HasHashedName(item_key)) return corrupt("name");
   const std::uint32_t checksum = Crc32c(body);
   if (ChecksumOf(bytes) != (named ? checksum : Crc32c(item_key, checksum))) {
     return corrupt("checksum");
@@ -369,12 +375,8 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
   manifest.id = GetId(wire);
   if (!GetHistory(wire, manifest)) return corrupt("history");
   manifest.key = item_key;
-  if (named) {
-    manifest.key = wire.GetBytes(wire.Get<std::uint8_t>());
-    if (!HasHashedName(manifest.key) || ManifestKey(manifest.key) != item_key) {
-      return corrupt("key");
-    }
-  }
+  if (named) manifest.key = wire.GetBytes(wire.Get<std::uint8_t>());
+  if (!IsNameOf(item_key, manifest.key, named)) return corrupt("key");
   if (manifest.tombstone) {
     manifest.cas = wire.GetDistance(manifest.id.time_us);
   } else {
