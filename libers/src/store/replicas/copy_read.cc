@@ -48,7 +48,7 @@ std::optional<Result<ShownManifest>> CopyRead::TakeAnswer() {
 
 void CopyRead::FreeBytes() {
   for (const auto& asked : asked_) {
-    if (!asked->under_way) std::string().swap(asked->request.value);
+    if (asked && !asked->under_way) std::string().swap(asked->request.value);
   }
 }
 
