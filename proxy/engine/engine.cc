@@ -6,6 +6,7 @@
 #include "base/micros.h"
 #include "engine/append.h"
 #include "engine/arithmetic.h"
+#include "engine/quick_hits.h"
 #include "engine/recache.h"
 
 namespace ers::proxy {
@@ -84,11 +85,8 @@ Task<Gotten> Engine::GetPlain(const ClientRequest& request) {
 // The value, where it is short; memory is taken for what comes.
 Task<Result<GetInfo>> Engine::Read(const ClientRequest& request,
                                    store::Memory& memory, Value& value,
-                                   store::Access* before,
+                                   store::ReadTerms terms,
                                    std::optional<std::uint64_t> known) {
-  store::ReadTerms terms;
-  terms.no_bump = request.no_bump;
-  terms.before = before;
   if (!request.want_value) {
     co_return co_await context_.store.GetUpTo(request.key, 0, value, terms);
   }
@@ -102,6 +100,8 @@ Task<Result<GetInfo>> Engine::Read(const ClientRequest& request,
     if (!memory.TryTake(taken)) {
       Status room = co_await memory.Take(taken);
       if (!room.ok()) co_return Fail(std::move(room));
+      // The lease and the time that it began under may be over.
+      terms.begun = nullptr;
     }
     Result<GetInfo> info =
         co_await context_.store.GetUpTo(request.key, most, value, terms);
@@ -113,17 +113,19 @@ Task<Result<GetInfo>> Engine::Read(const ClientRequest& request,
     // The same access still.
     terms.no_bump = true;
     terms.before = nullptr;
+    terms.begun = nullptr;
   }
 }
 
-Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory) {
+Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory,
+                         store::QuickGet* begun) {
   Gotten gotten;
-  context_.counters.Add(Counter::kCmdGet);
+  if (begun == nullptr) context_.counters.Add(Counter::kCmdGet);
   const std::optional<std::uint64_t> known =
       context_.store.KnownLength(request.key);
   const bool only_reads = !request.exptime && !request.vivify &&
                           request.style.dialect != Dialect::kMeta;
-  if (only_reads && request.want_value &&
+  if (begun == nullptr && only_reads && request.want_value &&
       known.value_or(0) > context_.limits.whole_below) {
     gotten.long_value = true;
     co_return gotten;
@@ -132,8 +134,10 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory) {
   store::Access before;
   const bool reports_access =
       request.style.return_flags.find_first_of("hl") != std::string::npos;
-  Result<GetInfo> info = co_await Read(
-      request, memory, gotten.value, reports_access ? &before : nullptr, known);
+  store::ReadTerms terms{request.no_bump, reports_access ? &before : nullptr,
+                         begun};
+  Result<GetInfo> info =
+      co_await Read(request, memory, gotten.value, terms, known);
   gotten.counted = true;
   for (int i = 0; !info && info.error().code() == StatusCode::kNotManaged;
        ++i) {
@@ -144,8 +148,8 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory) {
     if (!gone || i == kReadsAgain) co_return gotten;
     gotten = Gotten();
     gotten.counted = true;
-    info = co_await Read(request, memory, gotten.value,
-                         reports_access ? &before : nullptr, std::nullopt);
+    terms.begun = nullptr;
+    info = co_await Read(request, memory, gotten.value, terms, std::nullopt);
   }
   if (!info) {
     if (info.error().code() == StatusCode::kNotFound) {
@@ -180,16 +184,8 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory) {
     }
   }
   if (gotten.long_value) co_return gotten;
-  CountHit(request, *info);
+  CountHit(context_, request, info->width);
   co_return gotten;
-}
-
-void Engine::CountHit(const ClientRequest& request, const ObjectInfo& info) {
-  context_.counters.Add(Counter::kGetHits);
-  if (context_.hits != nullptr && info.width != Width::kNarrow &&
-      !request.no_bump) {
-    context_.hits->Note(request.key);
-  }
 }
 
 Task<Status> Engine::Stream(const ClientRequest& request, bool counted,
@@ -200,7 +196,7 @@ Task<Status> Engine::Stream(const ClientRequest& request, bool counted,
   window.memory = &memory;
   window.no_bump = counted;
   const store::StreamBegin first = [&](const GetInfo& info) {
-    CountHit(request, info);
+    CountHit(context_, request, info.width);
     begin(context_.terms.ItemOf(info));
   };
   const Result<GetInfo> info =

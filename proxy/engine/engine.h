@@ -43,7 +43,10 @@ class Engine {
 
   // `memory`, here and below, is asked for what the call holds, and the call
   // gives back what it holds no more: all but what is handed out.
-  net::Task<Gotten> Get(const ClientRequest& request, store::Memory& memory);
+  net::Task<Gotten> Get(const ClientRequest& request, store::Memory& memory,
+                        store::QuickGet* begun = nullptr);
+  // What BeginQuickGet and EndQuickGet work on: `begun` above is theirs.
+  [[nodiscard]] const EngineContext& context() const { return context_; }
   // The value of a hit that was too long, `counted` as Get has it. `begin` is
   // called before the first byte; a failure after it means that the stream must
   // not be ended as if it were whole. kNotManaged: it has become a plain item,
@@ -84,10 +87,9 @@ class Engine {
   // `known`: how long the value was when it was last seen.
   net::Task<Result<GetInfo>> Read(const ClientRequest& request,
                                   store::Memory& memory, Value& value,
-                                  store::Access* before,
+                                  store::ReadTerms terms,
                                   std::optional<std::uint64_t> known);
   net::Task<Status> TouchRead(const ClientRequest& request);
-  void CountHit(const ClientRequest& request, const ObjectInfo& info);
 
   net::Task<Done> Delete(const ClientRequest& request);
   net::Task<Status> Invalidate(const ClientRequest& request);

@@ -1,6 +1,8 @@
 // Replies of the classic text protocol, and of our own commands.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 
 #include "protocol/reply_writers.h"
@@ -8,6 +10,13 @@
 
 namespace ers::proxy {
 namespace {
+
+// Of every hit: a formatter takes ten times as long.
+void AppendNumber(std::uint64_t number, std::string& out) {
+  char digits[21] = " ";
+  const auto end = std::to_chars(digits + 1, std::end(digits), number).ptr;
+  out.append(digits, end);
+}
 
 void AppendTextDone(const ClientRequest& request, const Reply& reply,
                     std::string& out) {
@@ -57,10 +66,11 @@ void AppendTextReply(const ClientRequest& request, const Reply& reply,
 
 void AppendTextValueHeader(const ClientRequest& request, const ItemInfo& item,
                            std::string& out) {
-  auto end = std::back_inserter(out);
-  fmt::format_to(end, "VALUE {} {} {}", request.key, item.client_flags,
-                 item.bytes);
-  if (request.style.with_cas) fmt::format_to(end, " {}", item.cas);
+  out += "VALUE ";
+  out += request.key;
+  AppendNumber(item.client_flags, out);
+  AppendNumber(item.bytes, out);
+  if (request.style.with_cas) AppendNumber(item.cas, out);
   out += "\r\n";
 }
 

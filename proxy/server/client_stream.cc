@@ -108,6 +108,11 @@ void ClientStream::Send(std::string_view text) {
   if (!all_sent()) loop_.Defer(*this);
 }
 
+void ClientStream::Send(std::string_view text, MemoryHold& hold) {
+  unsent_.TakeFrom(hold, text.size());
+  Send(text);
+}
+
 void ClientStream::Send(Value value, MemoryHold& hold) {
   unsent_.TakeFrom(hold, value.size());
   output_.Add(std::move(value));

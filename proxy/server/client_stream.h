@@ -66,6 +66,8 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
 
   // Leaves with all else that this turn of the loop sends.
   void Send(std::string_view text);
+  // The same; what `hold` has for it is taken over.
+  void Send(std::string_view text, MemoryHold& hold);
   // The value's memory is taken over from `hold`.
   void Send(Value value, MemoryHold& hold);
   void Flush();

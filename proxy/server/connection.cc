@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "metrics/commands.h"
@@ -20,6 +21,7 @@ using Event = RequestReader::Event;
 constexpr std::uint64_t kSmallValue = 64 << 10;
 // A client that has sent so much ahead is not what is waited for.
 constexpr std::uint64_t kEnoughUnread = 64 << 10;
+constexpr std::string_view kLineEnd = "\r\n";
 
 }  // namespace
 
@@ -75,7 +77,7 @@ Task<void> Connection::Serve() {
         tracer_.BytesCame(stream_.read_at());
         break;
       case Event::kRequest:
-        open = co_await Dispatch();
+        if (!StartAtOnce()) open = co_await Dispatch();
         break;
       case Event::kError:
         co_await AnswerError();
@@ -138,6 +140,53 @@ Task<void> Connection::AnswerError() {
   }
 }
 
+// What needs no coroutine: a get or a store that waits for nothing. False:
+// Dispatch.
+bool Connection::StartAtOnce() {
+  ClientRequest& request = reader_.request();
+  const bool gets = request.operation == Operation::kGet;
+  const bool ends = request.operation == Operation::kEndOfGets;
+  const bool stores = request.operation == Operation::kStore;
+  if (!gets && !ends && !stores) return false;
+  if (stream_.closing() || !stream_.has_room() || tracer_.MayTrace(request)) {
+    return false;
+  }
+  if (ends ? !pipeline_.HasRoom() : !pipeline_.MayStart(request)) return false;
+  if (stores) return StoreAtOnce();
+  Slot& slot = pipeline_.Add(std::move(request));
+  slot.read = stream_.read_at();
+  if (gets) {
+    runner_.Get(slot);
+  } else {
+    pipeline_.End(slot);
+  }
+  return true;
+}
+
+// The same where the value has come with its line, and all of it.
+bool Connection::StoreAtOnce() {
+  std::string_view& input = stream_.input();
+  const std::uint64_t bytes = reader_.request().value_bytes;
+  if (bytes > kSmallValue || input.size() < bytes + kLineEnd.size() ||
+      input.substr(bytes, kLineEnd.size()) != kLineEnd ||
+      reader_.request().style.dialect == Dialect::kBinary) {
+    return false;
+  }
+  Slot& slot = pipeline_.Add(std::move(reader_.request()));
+  slot.read = stream_.read_at();
+  const Task<Status> room = slot.memory.Take(3 * bytes);
+  if (!room.await_ready()) {
+    // Dispatch waits for it.
+    reader_.request() = std::move(slot.request);
+    pipeline_.DropLast();
+    return false;
+  }
+  slot.text.reserve(bytes);
+  while (reader_.Next(input) == Event::kValue) slot.text += reader_.value();
+  net::Spawn(runner_.Store(slot));
+  return true;
+}
+
 // Starts what the reader's request asks for. False: it is the last one.
 Task<bool> Connection::Dispatch() {
   ClientRequest request = std::move(reader_.request());
@@ -160,7 +209,7 @@ Task<bool> Connection::Dispatch() {
   }
   switch (InfoOf(slot.request.operation).runs) {
     case Runs::kGet:
-      net::Spawn(runner_.Get(slot));
+      runner_.Get(slot);
       break;
     case Runs::kStore:
       co_return co_await DispatchStore(slot);
@@ -245,7 +294,7 @@ void Connection::Deliver(Slot& slot, net::TimePoint now) {
     if (slot.closes) EndTrace(slot);
     return;
   }
-  stream_.Send(slot.head);
+  stream_.Send(slot.head, slot.memory);
   stream_.Send(std::move(slot.value), slot.memory);
   stream_.Send(slot.tail);
   EndTrace(slot);

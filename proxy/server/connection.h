@@ -51,6 +51,8 @@ class Connection final {
 
   // All of the connection's life.
   net::Task<void> Serve();
+  bool StartAtOnce();
+  bool StoreAtOnce();
   net::Task<bool> Dispatch();
   net::Task<bool> DispatchStore(Slot& slot);
   net::Task<void> AnswerError();

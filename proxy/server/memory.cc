@@ -129,6 +129,14 @@ Task<Status> MemoryHold::Take(std::uint64_t step, std::uint64_t rest,
 }
 
 Task<Status> MemoryHold::Take(std::uint64_t bytes) {
+  if (bytes_ == 0 && !first_in_line_ && bytes <= account_.budget.most() &&
+      TryTake(bytes)) {
+    return Task<Status>::Ready();
+  }
+  return Wait(bytes);
+}
+
+Task<Status> MemoryHold::Wait(std::uint64_t bytes) {
   std::uint64_t got = 0;
   co_return co_await Take(bytes, bytes, &got);
 }

@@ -131,6 +131,7 @@ class MemoryHold final : public store::Memory {
  private:
   net::Task<Status> Take(std::uint64_t step, std::uint64_t rest,
                          std::uint64_t* got);
+  net::Task<Status> Wait(std::uint64_t bytes);
 
   MemoryAccount& account_;
   WaitsFor waits_for_;

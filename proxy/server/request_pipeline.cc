@@ -25,10 +25,9 @@ bool RequestPipeline::MayStart(const ClientRequest& request) const {
   });
 }
 
-RequestPipeline::Slot& RequestPipeline::Add(ClientRequest request) {
-  Slot& slot = *slots_.emplace_back(std::make_unique<Slot>(account_));
-  slot.request = std::move(request);
-  return slot;
+RequestPipeline::Slot& RequestPipeline::Add(ClientRequest&& request) {
+  return *slots_.emplace_back(
+      std::make_unique<Slot>(account_, std::move(request)));
 }
 
 void RequestPipeline::End(Slot& slot) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/recycled.h"
 #include "engine/engine.h"
 #include "ers/value.h"
 #include "net/runtime.h"
@@ -24,6 +25,8 @@
 
 namespace ers::proxy {
 
+class RequestRunner;
+
 // Its errors are answered at the end of its line.
 inline bool IsTextGet(const ClientRequest& request) {
   return request.operation == Operation::kGet &&
@@ -34,9 +37,9 @@ inline bool IsTextGet(const ClientRequest& request) {
 class RequestPipeline {
  public:
   // A request on its way to its answer: head, value and tail, in this order.
-  struct Slot {
-    explicit Slot(MemoryAccount& account)
-        : memory(account, WaitsFor::kServers) {}
+  struct Slot : Recycled {
+    Slot(MemoryAccount& account, ClientRequest&& what)
+        : request(std::move(what)), memory(account, WaitsFor::kServers) {}
     // Its steps are timed where it is traced, and steps() is null where not.
     [[nodiscard]] Engine& EngineOr(Engine& untraced) const {
       return trace ? trace->engine : untraced;
@@ -61,6 +64,8 @@ class RequestPipeline {
     // A store's short value. Of a text get: why it failed.
     std::string text;
     std::shared_ptr<Trace> trace;  // null for all but a few
+    std::unique_ptr<store::QuickGet> begun;
+    RequestRunner* runner = nullptr;  // that has begun it
   };
   using Answer = std::function<void(Slot&, net::TimePoint now)>;
 
@@ -80,7 +85,9 @@ class RequestPipeline {
   [[nodiscard]] bool MayStart(const ClientRequest& request) const;
 
   // Stays until its answer is taken.
-  Slot& Add(ClientRequest request);
+  Slot& Add(ClientRequest&& request);
+  // Takes the last one back: nothing has begun for it.
+  void DropLast() { slots_.pop_back(); }
   // The slot's answer is complete.
   void End(Slot& slot);
   // Awaited: all before the slot are answered, or Release was called.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/quick_hits.h"
 #include "store/support/content.h"
 #include "store/support/memory.h"
 
@@ -18,6 +19,8 @@ using Slot = RequestPipeline::Slot;
 
 // As memcached has it.
 constexpr std::uint32_t kMaxVerbosity = 2;
+// Of the lines around a value, but for its key: a word, numbers, line ends.
+constexpr std::size_t kMaxValueHead = 64;
 
 // A stream's memory: pieces are asked for ahead only while its client keeps up,
 // and waited for only when all before has left.
@@ -54,9 +57,39 @@ void KeepJudgement(const ItemInfo& judged, ItemInfo& item) {
 
 }  // namespace
 
-Task<void> RequestRunner::Get(Slot& slot) {
+void RequestRunner::Get(Slot& slot) {
   if (stream_.full()) slot.memory.SetWaitsFor(WaitsFor::kClient);
-  Gotten gotten = co_await EngineOf(slot).Get(slot.request, slot.memory);
+  slot.runner = this;
+  const auto ended = [](void* context) {
+    auto& begun = *static_cast<Slot*>(context);
+    begun.runner->OnBegun(begun);
+  };
+  slot.begun = BeginQuickGet(EngineOf(slot).context(), slot.request,
+                             slot.memory, ended, &slot);
+  if (slot.begun == nullptr) net::Spawn(GetOn(slot));
+}
+
+// Most hits are of short values, which leave with the lines around them.
+void RequestRunner::OnBegun(Slot& slot) {
+  ItemInfo item;
+  std::string_view value;
+  const bool hit = EndQuickGet(EngineOf(slot).context(), slot.request,
+                               *slot.begun, item, value);
+  slot.memory.KeepAtMost(value.size());
+  if (!hit) return net::Spawn(GetOn(slot));
+  const std::string_view trailer = ValueTrailer(slot.request);
+  slot.head.reserve(kMaxValueHead + slot.request.key.size() + value.size());
+  AppendValueHeader(slot.request, item, slot.head);
+  slot.head += value;
+  slot.head += trailer;
+  slot.begun.reset();
+  pipeline_.End(slot);
+}
+
+Task<void> RequestRunner::GetOn(Slot& slot) {
+  Gotten gotten =
+      co_await EngineOf(slot).Get(slot.request, slot.memory, slot.begun.get());
+  slot.begun.reset();
   if (gotten.long_value) {
     co_await StreamLong(slot, gotten.done.reply.item, gotten.counted);
     co_return;

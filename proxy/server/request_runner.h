@@ -23,7 +23,7 @@ class RequestRunner {
   RequestRunner(const RequestRunner&) = delete;
   RequestRunner& operator=(const RequestRunner&) = delete;
 
-  net::Task<void> Get(Slot& slot);
+  void Get(Slot& slot);
   // Of a value that is in slot.text.
   net::Task<void> Store(Slot& slot);
   net::Task<void> Change(Slot& slot);
@@ -31,6 +31,8 @@ class RequestRunner {
   void AnswerAtOnce(Slot& slot);
 
  private:
+  void OnBegun(Slot& slot);
+  net::Task<void> GetOn(Slot& slot);
   void AnswerGet(Slot& slot, Gotten gotten);
   void AnswerNoStream(Slot& slot, const Status& why);
   // `judged`: its marks as they were decided on.

@@ -26,6 +26,10 @@ class RequestTracer {
   void BytesCame(net::TimePoint at) {
     if (sample_from_) sample_from_ = at;
   }
+  // False: TraceOf has nothing to do.
+  [[nodiscard]] bool MayTrace(const ClientRequest& request) const {
+    return request.traced || sample_from_ || line_;
+  }
   // Null for all but a few. `read`: when the last bytes were.
   std::shared_ptr<Trace> TraceOf(const ClientRequest& request,
                                  net::TimePoint read);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "client/c_api.h"
@@ -97,9 +98,10 @@ Result<PutOptions> FromC(const ers_put_options* options) {
     if (!scheme) return Fail(scheme.error());
     out.scheme = *scheme;
   }
-  if (options->width < 0 || options->width > ERS_THIRD) {
+  const auto width = static_cast<std::int64_t>(options->width);
+  if (width < 0 || width > ERS_THIRD) {
     return Fail(StatusCode::kInvalidArgument,
-                fmt::format("there is no width {}", options->width));
+                fmt::format("there is no width {}", width));
   }
   out.width = static_cast<Width>(options->width);
   out.client_flags = options->client_flags;

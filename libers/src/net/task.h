@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/recycled.h"
 #include "net/runtime.h"
 
 namespace ers::net {
@@ -42,7 +43,7 @@ struct FinalAwaiter {
   void await_resume() const noexcept {}
 };
 
-struct PromiseBase {
+struct PromiseBase : Recycled {
   std::coroutine_handle<> continuation;
   bool finished = false;  // ended before the awaiting coroutine suspended
   bool awaited = false;   // the awaiting coroutine is suspended

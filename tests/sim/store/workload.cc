@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "sim/objects/quick_read.h"
 #include "store/support/wakeup.h"
 #include "store/upkeep/verify.h"
 
@@ -180,7 +181,8 @@ Task<void> Workload::Cas(store::Store& store, int client,
 
 Task<void> Workload::Get(store::Store& store, int client,
                          const std::string& key) {
-  const bool stream = world_.random().Below(3) == 0;
+  const std::uint64_t form = world_.random().Below(3);
+  const bool stream = form == 0;
   const std::uint32_t id =
       history_.Begin(client, key, OperationKind::kGet, world_.now());
   Value value;
@@ -196,6 +198,8 @@ Task<void> Workload::Get(store::Store& store, int client,
     streamed.clear();
     if (stream) {
       info = co_await store.GetTo(key, begin, sink);
+    } else if (form == 1) {
+      info = co_await QuickRead(store, key, value);
     } else {
       info = co_await store.Get(key, value);
     }

@@ -46,8 +46,7 @@ void BlockWriter::Write(SendStep step, BlockId block, const std::byte* content,
   Transfer& transfer = transfers_.emplace_back();
   transfer.writer = this;
   SetTransfer(group_, step, net::Verb::kSet, block,
-              BlockKey(group_.map.key_hash(), staging.generation, number),
-              content, transfer);
+              group_.map.KeyOf(staging.generation, number), content, transfer);
   group_.Begin(RequestStep::kSplit);
   transfer.header =
       EncodeBlockHeader({staging.generation, number}, content, transfer.bytes);

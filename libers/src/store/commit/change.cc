@@ -134,6 +134,7 @@ class Change {
     return TakePlaceOf(session_, *there_, next_, chain_.steps());
   }
   Task<StagedCompletion> Complete() {
+    if (next_.is_inline) return Task<StagedCompletion>::Ready();
     return CompleteStaged(session_, *read_->view, chain_.first_epoch(),
                           there_.get(), next_, chain_.steps());
   }
@@ -153,6 +154,7 @@ class Change {
   Task<CommitResult> Commit() {
     next_.id = id_;
     next_.history = HistoryAfter(there_.get(), next_);
+    next_.confirmed = false;
     if (cas_ == ClientCas::kRises) {
       next_.cas = NextCas(session_.WallMicros(), there_.get());
     }

@@ -1,15 +1,24 @@
 #include "store/format/change_id.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
 
 #include "store/format/planted_bug.h"
 
 namespace ers::store {
 
 std::string FormatChangeId(const ChangeId& id) {
-  return fmt::format("{:016x}{:016x}", id.time_us, id.nonce);
+  // Of each object that is read or stored: a formatter takes ten times as long.
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::size_t kHalf = 16;
+  std::string text(2 * kHalf, '0');
+  for (std::size_t i = 0; i < kHalf; ++i) {
+    const auto shift = 4 * (kHalf - 1 - i);
+    text[i] = kDigits[id.time_us >> shift & 0xf];
+    text[kHalf + i] = kDigits[id.nonce >> shift & 0xf];
+  }
+  return text;
 }
 
 ChangeIdSource::ChangeIdSource(net::Runtime& runtime, const ClusterClock& clock)

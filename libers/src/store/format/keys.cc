@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "ers/options.h"
@@ -15,20 +16,22 @@ namespace {
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t kEncodedBytes = 22;
+constexpr std::size_t kBlockKeyBytes = 67;  // the longest
 
 void AppendBase64Url(std::uint64_t high, std::uint64_t low, std::string& out) {
-  for (int bit = 122; bit >= -4; bit -= 6) {
-    std::uint64_t digit;
-    if (bit >= 64) {
-      digit = high >> (bit - 64);
-    } else if (bit >= 0) {
-      digit = low >> bit;
-      if (bit > 58) digit |= high << (64 - bit);
-    } else {
-      digit = low << -bit;
-    }
-    out.push_back(kAlphabet[digit & 63]);
+  // Ten digits of each, and the two that have the last bits of both: of every
+  // block that is stored, so without a branch in a digit.
+  constexpr std::size_t kOfHigh = 10;
+  std::array<char, kEncodedBytes> text;
+  for (std::size_t i = 0; i < kOfHigh; ++i) {
+    text[i] = kAlphabet[high >> (58 - 6 * i) & 63];
   }
+  text[kOfHigh] = kAlphabet[(high << 2 | low >> 62) & 63];
+  for (std::size_t i = kOfHigh + 1; i < kEncodedBytes - 1; ++i) {
+    text[i] = kAlphabet[low >> (56 - 6 * (i - kOfHigh - 1)) & 63];
+  }
+  text[kEncodedBytes - 1] = kAlphabet[low << 4 & 63];
+  out.append(text.data(), text.size());
 }
 
 struct Pair {
@@ -110,18 +113,33 @@ std::optional<KeyHash> HashOfHashedName(std::string_view item_key) {
   return KeyHash{hash->high, hash->low};
 }
 
-std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
-                     std::uint64_t number) {
+std::string BlockKeyBegin(const KeyHash& hash, const ChangeId& generation) {
   std::string out;
-  out.reserve(64);
+  out.reserve(kBlockKeyBytes);
   out.append(kReservedPrefix);
   out.push_back('b');
   AppendBase64Url(hash.high, hash.low, out);
   out.push_back('.');
   AppendBase64Url(generation.time_us, generation.nonce, out);
   out.push_back('.');
-  fmt::format_to(std::back_inserter(out), "{:x}", number);
   return out;
+}
+
+std::string BlockKey(std::string_view begin, std::uint64_t number) {
+  std::array<char, 16> digits;
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), number, 16)
+          .ptr;
+  std::string out;
+  out.reserve(kBlockKeyBytes);
+  out.append(begin);
+  out.append(digits.data(), end);
+  return out;
+}
+
+std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
+                     std::uint64_t number) {
+  return BlockKey(BlockKeyBegin(hash, generation), number);
 }
 
 std::optional<BlockName> ParseBlockKey(std::string_view item_key) {

@@ -43,6 +43,10 @@ bool HasHashedName(std::string_view key);
 // base64url(generation) + "." + hex(number).
 std::string BlockKey(const KeyHash& hash, const ChangeId& generation,
                      std::uint64_t number);
+// The same in two parts: what the blocks of one generation have in common, and
+// the number.
+std::string BlockKeyBegin(const KeyHash& hash, const ChangeId& generation);
+std::string BlockKey(std::string_view begin, std::uint64_t number);
 
 // What a block's key says.
 struct BlockName {

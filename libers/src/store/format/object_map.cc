@@ -28,7 +28,8 @@ std::uint32_t ParityPosition(const Geometry& geometry, Width width, int group,
 ObjectMap::ObjectMap(std::shared_ptr<const Manifest> manifest)
     : manifest_(std::move(manifest)),
       geometry_(layout::GetGeometry(manifest_->scheme, manifest_->unit)),
-      hash_(HashKey(manifest_->key)) {
+      hash_(HashKey(manifest_->key)),
+      key_begin_(BlockKeyBegin(hash_, manifest_->id)) {
   assert(!manifest_->is_inline && !manifest_->tombstone);
 }
 
@@ -96,7 +97,13 @@ ChangeId ObjectMap::GenerationOf(int group, BlockId block) const {
 }
 
 std::string ObjectMap::KeyOf(int group, BlockId block) const {
-  return BlockKey(hash_, GenerationOf(group, block), Number(group, block));
+  return KeyOf(GenerationOf(group, block), Number(group, block));
+}
+
+std::string ObjectMap::KeyOf(const ChangeId& generation,
+                             std::uint64_t number) const {
+  return generation == manifest_->id ? BlockKey(key_begin_, number)
+                                     : BlockKey(hash_, generation, number);
 }
 
 bool Names(const ObjectMap& map, const ObjectMap& old, int group,

@@ -50,11 +50,17 @@ class ObjectMap {
   // block or a parity block of the object's width.
   [[nodiscard]] ChangeId GenerationOf(int group, layout::BlockId block) const;
   [[nodiscard]] std::string KeyOf(int group, layout::BlockId block) const;
+  // Of a block of that generation and number.
+  [[nodiscard]] std::string KeyOf(const ChangeId& generation,
+                                  std::uint64_t number) const;
 
  private:
   std::shared_ptr<const Manifest> manifest_;
   std::shared_ptr<const layout::Geometry> geometry_;
   KeyHash hash_;
+  // Of the blocks of the object's last change: most are, and encoding it takes
+  // as long as all else of a name.
+  std::string key_begin_;
 };
 
 // Has `map` the very block that `old` has there; or has, of a block that both

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +25,8 @@ namespace ers::store {
 class KeyLines {
   struct Waiter;
   struct Line {
-    std::deque<std::shared_ptr<Waiter>> waiting;
+    // Not a deque: nearly all are empty, and must cost nothing.
+    std::list<std::shared_ptr<Waiter>> waiting;
     std::uint64_t turns = 0;  // that have ended
     // What the last one that knew left there; null: none did.
     std::shared_ptr<const Manifest> left;

@@ -196,6 +196,8 @@ std::vector<int> Restarted(Session& session, const View& view) {
   return restarted;
 }
 
+Task<Status> LoadView(Session& session, int max_failures);
+
 Task<Status> LoadViewFor(Session& session, std::string_view key) {
   Status status = co_await EnsureView(session, 0);
   if (status.code() != StatusCode::kNotFound) co_return status;
@@ -204,10 +206,7 @@ Task<Status> LoadViewFor(Session& session, std::string_view key) {
       fmt::format("key '{}' holds no object: {}", key, status.message()));
 }
 
-}  // namespace
-
-Task<Status> EnsureView(Session& session, int max_failures) {
-  if (session.view()) co_return co_await EnsureLease(session);
+Task<Status> LoadView(Session& session, int max_failures) {
   co_await ClaimChange(session);
   ViewKeeper& keeper = session.cluster().keeper;
   if (session.view()) {
@@ -258,6 +257,14 @@ Task<Status> EnsureView(Session& session, int max_failures) {
   // Nothing waits for that.
   session.Detach(LogServersWithoutListing(session));
   co_return leased;
+}
+
+}  // namespace
+
+// Of every call: no coroutine where there is nothing to wait for.
+Task<Status> EnsureView(Session& session, int max_failures) {
+  if (session.view()) return EnsureLease(session);
+  return LoadView(session, max_failures);
 }
 
 Task<Status> EnsureViewFor(Session& session, std::string_view key) {

@@ -89,6 +89,16 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
   co_return attempt;
 }
 
+// The same, of what was asked already.
+Task<Result<Attempt>> TakeBegun(QuickGet& begun, Access& before) {
+  Result<ManifestPtr> current = co_await begun.Finish();
+  before = {begun.request().item_fetched, begun.request().item_idle};
+  if (!current) co_return Fail(current.error());
+  Attempt attempt;
+  attempt.current = std::move(*current);
+  co_return attempt;
+}
+
 Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
                            Value& value) {
   Result<Range> range = asked.Within(manifest.length);
@@ -125,20 +135,27 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
                                Value& value, ReadTerms terms,
                                StepTimer* steps) {
   EmptyUnlessKept read(value);
-  Status status = co_await EnsureViewFor(session, key);
-  if (!status.ok()) co_return Fail(std::move(status));
-  ReplicaSet replicas(session, key, steps);
-  const bool bump_lru = !terms.no_bump && MayBumpLru(session);
-  PrimaryTerms primary;
-  primary.no_bump = terms.no_bump;
-  primary.report_access = bump_lru || terms.before != nullptr;
+  std::optional<ReplicaSet> own;
+  if (terms.begun == nullptr) {
+    Status status = co_await EnsureViewFor(session, key);
+    if (!status.ok()) co_return Fail(std::move(status));
+    own.emplace(session, key, steps);
+  }
+  ReplicaSet& replicas = own ? *own : terms.begun->replicas();
+  const bool bump_lru =
+      own ? !terms.no_bump && MayBumpLru(session) : terms.begun->bumps_lru();
+  PrimaryTerms primary{terms.no_bump, bump_lru || terms.before != nullptr};
   ManifestPtr believed = session.manifests().Find(key);
   ChangeId short_before;
   ChangeId seen;  // the change that an earlier attempt found
   Access before;
   for (int i = 0; i < kGetRestarts; ++i) {
-    Result<Attempt> attempt = co_await TryRead(
-        session, replicas, primary, believed, asked, max_bytes, value, before);
+    QuickGet* const begun = std::exchange(terms.begun, nullptr);
+    Task<Result<Attempt>> trial =
+        begun != nullptr ? TakeBegun(*begun, before)
+                         : TryRead(session, replicas, primary, believed, asked,
+                                   max_bytes, value, before);
+    Result<Attempt> attempt = co_await std::move(trial);
     // However often one read asks, it is one access.
     primary.no_bump = true;
     const ManifestPtr shown = attempt ? attempt->current : nullptr;
@@ -193,6 +210,13 @@ Task<Result<GetInfo>> Store::GetUpTo(std::string_view key,
                                      std::uint64_t max_bytes, Value& value,
                                      ReadTerms terms) {
   return GetBytes(session_, key, Range(), max_bytes, value, terms, steps_);
+}
+
+std::unique_ptr<QuickGet> Store::BeginGet(std::string_view key,
+                                          QuickGet::Call call,
+                                          void* context) const {
+  if (steps_ != nullptr) return nullptr;
+  return QuickGet::Begin(session_, key, call, context);
 }
 
 Task<Result<GetInfo>> Store::GetRange(std::string_view key,

@@ -16,6 +16,7 @@
 #include "net/task.h"
 #include "store/format/manifest.h"
 #include "store/membership/session.h"
+#include "store/objects/quick_get.h"
 #include "store/repair/listing.h"
 #include "store/support/content.h"
 #include "store/support/memory.h"
@@ -85,8 +86,9 @@ struct Access {
 
 // How a read shows at the servers.
 struct ReadTerms {
-  bool no_bump = false;      // as no access
-  Access* before = nullptr;  // takes what is known of accesses before this one
+  bool no_bump = false;       // as no access
+  Access* before = nullptr;   // takes what is known of accesses before this one
+  QuickGet* begun = nullptr;  // it has begun with this, which is no hit
 };
 
 // How a value is streamed: in pieces of about so many bytes (at least a block),
@@ -132,6 +134,10 @@ class Store {
   net::Task<Result<GetInfo>> GetUpTo(std::string_view key,
                                      std::uint64_t max_bytes, Value& value,
                                      ReadTerms terms = {});
+  // As GetUpTo begins, of a key whose value is not known to be in blocks. Null:
+  // it cannot begin so, as for an operation whose steps are timed.
+  std::unique_ptr<QuickGet> BeginGet(std::string_view key, QuickGet::Call call,
+                                     void* context) const;
   // How long the value was when this loop last saw it, if it was in blocks: a
   // hint, for which no server is asked.
   [[nodiscard]] std::optional<std::uint64_t> KnownLength(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ bool IsPlain(const ReplicaCopy& copy) {
 std::vector<KeptTokens::Token> TokensOf(const ReplicasRead& base,
                                         const std::vector<CasResult>& results) {
   std::vector<KeptTokens::Token> tokens;
+  tokens.reserve(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].new_token == 0) return {};
     tokens.push_back({base.copies[i].member, results[i].new_token});
@@ -117,13 +119,12 @@ Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
   }
 }
 
-Task<CommitResult> Committer::Commit(const ReplicasRead& base, Manifest next,
-                                     NewToken token) {
+Task<CommitResult> Committer::Commit(const ReplicasRead& base,
+                                     const Manifest& next, NewToken token) {
   const InStep step(key_.steps, RequestStep::kCommit);
   const bool over_plain =
       std::any_of(base.copies.begin(), base.copies.end(), IsPlain);
-  next.confirmed = false;
-  next.key = key_.name;
+  assert(!next.confirmed && next.key == key_.name);
   for (const ReplicaCopy& replica : base.copies) {
     if (replica.token != 0 || next.tombstone) continue;
     co_return CommitResult{

@@ -41,9 +41,10 @@ class Committer {
             Reconciler& reconciler, PlainItems plain);
 
   // Writes `next` to all replicas at once; those with a plain item follow the
-  // others. `next` needs no copy fields; its history is that of `base`, which
-  // Prepare gave. No two calls may have the same id.
-  net::Task<CommitResult> Commit(const ReplicasRead& base, Manifest next,
+  // others. `next`, which is not confirmed, is of the key and needs no copy
+  // fields; its history is that of `base`, which Prepare gave. No two calls may
+  // have the same id.
+  net::Task<CommitResult> Commit(const ReplicasRead& base, const Manifest& next,
                                  NewToken token = NewToken::kForgotten);
 
  private:

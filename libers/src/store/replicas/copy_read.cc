@@ -46,6 +46,12 @@ std::optional<Result<ShownManifest>> CopyRead::TakeAnswer() {
   return std::exchange(answer_, std::nullopt);
 }
 
+void CopyRead::FreeBytes() {
+  for (const auto& asked : asked_) {
+    if (asked && !asked->under_way) std::string().swap(asked->request.value);
+  }
+}
+
 // --- Asking -----------------------------------------------------------------
 
 Status CopyRead::Start() {
@@ -118,14 +124,13 @@ std::unique_ptr<CopyRead::Asked> CopyRead::Prepare(int member) const {
   Session& session = key_.session;
   const TimePoint now = session.runtime().Now();
   auto asked = std::make_unique<Asked>();
-  asked->key = key_.item;
   asked->at_primary = member == replicas_->primary();
   asked->asked_us = session.WallMicros();
   asked->wait = {member, now,
                  session.late_servers().Patience(member, bytes_, now)};
   net::Request& request = asked->request;
   request.verb = net::Verb::kGet;
-  request.key = asked->key;
+  request.key = key_.item;
   request.no_bump = terms_.no_bump;
   request.report_access = terms_.report_access;
   return asked;
@@ -153,6 +158,8 @@ void CopyRead::Probe(int member) const {
   std::unique_ptr<Asked> asked = Prepare(member);
   net::Request& request = asked->request;
   request.no_bump = true;
+  asked->key = key_.item;
+  request.key = asked->key;
   const PatientWait wait = asked->wait;
   AbandonProbe(session, wait, request, std::move(asked));
   Send(session.runtime(), SendStep::kReadPrimary, session.link(member),
@@ -268,9 +275,14 @@ void CopyRead::EndIfDone() {
   for (std::unique_ptr<Asked>& asked : asked_) {
     if (!asked->under_way) continue;
     Asked& left = *asked;
+    left.key = key_.item;
+    left.request.key = left.key;
     Abandon(session, left.wait, left.request, std::move(asked));
   }
   going_.CountDown();
+  // The last thing that is done here: it may destroy this.
+  const auto on_end = std::exchange(on_end_, nullptr);
+  if (on_end != nullptr) on_end(on_end_context_);
 }
 
 }  // namespace ers::store

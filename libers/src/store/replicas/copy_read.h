@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/recycled.h"
 #include "net/request.h"
 #include "net/task.h"
 #include "store/replicas/abandoned_read.h"
@@ -33,11 +34,19 @@ class CopyRead : private Alarm {
   // Begins, also once more; to be awaited then. kUnavailable: no replica is in.
   Status Start();
   auto operator co_await() { return going_.operator co_await(); }
+  // In place of awaiting it, before the first Start: called at that one's end,
+  // by the loop. May destroy this.
+  void OnEnd(void (*call)(void* context), void* context) {
+    on_end_ = call;
+    on_end_context_ = context;
+  }
 
   // After it: what is decided, the manifest or why there can be none. Empty
   // where no replica answered under this view, where it has nothing, and where
   // its change is not known to be committed: all of them may know more.
   [[nodiscard]] std::optional<Result<ShownManifest>> TakeAnswer();
+  // Once there is an answer or none: the items that came are read no more.
+  void FreeBytes();
   // Of the request that decided, or was the first.
   [[nodiscard]] const net::Request& request() const {
     return decides_->request;
@@ -51,9 +60,9 @@ class CopyRead : private Alarm {
 
  private:
   // One replica.
-  struct Asked {
+  struct Asked : Recycled {
     CopyRead* read = nullptr;
-    std::string key;  // the request's
+    std::string key;  // the request's, once nothing waits for it
     bool at_primary = true;
     std::int64_t asked_us = 0;  // Unix
     PatientWait wait;
@@ -88,6 +97,8 @@ class CopyRead : private Alarm {
   bool silent_ = false;
   bool hedged_ = false;
   net::Latch going_;
+  void (*on_end_)(void* context) = nullptr;
+  void* on_end_context_ = nullptr;
 };
 
 }  // namespace ers::store

@@ -10,11 +10,14 @@ ReplicaKey::ReplicaKey(Session& at, std::string_view key, StepTimer* timer)
     : session(at), name(key), item(ManifestKey(key)), steps(timer) {}
 
 Result<Replicas> ReplicaKey::ReplicasUnder(const View& view) const {
-  Replicas replicas = ReplicasOf(view, session.ring(), name);
-  if (!replicas.primary_in_sync) {
+  if (known_.members.empty() || known_epoch_ != view.epoch) {
+    known_ = ReplicasOf(view, session.ring(), name);
+    known_epoch_ = view.epoch;
+  }
+  if (!known_.primary_in_sync) {
     return Fail(AllReplicasOut(session, view, name));
   }
-  return replicas;
+  return known_;
 }
 
 net::Task<Status> ReplicaKey::OnSilent(int member) const {

@@ -2,6 +2,7 @@
 #ifndef ERS_STORE_REPLICAS_REPLICA_KEY_H_
 #define ERS_STORE_REPLICAS_REPLICA_KEY_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,11 @@ struct ReplicaKey {
   const std::string name;
   const std::string item;  // of its manifests
   StepTimer* const steps;  // null: nothing is timed
+
+ private:
+  // As they were under the view of that epoch: a walk of the ring takes an MD5.
+  mutable std::uint64_t known_epoch_ = 0;
+  mutable Replicas known_;
 };
 
 }  // namespace ers::store

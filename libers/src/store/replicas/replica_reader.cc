@@ -24,6 +24,7 @@ Status ReplicaReader::Interpret(const std::vector<net::Request>& requests,
                                 const std::vector<int>& members,
                                 PlainItems plain, ReplicasRead& read) const {
   const View& view = *read.view;
+  read.copies.reserve(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     Result<ReplicaCopy> copy =
         InterpretCopy(view, members[i], key_.name, plain, requests[i]);

@@ -170,6 +170,7 @@ std::optional<ReplicasRead> ReplicaSet::TakeKept() {
   if (!kept || kept->epoch != read.view->epoch) return std::nullopt;
   const auto manifest =
       std::make_shared<const Manifest>(std::move(kept->manifest));
+  read.copies.reserve(kept->tokens.size());
   for (const KeptTokens::Token& token : kept->tokens) {
     ReplicaCopy copy;
     copy.member = token.member;

@@ -43,7 +43,8 @@ class Content {
 
   // A whole part, opened and filled: `max_bytes` bytes, or fewer at the value's
   // end.
-  net::Task<Result<std::span<const std::byte>>> Next(std::size_t max_bytes);
+  virtual net::Task<Result<std::span<const std::byte>>> Next(
+      std::size_t max_bytes);
 };
 
 // Bytes in the caller's memory; nothing is copied.
@@ -51,7 +52,14 @@ class MemoryContent final : public Content {
  public:
   explicit MemoryContent(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Result<std::span<const std::byte>> Open(std::size_t max_bytes) override;
-  net::Task<Result<std::size_t>> Fill() override { co_return opened_; }
+  net::Task<Result<std::size_t>> Fill() override {
+    return net::Task<Result<std::size_t>>::Ready(opened_);
+  }
+  net::Task<Result<std::span<const std::byte>>> Next(
+      std::size_t max_bytes) override {
+    return net::Task<Result<std::span<const std::byte>>>::Ready(
+        Open(max_bytes));
+  }
   void Release() override {}
   [[nodiscard]] std::optional<std::uint64_t> Left() const override {
     return bytes_.size();
