@@ -116,7 +116,7 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   put->add_option("--column-below", arguments->column_below,
-                  "Store shorter elastic values as columns (default: 65536)")
+                  "Store shorter elastic values as columns (default: 98304)")
       ->check(CLI::Range(kMaxColumnBelow))
       ->type_name("BYTES");
   put->footer(

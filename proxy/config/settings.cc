@@ -235,7 +235,7 @@ constexpr Setting kSettings[] = {
         {.name = "column_below",
          .option = {"--column-below", "BYTES",
                     "Store shorter elastic values as columns (default: "
-                    "65536)"}}),
+                    "98304)"}}),
     {.name = "rules", .read = ReadRules},
 
     Reloaded(Number<ERS_PROXY_AT(policies.widen.idle_seconds), 1, kMaxPolicyS>(

@@ -15,7 +15,7 @@ from ctl_case import (BAD_USAGE, DEADLINE_S, DONE, ERSCTL, NOT_FOUND,
 class PutGetTest(CtlCase):
 
     def test_sizes_through_files_and_pipes(self):
-        for size in (0, 1, 4096, 6130, 6150, 100_000, (8 << 20) + 1):
+        for size in (0, 1, 1570, 1590, 98_303, 98_304, (8 << 20) + 1):
             with self.subTest(size=size):
                 data = random_bytes(size, seed=size)
                 key = f"size-{size}"
@@ -79,8 +79,13 @@ class PutGetTest(CtlCase):
 
     def test_inline_below_decides_where_a_value_is(self):
         # From there on coding saves an eighth of the memory.
-        self.assertTrue(self.put("small", b"x" * 6138)["inline"])
-        self.assertFalse(self.put("small", b"x" * 6139)["inline"])
+        for unit, longest, more in (
+                ("columns", 1578, ()),
+                ("blocks", 6138, ("--column-below", "0"))):
+            self.assertTrue(
+                self.put("small", b"x" * longest, *more)["inline"])
+            coded = self.put("small", b"x" * (longest + 1), *more)
+            self.assertEqual((coded["inline"], coded["unit"]), (False, unit))
         self.assertFalse(
             self.put("small", b"x", "--inline-below", "0")["inline"])
         self.check("small", b"x")

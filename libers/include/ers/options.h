@@ -85,7 +85,7 @@ struct ClientOptions {
   // Elastic values shorter than this are stored as columns: fewer items, and so
   // less memory and time; but a transition reads more of them. At most
   // kMaxColumnBelow. 0: no new value; one that is in columns stays so.
-  std::size_t column_below = std::size_t{64} << 10;
+  std::size_t column_below = std::size_t{96} << 10;
   // Manifests of values in blocks that are remembered, so that a GET needs one
   // round trip.
   std::size_t cached_manifests = 16384;
