@@ -128,30 +128,29 @@ class StartTest(DaemonCase):
         for key in (b"incr", b"append", b"prepend"):
             self.assertIn(seconds_left(client, key), range(1, 101), key)
 
-    def test_rules_choose_what_is_kept_whole(self):
-        client = self.start("--config", self.config(
-            "inline_below: 100\nrules:\n"
-            "  - {prefix: never, inline_below: 0}\n"
-            "  - {prefix: longer, inline_below: 5000}\n")).client()
-        for key, length, whole in ((b"k", 99, "1"), (b"k", 100, "0"),
-                                   (b"never", 1, "0"), (b"longer", 4999, "1"),
-                                   (b"longer", 5000, "0")):
+    def check_whole(self, text, cases):
+        """`cases`: (key, length, whether ers stat calls it inline)."""
+        client = self.start("--config", self.config(text)).client()
+        for key, length, whole in cases:
             self.assertEqual(client.set(key, b"v" * length), b"STORED")
             self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
                              (key, length))
 
+    def test_rules_choose_what_is_kept_whole(self):
+        self.check_whole(
+            "inline_below: 100\nrules:\n"
+            "  - {prefix: never, inline_below: 0}\n"
+            "  - {prefix: longer, inline_below: 5000}\n",
+            ((b"k", 99, "1"), (b"k", 100, "0"), (b"never", 1, "0"),
+             (b"longer", 4999, "1"), (b"longer", 5000, "0")))
+
     def test_auto_is_where_coding_saves_an_eighth(self):
-        client = self.start("--config", self.config(
+        self.check_whole(
             "inline_below: auto\nscheme: ers2:2,3,3\nrules:\n"
             "  - {prefix: never, inline_below: 0}\n"
-            "  - {prefix: copies, scheme: 'rep:4'}\n")).client()
-        for key, length, whole in ((b"k", 1, "1"), (b"k", 8000, "0"),
-                                   (b"never", 1, "0"),
-                                   (b"copies", 16383, "1"),
-                                   (b"copies", 16384, "0")):
-            self.assertEqual(client.set(key, b"v" * length), b"STORED")
-            self.assertEqual(client.facts(b"ers stat " + key)["inline"], whole,
-                             (key, length))
+            "  - {prefix: copies, scheme: 'rep:4'}\n",
+            ((b"k", 1, "1"), (b"k", 8000, "0"), (b"never", 1, "0"),
+             (b"copies", 16383, "1"), (b"copies", 16384, "0")))
 
     def test_short_elastic_values_are_in_columns(self):
         client = self.start("--config", self.config(

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "client/c_api.h"
 
@@ -98,12 +98,14 @@ Result<PutOptions> FromC(const ers_put_options* options) {
     if (!scheme) return Fail(scheme.error());
     out.scheme = *scheme;
   }
-  const auto width = static_cast<std::int64_t>(options->width);
-  if (width < 0 || width > ERS_THIRD) {
+  // In C it may have any value.
+  std::underlying_type_t<ers_width> width;
+  std::memcpy(&width, &options->width, sizeof(width));
+  if (width > ERS_THIRD) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("there is no width {}", width));
   }
-  out.width = static_cast<Width>(options->width);
+  out.width = static_cast<Width>(width);
   out.client_flags = options->client_flags;
   out.expiry = options->expiry;
   out.expected_cas = options->expected_cas;

@@ -1,7 +1,6 @@
 """eval/columns/measure: values in columns beside blocks, on real servers."""
 
 import os
-import re
 import subprocess
 import sys
 import unittest
@@ -37,8 +36,12 @@ class MeasureTest(unittest.TestCase):
         done = run("--link-mbit", "0", "--sizes", "4096", "--scheme",
                    "ers2:3,1,2")
         self.assertNotEqual(done.returncode, 0)
-        self.assertTrue(re.search("eval/columns/measure: ers-bench failed",
-                                  done.stderr), done.stderr)
+        self.assertIn("eval/columns/measure: ers-bench failed", done.stderr)
+
+    def test_other_schemes_are_refused(self):
+        done = run("--scheme", "rep:2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'rep:2' is no scheme", done.stderr)
 
 
 if __name__ == "__main__":

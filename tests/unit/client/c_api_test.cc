@@ -72,6 +72,19 @@ TEST_CASE_METHOD(Fixture, "ers_put hands over value and options") {
   CHECK(error().empty());
 }
 
+TEST_CASE_METHOD(Fixture, "a width that is none is refused") {
+  ers_put_options options;
+  ers_put_options_init(&options);
+  for (const unsigned none : {4U, 256U, 257U}) {
+    // As C code can: here such an enum has no such value.
+    static_assert(sizeof(options.width) == sizeof(none));
+    std::memcpy(&options.width, &none, sizeof(none));
+    CHECK(ers_put(&c, "k", 1, "v", 1, &options, nullptr) ==
+          ERS_INVALID_ARGUMENT);
+    CHECK(error() == "there is no width " + std::to_string(none));
+  }
+}
+
 TEST_CASE_METHOD(Fixture, "C has every width of a chain") {
   ers_put_options options;
   ers_put_options_init(&options);

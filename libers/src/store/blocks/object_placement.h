@@ -40,7 +40,8 @@ void ChooseUnit(Session& session, Manifest& manifest, std::uint64_t length,
 
 // Whether a value of this length is to ride in its manifest: it is below the
 // limit of `options`, or of those that coding would save too little for, and an
-// item of this cluster can hold it. As for PlaceObject.
+// item of this cluster can hold it. Key, scheme, width and unit of `manifest`
+// must be set.
 bool RidesInManifest(Session& session, const Manifest& manifest,
                      std::uint64_t length, const ClientOptions& options);
 
