@@ -25,6 +25,25 @@ constexpr std::string_view kCopies = "libmemcached-copies";
 // Links may be slow, and no server is to count as dead for that.
 constexpr std::chrono::minutes kPatience{5};
 
+bool IsChain(std::string_view way) { return way.starts_with("ers:"); }
+
+// From any width of a chain to any wider one.
+Result<Way> ChainWayOf(const Cell& cell) {
+  const auto chain = ParseScheme(fmt::format("{},{}", cell.way, cell.m));
+  if (!chain.has_value()) return Fail(chain.error());
+  const auto from = WidthNamed(*chain, std::to_string(cell.k));
+  const auto to = WidthNamed(*chain, std::to_string(cell.kp));
+  if (!from.has_value() || !to.has_value() || cell.k >= cell.kp) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("{} has no widths {} and {}, the second wider",
+                            FormatScheme(*chain), cell.k, cell.kp));
+  }
+  Way way{*chain, *chain};
+  way.from = *from;
+  way.to = *to;
+  return way;
+}
+
 // No value for the copies, which are not the library's.
 Result<Way> WayOf(const Cell& cell) {
   const auto elastic = [&cell](SchemeKind kind, TransitionVariant forward,
@@ -57,6 +76,7 @@ Result<Way> WayOf(const Cell& cell) {
   if (cell.way == "ers2-optimal") {
     return elastic(SchemeKind::kErs2, Variant::kOptimal, Variant::kOptimal);
   }
+  if (IsChain(cell.way)) return ChainWayOf(cell);
   return Fail(StatusCode::kInvalidArgument,
               fmt::format("no way '{}': there are {}", cell.way,
                           fmt::join(CellWays(), ", ")));
@@ -302,7 +322,8 @@ Result<Cell> ParseCell(std::string_view text) {
   }
   cell.way = words[0];
   const auto ways = CellWays();
-  if (std::find(ways.begin(), ways.end(), cell.way) == ways.end()) {
+  const bool chain = IsChain(cell.way);
+  if (!chain && std::find(ways.begin(), ways.end(), cell.way) == ways.end()) {
     return Fail(BadCell(text));
   }
   const bool moves =
@@ -312,7 +333,9 @@ Result<Cell> ParseCell(std::string_view text) {
         std::find_if(kAllCases.begin(), kAllCases.end(),
                      [&word](Case c) { return CaseName(c) == word; });
     if (found == kAllCases.end() || *found == Case::kUpdate ||
-        (!moves && (*found == Case::kForward || *found == Case::kBackward))) {
+        (!moves && (*found == Case::kForward || *found == Case::kBackward)) ||
+        // Its objects are put at the first width, and then moved.
+        (chain && *found == Case::kPut)) {
       return Fail(BadCell(text));
     }
     cell.cases.push_back(*found);

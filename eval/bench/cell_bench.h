@@ -17,7 +17,7 @@ namespace ers::bench {
 
 // One way to hold objects of one size, and what of it is timed.
 struct Cell {
-  std::string way;  // of CellWays()
+  std::string way;  // of CellWays(), or a chain as "ers:4-6-12"
   int k = 0;
   int m = 0;
   int kp = 0;
@@ -29,7 +29,8 @@ struct Cell {
 // "rep", "libmemcached-copies", "rs", "srs", "ers1", ...
 std::vector<std::string> CellWays();
 
-// "WAY,K,M,KP,BYTES,THRESHOLD,CASE+CASE...". kInvalidArgument quotes the text.
+// "WAY,K,M,KP,BYTES,THRESHOLD,CASE+CASE...". Of a chain K and KP are two of its
+// widths, and a put is not timed. kInvalidArgument quotes the text.
 Result<Cell> ParseCell(std::string_view text);
 
 struct CellOptions {

@@ -51,7 +51,12 @@ class TappedContender final : public Contender {
   Status Put(const Key& key, std::span<const std::byte> value) override {
     const auto done =
         net::SyncWait(tapped_, store_.Put(key.text, value, PutOptions{}));
-    return done.has_value() ? Status() : done.error();
+    if (!done.has_value()) return done.error();
+    if (way_.from == Width::kNarrow) return {};
+    const auto moved = net::SyncWait(
+        tapped_, store_.Transition(key.text, {.width = way_.from, .scheme = {}},
+                                   way_.forward));
+    return moved.has_value() ? Status() : moved.error();
   }
 
   Result<std::span<const std::byte>> Get(const Key& key) override {
@@ -79,7 +84,7 @@ class TappedContender final : public Contender {
     if (anew) {
       target.scheme = forward ? way_.wide : way_.narrow;
     } else {
-      target.width = to;
+      target.width = forward ? way_.to : way_.from;
     }
     const auto done = net::SyncWait(
         tapped_, store_.Transition(key.text, target,

@@ -19,6 +19,9 @@ struct Way {
   Scheme wide;
   TransitionVariant forward = TransitionVariant::kOptimal;
   TransitionVariant backward = TransitionVariant::kOptimal;
+  // Between which it moves where both schemes are the same.
+  Width from = Width::kNarrow;
+  Width to = Width::kWide;
 };
 
 // All it has moved so far is in `traffic`, which outlives it. Its transitions
