@@ -5,19 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
+#include "config/policies.h"
 #include "ers/scheme.h"
 
 namespace ers::proxy {
-
-// A plain value.
-struct Tier {
-  std::uint64_t from = 0;  // seconds without a touch, or hits
-  std::string width;       // "narrow", "wide", or the data blocks of a stripe
-
-  bool operator==(const Tier&) const = default;
-};
 
 enum class TierDirection : std::uint8_t { kWider, kNarrower };
 
