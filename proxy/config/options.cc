@@ -79,11 +79,19 @@ Status CheckMemory(ServerOptions& options) {
 Status CheckPolicies(const ServerOptions& options) {
   const WidenPolicy& widen = options.policies.widen;
   const NarrowPolicy& narrow = options.policies.narrow;
-  if (widen.idle_seconds == 0 || narrow.hits == 0) return {};
-  if (widen.idle_seconds > narrow.within_seconds) return {};
+  if (widen.tiers.empty() || narrow.tiers.empty()) return {};
+  const std::uint64_t idle = widen.tiers.front().from;
+  const auto within = static_cast<std::uint64_t>(narrow.within_seconds);
+  if (idle > within) return {};
+  if (options.places.contains("policies.widen.tiers")) {
+    return RefuseAt(options.PlaceOf("policies.widen.tiers"),
+                    fmt::format("the first idle_s is {}: it must be more than "
+                                "narrow.within_s, {}",
+                                idle, within));
+  }
   return RefuseAt(options.PlaceOf("policies.widen.idle_s"),
                   fmt::format("{}: it must be more than narrow.within_s, {}",
-                              widen.idle_seconds, narrow.within_seconds));
+                              idle, within));
 }
 
 Status CheckAdmin(ServerOptions& options) {

@@ -6,8 +6,20 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ers::proxy {
+
+inline constexpr std::uint64_t kMaxPolicyS = std::uint64_t{365} * 86400;
+inline constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
+
+// From when on an object is to have which width. A plain value.
+struct Tier {
+  std::uint64_t from = 0;  // seconds without a touch, or hits
+  std::string width;       // "narrow", "wide", or the data blocks of a stripe
+
+  bool operator==(const Tier&) const = default;
+};
 
 // What both have.
 struct PolicyPace {
@@ -18,18 +30,18 @@ struct PolicyPace {
   bool operator==(const PolicyPace&) const = default;
 };
 
-// Makes an elastic object wide that was neither read nor changed for so long.
+// Makes an elastic object wider, the longer it was neither read nor changed.
 struct WidenPolicy : PolicyPace {
-  std::int64_t idle_seconds = 0;  // 0: off
+  std::vector<Tier> tiers;  // by idle seconds, ascending; empty: off
   std::int64_t every_seconds = 600;
   std::uint64_t min_bytes = 0;
 
   bool operator==(const WidenPolicy&) const = default;
 };
 
-// Makes a wide object narrow that was read `hits` times within so long.
+// Makes a wide object narrower, the more often it was read within so long.
 struct NarrowPolicy : PolicyPace {
-  std::uint32_t hits = 0;  // 0: off
+  std::vector<Tier> tiers;  // by reads, ascending; empty: off
   std::int64_t within_seconds = 0;
 
   bool operator==(const NarrowPolicy&) const = default;

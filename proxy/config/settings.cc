@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/read_rules.h"
+#include "config/read_tiers.h"
 #include "config/read_value.h"
 #include "net/endpoint.h"
 #include "shared/address.h"
@@ -20,8 +21,6 @@ constexpr std::uint64_t kMaxIdleTimeoutS = 30 * 86400;
 constexpr std::uint64_t kMinGraceS = 3600;
 constexpr std::uint64_t kMaxGarbageS = 365 * 86400;
 constexpr std::uint64_t kMaxObjectsPerSecond = 1'000'000'000;
-constexpr std::uint64_t kMaxPolicyS = 365 * 86400;
-constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
 constexpr std::uint64_t kMaxPolicyParallel = 64;
 constexpr std::uint64_t kMinSliceKeys = 1000;
 constexpr std::uint64_t kMaxSliceKeys = 100'000'000;
@@ -108,19 +107,36 @@ Status ReadLogFormat(const YamlValue& value, ServerOptions& options) {
 
 // --- Policies ----------------------------------------------------------------
 
-Status CheckWiden(const YamlValue& mapping, const ServerOptions& options) {
-  if (options.policies.widen.idle_seconds > 0) return {};
+// The setting `first` is a form of the list `tiers` beside it.
+Status CheckOneForm(const YamlValue& mapping, const ServerOptions& options,
+                    std::string_view first) {
+  const auto given = [&](std::string_view key) {
+    return options.places.contains(fmt::format("{}.{}", mapping.path(), key));
+  };
+  if (!given(first) || !given("tiers")) return {};
   return mapping.Refuse(
-      "idle_s is missing: after so many seconds without a "
-      "read or change an object is made wide");
+      fmt::format("{} and tiers are both given: {} alone is one tier, so give "
+                  "one of them",
+                  first, first));
+}
+
+Status CheckWiden(const YamlValue& mapping, const ServerOptions& options) {
+  if (options.policies.widen.tiers.empty()) {
+    return mapping.Refuse(
+        "idle_s or tiers is missing: after so many seconds without a read or "
+        "change an object is made wide");
+  }
+  return CheckOneForm(mapping, options, "idle_s");
 }
 
 Status CheckNarrow(const YamlValue& mapping, const ServerOptions& options) {
   const NarrowPolicy& narrow = options.policies.narrow;
-  if (narrow.hits > 0 && narrow.within_seconds > 0) return {};
-  return mapping.Refuse(
-      "hits and within_s are both needed: so many reads within "
-      "so many seconds make an object narrow");
+  if (narrow.tiers.empty() || narrow.within_seconds == 0) {
+    return mapping.Refuse(
+        "hits (or tiers) and within_s are both needed: so many reads within "
+        "so many seconds make an object narrow");
+  }
+  return CheckOneForm(mapping, options, "hits");
 }
 
 constexpr Section kSections[] = {{"policies.widen", CheckWiden},
@@ -238,8 +254,8 @@ constexpr Setting kSettings[] = {
                     "98304)"}}),
     {.name = "rules", .read = ReadRules},
 
-    Reloaded(Number<ERS_PROXY_AT(policies.widen.idle_seconds), 1, kMaxPolicyS>(
-        {.name = "policies.widen.idle_s"})),
+    {.name = "policies.widen.idle_s", .read = ReadWidenIdle},
+    {.name = "policies.widen.tiers", .read = ReadWidenTiers},
     Reloaded(Number<ERS_PROXY_AT(policies.widen.every_seconds), 1, kMaxPolicyS>(
         {.name = "policies.widen.every_s"})),
     Reloaded(Number<ERS_PROXY_AT(policies.widen.min_bytes), 0, kMaxValueBytes>(
@@ -252,8 +268,8 @@ constexpr Setting kSettings[] = {
     Reloaded(Number<ERS_PROXY_AT(policies.widen.bytes_per_second), 0,
                     kMaxBytesPerSecond>(
         {.name = "policies.widen.bytes_per_second"})),
-    Reloaded(Number<ERS_PROXY_AT(policies.narrow.hits), 1, kMaxPolicyHits>(
-        {.name = "policies.narrow.hits"})),
+    {.name = "policies.narrow.hits", .read = ReadNarrowHits},
+    {.name = "policies.narrow.tiers", .read = ReadNarrowTiers},
     Reloaded(
         Number<ERS_PROXY_AT(policies.narrow.within_seconds), 1, kMaxPolicyS>(
             {.name = "policies.narrow.within_s"})),

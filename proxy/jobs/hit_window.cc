@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace ers::proxy {
 
-HitWindow::HitWindow(std::uint64_t hits, net::Duration within, std::size_t keys)
-    : enough_(hits),
+HitWindow::HitWindow(std::vector<std::uint64_t> levels, net::Duration within,
+                     std::size_t keys)
+    : levels_(std::move(levels)),
       slot_(std::max(within / kSlots, net::Duration(1))),
       most_(keys) {}
 
-bool HitWindow::Add(std::string_view key, std::uint64_t hits,
-                    net::TimePoint now) {
+std::uint64_t HitWindow::Add(std::string_view key, std::uint64_t hits,
+                             net::TimePoint now) {
   const std::int64_t slot = now.time_since_epoch() / slot_;
   const auto found = places_.find(key);
   if (found == places_.end()) {
-    if (hits >= enough_) return true;
     entries_.push_front({std::string(key), slot, {}});
     places_.emplace(entries_.front().key, entries_.begin());
     if (entries_.size() > most_) Erase(std::prev(entries_.end()));
@@ -33,9 +34,16 @@ bool HitWindow::Add(std::string_view key, std::uint64_t hits,
   entry.hits[static_cast<std::size_t>(slot % kSlots)] += hits;
   const std::uint64_t sum =
       std::accumulate(entry.hits.begin(), entry.hits.end(), std::uint64_t{0});
-  if (sum < enough_) return false;
-  Erase(entries_.begin());
-  return true;
+  entry.since += hits;
+  const auto reached = static_cast<std::size_t>(
+      std::upper_bound(levels_.begin(), levels_.end(), sum) - levels_.begin());
+  if (reached == 0) return 0;
+  // Earlier hits count on: for a higher level, and where it was too early to do
+  // anything. But not each hit is reported.
+  if (reached <= entry.reported && entry.since < levels_[reached - 1]) return 0;
+  entry.reported = reached;
+  entry.since = 0;
+  return sum;
 }
 
 void HitWindow::Erase(Order::iterator at) {

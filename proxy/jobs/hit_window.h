@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "net/runtime.h"
 
@@ -19,11 +20,16 @@ namespace ers::proxy {
 // does not go back.
 class HitWindow {
  public:
-  // REQUIRES: hits > 0, within > 0, keys > 0
-  HitWindow(std::uint64_t hits, net::Duration within, std::size_t keys);
+  // What it reports, ascending, is how often a key was hit.
+  // REQUIRES: levels has one or more, each > 0; within > 0, keys > 0
+  HitWindow(std::vector<std::uint64_t> levels, net::Duration within,
+            std::size_t keys);
 
-  // True: with these, the key was hit often enough; its count begins anew.
-  bool Add(std::string_view key, std::uint64_t hits, net::TimePoint now);
+  // How often the key was hit within the time, where with these it came to a
+  // level higher than what was reported last, or was hit since then as often as
+  // its level asks for. Else 0.
+  std::uint64_t Add(std::string_view key, std::uint64_t hits,
+                    net::TimePoint now);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
@@ -32,12 +38,14 @@ class HitWindow {
     std::string key;
     std::int64_t slot = 0;  // the last one that was hit
     std::array<std::uint64_t, kSlots> hits{};
+    std::size_t reported = 0;  // the levels it had come to then
+    std::uint64_t since = 0;   // hits after that
   };
   using Order = std::list<Entry>;
 
   void Erase(Order::iterator at);
 
-  const std::uint64_t enough_;
+  const std::vector<std::uint64_t> levels_;
   const net::Duration slot_;
   const std::size_t most_;
   Order entries_;  // hit last first

@@ -43,6 +43,13 @@ Task<void> Nap(net::Runtime& runtime, net::Duration duration) {
   co_await nap->Wait(duration);
 }
 
+Task<Result<GetInfo>> ReadInfo(store::Store& store, const std::string& key) {
+  Value none;
+  store::ReadTerms terms;
+  terms.no_bump = true;
+  co_return co_await store.GetUpTo(key, 0, none, terms);
+}
+
 JobRun::JobRun(JobHost& host, JournalEntry entry)
     : host_(host),
       runtime_(host.session.runtime()),
@@ -186,7 +193,9 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
     return;
   }
   if (!select.TakesTimes(object, host_.session.WallMicros())) return;
-  if (need == Need::kNothing) {
+  std::optional<Width> chosen;
+  if (need == Need::kChange && host_.choose) chosen = host_.choose(object);
+  if (need == Need::kNothing || (host_.choose && !chosen)) {
     ++counts.already;
     return;
   }
@@ -197,7 +206,7 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
                                 kMaxJobObjects));
     return;
   }
-  queue_.push_back({manifest.key, manifest.length});
+  queue_.push_back({manifest.key, manifest.length, chosen});
   ++counts.left;
   job_.bytes_left += manifest.length;
 }
@@ -345,6 +354,23 @@ std::uint64_t JobRun::Estimate(std::uint64_t length) const {
   return static_cast<std::uint64_t>(each * static_cast<double>(length));
 }
 
+Task<Result<TransitionInfo>> JobRun::Move(const Queued& object) {
+  TransitionTarget target = job_.spec.target;
+  if (object.width) target.width = object.width;
+  // It may have waited for long, and be wider by now than what was chosen.
+  if (object.width && *object.width != Width::kWide) {
+    const Result<GetInfo> now = co_await ReadInfo(host_.store, object.key);
+    if (!now) co_return Fail(now.error());
+    if (!HasWidth(now->scheme, *object.width) ||
+        StripeDataBlocks(now->scheme, now->width) >=
+            StripeDataBlocks(now->scheme, *object.width)) {
+      co_return Fail(StatusCode::kAlreadyThere, "it was changed meanwhile");
+    }
+  }
+  co_return co_await host_.store.Transition(object.key, target,
+                                            TransitionVariant::kOptimal);
+}
+
 Task<void> JobRun::Change(const Queued& object, std::uint64_t estimate) {
   const auto mine = under_way_.insert(object.key);
   std::optional<Result<TransitionInfo>> result;
@@ -353,8 +379,7 @@ Task<void> JobRun::Change(const Queued& object, std::uint64_t estimate) {
     const ChangingKeys::Hold hold(host_.changing, object.key);
     for (int i = 0; i < kObjectTries; ++i) {
       if (i > 0) co_await Nap(runtime_, kObjectNap * (1 << i));
-      result.emplace(co_await host_.store.Transition(
-          object.key, job_.spec.target, TransitionVariant::kOptimal));
+      result.emplace(co_await Move(object));
       if (*result || !MayHelpToTryAgain(result->error().code())) break;
       uncertain |= result->error().code() == StatusCode::kOutcomeUnknown;
     }

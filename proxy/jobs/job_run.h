@@ -40,6 +40,10 @@ struct JobHost {
   std::function<void(const TransitionInfo&)> moved;
   // The servers were checked; may be empty.
   std::function<void(const Status& serves)> checked = {};
+  // To which wider width a listed object goes, of those that the job's
+  // selection takes and its target would change; nullopt: it stays. Empty: all
+  // go to the target.
+  std::function<std::optional<Width>(const store::ListedObject&)> choose = {};
 };
 
 // What is asked of a host that is stopping comes to this.
@@ -47,6 +51,10 @@ Status Stopping();
 
 // Waits for a time, also in vain.
 net::Task<void> Nap(net::Runtime& runtime, net::Duration duration);
+
+// What the object is now, as the servers say. It counts as no read of it.
+net::Task<Result<GetInfo>> ReadInfo(store::Store& store,
+                                    const std::string& key);
 
 // Keeps the keys of its objects from the listing on. Loop thread only; ends
 // only when it is not at work.
@@ -74,6 +82,7 @@ class JobRun {
   struct Queued {
     std::string key;
     std::uint64_t length = 0;
+    std::optional<Width> width;  // that was chosen
   };
 
   net::Task<void> Run();
@@ -86,6 +95,7 @@ class JobRun {
   void BackfillLanes();
   net::Task<void> Lane(net::Latch& latch);
   net::Task<bool> Admit(std::uint64_t estimate);
+  net::Task<Result<TransitionInfo>> Move(const Queued& object);
   net::Task<void> Change(const Queued& object, std::uint64_t estimate);
   void Count(const Result<TransitionInfo>& result, bool uncertain);
   [[nodiscard]] std::uint64_t Estimate(std::uint64_t length) const;

@@ -8,6 +8,7 @@
 
 #include "base/micros.h"
 #include "base/mutex.h"
+#include "jobs/tiers.h"
 
 namespace ers::proxy {
 namespace {
@@ -38,6 +39,13 @@ PolicyRunner::PolicyRunner(JobHost& jobs)
   };
   widen_host_.moved = [this](const TransitionInfo& info) {
     CountMoved(PolicyKind::kWiden, info);
+  };
+  widen_host_.choose = [this](const store::ListedObject& object) {
+    const std::int64_t idle_s = IdleSeconds(object, jobs_.session.WallMicros());
+    return TierWidth(
+        policies_.widen.tiers, object.manifest->scheme, object.manifest->width,
+        static_cast<std::uint64_t>(std::max<std::int64_t>(idle_s, 0)),
+        TierDirection::kWider);
   };
 }
 
@@ -77,7 +85,7 @@ void PolicyRunner::Set(const Policies& policies) {
 void PolicyRunner::SetWiden() {
   EndScan();
   timer_->Stop();
-  if (policies_.widen.idle_seconds > 0) timer_->Start(net::Duration(0));
+  if (!policies_.widen.tiers.empty()) timer_->Start(net::Duration(0));
 }
 
 void PolicyRunner::SetNarrow() {
@@ -85,9 +93,11 @@ void PolicyRunner::SetNarrow() {
   for (const std::string& key : hot_) hot_keys_.erase(key);
   hot_.clear();
   SetWaiting(PolicyKind::kNarrow, 0);
-  if (policies_.narrow.hits > 0) {
-    window_.emplace(policies_.narrow.hits,
-                    seconds(policies_.narrow.within_seconds), kHitKeys);
+  if (!policies_.narrow.tiers.empty()) {
+    std::vector<std::uint64_t> levels;
+    for (const Tier& tier : policies_.narrow.tiers) levels.push_back(tier.from);
+    window_.emplace(std::move(levels), seconds(policies_.narrow.within_seconds),
+                    kHitKeys);
   }
   limiter_.emplace(policies_.narrow.bytes_per_second, runtime_.Now());
 }
@@ -123,11 +133,12 @@ void PolicyRunner::Scan() {
   }
   JournalEntry entry;
   JobSpec& spec = entry.job.spec;
-  spec.target.width = Width::kWide;
+  spec.target.width = Width::kWide;  // what is there cannot become wider
   spec.select.prefix = widen.prefix;
   spec.select.min_bytes = widen.min_bytes;
   spec.select.in_blocks = true;
-  spec.select.idle_seconds = widen.idle_seconds;
+  spec.select.idle_seconds =
+      static_cast<std::int64_t>(widen.tiers.front().from);
   spec.select.age_seconds = policies_.leave_alone_seconds;
   spec.parallel = widen.parallel;
   spec.bytes_per_second = widen.bytes_per_second;
@@ -163,17 +174,23 @@ void PolicyRunner::TakeHits(const HitBatch& hits) {
   if (!window_ || jobs_.stopping) return;
   for (const auto& [key, count] : hits) {
     if (!key.starts_with(policies_.narrow.prefix)) continue;
-    if (window_->Add(key, count, runtime_.Now())) Narrow(key);
+    const std::uint64_t all = window_->Add(key, count, runtime_.Now());
+    if (all > 0) Narrow(key, all);
   }
 }
 
-void PolicyRunner::Narrow(const std::string& key) {
-  if (hot_keys_.contains(key)) return;
+void PolicyRunner::Narrow(const std::string& key, std::uint64_t hits) {
+  const auto waiting = hot_keys_.find(key);
+  if (waiting != hot_keys_.end()) {
+    // It may come to a further tier before its turn does.
+    waiting->second = std::max(waiting->second, hits);
+    return;
+  }
   if (hot_.size() >= kMaxWaiting) {
     Count(PolicyKind::kNarrow, PolicyOutcome::kSkipped);
     return;
   }
-  hot_keys_.insert(key);
+  hot_keys_.emplace(key, hits);
   hot_.push_back(key);
   SetWaiting(PolicyKind::kNarrow, hot_.size());
   if (lanes_ < policies_.narrow.parallel) {
@@ -193,26 +210,40 @@ Task<void> PolicyRunner::NarrowLane() {
   --lanes_;
 }
 
-Task<void> PolicyRunner::NarrowOne(const std::string& key) {
-  Value none;
-  store::ReadTerms terms;
-  terms.no_bump = true;
-  const Result<GetInfo> info =
-      co_await jobs_.store.GetUpTo(key, 0, none, terms);
+// nullopt: it stays as it is, for now.
+Task<std::optional<PolicyRunner::Narrower>> PolicyRunner::Choose(
+    const std::string& key) {
+  const Result<GetInfo> info = co_await ReadInfo(jobs_.store, key);
   const auto now = jobs_.session.manifests().Find(key);
-  // Another change was first, or it is gone.
-  if (!info || !now || now->width == Width::kNarrow) co_return;
+  if (!info || !now) co_return std::nullopt;  // it is gone
+  const std::optional<Width> width =
+      TierWidth(policies_.narrow.tiers, now->scheme, now->width,
+                hot_keys_.at(key), TierDirection::kNarrower);
+  // Another change was first, or it is there.
+  if (!width) co_return std::nullopt;
   const std::int64_t age_us =
       jobs_.session.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
   if (age_us < policies_.leave_alone_seconds * kMicrosPerSecond) {
     Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
+    co_return std::nullopt;
+  }
+  co_return Narrower{*width, now->length};
+}
+
+Task<void> PolicyRunner::NarrowOne(const std::string& key) {
+  std::optional<Narrower> to = co_await Choose(key);
+  if (!to) co_return;
+  const std::uint64_t estimate = kGuess * to->length;
+  if (!co_await Admit(estimate)) co_return;
+  // It may have waited for long, and be narrower by now than what was chosen.
+  if (to->width != Width::kNarrow) to = co_await Choose(key);
+  if (!to) {
+    limiter_->Correct(estimate, 0);
     co_return;
   }
-  const std::uint64_t estimate = kGuess * now->length;
-  if (!co_await Admit(estimate)) co_return;
   const ChangingKeys::Hold hold(jobs_.changing, key);
   TransitionTarget target;
-  target.width = Width::kNarrow;
+  target.width = to->width;
   const Result<TransitionInfo> moved =
       co_await jobs_.store.Transition(key, target, TransitionVariant::kOptimal);
   if (moved) {
@@ -227,7 +258,7 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
 
 // False: the host is stopping, or the policy is off.
 Task<bool> PolicyRunner::Admit(std::uint64_t bytes) {
-  while (!jobs_.stopping && policies_.narrow.hits > 0) {
+  while (!jobs_.stopping && !policies_.narrow.tiers.empty()) {
     const net::Duration wait = limiter_->Take(bytes, runtime_.Now());
     if (wait.count() == 0) co_return true;
     co_await Nap(runtime_, std::min<net::Duration>(wait, kCheckEvery));

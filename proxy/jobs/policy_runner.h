@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/mutex.h"
 #include "config/policies.h"
@@ -64,14 +64,21 @@ class PolicyRunner {
   [[nodiscard]] PolicyCounts counts() const;
 
  private:
+  // What is to become of a hot object.
+  struct Narrower {
+    Width width;
+    std::uint64_t length = 0;  // of its value
+  };
+
   void SetWiden();
   void SetNarrow();
   void Scan();
   void EndScan();
   void CountScanned(const Job& job);
-  void Narrow(const std::string& key);
+  void Narrow(const std::string& key, std::uint64_t hits);
   net::Task<void> NarrowLane();
   net::Task<void> NarrowOne(const std::string& key);
+  net::Task<std::optional<Narrower>> Choose(const std::string& key);
   net::Task<bool> Admit(std::uint64_t bytes);
   void Count(PolicyKind kind, PolicyOutcome outcome, std::uint64_t count = 1);
   void CountMoved(PolicyKind kind, const TransitionInfo& info);
@@ -89,8 +96,9 @@ class PolicyRunner {
   std::optional<HitWindow> window_;
   std::optional<store::RateLimiter> limiter_;
   std::deque<std::string> hot_;
-  // Those in hot_, and those that are being made narrow.
-  std::unordered_set<std::string> hot_keys_;
+  // Those in hot_, and those that are being made narrow: how often they were
+  // hit, at most.
+  std::unordered_map<std::string, std::uint64_t> hot_keys_;
   int lanes_ = 0;
 
   mutable Mutex mutex_;

@@ -7,12 +7,16 @@
 
 namespace ers::proxy {
 
+std::int64_t IdleSeconds(const store::ListedObject& object,
+                         std::int64_t now_us) {
+  return now_us / kMicrosPerSecond - object.last_access;
+}
+
 bool Selection::TakesTimes(const store::ListedObject& object,
                            std::int64_t now_us) const {
-  const std::int64_t idle_s = now_us / kMicrosPerSecond - object.last_access;
   const auto changed_us =
       static_cast<std::int64_t>(object.manifest->id.time_us);
-  return (idle_seconds == 0 || idle_s >= idle_seconds) &&
+  return (idle_seconds == 0 || IdleSeconds(object, now_us) >= idle_seconds) &&
          (age_seconds == 0 ||
           now_us - changed_us >= age_seconds * kMicrosPerSecond);
 }

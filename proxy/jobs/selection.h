@@ -13,6 +13,11 @@
 
 namespace ers::proxy {
 
+// Since when it was neither read nor changed, in seconds at this Unix time in
+// microseconds. Below 0: the servers' clocks are ahead.
+std::int64_t IdleSeconds(const store::ListedObject& object,
+                         std::int64_t now_us);
+
 // All that is given must hold; what is given is also kept as text.
 struct Selection {
   std::string prefix;   // any bytes

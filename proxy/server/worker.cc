@@ -73,7 +73,7 @@ void Worker::Stop() {
 void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
                     const MemoryLimit& memory, const Policies& policies,
                     std::function<void()> done) {
-  const bool counts_hits = policies.narrow.hits > 0;
+  const bool counts_hits = !policies.narrow.tiers.empty();
   loop_->Post([this, rules = std::move(rules), limits, memory, counts_hits,
                done = std::move(done)] {
     engine_->SetRules(rules);
@@ -105,7 +105,9 @@ void Worker::Run() {
   engine_->SetRules(options_.rules);
   engine_->SetCensusBoard(&shared_.census);
   wide_hits_ = std::make_unique<WideHits>(*loop_, shared_.take_hits);
-  if (options_.policies.narrow.hits > 0) engine_->SetWideHits(wide_hits_.get());
+  if (!options_.policies.narrow.tiers.empty()) {
+    engine_->SetWideHits(wide_hits_.get());
+  }
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(

@@ -200,6 +200,48 @@ class PoliciesTest(JobsCase):
             self.until(often, "it stays wide")
             self.assertTrue(self.is_wide("while:seldom"))
 
+    def test_a_chain_goes_through_tiers(self):
+        self.run_ctl("put", "tier:1", "-", "--scheme", "ers:2-3-4,1",
+                     data=random_bytes(VALUE, 6))
+
+        def width():
+            return self.width_of("tier:1")
+        self.assertEqual(width(), "2")
+        proxy, api, file = self.configured(
+            "tiers", "{widen: {every_s: 1, prefix: 'tier:', tiers: ["
+            "{idle_s: 1, width: 3}, {idle_s: 31536000, width: wide}]}, "
+            "leave_alone_s: 0}")
+
+        def reload(policies):
+            self.write(file, policies)
+            os.kill(proxy.process.pid, signal.SIGHUP)
+        self.until(lambda: width() == "3", "it stays narrow")
+        reload("{widen: {every_s: 1, prefix: 'tier:', tiers: ["
+               "{idle_s: 1, width: wide}]}, leave_alone_s: 0}")
+        self.until(lambda: width() == "4", "it does not become wide")
+        with Link(proxy.addresses[0]) as link:
+            def read_until(goal):
+                def read():
+                    self.assertEqual(link.get("tier:1"),
+                                     random_bytes(VALUE, 6))
+                    return width() == goal
+                self.until(read, f"it is never {goal}")
+            reload("{narrow: {within_s: 3600, tiers: [{hits: 5, width: 3}, "
+                   "{hits: 1000000, width: narrow}]}, leave_alone_s: 0}")
+            read_until("3")
+            reload("{narrow: {within_s: 3600, tiers: [{hits: 5, width: 3}, "
+                   "{hits: 10, width: narrow}]}, leave_alone_s: 0}")
+            read_until("2")
+        self.assertEqual(self.objects(api, "widen", "changed"), 2)
+        self.assertEqual(self.objects(api, "narrow", "changed"), 2)
+
+    def width_of(self, key):
+        """As `ers stat` names it."""
+        with self.link() as link:
+            return [line.split()[2].decode()
+                    for line in link.lines(f"ers stat {key}".encode())
+                    if line.startswith(b"STAT width ")][0]
+
     def keeps_rate(self, api, policy):
         """Of 400,000 bytes a second."""
         moved = f'ersproxy_policy_moved_bytes_total{{policy="{policy}"}}'

@@ -154,7 +154,7 @@ TEST_CASE("policies that are set again as they are go on") {
   Fixture f;
   proxy::PolicyRunner runner(f.host);
   proxy::Policies policies;
-  policies.widen.idle_seconds = 1;
+  policies.widen.tiers = {{1, "wide"}};
   policies.widen.every_seconds = 600;
   policies.widen.parallel = 1;
   policies.leave_alone_seconds = 0;
@@ -162,7 +162,7 @@ TEST_CASE("policies that are set again as they are go on") {
   runner.Set(policies);
   for (std::uint32_t i = 1; i < 2000 && runner.counts().last_scan == 0; ++i) {
     f.world.RunUntil([] { return false; }, microseconds(500));
-    policies.narrow = {{.prefix = "other"}, i, 60};
+    policies.narrow = {{.prefix = "other"}, {{i, "narrow"}}, 60};
     runner.Set(policies);
   }
   CHECK(runner.counts().last_scan > 0);

@@ -1,4 +1,5 @@
 // Configuration files: what they set, and what is said about wrong ones.
+#include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -146,19 +147,91 @@ TEST_CASE("policies are read, each with its pace") {
       "  leave_alone_s: 8\n");
   if (!loaded) FAIL(loaded.error().message());
   const WidenPolicy& widen = loaded->policies.widen;
-  CHECK(widen.idle_seconds == 61);
+  CHECK(widen.tiers == std::vector<Tier>{{61, "wide"}});
   CHECK(widen.every_seconds == 7);
   CHECK(widen.prefix == "w:");
   CHECK(widen.min_bytes == 9);
   CHECK(widen.parallel == 3);
   CHECK(widen.bytes_per_second == 1000);
   const NarrowPolicy& narrow = loaded->policies.narrow;
-  CHECK(narrow.hits == 5);
+  CHECK(narrow.tiers == std::vector<Tier>{{5, "narrow"}});
   CHECK(narrow.within_seconds == 60);
   CHECK(narrow.prefix == "n:");
   CHECK(narrow.parallel == 2);
   CHECK(narrow.bytes_per_second == 2000);
   CHECK(loaded->policies.leave_alone_seconds == 8);
+}
+
+TEST_CASE("policies take tiers in place of one number") {
+  const Result<ServerOptions> loaded = Load(
+      "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+      "policies:\n"
+      "  widen: {tiers: [{idle_s: 61, width: 4}, {width: wide, idle_s: 90}]}\n"
+      "  narrow: {within_s: 60, tiers: [{hits: 5, width: 6},\n"
+      "    {hits: 6, width: 4}, {hits: 70, width: narrow}]}\n");
+  if (!loaded) FAIL(loaded.error().message());
+  CHECK(loaded->policies.widen.tiers ==
+        std::vector<Tier>{{61, "4"}, {90, "wide"}});
+  CHECK(loaded->policies.narrow.tiers ==
+        std::vector<Tier>{{5, "6"}, {6, "4"}, {70, "narrow"}});
+}
+
+TEST_CASE("wrong tiers are refused where they stand") {
+  struct Case {
+    const char* policy;
+    const char* error;
+  };
+  const Case test = GENERATE(values<Case>({
+      {"widen: {idle_s: 5, tiers: [{idle_s: 6, width: wide}]}",
+       "FILE:1: policies.widen: idle_s and tiers are both given: idle_s alone "
+       "is one tier, so give one of them"},
+      {"narrow: {within_s: 5, tiers: [{hits: 6, width: narrow}], hits: 5}",
+       "FILE:1: policies.narrow: hits and tiers are both given: hits alone is "
+       "one tier, so give one of them"},
+      {"widen: {tiers: []}",
+       "FILE:1: policies.widen.tiers: name at least one tier"},
+      {"widen: {tiers: 5}",
+       "FILE:1: policies.widen.tiers: expected a list, found \"5\""},
+      {"widen: {tiers: [{hits: 5, width: wide}]}",
+       "FILE:1: policies.widen.tiers[0]: unknown key \"hits\": allowed are "
+       "idle_s, width"},
+      {"widen: {tiers: [{idle_s: 5}]}",
+       "FILE:1: policies.widen.tiers[0]: idle_s and width are both needed"},
+      {"narrow: {tiers: [{width: 4}]}",
+       "FILE:1: policies.narrow.tiers[0]: hits and width are both needed"},
+      {"widen: {tiers: [{idle_s: 0, width: wide}]}",
+       "FILE:1: policies.widen.tiers[0].idle_s: expected a whole number from 1 "
+       "to 31536000, found \"0\""},
+      {"widen: {tiers: [{idle_s: 5, width: narrow}]}",
+       "FILE:1: policies.widen.tiers[0].width: expected wide or a whole number "
+       "from 2 to 254, found \"narrow\""},
+      {"narrow: {tiers: [{hits: 5, width: 255}]}",
+       "FILE:1: policies.narrow.tiers[0].width: expected narrow or a whole "
+       "number from 2 to 254, found \"255\""},
+      {"widen: {tiers: [{idle_s: 5, width: 4}, {idle_s: 5, width: 6}]}",
+       "FILE:1: policies.widen.tiers[1]: idle_s 5: it must be more than that "
+       "of the tier before, 5"},
+      {"widen: {tiers: [{idle_s: 5, width: wide}, {idle_s: 6, width: 6}]}",
+       "FILE:1: policies.widen.tiers[1]: width 6: it must be wider than that "
+       "of the tier before, wide"},
+      {"widen: {tiers: [{idle_s: 5, width: 12}, {idle_s: 6, width: 6}]}",
+       "FILE:1: policies.widen.tiers[1]: width 6: it must be wider than that "
+       "of the tier before, 12"},
+      {"narrow: {tiers: [{hits: 5, width: 6}, {hits: 6, width: 12}]}",
+       "FILE:1: policies.narrow.tiers[1]: width 12: it must be narrower than "
+       "that of the tier before, 6"},
+      {"narrow: {tiers: [{hits: 5, width: 6}]}",
+       "FILE:1: policies.narrow: hits (or tiers) and within_s are both needed: "
+       "so many reads within so many seconds make an object narrow"},
+      {"widen: {tiers: [{idle_s: 60, width: 4}, {idle_s: 90, width: wide}]}, "
+       "narrow: {hits: 5, within_s: 60}",
+       "FILE:1: policies.widen.tiers: the first idle_s is 60: it must be more "
+       "than narrow.within_s, 60"},
+  }));
+  CAPTURE(test.policy);
+  CHECK(ErrorOf(fmt::format("policies: {{{}}}\nservers: [a:1, b:1, c:1, d:1, "
+                            "e:1, f:1]\n",
+                            test.policy)) == test.error);
 }
 
 TEST_CASE("how servers are backfilled is read") {
@@ -208,11 +281,11 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE:1: garbage.grace_s: expected a whole number from 3600 to "
        "31536000, found \"3599\""},
       {"policies:\n  widen:\n    every_s: 5\n",
-       "FILE:2: policies.widen: idle_s is missing: after so many seconds "
-       "without a read or change an object is made wide"},
+       "FILE:2: policies.widen: idle_s or tiers is missing: after so many "
+       "seconds without a read or change an object is made wide"},
       {"policies: {narrow: {hits: 5}}\n",
-       "FILE:1: policies.narrow: hits and within_s are both needed: so many "
-       "reads within so many seconds make an object narrow"},
+       "FILE:1: policies.narrow: hits (or tiers) and within_s are both "
+       "needed: so many reads within so many seconds make an object narrow"},
       {"policies: {widen: {idle_s: 0}}\n",
        "FILE:1: policies.widen.idle_s: expected a whole number from 1 to "
        "31536000, found \"0\""},
