@@ -13,14 +13,12 @@
 namespace ers::ctl {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kVersion = 1;  // of the file
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr double kBitsOfMegabit = 1e6;
 constexpr std::size_t kKeyBytes = 10;  // of a usual key
 
-Times TimesFrom(const Json& json) {
+Times TimesFrom(const nlohmann::json& json) {
   return {.fixed = json.at("fixed").get<double>(),
           .link = json.at("link").get<double>(),
           .byte = json.at("byte").get<double>(),
@@ -29,7 +27,7 @@ Times TimesFrom(const Json& json) {
           .error = json.at("error").get<double>()};
 }
 
-AdviceModel ModelFrom(const Json& json) {
+AdviceModel ModelFrom(const nlohmann::json& json) {
   AdviceModel model;
   for (const bool coded : {false, true}) {
     for (const bool read : {false, true}) {
@@ -38,16 +36,16 @@ AdviceModel ModelFrom(const Json& json) {
                                                  .at(read ? "get" : "put"));
     }
   }
-  for (const Json& width : json.at("widths")) {
+  for (const nlohmann::json& width : json.at("widths")) {
     model.widths.emplace_back(width.at(0).get<int>(), width.at(1).get<int>());
   }
-  const Json& measured = json.at("measured");
+  const nlohmann::json& measured = json.at("measured");
   model.min_mbit = measured.at("mbit").at(0).get<double>();
   model.max_mbit = measured.at("mbit").at(1).get<double>();
   model.min_bytes = measured.at("object_bytes").at(0).get<std::uint64_t>();
   model.max_bytes = measured.at("object_bytes").at(1).get<std::uint64_t>();
   model.source = measured.at("source").get<std::string>();
-  const Json& shares = json.at("storage_share_of_cost");
+  const nlohmann::json& shares = json.at("storage_share_of_cost");
   model.min_storage_share = shares.at(0).get<double>();
   model.max_storage_share = shares.at(1).get<double>();
   return model;
@@ -134,7 +132,8 @@ Result<AdviceModel> ReadAdviceModel(const std::string& path) {
                 fmt::format("--model {}: {}; name a file that can be read",
                             path, text.error().message()));
   }
-  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json =
+      nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return NoModel(path, "it is not a JSON object");
   try {
     if (json.at("version").get<int>() != kVersion) {

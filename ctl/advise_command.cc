@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 constexpr int kMaxFailures = 100;
-constexpr double kMs = 1e3;
+constexpr double kMsPerSecond = 1e3;
 
 struct AdviseOptions {
   Question question;
@@ -53,13 +53,13 @@ std::vector<std::string> Reasons(const AdviceModel& model,
   if (advice.chosen == advice.fastest) {
     reasons.push_back(fmt::format(
         "it is the fastest: {:.3f} ms on the average of {:g} reads a write",
-        kMs * chosen.mean_seconds, question.reads_per_write));
+        kMsPerSecond * chosen.mean_seconds, question.reads_per_write));
   } else {
     reasons.push_back(fmt::format(
         "it stores least of those within {:.0f} % of the fastest ({}, {:.3f} "
         "ms; this one {:.3f} ms, on the average of {:g} reads a write)",
         Percent(kEquallyFast - 1), FormatScheme(fastest.scheme),
-        kMs * fastest.mean_seconds, kMs * chosen.mean_seconds,
+        kMsPerSecond * fastest.mean_seconds, kMsPerSecond * chosen.mean_seconds,
         question.reads_per_write));
   }
   if (advice.chosen == 0) {
@@ -109,14 +109,15 @@ std::string Text(const AdviceModel& model, const Question& question,
       {"scheme", "write ms", "read ms", "mean ms", "stored", "network",
        "servers", "may be off"}};
   for (const Candidate& candidate : advice.candidates) {
-    rows.push_back({FormatScheme(candidate.scheme),
-                    fmt::format("{:.3f}", kMs * candidate.put_seconds),
-                    fmt::format("{:.3f}", kMs * candidate.get_seconds),
-                    fmt::format("{:.3f}", kMs * candidate.mean_seconds),
-                    fmt::format("{:.2f}", candidate.stored),
-                    fmt::format("{:.2f}", candidate.moved),
-                    fmt::format("{}", candidate.servers),
-                    fmt::format("{}", question.failures)});
+    rows.push_back(
+        {FormatScheme(candidate.scheme),
+         fmt::format("{:.3f}", kMsPerSecond * candidate.put_seconds),
+         fmt::format("{:.3f}", kMsPerSecond * candidate.get_seconds),
+         fmt::format("{:.3f}", kMsPerSecond * candidate.mean_seconds),
+         fmt::format("{:.2f}", candidate.stored),
+         fmt::format("{:.2f}", candidate.moved),
+         fmt::format("{}", candidate.servers),
+         fmt::format("{}", question.failures)});
   }
   const auto error = [&model](bool coded) {
     return Percent(std::max(model.times.at({coded, false}).error,

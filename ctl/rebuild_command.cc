@@ -18,7 +18,7 @@ namespace ers::ctl {
 namespace {
 
 // Between two questions what a proxy does.
-constexpr std::chrono::milliseconds kPollInterval(250);
+constexpr std::chrono::milliseconds kShowEvery(250);
 
 struct RebuildArguments {
   RebuildOptions options;
@@ -120,7 +120,7 @@ Ending Watch(const GlobalOptions& global) {
       return StillOut(out, why);
     }
     // The daemon sends no word of its own: it is asked again.
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kShowEvery);
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 // Of what is found so much is named, the rest is counted: where a server is
 // out it may be millions.
-constexpr std::size_t kMaxNamed = 100;
+constexpr std::size_t kMaxFindings = 100;
 
 struct VerifyArguments {
   std::string pattern;
@@ -157,7 +157,7 @@ Ending Verify(const GlobalOptions& global, const VerifyArguments& arguments) {
     };
   }
   options.found = [&findings](const Finding& finding) {
-    if (findings.size() == kMaxNamed) return;
+    if (findings.size() == kMaxFindings) return;
     findings.push_back({std::string(finding.key), finding.fault, finding.group,
                         finding.block, std::string(finding.server),
                         std::string(finding.detail)});

@@ -21,7 +21,7 @@ constexpr std::size_t kTableBytes = 32;  // ISA-L's, per coefficient
 // A sample encodes this much data, so that the clock's steps do not show.
 constexpr std::size_t kSampleBytes = std::size_t{16} << 20;
 
-struct Way {
+struct EncodeWay {
   std::string name;
   std::function<void()> encode;
   std::vector<double> gb_per_s;
@@ -64,7 +64,7 @@ class Race {
     const std::size_t rounds =
         std::max<std::size_t>(1, kSampleBytes / data_bytes);
     for (const std::size_t i : order) {
-      Way& way = ways_[i];
+      EncodeWay& way = ways_[i];
       for (std::uint8_t* block : parity_.pointers()) {
         std::memset(block, 0, bytes_);
       }
@@ -88,7 +88,7 @@ class Race {
 
   void AddRows(std::vector<CodeRow>* rows) const {
     const double raw = Summarise(ways_.front().gb_per_s).median;
-    for (const Way& way : ways_) {
+    for (const EncodeWay& way : ways_) {
       const Spread spread = Summarise(way.gb_per_s);
       rows->push_back({k_, m_, bytes_, way.name, spread, spread.median / raw});
     }
@@ -150,7 +150,7 @@ class Race {
   std::vector<std::uint8_t> tables_;
   std::shared_ptr<const plan::Plan> put_plan_;
   std::vector<std::vector<std::uint8_t>> expected_;
-  std::vector<Way> ways_;  // raw first
+  std::vector<EncodeWay> ways_;  // raw first
 };
 
 }  // namespace

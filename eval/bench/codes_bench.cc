@@ -15,15 +15,15 @@ namespace ers::bench {
 namespace {
 
 // A sample encodes this much data, so that the clock's steps do not show.
-constexpr std::size_t kSampleBytes = std::size_t{8} << 20;
+constexpr std::size_t kCodedBytes = std::size_t{8} << 20;
 constexpr std::size_t kMaxRounds = 2048;  // for tiny objects, that suffices
 constexpr int kMaxBlocks = 255;           // of one stripe, in GF(2^8)
 
 // One code with blocks of its own, as each pads them in its own way.
-class Way {
+class SampledCode {
  public:
-  Way(std::unique_ptr<ForeignCode> code, const CodesOptions& options,
-      std::size_t object_bytes, std::mt19937_64& random)
+  SampledCode(std::unique_ptr<ForeignCode> code, const CodesOptions& options,
+              std::size_t object_bytes, std::mt19937_64& random)
       : code_(std::move(code)),
         options_(&options),
         object_bytes_(object_bytes),
@@ -62,7 +62,7 @@ class Way {
   void Repeat(bool counted) {
     Encode();
     const std::size_t rounds =
-        std::clamp<std::size_t>(kSampleBytes / object_bytes_, 1, kMaxRounds);
+        std::clamp<std::size_t>(kCodedBytes / object_bytes_, 1, kMaxRounds);
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t round = 0; round < rounds; ++round) Encode();
     const std::chrono::duration<double, std::micro> taken =
@@ -90,7 +90,7 @@ class Way {
 Status RunSize(const CodesOptions& options, std::size_t object_bytes,
                std::mt19937_64& random, std::vector<CodesRow>* rows) {
   const auto k = static_cast<std::size_t>(options.k);
-  std::vector<Way> ways;
+  std::vector<SampledCode> ways;
   for (auto& code :
        ForeignCodes(options.k, options.m, (object_bytes + k - 1) / k)) {
     ways.emplace_back(std::move(code), options, object_bytes, random);
@@ -106,7 +106,7 @@ Status RunSize(const CodesOptions& options, std::size_t object_bytes,
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t way : order) ways[way].Repeat(i >= 0);
   }
-  for (const Way& way : ways) rows->push_back(way.ToRow());
+  for (const SampledCode& way : ways) rows->push_back(way.ToRow());
   return {};
 }
 

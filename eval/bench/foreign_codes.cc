@@ -13,7 +13,7 @@
 namespace ers::bench {
 namespace {
 
-constexpr std::size_t kTableBytes = 32;  // ISA-L's, per coefficient
+constexpr std::size_t kBytesPerTable = 32;  // ISA-L's, per coefficient
 // Jerasure's manual finds packets of a few KiB fastest, and asks for whole long
 // words; 16 suits SIMD, too.
 constexpr std::size_t kMaxPacketBytes = 2048;
@@ -111,7 +111,7 @@ class IsalRs : public JerasureRs {
     for (int i = 0; i < k * m; ++i) {
       cells.push_back(static_cast<std::uint8_t>(matrix()[i]));
     }
-    tables_.resize(cells.size() * kTableBytes);
+    tables_.resize(cells.size() * kBytesPerTable);
     ec_init_tables(k, m, cells.data(), tables_.data());
   }
   [[nodiscard]] std::string name() const override { return "isal"; }

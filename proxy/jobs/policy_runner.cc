@@ -22,7 +22,7 @@ constexpr std::size_t kMaxWaiting = 4096;
 // Moved for a byte of a value that is made narrow, before it is known.
 constexpr std::uint64_t kGuess = 2;
 // A wait for the rate checks so often whether to go on.
-constexpr milliseconds kCheckEvery(50);
+constexpr milliseconds kLookEvery(50);
 
 std::size_t Index(PolicyKind kind) { return static_cast<std::size_t>(kind); }
 
@@ -124,7 +124,7 @@ void PolicyRunner::Scan() {
     if (scan_->job().state == JobState::kListing) return;
     EndScan();
     // It ends what it has begun first.
-    timer_->Start(kCheckEvery);
+    timer_->Start(kLookEvery);
     return;
   }
   if (scan_ && scan_->job().state == JobState::kCancelled) {
@@ -261,7 +261,7 @@ Task<bool> PolicyRunner::Admit(std::uint64_t bytes) {
   while (!jobs_.stopping && !policies_.narrow.tiers.empty()) {
     const net::Duration wait = limiter_->Take(bytes, runtime_.Now());
     if (wait.count() == 0) co_return true;
-    co_await Nap(runtime_, std::min<net::Duration>(wait, kCheckEvery));
+    co_await Nap(runtime_, std::min<net::Duration>(wait, kLookEvery));
   }
   co_return false;
 }

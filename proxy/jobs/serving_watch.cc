@@ -12,7 +12,7 @@
 namespace ers::proxy {
 namespace {
 
-constexpr net::Duration kLogEvery = std::chrono::minutes(1);
+constexpr net::Duration kSayEvery = std::chrono::minutes(1);
 
 void LogServers(store::Session& session, const std::vector<std::string>& before,
                 const std::vector<std::string>& now) {
@@ -39,7 +39,7 @@ void ServingWatch::Note(store::Session& session, const Status& serves) {
   }
   LogServers(session, before.unreachable, now.unreachable);
   const net::TimePoint time = session.runtime().Now();
-  if (!now.serves() && (changed || time - logged_ >= kLogEvery)) {
+  if (!now.serves() && (changed || time - logged_ >= kSayEvery)) {
     logged_ = time;
     spdlog::error("not serving: {}", now.status.message());
   } else if (changed && before.known) {

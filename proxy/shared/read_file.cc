@@ -15,19 +15,19 @@ namespace {
 
 constexpr std::size_t kPartBytes = 65536;
 
-tl::unexpected<Status> Refuse(std::string why) {
+tl::unexpected<Status> Unreadable(std::string why) {
   return Fail(StatusCode::kInvalidArgument, std::move(why));
 }
 
 tl::unexpected<Status> RefuseErrno(int error) {
-  return Refuse(std::error_code(error, std::generic_category()).message());
+  return Unreadable(std::error_code(error, std::generic_category()).message());
 }
 
 Result<std::string> ReadOpened(int file, std::size_t max_bytes) {
   struct stat about{};
   if (fstat(file, &about) != 0) return RefuseErrno(errno);
   if (S_ISDIR(about.st_mode)) return RefuseErrno(EISDIR);
-  if (!S_ISREG(about.st_mode)) return Refuse("it is not a regular file");
+  if (!S_ISREG(about.st_mode)) return Unreadable("it is not a regular file");
   std::string text;
   std::array<char, kPartBytes> part;
   for (;;) {
@@ -37,7 +37,7 @@ Result<std::string> ReadOpened(int file, std::size_t max_bytes) {
     if (got == 0) return text;
     text.append(part.data(), static_cast<std::size_t>(got));
     if (text.size() > max_bytes) {
-      return Refuse(fmt::format("it is longer than {} bytes", max_bytes));
+      return Unreadable(fmt::format("it is longer than {} bytes", max_bytes));
     }
   }
 }

@@ -15,15 +15,16 @@ namespace {
 constexpr double kMaxBases = 20000;
 
 // A block's coefficients in the live parities, before and after.
-struct Columns {
+struct CoefficientColumns {
   code::Vector before;
   code::Vector after;
 };
 
-std::vector<Columns> ColumnsOf(const Geometry& geometry, WidthChange change,
-                               std::span<const int> parities,
-                               const Overlap& shared) {
-  std::vector<Columns> columns(shared.blocks.size());
+std::vector<CoefficientColumns> ColumnsOf(const Geometry& geometry,
+                                          WidthChange change,
+                                          std::span<const int> parities,
+                                          const Overlap& shared) {
+  std::vector<CoefficientColumns> columns(shared.blocks.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (const int p : parities) {
       const BlockId id = shared.blocks[i];
@@ -36,14 +37,16 @@ std::vector<Columns> ColumnsOf(const Geometry& geometry, WidthChange change,
 
 // The places whose columns are carried over by the one linear map that carries
 // over the places of `basis`.
-std::vector<std::size_t> CarriedOver(const std::vector<Columns>& columns,
-                                     std::span<const std::size_t> basis) {
+std::vector<std::size_t> CarriedOver(
+    const std::vector<CoefficientColumns>& columns,
+    std::span<const std::size_t> basis) {
   std::vector<code::Vector> before;
   std::vector<code::Vector> all_before;
   before.reserve(basis.size());
   all_before.reserve(columns.size());
   for (const std::size_t i : basis) before.push_back(columns[i].before);
-  for (const Columns& column : columns) all_before.push_back(column.before);
+  for (const CoefficientColumns& column : columns)
+    all_before.push_back(column.before);
   const auto combinations = code::Solve(before, all_before);
   std::vector<std::size_t> carried;
   if (!combinations) return carried;  // no basis: cannot happen in MDS codes
@@ -102,9 +105,9 @@ std::vector<Overlap> SharedBlocks(const Geometry& geometry, WidthChange change,
 Overlap LargestOverlap(const Geometry& geometry, WidthChange change,
                        std::span<const int> parities, const Overlap& shared) {
   const auto columns = ColumnsOf(geometry, change, parities, shared);
-  const bool same =
-      std::all_of(columns.begin(), columns.end(),
-                  [](const Columns& c) { return c.before == c.after; });
+  const bool same = std::all_of(
+      columns.begin(), columns.end(),
+      [](const CoefficientColumns& c) { return c.before == c.after; });
   // Any blocks are carried over by as many parities; nothing is gained then.
   if (same || columns.size() <= parities.size()) return shared;
 

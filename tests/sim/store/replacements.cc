@@ -14,7 +14,7 @@ namespace ers::sim {
 namespace {
 
 constexpr Duration kTryAgainAfter = std::chrono::milliseconds(50);
-constexpr Duration kProbeEvery = std::chrono::milliseconds(20);
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 
 // The same host, another port: sorted by name its slot stays where it is.
 std::string NextName(const World& world, const std::string& name) {
@@ -92,7 +92,7 @@ net::Task<void> Replacements::AwaitInSync(Process process, Replacement& one) {
       co_return;
     }
     const auto nap = store::Wakeup::New(process->runtime());
-    co_await nap->Wait(kProbeEvery);
+    co_await nap->Wait(kLookEvery);
   }
 }
 

@@ -24,7 +24,7 @@ namespace {
 using net::Task;
 
 constexpr net::Duration kAskAgainAfter = std::chrono::milliseconds(20);
-constexpr net::Duration kLaterForEach = std::chrono::milliseconds(2);
+constexpr net::Duration kAskLaterForEach = std::chrono::milliseconds(2);
 
 // One heartbeat: what it is for, and what came of it so far.
 struct Round {
@@ -300,7 +300,7 @@ Status Stalled(const std::vector<std::string>& behind) {
 Task<void> AskLater(Session& session, std::size_t others) {
   const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
   (void)co_await nap->Wait(std::max<net::Duration>(
-      kAskAgainAfter, static_cast<int>(others) * kLaterForEach));
+      kAskAgainAfter, static_cast<int>(others) * kAskLaterForEach));
 }
 
 namespace {

@@ -94,20 +94,20 @@ Task<Status> GrowCoded(Session& session, const ObjectMap& map,
 }
 
 // The manifest to start from, and what of the value is to be written again.
-struct Base {
+struct AppendBase {
   std::shared_ptr<const Manifest> manifest;
   std::vector<std::byte> tail;
 };
 
 // The source is not touched yet: this may start over where a rival replaced
 // the blocks under the read.
-Task<Result<Base>> ReadBase(Session& session, CurrentManifest& current) {
+Task<Result<AppendBase>> ReadBase(Session& session, CurrentManifest& current) {
   for (;;) {
     Result<std::shared_ptr<const Manifest>> manifest = co_await current.Next();
     // A source is read once: it must not be spent on an old manifest.
     if (manifest && current.remembered()) manifest = co_await current.Next();
     if (!manifest) co_return Fail(manifest.error());
-    Base base{std::move(*manifest), {}};
+    AppendBase base{std::move(*manifest), {}};
     if (base.manifest->is_inline) co_return base;
     const ObjectMap map(base.manifest);
     const std::uint64_t full =
@@ -130,7 +130,7 @@ Task<Result<ObjectInfo>> Store::Append(std::string_view key,
   CurrentManifest current(session_, key, steps_, kNoBump);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
-  Result<Base> base = co_await ReadBase(session_, current);
+  Result<AppendBase> base = co_await ReadBase(session_, current);
   if (!base) co_return Fail(base.error());
   Manifest next = *base->manifest;
   next.id = session_.NewChangeId();

@@ -31,10 +31,6 @@ bool NeverTakes(const CasResult& result) {
   return !Took(result) && !result.resent && result.outcome != Outcome::kLost;
 }
 
-bool IsPlain(const ReplicaCopy& copy) {
-  return copy.kind == ReplicaCopy::Kind::kPlain;
-}
-
 // Empty where one is not known.
 std::vector<KeptTokens::Token> TokensOf(const ReplicasRead& base,
                                         const std::vector<CasResult>& results) {

@@ -15,16 +15,14 @@ using net::Outcome;
 using net::Task;
 
 bool IsForm(const ReplicaCopy& copy, const PlainForm& form) {
-  return copy.kind == ReplicaCopy::Kind::kPlain && copy.member == form.member &&
+  return IsPlain(copy) && copy.member == form.member &&
          copy.plain == form.value && copy.plain_flags == form.client_flags;
 }
 
 // Nothing but the object, or what an export that was cut off left of it.
 bool MayGoOn(const ReplicasRead& read, const ChangeId& base) {
-  const bool begun = std::any_of(
-      read.copies.begin(), read.copies.end(), [](const ReplicaCopy& copy) {
-        return copy.kind == ReplicaCopy::Kind::kPlain;
-      });
+  const bool begun =
+      std::any_of(read.copies.begin(), read.copies.end(), IsPlain);
   return std::all_of(
       read.copies.begin(), read.copies.end(), [&](const ReplicaCopy& copy) {
         return copy.shown() == base ||
@@ -48,7 +46,7 @@ Task<Result<ReplicasRead>> Exporter::Collect(const PlainForm& form,
   bool reachable = false;
   for (const ReplicaCopy& copy : read->copies) {
     reachable = reachable || copy.member == form.member;
-    if (copy.kind == ReplicaCopy::Kind::kPlain && !IsForm(copy, form)) {
+    if (IsPlain(copy) && !IsForm(copy, form)) {
       co_return Fail(
           StatusCode::kConflict,
           fmt::format("key '{}' holds an object and, on {}, a plain item of "

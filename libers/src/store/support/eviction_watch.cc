@@ -7,7 +7,7 @@
 namespace ers::store {
 namespace {
 
-constexpr net::Duration kTurn = std::chrono::seconds(5);
+constexpr net::Duration kWatchTurn = std::chrono::seconds(5);
 // So small a part of the age makes no difference to what goes first.
 constexpr int kPartOfAge = 32;
 constexpr net::Duration kMaxPeriod = std::chrono::seconds(60);
@@ -48,9 +48,10 @@ std::optional<std::chrono::seconds> EvictionAge(std::string_view stats_items) {
 bool EvictionWatch::TakeTurn(net::TimePoint now) {
   const net::TimePoint::rep ticks = now.time_since_epoch().count();
   net::TimePoint::rep next = next_turn_.load(std::memory_order_relaxed);
-  return ticks >= next && next_turn_.compare_exchange_strong(
-                              next, (now + kTurn).time_since_epoch().count(),
-                              std::memory_order_relaxed);
+  return ticks >= next &&
+         next_turn_.compare_exchange_strong(
+             next, (now + kWatchTurn).time_since_epoch().count(),
+             std::memory_order_relaxed);
 }
 
 void EvictionWatch::Set(std::optional<std::chrono::seconds> age) {

@@ -21,7 +21,7 @@ constexpr double kLag = 0.7;
 // A server on a busy machine takes so long to wake up.
 constexpr net::Duration kMinTravel = std::chrono::microseconds(500);
 
-double Seconds(net::Duration duration) {
+double SecondsOf(net::Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -33,7 +33,7 @@ ReadWindow::ReadWindow(LinkSpeed& speed, net::TimePoint now)
   // Twice, as what was asked for first has to travel, and then to come.
   const net::Duration travel = 2 * std::max(known_->travel, kMinTravel);
   size_ = std::max(kLeast,
-                   static_cast<std::size_t>(known_->rate * Seconds(travel)));
+                   static_cast<std::size_t>(known_->rate * SecondsOf(travel)));
 }
 
 void ReadWindow::Asked(std::size_t size) {
@@ -62,14 +62,14 @@ void ReadWindow::Came(std::size_t size, net::TimePoint now) {
 
 void ReadWindow::Time(net::TimePoint now) {
   if (timed_.came < kTimed) return;
-  const double spent = Seconds(now - timed_.begun);
+  const double spent = SecondsOf(now - timed_.begun);
   if (spent > 0) rates_.push_back(static_cast<double>(timed_.came) / spent);
   timed_ = {0, now};
 }
 
 void ReadWindow::Compare(net::TimePoint now) {
   const net::Duration spent = now - compared_.begun;
-  const double due = known_->rate * Seconds(spent);
+  const double due = known_->rate * SecondsOf(spent);
   if (spent < kMinCompared || due < static_cast<double>(kCompared)) return;
   lags_ = static_cast<double>(compared_.came) < kLag * due;
   compared_ = {0, now};

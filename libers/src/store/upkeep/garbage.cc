@@ -355,10 +355,7 @@ class Collection {
                        "the servers that hold the manifest did not answer");
     }
     const std::vector<ReplicaCopy>& copies = (*read)->copies;
-    const bool plain =
-        std::any_of(copies.begin(), copies.end(), [](const ReplicaCopy& copy) {
-          return copy.kind == ReplicaCopy::Kind::kPlain;
-        });
+    const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
     if (plain) {
       // They are not reconciled, and what any of them names stays.
       for (const ReplicaCopy& copy : copies) {

@@ -1,0 +1,78 @@
+# For builds that nobody edits in: they end in half the time. What many files
+# include is parsed, and what is inline in it compiled, once for all of them. So a
+# file that forgets an include compiles all the same here.
+#
+# Files of one folder are compiled as one: names without linkage are unique within
+# a folder. Tests call what differs by the same names (Fixture, kServers), file by
+# file: they share a precompiled header instead.
+set(ERS_COMMON_HEADERS
+  algorithm array cassert chrono coroutine cstddef cstdint cstring deque
+  functional map memory mutex optional set span string string_view utility
+  vector fmt/format.h catch2/catch.hpp)
+set(ERS_HEADERS_OF_sim_selftest sim/world/sim_world.h)
+# With ASan nothing else is optimised, which takes half as long: these work more
+# than they wait.
+set(ERS_OPTIMISED "^(ers_objects|sim_world|store_sim|fuzz_.*|unit_(code|plan))$")
+# Fewer files than these cost more than they save.
+set(ERS_PRECOMPILED_FROM 6)
+
+function(ers_join_folders target sources)
+  get_target_property(base ${target} SOURCE_DIR)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${base})
+    cmake_path(GET source PARENT_PATH group)
+    cmake_path(RELATIVE_PATH group BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER "${group}" group)
+    set_source_files_properties(${source} TARGET_DIRECTORY ${target}
+                                PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON
+    UNITY_BUILD_MODE GROUP DISABLE_PRECOMPILE_HEADERS ON)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # It takes what the joined files keep to themselves for a header's.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
+function(ers_precompile target)
+  set(headers ${ERS_COMMON_HEADERS} ${ERS_HEADERS_OF_${target}})
+  list(TRANSFORM headers REPLACE "^(.+)$"
+       "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+  target_precompile_headers(${target} PRIVATE ${headers})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # For ccache: made at another time they are the same.
+    target_compile_options(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  else()
+    # Precompiled, the system's headers lose their right not to be warned of.
+    foreach(warning array-bounds stringop-overflow stringop-overread)
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-Wno-${warning}>)
+    endforeach()
+  endif()
+endfunction()
+
+function(ers_build_quickly folder)
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(each IN LISTS folders)
+    ers_build_quickly(${each})
+  endforeach()
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "^[^$]*\\.cc$")
+    if(ERS_SANITIZE MATCHES "address" AND NOT target MATCHES "${ERS_OPTIMISED}")
+      target_compile_options(${target} PRIVATE -O0)
+    endif()
+    list(LENGTH sources count)
+    if(count LESS 2)
+      continue()
+    endif()
+    if(NOT sources MATCHES "_test\\.cc")
+      ers_join_folders(${target} "${sources}")
+    elseif(count GREATER_EQUAL ERS_PRECOMPILED_FROM)
+      ers_precompile(${target})
+    endif()
+  endforeach()
+endfunction()
