@@ -174,10 +174,12 @@ class Change {
     StoreCounters& counters = session_.counters();
     if (result.fate == CommitFate::kCommitted) {
       counters.commits.Add();
+      // A value that is in it is of no use to any that comes after.
+      if (!result.tokens.empty()) next_.value = std::string();
       auto committed = std::make_shared<const Manifest>(std::move(next_));
       DropReplaced(session_, there_, committed);
       if (!result.tokens.empty()) {
-        chain_.Keep(*committed, read_->view->epoch, std::move(result.tokens));
+        chain_.Keep(committed, read_->view->epoch, std::move(result.tokens));
       }
       chain_.turn().Remember(committed);
       return ChangeOutcome{Status(), false, std::move(committed), {}};
