@@ -22,10 +22,6 @@ ChangeId IdOf(const ShownManifest& manifest) {
   return manifest ? manifest->id : ChangeId();
 }
 
-bool IsPlain(const ReplicaCopy& copy) {
-  return copy.kind == ReplicaCopy::Kind::kPlain;
-}
-
 bool IsCorrupt(const ReplicaCopy& copy) {
   return copy.kind == ReplicaCopy::Kind::kCorrupt;
 }

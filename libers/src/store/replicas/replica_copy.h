@@ -41,6 +41,11 @@ struct ReplicaCopy {
   }
 };
 
+// Has the replica an item that is none of this library's?
+inline bool IsPlain(const ReplicaCopy& copy) {
+  return copy.kind == ReplicaCopy::Kind::kPlain;
+}
+
 // All replicas of a key under one view, primary last.
 struct ReplicasRead {
   std::shared_ptr<const View> view;

@@ -31,10 +31,6 @@ bool SameItems(const ReplicasRead& a, const ReplicasRead& b) {
                     b.copies.end(), SameItem);
 }
 
-bool IsPlain(const ReplicaCopy& copy) {
-  return copy.kind == ReplicaCopy::Kind::kPlain;
-}
-
 // To some reader: also one whose DELETE was cut off, which reconciling would
 // finish.
 bool ShowsObject(const ReplicasRead& replicas, const View& view) {
