@@ -7,6 +7,7 @@
 #include "engine/append.h"
 #include "engine/arithmetic.h"
 #include "engine/quick_hits.h"
+#include "engine/quick_stores.h"
 #include "engine/recache.h"
 
 namespace ers::proxy {
@@ -217,35 +218,18 @@ Task<Status> Engine::Stream(const ClientRequest& request, bool counted,
 }
 
 Task<Done> Engine::Store(const ClientRequest& request, store::Content& content,
-                         store::Memory& memory) {
-  context_.counters.Add(Counter::kCmdSet);
+                         store::Memory& memory, store::QuickPut* begun) {
+  if (begun == nullptr) context_.counters.Add(Counter::kCmdSet);
   if (request.mode == StoreMode::kAppend ||
       request.mode == StoreMode::kPrepend) {
     co_return co_await AppendOrPrepend(context_, request, content, memory);
   }
-  PutOptions options;
-  options.client_flags = request.client_flags;
-  options.expiry = context_.terms.ExpiryOf(request);
-  store::PutTerms terms;
-  context_.terms.Apply(request, request.value_bytes, options, terms);
-  terms.new_cas = request.new_cas;
-  terms.stale_if_newer = request.invalidate;
-  if (request.mode == StoreMode::kAdd) {
-    terms.condition = store::PutCondition::kAbsent;
-  } else if (request.mode == StoreMode::kReplace) {
-    terms.condition = store::PutCondition::kPresent;
-  }
-  if (request.compare_cas) {
-    options.expected_cas = *request.compare_cas;
-    // No object has the CAS 0.
-    if (options.expected_cas == 0) options.expected_cas = ~std::uint64_t{0};
-  }
-  // A long value that is refused must not fill the servers first.
-  terms.check_first =
-      request.value_bytes > context_.limits.whole_below &&
-      (request.compare_cas || terms.condition != store::PutCondition::kNone);
-  const Result<ObjectInfo> stored =
-      co_await context_.store.PutContent(request.key, content, options, terms);
+  const StoreTerms how = StoreTermsOf(context_, request);
+  Task<Result<ObjectInfo>> put =
+      begun != nullptr ? begun->Finish()
+                       : context_.store.PutContent(request.key, content,
+                                                   how.options, how.terms);
+  const Result<ObjectInfo> stored = co_await std::move(put);
   if (request.compare_cas) {
     const StatusCode code = stored ? StatusCode::kOk : stored.error().code();
     if (code == StatusCode::kOk) context_.counters.Add(Counter::kCasHits);

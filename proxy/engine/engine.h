@@ -45,7 +45,7 @@ class Engine {
   // gives back what it holds no more: all but what is handed out.
   net::Task<Gotten> Get(const ClientRequest& request, store::Memory& memory,
                         store::QuickGet* begun = nullptr);
-  // What BeginQuickGet and EndQuickGet work on: `begun` above is theirs.
+  // What the quick ways work on: `begun`, above and below, is theirs.
   [[nodiscard]] const EngineContext& context() const { return context_; }
   // The value of a hit that was too long, `counted` as Get has it. `begin` is
   // called before the first byte; a failure after it means that the stream must
@@ -57,7 +57,8 @@ class Engine {
   // The content's own memory is the caller's to ask for, but not an extension's
   // (append, prepend).
   net::Task<Done> Store(const ClientRequest& request, store::Content& content,
-                        store::Memory& memory);
+                        store::Memory& memory,
+                        store::QuickPut* begun = nullptr);
   // kDelete, kArithmetic, kTouch, kFlush, kTransition, kInspect, kDebug.
   net::Task<Done> Change(const ClientRequest& request, store::Memory& memory);
   net::Task<Gotten> GetPlain(const ClientRequest& request);

@@ -183,7 +183,7 @@ bool Connection::StoreAtOnce() {
   }
   slot.text.reserve(bytes);
   while (reader_.Next(input) == Event::kValue) slot.text += reader_.value();
-  net::Spawn(runner_.Store(slot));
+  runner_.Store(slot);
   return true;
 }
 
@@ -258,7 +258,7 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
     if (value) {
       slot.text.assign(reinterpret_cast<const char*>(value->data()),
                        value->size());
-      net::Spawn(runner_.Store(slot));
+      runner_.Store(slot);
       co_return true;
     }
   } else {

@@ -65,6 +65,7 @@ class RequestPipeline {
     std::string text;
     std::shared_ptr<Trace> trace;  // null for all but a few
     std::unique_ptr<store::QuickGet> begun;
+    std::unique_ptr<store::QuickPut> begun_put;
     RequestRunner* runner = nullptr;  // that has begun it
   };
   using Answer = std::function<void(Slot&, net::TimePoint now)>;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/quick_hits.h"
+#include "engine/quick_stores.h"
 #include "store/support/content.h"
 #include "store/support/memory.h"
 
@@ -180,7 +181,27 @@ void RequestRunner::AnswerNoStream(Slot& slot, const Status& why) {
   pipeline_.End(slot);
 }
 
-Task<void> RequestRunner::Store(Slot& slot) {
+void RequestRunner::Store(Slot& slot) {
+  slot.runner = this;
+  const auto ended = [](void* context) {
+    auto& begun = *static_cast<Slot*>(context);
+    begun.runner->OnStored(begun);
+  };
+  slot.begun_put = BeginQuickStore(EngineOf(slot).context(), slot.request,
+                                   slot.text, ended, &slot);
+  if (slot.begun_put == nullptr) net::Spawn(StoreOn(slot));
+}
+
+void RequestRunner::OnStored(Slot& slot) {
+  Reply reply;
+  if (!EndQuickStore(EngineOf(slot).context(), *slot.begun_put, reply.item)) {
+    return net::Spawn(StoreOn(slot));
+  }
+  slot.begun_put.reset();
+  AnswerStore(slot, reply);
+}
+
+Task<void> RequestRunner::StoreOn(Slot& slot) {
   const auto bytes = std::as_bytes(std::span(slot.text));
   Done done;
   if (slot.request.operation == Operation::kUpdate) {
@@ -191,11 +212,17 @@ Task<void> RequestRunner::Store(Slot& slot) {
                          slot.request.mode == StoreMode::kPrepend;
     // It asks for all that it needs at once.
     if (extends) slot.memory.KeepAtMost(0);
-    done = co_await EngineOf(slot).Store(slot.request, content, slot.memory);
+    done = co_await EngineOf(slot).Store(slot.request, content, slot.memory,
+                                         slot.begun_put.get());
+    slot.begun_put.reset();
   }
   done.reply.text = done.text;
-  slot.outcome = done.reply.outcome;
-  AppendReply(slot.request, done.reply, slot.head);
+  AnswerStore(slot, done.reply);
+}
+
+void RequestRunner::AnswerStore(Slot& slot, const Reply& reply) {
+  slot.outcome = reply.outcome;
+  AppendReply(slot.request, reply, slot.head);
   slot.text = std::string();
   slot.memory.KeepAtMost(0);
   pipeline_.End(slot);

@@ -25,7 +25,7 @@ class RequestRunner {
 
   void Get(Slot& slot);
   // Of a value that is in slot.text.
-  net::Task<void> Store(Slot& slot);
+  void Store(Slot& slot);
   net::Task<void> Change(Slot& slot);
   net::Task<void> List(Slot& slot);
   void AnswerAtOnce(Slot& slot);
@@ -34,6 +34,9 @@ class RequestRunner {
   void OnBegun(Slot& slot);
   net::Task<void> GetOn(Slot& slot);
   void AnswerGet(Slot& slot, Gotten gotten);
+  void OnStored(Slot& slot);
+  net::Task<void> StoreOn(Slot& slot);
+  void AnswerStore(Slot& slot, const Reply& reply);
   void AnswerNoStream(Slot& slot, const Status& why);
   // `judged`: its marks as they were decided on.
   net::Task<void> StreamLong(Slot& slot, ItemInfo judged, bool counted);

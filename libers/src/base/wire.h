@@ -11,6 +11,19 @@
 
 namespace ers {
 
+// How many bytes PutVarint appends.
+constexpr std::size_t VarintBytes(std::uint64_t value) {
+  std::size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+// What PutDistance puts: 0, -1, 1, -2 .. are 0, 1, 2, 3 ..
+constexpr std::uint64_t FoldedDistance(std::uint64_t value,
+                                       std::uint64_t base) {
+  const std::uint64_t up = value - base;
+  return (up << 1) ^ (up >> 63 != 0 ? ~std::uint64_t{0} : 0);
+}
+
 // Appends to a string it does not own.
 class WireWriter {
  public:
@@ -26,22 +39,25 @@ class WireWriter {
   }
   // The low `bytes` bytes of it.
   void PutShort(std::uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) {
-      out_.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
+    char low[sizeof value];
+    for (std::size_t i = 0; i < sizeof value; ++i) {
+      low[i] = static_cast<char>((value >> (8 * i)) & 0xff);
     }
+    out_.append(low, static_cast<std::size_t>(bytes));
   }
   // LEB128: 7 bits a byte, the lowest first; all bytes but the last have 0x80.
   void PutVarint(std::uint64_t value) {
+    char digits[10];
+    std::size_t count = 0;
     for (; value >= 0x80; value >>= 7) {
-      out_.push_back(static_cast<char>((value & 0x7f) | 0x80));
+      digits[count++] = static_cast<char>((value & 0x7f) | 0x80);
     }
-    out_.push_back(static_cast<char>(value));
+    digits[count++] = static_cast<char>(value);
+    out_.append(digits, count);
   }
-  // How far `value` is from `base`, as a varint that is short on either side:
-  // 0, -1, 1, -2 .. are 0, 1, 2, 3 ..
+  // How far `value` is from `base`, as a varint that is short on either side.
   void PutDistance(std::uint64_t value, std::uint64_t base) {
-    const std::uint64_t up = value - base;
-    PutVarint((up << 1) ^ (up >> 63 != 0 ? ~std::uint64_t{0} : 0));
+    PutVarint(FoldedDistance(value, base));
   }
   void PutBytes(std::string_view bytes) { out_.append(bytes); }
 

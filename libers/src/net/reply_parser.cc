@@ -65,6 +65,10 @@ void ReplyParser::Begin(Request& request) {
 
 ReplyParser::Progress ReplyParser::Finish(Outcome outcome) {
   request_->outcome = outcome;
+  if (request_->then_token && state_ == State::kLine) {
+    state_ = State::kToken;
+    return Progress::kMore;
+  }
   request_ = nullptr;
   return Progress::kDone;
 }
@@ -82,6 +86,7 @@ ReplyParser::Progress ReplyParser::Parse(std::string_view* bytes) {
     switch (state_) {
       case State::kLine:
       case State::kList:
+      case State::kToken:
         if (!TakeLine(bytes, &line)) {
           return line_.size() > kMaxReplyLine ? Break(line_) : Progress::kMore;
         }
@@ -92,7 +97,9 @@ ReplyParser::Progress ReplyParser::Parse(std::string_view* bytes) {
                    request_->verb != Verb::kWatch) {
           return Break(line);  // only their lines end with a bare '\n'
         }
-        progress = state_ == State::kLine ? OnLine(line) : OnListLine(line);
+        progress = state_ == State::kLine    ? OnLine(line)
+                   : state_ == State::kToken ? OnTokenLine(line)
+                                             : OnListLine(line);
         break;
       case State::kValue:
         CopyValue(bytes);
@@ -210,7 +217,7 @@ ReplyParser::Progress ReplyParser::OnMetaLine(std::string_view line) {
   const std::string_view code = TakeWord(&words);
   if (code == "VA" && reads && verb != Verb::kHead) return OnValueLine(words);
   if (code == "HD" && (!reads || verb == Verb::kHead)) {
-    if (reads && !ParseFlags(words, true)) return Break(line);
+    if (reads && !ParseFlags(words)) return Break(line);
     return Finish(Outcome::kOk);
   }
   if (reads || verb == Verb::kTouch) {
@@ -228,7 +235,7 @@ ReplyParser::Progress ReplyParser::OnValueLine(std::string_view words) {
   const std::string_view all = words;
   std::uint64_t bytes = 0;
   if (!ParseNumber(TakeWord(&words), &bytes) || bytes > kMaxValue ||
-      !ParseFlags(words, false)) {
+      !ParseFlags(words)) {
     return Break(all);
   }
   request_->item_bytes = bytes;
@@ -244,13 +251,22 @@ ReplyParser::Progress ReplyParser::OnValueLine(std::string_view words) {
   return Progress::kMore;
 }
 
+// What is there behind the write, whose outcome is known by now.
+ReplyParser::Progress ReplyParser::OnTokenLine(std::string_view line) {
+  std::string_view words = line;
+  const std::string_view code = TakeWord(&words);
+  const bool known = code == "HD" && ParseFlags(words);
+  if (!known && code != "EN" && !IsErrorLine(line)) return Break(line);
+  return Finish(request_->outcome);
+}
+
 // Flags come in the order in which they were asked for, or in any other;
 // unknown ones (won by another) are passed over.
-bool ReplyParser::ParseFlags(std::string_view words, bool need_size) {
+bool ReplyParser::ParseFlags(std::string_view words) {
   bool token = false;
   bool flags = false;
-  bool ttl = false;
-  bool size = !need_size;
+  bool ttl = state_ == State::kToken;
+  bool size = request_->verb != Verb::kHead;
   bool won = false;
   bool stale = false;  // it was renewed
   while (true) {

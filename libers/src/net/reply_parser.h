@@ -59,7 +59,7 @@ class ReplyParser {
   }
 
  private:
-  enum class State : std::uint8_t { kLine, kList, kValue, kValueEnd };
+  enum class State : std::uint8_t { kLine, kList, kValue, kValueEnd, kToken };
 
   // One of these per kind of first line; each may lead to another state.
   Progress OnLine(std::string_view line);
@@ -68,11 +68,12 @@ class ReplyParser {
   Progress OnMetaLine(std::string_view line);
   Progress OnCasLine(std::string_view line);
   Progress OnValueLine(std::string_view words);
+  Progress OnTokenLine(std::string_view line);
 
   // Is the value thrown away?
   bool Skips() const;
   bool TakeLine(std::string_view* bytes, std::string_view* line);
-  bool ParseFlags(std::string_view words, bool need_size);
+  bool ParseFlags(std::string_view words);
   void CopyValue(std::string_view* bytes);
   void AdvancePlace(std::size_t bytes);
   Progress Finish(Outcome outcome);

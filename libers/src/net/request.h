@@ -80,7 +80,11 @@ struct Request {
   // memcached's exptime: 0 never, up to 30 days relative, above absolute
   // seconds. kVivify: the stub's ttl. kRenew: 0: as it is.
   std::int64_t exptime = 0;
-  std::uint64_t token = 0;      // kCas; kDelete, kRenew: 0: whatever it has
+  std::uint64_t token = 0;  // kCas; kDelete, kRenew: 0: whatever it has
+  // kCas: right behind it an mg KEY c f u asks for the token and client flags
+  // of the item that is there then, whatever came of it; item_token 0: not
+  // known.
+  bool then_token = false;
   std::span<const iovec> body;  // kSet, kCas: the value, in pieces
   std::span<const iovec> into;  // kGet: where the value goes, in pieces that
                                 // sum to its size; empty: into `value`
@@ -116,7 +120,7 @@ struct Request {
   void (*on_placed)(Request&) = nullptr;
 
   Outcome outcome = Outcome::kPending;
-  std::uint64_t item_token = 0;  // kGet, kHead, kVivify
+  std::uint64_t item_token = 0;  // kGet, kHead, kVivify; with then_token
   std::uint32_t item_flags = 0;
   std::int64_t item_ttl = -1;  // seconds left; -1 never expires
   std::uint64_t item_bytes = 0;

@@ -12,8 +12,9 @@ namespace {
 constexpr std::size_t kMaxKey = 250;
 constexpr std::size_t kLinesBytes = 32768;
 constexpr std::string_view kSentinel = "mn\r\n";
-// A key, the words round it, five numbers of at most 20 digits, and a sentinel.
-constexpr std::size_t kMaxRequestLine = kMaxKey + 180 + kSentinel.size();
+// A key, the words round it, five numbers of at most 20 digits, the same key
+// with a question behind it, and a sentinel.
+constexpr std::size_t kMaxRequestLine = 2 * kMaxKey + 200 + kSentinel.size();
 
 }  // namespace
 
@@ -70,6 +71,11 @@ bool RequestEncoder::Append(const Request& request) {
   }
   Text("\r\n");
   if (request.verb == Verb::kSet || request.verb == Verb::kCas) Body(request);
+  if (request.then_token) {
+    assert(request.verb == Verb::kCas);
+    Words("mg ", request.key, " c f u\r\n");
+  }
+  EndLines();
   return true;
 }
 
@@ -119,11 +125,16 @@ void RequestEncoder::DeleteLine(const Request& request) {
   if (!renews && request.quiet_run != nullptr) Text(" q");
 }
 
-void RequestEncoder::AppendSentinel() { Text(kSentinel); }
+void RequestEncoder::AppendSentinel() {
+  Text(kSentinel);
+  EndLines();
+}
 
 void RequestEncoder::Body(const Request& request) {
   for (const iovec& piece : request.body) {
-    if (piece.iov_len > 0) Piece(piece.iov_base, piece.iov_len);
+    if (piece.iov_len == 0) continue;
+    EndLines();
+    Piece(piece.iov_base, piece.iov_len);
   }
   Text("\r\n");
 }
@@ -137,25 +148,30 @@ void RequestEncoder::Words(std::string_view first, std::string_view second,
 
 void RequestEncoder::Text(std::string_view text) {
   if (text.empty()) return;
-  char* place = lines_.get() + used_;
-  std::memcpy(place, text.data(), text.size());
+  std::memcpy(lines_.get() + used_, text.data(), text.size());
   used_ += text.size();
-  // Lines that follow each other are one piece.
-  if (!pieces_.empty()) {
-    iovec& last = pieces_.back();
-    if (static_cast<char*>(last.iov_base) + last.iov_len == place) {
-      last.iov_len += text.size();
-      total_ += text.size();
-      return;
-    }
-  }
-  Piece(place, text.size());
 }
 
 void RequestEncoder::Number(std::uint64_t number) {
-  char digits[20];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  Text(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+  char* const place = lines_.get() + used_;
+  const auto end = std::to_chars(place, lines_.get() + kLinesBytes, number).ptr;
+  used_ += static_cast<std::size_t>(end - place);
+}
+
+// Lines that follow each other are one piece.
+void RequestEncoder::EndLines() {
+  const std::size_t bytes = used_ - ended_;
+  if (bytes == 0) return;
+  char* const place = lines_.get() + ended_;
+  ended_ = used_;
+  iovec* const last = pieces_.empty() ? nullptr : &pieces_.back();
+  if (last != nullptr &&
+      static_cast<char*>(last->iov_base) + last->iov_len == place) {
+    last->iov_len += bytes;
+    total_ += bytes;
+  } else {
+    Piece(place, bytes);
+  }
 }
 
 void RequestEncoder::SignedNumber(std::int64_t number) {
@@ -184,7 +200,7 @@ void RequestEncoder::Advance(std::size_t bytes) {
 
 void RequestEncoder::Clear() {
   pieces_.clear();
-  first_ = used_ = total_ = written_ = 0;
+  first_ = used_ = ended_ = total_ = written_ = 0;
 }
 
 }  // namespace ers::net

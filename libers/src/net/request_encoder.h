@@ -53,11 +53,13 @@ class RequestEncoder {
   void Text(std::string_view text);
   void Number(std::uint64_t number);
   void SignedNumber(std::int64_t number);
+  void EndLines();
   void Body(const Request& request);
   void Piece(const void* base, std::size_t bytes);
 
   std::unique_ptr<char[]> lines_;
-  std::size_t used_ = 0;  // of lines_
+  std::size_t used_ = 0;   // of lines_
+  std::size_t ended_ = 0;  // so much of that is in pieces_
   std::vector<iovec> pieces_;
   std::size_t first_ = 0;  // of pieces_ that is not wholly written
   std::size_t total_ = 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "net/task.h"
+#include "sim/objects/quick_calls.h"
 #include "sim/world/sim_connection.h"
 #include "sim/world/sim_runtime.h"
 #include "sim/world/sim_server.h"
@@ -35,8 +36,10 @@ struct Writer {
       : process(world.AddProcess(name)), cluster(Open(servers, name, adopts)) {}
 
   Result<ObjectInfo> Put(std::string_view bytes, std::string_view key = kKey) {
+    const auto value = std::as_bytes(std::span(bytes));
     return net::SyncWait(process,
-                         store.Put(key, std::as_bytes(std::span(bytes)), {}));
+                         quick ? QuickWrite(store, key, value, {}, &quick_ends)
+                               : store.Put(key, value, {}));
   }
   // Until there are tokens to keep.
   void PutTwice() {
@@ -54,6 +57,8 @@ struct Writer {
   std::shared_ptr<store::ClusterState> cluster;
   store::Session session{process, cluster, 16};
   store::Store store{session, {.scheme = {SchemeKind::kErs2, 2, 1, 3}}};
+  bool quick = true;   // as a proxy puts
+  int quick_ends = 0;  // puts that no coroutine waited for
 
  private:
   static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
@@ -102,6 +107,7 @@ struct Fixture {
 
 TEST_CASE("a key that its process has changed twice is changed in one trip") {
   Fixture f;
+  f.writer.quick = GENERATE(true, false);
   CHECK(f.Trips("first") == 2);
   CHECK(f.Trips("second") == 2);
   for (int i = 0; i < 12; ++i) {
@@ -110,6 +116,57 @@ TEST_CASE("a key that its process has changed twice is changed in one trip") {
     CHECK(f.writer.Get() == value);
   }
   CHECK(f.Shown(0).history.size() > 1);
+  CHECK(f.writer.quick_ends == (f.writer.quick ? 12 : 0));
+}
+
+TEST_CASE("a value that does not ride in its manifest is put as ever") {
+  Fixture f;
+  f.writer.PutTwice();
+  const std::string in_blocks(20000, 'b');
+  REQUIRE(f.writer.Put(in_blocks).has_value());
+  CHECK(f.writer.Get() == in_blocks);
+  CHECK(f.writer.quick_ends == 0);
+}
+
+TEST_CASE("a put waits for one of the same process that is under way") {
+  Fixture f;
+  f.writer.PutTwice();
+  const std::string_view values[] = {"third", "fourth"};
+  int ended = 0;
+  for (const std::string_view value : values) {
+    net::Spawn([](Writer& writer, std::string_view bytes,
+                  int& ends) -> net::Task<void> {
+      const auto put = co_await QuickWrite(writer.store, kKey,
+                                           std::as_bytes(std::span(bytes)),
+                                           PutOptions(), &writer.quick_ends);
+      CHECK(put.has_value());
+      ++ends;
+    }(f.writer, value, ended));
+  }
+  REQUIRE(f.world.RunUntil([&ended] { return ended == 2; },
+                           std::chrono::seconds(10)));
+  CHECK(f.writer.Get() == "fourth");
+  CHECK(f.writer.quick_ends == 1);
+  CHECK(f.writer.session.counters().aborts_by_rival.Get() == 0);
+}
+
+// The answer to a commit is lost, and so it is asked for again.
+TEST_CASE("a put whose answer is lost comes to its end") {
+  Fixture f;
+  f.writer.PutTwice();
+  SimServer& server = f.Replica(0);
+  bool cut = false;
+  server.on_applied = [&](const SimConnection&, const AppliedCommand& command) {
+    if (command.verb != "cas" || command.key != kKey || cut) return;
+    cut = true;
+    server.faults().drop_reply_chance = 1'000'000;
+    f.world.After(Duration(1), [&] { server.faults().drop_reply_chance = 0; });
+  };
+  CHECK(f.writer.Put("third").has_value());
+  server.on_applied = nullptr;
+  CHECK(cut);
+  CHECK(f.writer.quick_ends == 0);
+  CHECK(f.writer.Get() == "third");
 }
 
 TEST_CASE("a process that would leave plain items alone reads each time") {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "net/task.h"
-#include "sim/objects/quick_read.h"
+#include "sim/objects/quick_calls.h"
 #include "sim/world/sim_runtime.h"
 #include "sim/world/sim_server.h"
 #include "sim/world/sim_world.h"

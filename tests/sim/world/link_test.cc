@@ -123,6 +123,7 @@ class Story {
       operation.body = {operation.value.data(), operation.value.size()};
       request.body = {&operation.body, 1};
       request.token = last_token_;
+      request.then_token = request.verb == Verb::kCas && Below(2) == 0;
       by_id_[Numbered("id", operations_.size())] = &operation;
     }
     if (request.verb == Verb::kVivify) request.exptime = 60;

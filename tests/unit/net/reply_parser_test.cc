@@ -186,6 +186,48 @@ TEST_CASE("short replies cut in three at every place") {
   }
 }
 
+TEST_CASE("the answer to a cas and what is asked behind it, cut anywhere") {
+  struct Answer {
+    std::string reply;
+    Outcome outcome;
+    std::uint64_t token;
+  };
+  for (const Answer& answer : std::vector<Answer>{
+           {"STORED\r\nHD c7 f9\r\n", Outcome::kOk, 7},
+           {"EXISTS\r\nHD c7 f9\r\n", Outcome::kExists, 7},
+           {"NOT_FOUND\r\nEN\r\n", Outcome::kMiss, 0},
+           {kOutOfMemory + std::string("HD c7 f9\r\n"), Outcome::kNoMemory, 7},
+           {"STORED\r\nSERVER_ERROR out of memory\r\n", Outcome::kOk, 0}}) {
+    CAPTURE(answer.reply);
+    for (std::size_t cut = 1; cut < answer.reply.size(); ++cut) {
+      Call call(Verb::kCas, "key");
+      call.then_token = true;
+      ReplyParser parser;
+      parser.Begin(call);
+      std::string_view first = std::string_view(answer.reply).substr(0, cut);
+      std::string_view rest = std::string_view(answer.reply).substr(cut);
+      REQUIRE(parser.Parse(&first) == Progress::kMore);
+      REQUIRE(first.empty());
+      REQUIRE(parser.Parse(&rest) == Progress::kDone);
+      REQUIRE(rest.empty());
+      REQUIRE(call.outcome == answer.outcome);
+      REQUIRE(call.item_token == answer.token);
+      REQUIRE(call.item_flags == (answer.token == 0 ? 0 : 9));
+    }
+  }
+  for (const std::string_view reply :
+       {"STORED\r\nSTORED\r\n", "STORED\r\nHD c7\r\n", "STORED\r\nHD f9\r\n",
+        "HD c7 f9\r\n"}) {
+    CAPTURE(reply);
+    Call call(Verb::kCas, "key");
+    call.then_token = true;
+    ReplyParser parser;
+    parser.Begin(call);
+    std::string_view bytes = reply;
+    CHECK(parser.Parse(&bytes) == Progress::kBroken);
+  }
+}
+
 TEST_CASE("accesses before this one") {
   Call call(Verb::kHead, "key");
   ReplyParser parser;

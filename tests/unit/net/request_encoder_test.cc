@@ -79,6 +79,12 @@ TEST_CASE("every verb becomes its command") {
   CHECK(Encoded(cas.Body("v")) ==
         "cas " + std::string(250, 'k') +
             " 4294967295 -9223372036854775808 1 18446744073709551615\r\nv\r\n");
+
+  Call then_token(Verb::kCas, "k");
+  then_token.token = 7;
+  then_token.then_token = true;
+  CHECK(Encoded(then_token.Body("v")) ==
+        "cas k 0 0 1 7\r\nv\r\nmg k c f u\r\n");
 }
 
 TEST_CASE("values are not copied and lines between them are one piece") {

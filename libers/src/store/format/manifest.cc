@@ -39,6 +39,8 @@ constexpr int kWidthShift = 4;
 constexpr std::uint64_t kNoMove = 0;
 
 constexpr std::uint64_t kMicrosPerSecond = 1'000'000;
+// Room for what most manifests have beside a value.
+constexpr std::size_t kRoomBeside = 128;
 
 void PutId(WireWriter& wire, const ChangeId& id) {
   wire.PutShort(id.time_us, kTimeBytes);
@@ -280,32 +282,36 @@ bool Manifest::Remembers(const ChangeId& other) const {
 
 std::size_t HistoryBytes(const ChangeId& id,
                          const std::vector<ChangeTag>& history) {
-  std::string out;
-  WireWriter wire(out);
-  PutHistory(wire, id, history);
-  return out.size();
+  std::size_t bytes = VarintBytes(history.size());
+  std::uint64_t newer = id.time_us;
+  for (const ChangeTag& tag : history) {
+    bytes += VarintBytes(FoldedDistance(tag.time_us, newer));
+    bytes += sizeof tag.maker;
+    newer = tag.time_us;
+  }
+  return bytes;
 }
 
 std::string EncodeManifest(const Manifest& manifest) {
-  const bool named = HasHashedName(manifest.key);
-  std::string out;
-  out.reserve(manifest.value.size() + 128);
-  WireWriter wire(out);
-  wire.PutBytes(kMagic);
-  wire.Put(kManifestFormatVersion);
-  wire.Put(static_cast<std::uint8_t>(
-      (manifest.tombstone ? kTombstoneFlag : 0) |
-      (manifest.is_inline ? kInlineFlag : 0) |
-      (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
-      (manifest.unit == Unit::kColumns ? kColumnsFlag : 0) |
-      (manifest.outlived ? kOutlivedFlag : 0) |
-      (manifest.confirmed ? kConfirmedFlag : 0) | (named ? kNamedFlag : 0)));
-  wire.PutVarint(manifest.member);
-  wire.PutVarint(kNoMove);
-  wire.PutShort(manifest.incarnation, kTimeBytes);
+  return ManifestCopies(manifest).For(manifest.member, manifest.incarnation);
+}
+
+ManifestCopies::ManifestCopies(const Manifest& manifest)
+    : key_(manifest.key),
+      named_(HasHashedName(manifest.key)),
+      flags_(static_cast<std::uint8_t>(
+          (manifest.tombstone ? kTombstoneFlag : 0) |
+          (manifest.is_inline ? kInlineFlag : 0) |
+          (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
+          (manifest.unit == Unit::kColumns ? kColumnsFlag : 0) |
+          (manifest.outlived ? kOutlivedFlag : 0) |
+          (manifest.confirmed ? kConfirmedFlag : 0) |
+          (named_ ? kNamedFlag : 0))) {
+  rest_.reserve(manifest.value.size() + kRoomBeside);
+  WireWriter wire(rest_);
   PutId(wire, manifest.id);
   PutHistory(wire, manifest.id, manifest.history);
-  if (named) {
+  if (named_) {
     wire.Put(static_cast<std::uint8_t>(manifest.key.size()));
     wire.PutBytes(manifest.key);
   }
@@ -314,8 +320,21 @@ std::string EncodeManifest(const Manifest& manifest) {
   } else {
     PutObject(wire, manifest);
   }
+}
+
+std::string ManifestCopies::For(int member, std::uint64_t incarnation) const {
+  std::string out;
+  out.reserve(rest_.size() + kRoomBeside);
+  WireWriter wire(out);
+  wire.PutBytes(kMagic);
+  wire.Put(kManifestFormatVersion);
+  wire.Put(flags_);
+  wire.PutVarint(static_cast<std::uint64_t>(member));
+  wire.PutVarint(kNoMove);
+  wire.PutShort(incarnation, kTimeBytes);
+  wire.PutBytes(rest_);
   const std::uint32_t checksum = Crc32c(out);
-  wire.Put(named ? checksum : Crc32c(manifest.key, checksum));
+  wire.Put(named_ ? checksum : Crc32c(key_, checksum));
   return out;
 }
 

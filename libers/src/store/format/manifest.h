@@ -71,6 +71,20 @@ std::size_t HistoryBytes(const ChangeId& id,
 
 std::string EncodeManifest(const Manifest& manifest);
 
+// The copies of one manifest: they differ in whose they are.
+class ManifestCopies {
+ public:
+  // Whose copy the manifest is says nothing. It outlives this.
+  explicit ManifestCopies(const Manifest& manifest);
+  [[nodiscard]] std::string For(int member, std::uint64_t incarnation) const;
+
+ private:
+  const std::string& key_;
+  const bool named_;  // the item's key is a hashed name
+  std::uint8_t flags_;
+  std::string rest_;  // behind whose it is, without the checksum
+};
+
 // Of the item under `item_key` (ManifestKey). kNotManaged: not one of ours
 // (wrong magic). kUnsupportedFormat: an older or newer version. kCorruption:
 // checksum or contents are broken, or it was another key's.

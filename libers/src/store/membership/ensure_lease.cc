@@ -190,11 +190,8 @@ Task<void> HeartbeatOnce(Session& session) {
   session.DetachHolding(GoBy(session, view, renewal));
 }
 
-}  // namespace
-
-void GiveHeartbeat(Session& session) {
+void GiveHeartbeatAt(Session& session, net::TimePoint now) {
   AdoptOrphans(session);
-  const net::TimePoint now = session.runtime().Now();
   ClusterState& cluster = session.cluster();
   // A change of the view gives its own.
   if (!cluster.lease.Holds(now) && !cluster.keeper.AtRest([] {})) return;
@@ -202,20 +199,31 @@ void GiveHeartbeat(Session& session) {
   session.Detach(HeartbeatOnce(session));
 }
 
-Task<Status> EnsureLease(Session& session) {
-  session.cluster().lease.NoteCall(session.runtime().Now());
-  return EnsureLeaseAtRest(session);
-}
-
-Task<Status> EnsureLeaseAtRest(Session& session) {
-  const Lease& lease = session.cluster().lease;
-  if (!lease.Holds(session.runtime().Now())) {
+// Of every call, often: the clock is asked once.
+Task<Status> EnsureLeaseAt(Session& session, net::TimePoint now) {
+  if (!session.cluster().lease.Holds(now)) {
     // Others may wait for what those may do yet.
     AdoptOrphans(session);
     return Join(session);
   }
-  GiveHeartbeat(session);
+  GiveHeartbeatAt(session, now);
   return Task<Status>::Ready(Status());
+}
+
+}  // namespace
+
+void GiveHeartbeat(Session& session) {
+  GiveHeartbeatAt(session, session.runtime().Now());
+}
+
+Task<Status> EnsureLease(Session& session) {
+  const net::TimePoint now = session.runtime().Now();
+  session.cluster().lease.NoteCall(now);
+  return EnsureLeaseAt(session, now);
+}
+
+Task<Status> EnsureLeaseAtRest(Session& session) {
+  return EnsureLeaseAt(session, session.runtime().Now());
 }
 
 }  // namespace ers::store

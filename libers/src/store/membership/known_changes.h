@@ -24,13 +24,14 @@ struct KeptTokens {
     int member = 0;
     std::uint64_t token = 0;
   };
-  std::uint64_t epoch = 0;    // of the view that it was committed under
-  Manifest manifest;          // without its value
-  std::vector<Token> tokens;  // of all replicas, primary last
+  std::uint64_t epoch = 0;  // of the view that it was committed under
+  std::shared_ptr<const Manifest> manifest;  // may lack its value
+  std::vector<Token> tokens;                 // of all replicas, primary last
 };
 
-// Bounded: of two keys of one slot the earlier one is forgotten. What was
-// committed stays so, hence nothing is ever taken back. Any thread.
+// Bounded: of the keys that share a set the one that was added first is
+// forgotten. What was committed stays so, hence nothing is ever taken back. Any
+// thread.
 class KnownChanges {
  public:
   KnownChanges();
@@ -45,19 +46,32 @@ class KnownChanges {
   void Keep(std::unique_ptr<KeptTokens> kept);
   // Null: none are kept.
   std::unique_ptr<KeptTokens> Take(std::string_view key);
+  // Are any?
+  [[nodiscard]] bool Keeps(std::string_view key);
 
  private:
   struct Slot {
-    ChangeId change;
+    std::size_t hash = 0;              // of the key
+    ChangeId change;                   // none: the slot is free
     std::unique_ptr<KeptTokens> kept;  // of that change; may be null
   };
   // 1 MiB in all, and up to 16 MiB of tokens.
   static constexpr std::size_t kShards = 16;
-  static constexpr std::size_t kSlots = 2048;  // of a shard
+  static constexpr std::size_t kSets = 512;  // of a shard
+  static constexpr std::size_t kSlots = 4;   // of a set
+  using Set = std::array<Slot, kSlots>;      // the last added first
   struct Shard {
     Mutex mutex;
-    std::vector<Slot> slots ERS_GUARDED_BY(mutex);
+    std::vector<Set> sets ERS_GUARDED_BY(mutex);
+    Set& SetOf(std::size_t hash) ERS_REQUIRES(mutex) {
+      return sets[hash / kShards % kSets];
+    }
   };
+
+  static Set::iterator Find(Set& set, std::size_t hash);
+  // Null: none are kept.
+  static std::unique_ptr<KeptTokens>* KeptOf(Set& set, std::size_t hash,
+                                             std::string_view key);
 
   std::array<Shard, kShards> shards_;
 };

@@ -27,8 +27,6 @@ namespace ers::store {
   X(kCommitReplica, "commit-replica",                                        \
     "the new manifest, for a replica that is not the primary")               \
   X(kCommitPrimary, "commit-primary", "the new manifest, for the primary")   \
-  X(kReadToken, "read-token",                                                \
-    "the token of what was just written, for the next change")               \
   X(kRepeatCas, "repeat-cas", "a manifest write whose reply was lost")       \
   X(kReconcileRead, "reconcile-read",                                        \
     "a replica's manifest and token, to reconcile")                          \

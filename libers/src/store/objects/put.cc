@@ -24,10 +24,6 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // Between two checks whether what was flushed has been given back.
 constexpr net::Duration kRoomNap = std::chrono::milliseconds(20);
 
-bool IsRoomBeingMade(Session& session) {
-  return session.cluster().needs.GivingBack(session.runtime().Now());
-}
-
 Task<void> AwaitRoom(Session& session) {
   while (IsRoomBeingMade(session)) {
     const std::shared_ptr<Wakeup> nap = Wakeup::New(session.runtime());
@@ -78,28 +74,14 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
                                            const PutTerms& terms) {
   Status status = ValidateKey(key, session_.cluster().options.binary_keys);
   const Scheme scheme = options.scheme.value_or(options_.scheme);
-  if (status.ok()) status = ValidateStoredScheme(scheme);
-  if (status.ok() && !HasWidth(scheme, options.width)) {
-    status = Status(StatusCode::kInvalidArgument,
-                    "scheme " + FormatScheme(scheme) + " has no " +
-                        (scheme.elastic() ? "such width" : "wide form"));
-  }
-  if (status.ok() && options.expiry < 0) {
-    status = Status(StatusCode::kInvalidArgument,
-                    "the expiry is negative: give Unix seconds, or 0 for none");
-  }
+  if (status.ok()) status = CheckPut(scheme, options);
   if (status.ok()) status = co_await EnsureView(session_, scheme.m);
   if (!status.ok()) co_return Fail(std::move(status));
   if (IsRoomBeingMade(session_)) co_await AwaitRoom(session_);
   ClientOptions client = options_;
   client.inline_below = terms.inline_below.value_or(options_.inline_below);
-  PutJob job{session_, client, content, Manifest(), steps_};
-  job.manifest.id = session_.NewChangeId();
-  job.manifest.key = key;
-  job.manifest.scheme = scheme;
-  job.manifest.width = options.width;
-  job.manifest.client_flags = options.client_flags;
-  job.manifest.expiry = options.expiry;
+  PutJob job{session_, client, content,
+             ManifestOfPut(session_, key, scheme, options), steps_};
   const std::uint64_t cas = options.expected_cas;
   job.manifest.won = terms.won;
   job.manifest.cas = terms.new_cas.value_or(0);
@@ -139,6 +121,18 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
       terms.new_cas ? ClientCas::kGiven : ClientCas::kRises);
   if (!outcome.status.ok()) co_return Fail(outcome.status);
   co_return InfoOf(*outcome.committed);
+}
+
+std::unique_ptr<QuickPut> Store::BeginPut(
+    std::string_view key, std::string_view value, const PutOptions& options,
+    const PutTerms& terms, QuickPut::Call call, void* context) const {
+  if (steps_ != nullptr || terms.condition != PutCondition::kNone ||
+      terms.new_cas || terms.stale_if_newer || terms.won) {
+    return nullptr;
+  }
+  ClientOptions client = options_;
+  client.inline_below = terms.inline_below.value_or(options_.inline_below);
+  return QuickPut::Begin(session_, client, key, value, options, call, context);
 }
 
 Task<Result<ObjectInfo>> Store::Put(std::string_view key,

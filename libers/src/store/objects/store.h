@@ -17,6 +17,7 @@
 #include "store/format/manifest.h"
 #include "store/membership/session.h"
 #include "store/objects/quick_get.h"
+#include "store/objects/quick_put.h"
 #include "store/repair/listing.h"
 #include "store/support/content.h"
 #include "store/support/memory.h"
@@ -125,6 +126,14 @@ class Store {
                                            Content& content,
                                            const PutOptions& options,
                                            const PutTerms& terms);
+  // As PutContent begins and mostly ends, of a short value over one that was
+  // put just so before. Null: it cannot begin so, as for an operation whose
+  // steps are timed, or under a condition.
+  std::unique_ptr<QuickPut> BeginPut(std::string_view key,
+                                     std::string_view value,
+                                     const PutOptions& options,
+                                     const PutTerms& terms, QuickPut::Call call,
+                                     void* context) const;
   net::Task<Result<GetInfo>> Get(std::string_view key, Value& value);
   net::Task<Result<GetInfo>> GetRange(std::string_view key,
                                       std::uint64_t offset,

@@ -64,6 +64,36 @@ Task<Status> StageBlocks(PutJob& job, ReplicaSet& replicas,
 
 }  // namespace
 
+Status CheckPut(const Scheme& scheme, const PutOptions& options) {
+  Status status = ValidateStoredScheme(scheme);
+  if (status.ok() && !HasWidth(scheme, options.width)) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "scheme " + FormatScheme(scheme) + " has no " +
+                        (scheme.elastic() ? "such width" : "wide form"));
+  }
+  if (status.ok() && options.expiry < 0) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "the expiry is negative: give Unix seconds, or 0 for none");
+  }
+  return status;
+}
+
+Manifest ManifestOfPut(Session& session, std::string_view key,
+                       const Scheme& scheme, const PutOptions& options) {
+  Manifest manifest;
+  manifest.id = session.NewChangeId();
+  manifest.key = key;
+  manifest.scheme = scheme;
+  manifest.width = options.width;
+  manifest.client_flags = options.client_flags;
+  manifest.expiry = options.expiry;
+  return manifest;
+}
+
+bool IsRoomBeingMade(Session& session) {
+  return session.cluster().needs.GivingBack(session.runtime().Now());
+}
+
 Task<ChangeOutcome> WriteWhole(PutJob& job, ReplicaSet& replicas, Check check,
                                ClientCas cas,
                                std::optional<ReplicasRead> prepared) {

@@ -4,6 +4,7 @@
 #define ERS_STORE_OBJECTS_WHOLE_WRITE_H_
 
 #include <optional>
+#include <string_view>
 
 #include "ers/options.h"
 #include "net/task.h"
@@ -13,6 +14,14 @@
 #include "store/support/content.h"
 
 namespace ers::store {
+
+// What a put asks for, apart from its key and its value.
+Status CheckPut(const Scheme& scheme, const PutOptions& options);
+// All but how and where the value is stored; of a change that begins now.
+Manifest ManifestOfPut(Session& session, std::string_view key,
+                       const Scheme& scheme, const PutOptions& options);
+// What is stored next had better wait: memory is being given back for it.
+bool IsRoomBeingMade(Session& session);
 
 struct PutJob {
   Session& session;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "store/format/planted_bug.h"
+#include "store/membership/ensure_lease.h"
 #include "store/membership/known_changes.h"
 #include "store/replicas/lineage.h"
 #include "store/support/wakeup.h"
@@ -29,18 +30,6 @@ bool Took(const CasResult& result) { return result.outcome == Outcome::kOk; }
 // The write has not replaced what was read, and never will.
 bool NeverTakes(const CasResult& result) {
   return !Took(result) && !result.resent && result.outcome != Outcome::kLost;
-}
-
-// Empty where one is not known.
-std::vector<KeptTokens::Token> TokensOf(const ReplicasRead& base,
-                                        const std::vector<CasResult>& results) {
-  std::vector<KeptTokens::Token> tokens;
-  tokens.reserve(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].new_token == 0) return {};
-    tokens.push_back({base.copies[i].member, results[i].new_token});
-  }
-  return tokens;
 }
 
 // Has a replica still the very item that a lost write was to replace?
@@ -88,33 +77,6 @@ Status Committer::NoRoomAt(const ReplicaCopy& replica, Outcome outcome,
                       key_.session.member_name(replica.member), error)};
 }
 
-// Those that have a plain item, or those that have none.
-Task<void> Committer::WriteTo(const ReplicasRead& base, const Manifest& next,
-                              NewToken token, bool plain,
-                              std::vector<CasResult>& results) {
-  std::vector<const ReplicaCopy*> replicas;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < base.copies.size(); ++i) {
-    if (IsPlain(base.copies[i]) != plain) continue;
-    const bool left_out = Planted(PlantedBug::kAckBeforePrimary) && i > 0 &&
-                          i + 1 == base.copies.size();
-    if (left_out) continue;
-    replicas.push_back(&base.copies[i]);
-    places.push_back(i);
-  }
-  const auto write = [&](const ReplicaCopy& replica) {
-    const SendStep step = &replica == &base.primary()
-                              ? SendStep::kCommitPrimary
-                              : SendStep::kCommitReplica;
-    return writer_.Write(step, *base.view, replica, &next, token);
-  };
-  const std::vector<CasResult> written =
-      co_await writer_.AtOnce(replicas, write);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    results[places[i]] = written[i];
-  }
-}
-
 Task<CommitResult> Committer::Commit(const ReplicasRead& base,
                                      const Manifest& next, NewToken token) {
   const InStep step(key_.steps, RequestStep::kCommit);
@@ -127,28 +89,56 @@ Task<CommitResult> Committer::Commit(const ReplicasRead& base,
         CommitFate::kNotHappened,
         NoRoomAt(replica, Outcome::kNoMemory, "out of memory")};
   }
+  CommitWrites writes(key_, writer_, base, next, token);
+  // Without a lease nothing is admitted.
+  (void)co_await EnsureLease(key_.session);
+  writes.Start(/*over_plain=*/false);
+  co_await writes;
+  co_await writes.FollowUp();
   // A plain item goes last: until all others have the change there is a way
   // back, as the item is there.
-  std::vector<CasResult> results(base.copies.size());
-  co_await WriteTo(base, next, token, /*plain=*/false, results);
-  bool all = true;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    all = all && (Took(results[i]) || IsPlain(base.copies[i]));
+  if (over_plain && writes.AllBegunTook()) {
+    (void)co_await EnsureLease(key_.session);
+    writes.Start(/*over_plain=*/true);
+    co_await writes;
   }
-  if (over_plain && all) {
-    co_await WriteTo(base, next, token, /*plain=*/true, results);
-  }
-  all = std::all_of(results.begin(), results.end(), Took);
+  co_return co_await End(base, next, writes);
+}
+
+std::unique_ptr<CommitWrites> Committer::Begin(const ReplicasRead& base,
+                                               const Manifest& next,
+                                               NewToken token,
+                                               void (*call)(void* context),
+                                               void* context) {
+  auto writes =
+      std::make_unique<CommitWrites>(key_, writer_, base, next, token);
+  writes->OnEnd(call, context);
+  return writes->Start(/*over_plain=*/false) ? std::move(writes) : nullptr;
+}
+
+Task<CommitResult> Committer::End(const ReplicasRead& base,
+                                  const Manifest& next, CommitWrites& writes) {
+  if (!writes.AllTook()) return EndRest(base, next, writes);
+  key_.session.cluster().known->Add(key_.name, next.id);
+  return Task<CommitResult>::Ready(
+      {CommitFate::kCommitted, Status(), false, writes.NewTokens()});
+}
+
+Task<CommitResult> Committer::EndRest(const ReplicasRead& base,
+                                      const Manifest& next,
+                                      CommitWrites& writes) {
+  co_await writes.FollowUp();
+  if (writes.AllTook()) co_return co_await End(base, next, writes);
+  const std::vector<CasResult> results = writes.Results();
   const bool some = std::any_of(results.begin(), results.end(), Took);
-  if ((Planted(PlantedBug::kConfirmEarly) && some) || all) {
+  if (Planted(PlantedBug::kConfirmEarly) && some) {
     key_.session.cluster().known->Add(key_.name, next.id);
   }
   const bool acknowledged =
       (Planted(PlantedBug::kAckByPrimary) && Took(results.back())) ||
       (Planted(PlantedBug::kAckBeforePrimary) && Took(results.front()));
-  if (all || acknowledged) {
-    co_return CommitResult{CommitFate::kCommitted, Status(), false,
-                           TokensOf(base, results)};
+  if (acknowledged) {
+    co_return CommitResult{CommitFate::kCommitted, Status()};
   }
   if (std::all_of(results.begin(), results.end(), NeverTakes)) {
     co_return co_await Refused(base, results);

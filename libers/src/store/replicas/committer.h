@@ -3,11 +3,13 @@
 #ifndef ERS_STORE_REPLICAS_COMMITTER_H_
 #define ERS_STORE_REPLICAS_COMMITTER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "net/task.h"
 #include "store/membership/known_changes.h"
+#include "store/replicas/commit_writes.h"
 #include "store/replicas/key_turn.h"
 #include "store/replicas/reconciler.h"
 #include "store/replicas/replica_copy.h"
@@ -46,15 +48,23 @@ class Committer {
   // have the same id.
   net::Task<CommitResult> Commit(const ReplicasRead& base, const Manifest& next,
                                  NewToken token = NewToken::kForgotten);
+  // The same in parts, where no replica has a plain item: what Begin gives goes
+  // to End once it has ended, and calls `call` then. A lease is held. Null:
+  // nothing was sent.
+  std::unique_ptr<CommitWrites> Begin(const ReplicasRead& base,
+                                      const Manifest& next, NewToken token,
+                                      void (*call)(void* context),
+                                      void* context);
+  net::Task<CommitResult> End(const ReplicasRead& base, const Manifest& next,
+                              CommitWrites& writes);
 
  private:
   [[nodiscard]] Status NoRoomAt(const ReplicaCopy& replica,
                                 net::Outcome outcome,
                                 const std::string& error) const;
   [[nodiscard]] CommitResult Unknown(const std::string& why) const;
-  net::Task<void> WriteTo(const ReplicasRead& base, const Manifest& next,
-                          NewToken token, bool plain,
-                          std::vector<CasResult>& results);
+  net::Task<CommitResult> EndRest(const ReplicasRead& base,
+                                  const Manifest& next, CommitWrites& writes);
   net::Task<CommitResult> Refused(const ReplicasRead& base,
                                   const std::vector<CasResult>& results);
   // `results`: of each of the copies in `base`.

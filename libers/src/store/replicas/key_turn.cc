@@ -27,13 +27,16 @@ KeyTurn::KeyTurn(const ReplicaKey& key, bool out_of_turn)
 }
 
 Task<Status> KeyTurn::Take() {
-  if (taken() || out_of_turn_ || Impatient()) return Task<Status>::Ready();
+  return TryTake() ? Task<Status>::Ready() : Wait();
+}
+
+bool KeyTurn::TryTake() {
+  if (taken() || out_of_turn_ || Impatient()) return true;
   Session& session = key_.session;
   std::optional<KeyLines::Turn> turn =
       session.cluster().lines->TryTake(session.runtime(), key_.name);
-  if (!turn) return Wait();
-  turn_.emplace(std::move(*turn));
-  return Task<Status>::Ready();
+  if (turn) turn_.emplace(std::move(*turn));
+  return taken();
 }
 
 Task<Status> KeyTurn::Wait() {

@@ -26,6 +26,8 @@ class KeyTurn {
   // have made of the object meanwhile is remembered then. At once where it has
   // been done already. kUnavailable: they do not come to an end.
   net::Task<Status> Take();
+  // The same where there is nothing to wait for; else false.
+  bool TryTake();
   [[nodiscard]] bool taken() const { return turn_.has_value(); }
   // Had to wait for it.
   [[nodiscard]] bool waited() const { return turn_ && turn_->waited(); }

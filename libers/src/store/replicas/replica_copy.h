@@ -41,6 +41,7 @@ struct ReplicaCopy {
   }
 };
 
+// Has the replica an item that is none of this library's?
 inline bool IsPlain(const ReplicaCopy& copy) {
   return copy.kind == ReplicaCopy::Kind::kPlain;
 }

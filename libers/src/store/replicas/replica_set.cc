@@ -168,8 +168,6 @@ std::optional<ReplicasRead> ReplicaSet::TakeKept() {
   read.view = session.view();
   read.asked_us = session.WallMicros();
   if (!kept || kept->epoch != read.view->epoch) return std::nullopt;
-  const auto manifest =
-      std::make_shared<const Manifest>(std::move(kept->manifest));
   read.copies.reserve(kept->tokens.size());
   for (const KeptTokens::Token& token : kept->tokens) {
     ReplicaCopy copy;
@@ -181,18 +179,18 @@ std::optional<ReplicasRead> ReplicaSet::TakeKept() {
     copy.connection = link.connection();
     copy.boot_mark = read.view->members[token.member].boot_mark;
     if (link.facts().boot_mark != copy.boot_mark) return std::nullopt;
-    copy.manifest = manifest;
+    copy.manifest = kept->manifest;
     read.copies.push_back(std::move(copy));
   }
   return read;
 }
 
-void ReplicaSet::Keep(const Manifest& committed, std::uint64_t epoch,
+void ReplicaSet::Keep(std::shared_ptr<const Manifest> committed,
+                      std::uint64_t epoch,
                       std::vector<KeptTokens::Token> tokens) {
   auto kept = std::make_unique<KeptTokens>();
   kept->epoch = epoch;
-  kept->manifest = committed;
-  kept->manifest.value.clear();
+  kept->manifest = std::move(committed);
   kept->tokens = std::move(tokens);
   key_.session.cluster().known->Keep(std::move(kept));
 }

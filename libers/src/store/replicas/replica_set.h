@@ -4,6 +4,7 @@
 #define ERS_STORE_REPLICAS_REPLICA_SET_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -77,7 +78,7 @@ class ReplicaSet {
     return plain_ == PlainItems::kTaken;
   }
   std::optional<ReplicasRead> TakeKept();
-  void Keep(const Manifest& committed, std::uint64_t epoch,
+  void Keep(std::shared_ptr<const Manifest> committed, std::uint64_t epoch,
             std::vector<KeptTokens::Token> tokens);
   // Prepare gave replicas that ChangeTerms::replaces_corrupted is for.
   [[nodiscard]] bool found_corrupted() const { return found_corrupted_; }

@@ -19,14 +19,6 @@ using net::Task;
 
 constexpr int kRepeats = 3;
 
-// The copy for one replica.
-std::string CopyFor(const View& view, int member, const Manifest& manifest) {
-  Manifest copy = manifest;
-  copy.member = static_cast<std::uint16_t>(member);
-  copy.incarnation = view.members[member].incarnation;
-  return EncodeManifest(copy);
-}
-
 Task<void> Run(Task<CasResult> write, CasResult& result, net::Latch& latch) {
   result = co_await std::move(write);
   latch.CountDown();
@@ -38,7 +30,7 @@ ReplicaWriter::ReplicaWriter(const ReplicaKey& key) : key_(key) {}
 
 Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
                                      const ReplicaCopy& replica,
-                                     const Manifest* manifest, NewToken token) {
+                                     const Manifest* manifest) {
   const bool ends = manifest == nullptr || manifest->tombstone;
   CasResult result;
   // No item, nor memory for one: what was sent before does nothing, either.
@@ -48,26 +40,13 @@ Task<CasResult> ReplicaWriter::Write(SendStep step, const View& view,
   }
   net::Request request;
   if (manifest != nullptr) {
-    const std::string bytes = CopyFor(view, replica.member, *manifest);
+    const std::string bytes = ManifestCopies(*manifest).For(
+        replica.member, view.members[replica.member].incarnation);
     const iovec body{const_cast<char*>(bytes.data()), bytes.size()};
     request.verb = net::Verb::kCas;
     request.exptime = ManifestExptime(*manifest, key_.session.WallMicros());
     request.body = {&body, 1};
-    net::Request head;
-    const bool keeps = token == NewToken::kKept;
-    if (keeps) {
-      // By these the answer shows that the item is still this one.
-      request.client_flags = ChecksumOf(bytes);
-      head.verb = net::Verb::kHead;
-      head.no_bump = true;
-    }
-    result = co_await WriteItem(step, view, replica, manifest->id, request,
-                                keeps ? &head : nullptr);
-    const bool is_this_one = head.item_flags == request.client_flags ||
-                             Planted(PlantedBug::kKeepsAnyToken);
-    if (head.outcome == Outcome::kOk && is_this_one) {
-      result.new_token = head.item_token;
-    }
+    result = co_await WriteItem(step, view, replica, manifest->id, request);
     const bool shown = replica.shown() == manifest->id;
     if (result.outcome != Outcome::kNoMemory || !(ends || shown)) {
       co_return result;
@@ -108,7 +87,6 @@ Task<CasResult> ReplicaWriter::WritePlainBack(SendStep step, const View& view,
   co_return co_await WriteItem(step, view, replica, none, request);
 }
 
-// True: the write is counted until EndWrite or PutInDoubt.
 bool ReplicaWriter::Admit(const View& view, int member) {
   ClusterState& cluster = key_.session.cluster();
   if (!cluster.keeper.BeginWrite(view.epoch, member)) return false;
@@ -117,11 +95,26 @@ bool ReplicaWriter::Admit(const View& view, int member) {
   return false;
 }
 
+void ReplicaWriter::Address(const View& view, const ReplicaCopy& replica,
+                            const ChangeId& id, net::Request& request) {
+  if (Planted(PlantedBug::kCommitBySet) && request.verb == net::Verb::kCas) {
+    request.verb = net::Verb::kSet;
+    request.then_token = false;
+  }
+  request.key = key_.item;
+  request.token = replica.token;
+  if (Planted(PlantedBug::kEndsUnread) && request.verb == net::Verb::kDelete) {
+    request.token = 0;
+  }
+  request.only_connection = replica.connection;
+  request.leaves_before = key_.session.cluster().lease.leaves_before();
+  ReportManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
+}
+
 Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
                                          const ReplicaCopy& replica,
                                          const ChangeId& id,
-                                         net::Request& request,
-                                         net::Request* behind) {
+                                         net::Request& request) {
   Session& session = key_.session;
   CasResult result;
   if (replica.token == 0) {
@@ -138,27 +131,43 @@ Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
     result.view_changed = true;
     co_return result;
   }
-  if (Planted(PlantedBug::kCommitBySet) && request.verb == net::Verb::kCas) {
-    request.verb = net::Verb::kSet;
-  }
-  request.key = key_.item;
-  request.token = replica.token;
-  if (Planted(PlantedBug::kEndsUnread) && request.verb == net::Verb::kDelete) {
-    request.token = 0;
-  }
-  request.only_connection = replica.connection;
-  request.leaves_before = session.cluster().lease.leaves_before();
-  ReportManifestWrite(view.epoch, replica.member, key_.item, replica.token, id);
+  Address(view, replica, id, request);
   Batch batch(session.runtime());
   batch.Send(step, session.link(replica.member), request);
-  if (behind != nullptr) {
-    behind->key = key_.item;
-    behind->only_connection = replica.connection;
-    batch.Send(SendStep::kReadToken, session.link(replica.member), *behind);
-  }
   co_await batch;
-  bool lost = request.outcome == Outcome::kLost;
-  if (lost) lost = co_await Repeat(replica, request, result);
+  if (request.outcome == Outcome::kLost) {
+    co_return co_await EndLost(view, replica, request);
+  }
+  co_return End(replica, request);
+}
+
+CasResult ReplicaWriter::ResultOf(const net::Request& request) {
+  CasResult result;
+  result.outcome = request.outcome;
+  result.error = request.value;
+  const bool is_this_one = request.item_flags == request.client_flags ||
+                           Planted(PlantedBug::kKeepsAnyToken);
+  if (result.outcome == Outcome::kOk && request.then_token && is_this_one) {
+    result.new_token = request.item_token;
+  }
+  if (result.outcome == Outcome::kNoMemory) {
+    key_.session.cluster().needs.NoteShortage();
+  }
+  return result;
+}
+
+CasResult ReplicaWriter::End(const ReplicaCopy& replica,
+                             const net::Request& request) {
+  key_.session.cluster().keeper.EndWrite(replica.member);
+  return ResultOf(request);
+}
+
+Task<CasResult> ReplicaWriter::EndLost(const View& view,
+                                       const ReplicaCopy& replica,
+                                       net::Request& request) {
+  Session& session = key_.session;
+  bool resent = false;
+  const bool lost = co_await Repeat(replica, request, resent);
   ViewKeeper& keeper = session.cluster().keeper;
   if (lost) {
     const std::optional<ViewKeeper::DoubtId> doubt =
@@ -170,17 +179,14 @@ Task<CasResult> ReplicaWriter::WriteItem(SendStep step, const View& view,
   } else {
     keeper.EndWrite(replica.member);
   }
-  result.outcome = request.outcome;
-  result.error = request.value;
-  if (result.outcome == Outcome::kNoMemory) {
-    session.cluster().needs.NoteShortage();
-  }
+  CasResult result = ResultOf(request);
+  result.resent = resent;
   co_return result;
 }
 
-// A write whose reply was lost. True: its outcome is lost for good.
+// True: its outcome is lost for good. `resent` is set once it was sent again.
 Task<bool> ReplicaWriter::Repeat(const ReplicaCopy& replica,
-                                 net::Request& request, CasResult& result) {
+                                 net::Request& request, bool& resent) {
   Session& session = key_.session;
   Batch batch(session.runtime());
   for (int i = 0; i < kRepeats; ++i) {
@@ -189,7 +195,7 @@ Task<bool> ReplicaWriter::Repeat(const ReplicaCopy& replica,
         !session.cluster().lease.Holds(session.runtime().Now())) {
       break;
     }
-    result.resent = true;
+    resent = true;
     request.only_connection = 0;
     request.only_boot = replica.boot_mark;
     batch.Send(SendStep::kRepeatCas, session.link(replica.member), request);

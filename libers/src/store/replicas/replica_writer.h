@@ -21,11 +21,9 @@ struct CasResult {
   // The first try's reply was lost: a refusal may be of its own making.
   bool resent = false;
   std::string error;            // in the server's words
-  std::uint64_t new_token = 0;  // of what was stored; 0: not known
+  std::uint64_t new_token = 0;  // of what was stored; 0: not known, or not
+                                // asked for (Request::then_token)
 };
-
-// Is its token to be known afterwards?
-enum class NewToken { kForgotten, kKept };
 
 inline bool NoRoom(net::Outcome outcome) {
   return outcome == net::Outcome::kNoMemory ||
@@ -42,8 +40,7 @@ class ReplicaWriter {
   // tombstone, and a copy that shows this already gets another token alone.
   net::Task<CasResult> Write(SendStep step, const View& view,
                              const ReplicaCopy& replica,
-                             const Manifest* manifest,
-                             NewToken token = NewToken::kForgotten);
+                             const Manifest* manifest);
   // `write` for each of `replicas`, all under way together; in their order.
   net::Task<std::vector<CasResult>> AtOnce(
       const std::vector<const ReplicaCopy*>& replicas,
@@ -56,16 +53,26 @@ class ReplicaWriter {
   // the one that was read. A lost reply is asked for again by sending the same
   // over a new connection to the same server process: whichever of the two
   // comes second is refused by the token, so both are harmless once the second
-  // was answered. `behind`, if any, leaves right behind it.
+  // was answered.
   net::Task<CasResult> WriteItem(SendStep step, const View& view,
                                  const ReplicaCopy& replica, const ChangeId& id,
-                                 net::Request& request,
-                                 net::Request* behind = nullptr);
+                                 net::Request& request);
+
+  // The same in parts, for what waits for several: Admit -> Address, and the
+  // request is sent -> End, or EndLost where the reply was lost.
+  //
+  // True: the write is counted until its end.
+  bool Admit(const View& view, int member);
+  void Address(const View& view, const ReplicaCopy& replica, const ChangeId& id,
+               net::Request& request);
+  CasResult End(const ReplicaCopy& replica, const net::Request& request);
+  net::Task<CasResult> EndLost(const View& view, const ReplicaCopy& replica,
+                               net::Request& request);
 
  private:
-  bool Admit(const View& view, int member);
+  CasResult ResultOf(const net::Request& request);
   net::Task<bool> Repeat(const ReplicaCopy& replica, net::Request& request,
-                         CasResult& result);
+                         bool& resent);
 
   const ReplicaKey& key_;
 };

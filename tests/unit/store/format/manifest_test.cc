@@ -252,6 +252,33 @@ TEST_CASE("no two manifests end with the same checksum") {
         ChecksumOf(EncodeManifest(other)));
 }
 
+TEST_CASE("each replica's copy is the manifest with whose it is") {
+  for (const Example& example : Examples()) {
+    CAPTURE(example.manifest.key);
+    const ManifestCopies copies(example.manifest);
+    for (const int member : {0, 127, 128, 1000}) {
+      Manifest copy = example.manifest;
+      copy.member = static_cast<std::uint16_t>(member);
+      copy.incarnation += 1;
+      CHECK(copies.For(member, copy.incarnation) == EncodeManifest(copy));
+    }
+  }
+}
+
+TEST_CASE("a history takes the bytes that it is said to take") {
+  Manifest manifest = test::InlineExample();
+  manifest.history.clear();
+  const std::size_t without = EncodeManifest(manifest).size();
+  const std::size_t none = HistoryBytes(manifest.id, manifest.history);
+  // Before the change, also long before, and behind it.
+  for (const std::int64_t past : {1L, 64L, 100'000L, 1L << 50, -1L, -20'000L}) {
+    manifest.history.push_back(
+        {manifest.id.time_us - static_cast<std::uint64_t>(past), 7});
+    CHECK(EncodeManifest(manifest).size() - without ==
+          HistoryBytes(manifest.id, manifest.history) - none);
+  }
+}
+
 TEST_CASE(
     "a small value's manifest takes 60 bytes beside it, and 4 more with "
     "an end") {

@@ -1,4 +1,4 @@
-#include "sim/objects/quick_read.h"
+#include "sim/objects/quick_calls.h"
 
 #include <coroutine>
 #include <cstring>
@@ -7,11 +7,12 @@
 
 #include "store/format/manifest.h"
 #include "store/objects/quick_get.h"
+#include "store/objects/quick_put.h"
 
 namespace ers::sim {
 namespace {
 
-// Resumed inside the call, at whose end the QuickGet may be gone.
+// Resumed inside the call, at whose end what was begun may be gone.
 struct Ended {
   std::coroutine_handle<> waiter;
   bool ended = false;
@@ -50,6 +51,23 @@ net::Task<Result<GetInfo>> QuickRead(store::Store& store,
     terms.begun = begun.get();
   }
   co_return co_await store.GetUpTo(key, kMaxValueBytes, value, terms);
+}
+
+net::Task<Result<ObjectInfo>> QuickWrite(store::Store& store,
+                                         std::string_view key,
+                                         std::span<const std::byte> bytes,
+                                         const PutOptions& options, int* ends) {
+  Ended ended;
+  const std::string_view value(reinterpret_cast<const char*>(bytes.data()),
+                               bytes.size());
+  std::unique_ptr<store::QuickPut> begun =
+      store.BeginPut(key, value, options, {}, &Ended::Call, &ended);
+  if (!begun) co_return co_await store.Put(key, bytes, options);
+  co_await ended;
+  const store::Manifest* const committed = begun->Committed();
+  if (committed == nullptr) co_return co_await begun->Finish();
+  if (ends != nullptr) ++*ends;
+  co_return store::InfoOf(*committed);
 }
 
 }  // namespace ers::sim
