@@ -18,6 +18,7 @@
 #include "analysis/render.h"
 #include "analysis/script.h"
 #include "analysis/table1.h"
+#include "cli/describe.h"
 #include "cli/usage.h"
 
 namespace {
@@ -155,6 +156,8 @@ int Run(int argc, char** argv) {
       "another M, read and write, in the plans that libers runs.",
       "ers-analyze");
   app.set_version_flag("--version", "ers-analyze " ERS_VERSION);
+  ers::cli::AddManual(app);
+  ers::cli::AddCompletion(app);
   app.require_subcommand(1);
   Arguments arguments;
 

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/command_tree.h"
+
 namespace ers::cli {
 namespace {
 
@@ -55,10 +57,6 @@ const CLI::Option* FindOption(const CLI::App& command,
   return nullptr;
 }
 
-std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
-  return app.get_subcommands(std::function<bool(const CLI::App*)>());
-}
-
 // The arguments as the parser takes them, up to the first that it does not
 // know: all that it says of others may follow from that one.
 class Walk {
@@ -72,14 +70,7 @@ class Walk {
   // It is one that the parser overlooks.
   [[nodiscard]] bool overlooked() const { return overlooked_; }
   // "ersctl get".
-  [[nodiscard]] std::string command() const {
-    std::string path;
-    for (const CLI::App* app = command_; app != nullptr;
-         app = app->get_parent()) {
-      path = app->get_name() + (path.empty() ? "" : " ") + path;
-    }
-    return path;
-  }
+  [[nodiscard]] std::string command() const { return PathOf(*command_); }
 
  private:
   Words TakeOption(Words words) {

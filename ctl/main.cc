@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/describe.h"
 #include "cli/usage.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
@@ -133,6 +134,8 @@ int Main(int argc, char** argv) {
       "ersctl");
   Command command;
   app.set_version_flag("--version", "ersctl " + std::string(Version()));
+  cli::AddManual(app);
+  cli::AddCompletion(app);
   app.footer(kFooter);
   app.require_subcommand(1, 1);
   app.fallthrough();

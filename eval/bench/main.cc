@@ -18,6 +18,7 @@
 #include "bench/own_network.h"
 #include "bench/samples_command.h"
 #include "bench/store_bench.h"
+#include "cli/describe.h"
 #include "cli/usage.h"
 
 namespace {
@@ -299,6 +300,8 @@ int main(int argc, char** argv) {
   CLI::App app("Times libers against memcached's own ways to hold a value.",
                "ers-bench");
   app.set_version_flag("--version", "ers-bench " ERS_VERSION);
+  ers::cli::AddManual(app);
+  ers::cli::AddCompletion(app);
   app.require_subcommand(1);
   Arguments arguments;
   AddStore(&app, &arguments);

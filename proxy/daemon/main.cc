@@ -22,6 +22,7 @@
 
 #include "admin/metrics_list.h"
 #include "base/mutex.h"
+#include "cli/describe.h"
 #include "cli/usage.h"
 #include "config/arguments.h"
 #include "config/machine.h"
@@ -240,6 +241,7 @@ int Main(int argc, char** argv) {
       "plain memcached servers, erasure coded.",
       "ersproxy");
   app.set_version_flag("--version", "ersproxy " ERS_VERSION);
+  cli::AddCompletion(app);  // its page is man/ersproxy.8
   app.footer(kFooter);
   Arguments arguments;
   AddArguments(app, arguments);

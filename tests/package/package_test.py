@@ -136,6 +136,16 @@ class PackageTest(unittest.TestCase):
             self.assertIn(f"ExecStart={self.work}/staged/bin/ersproxy "
                           "--config /etc/ersproxy.yaml\n", file.read())
 
+    def test_every_program_has_a_page_and_is_completed(self):
+        for name in os.listdir(os.path.join(self.prefix, "bin")):
+            section = 8 if name == "ersproxy" else 1
+            for path in (f"man/man{section}/{name}.{section}",
+                         f"bash-completion/completions/{name}",
+                         f"fish/vendor_completions.d/{name}.fish",
+                         f"zsh/site-functions/_{name}"):
+                path = os.path.join(self.prefix, "share", path)
+                self.assertGreater(os.path.getsize(path), 100, path)
+
     def test_advice_comes_with_its_figures(self):
         said = output(os.path.join(self.prefix, "bin", "ersctl"), "advise",
                       "--object-size", "1048576", "--mbit", "200")
