@@ -8,7 +8,7 @@ namespace ers::proxy {
 
 using net::Task;
 using Bytes = std::span<const std::byte>;
-using Event = RequestReader::Event;
+using IncomingEvent = RequestReader::Event;
 
 namespace {
 
@@ -101,15 +101,15 @@ Task<std::size_t> IncomingValue::Receive(std::span<std::byte> into) {
 
 Task<Status> IncomingValue::End() {
   for (;;) {
-    const Event event = reader_.Next(stream_.input());
-    if (event == Event::kNeedInput) {
+    const IncomingEvent event = reader_.Next(stream_.input());
+    if (event == IncomingEvent::kNeedInput) {
       const store::InStep step(steps_, store::RequestStep::kReceive);
       gone_ = !co_await stream_.ReadMore();
       if (gone_) co_return ClientLeft();
       continue;
     }
     over_ = true;
-    bad_ = event != Event::kValueEnd;
+    bad_ = event != IncomingEvent::kValueEnd;
     co_return bad_ ? Status(StatusCode::kInvalidArgument, "bad data chunk")
                    : Status();
   }
@@ -119,15 +119,15 @@ Task<bool> IncomingValue::Skip() {
   in_use_.clear();
   memory_.KeepAtMost(0);
   while (!over_ && !gone_) {
-    const Event event = reader_.Next(stream_.input());
-    if (event == Event::kNeedInput) {
+    const IncomingEvent event = reader_.Next(stream_.input());
+    if (event == IncomingEvent::kNeedInput) {
       const store::InStep step(steps_, store::RequestStep::kReceive);
       gone_ = !co_await stream_.ReadMore();
-    } else if (event == Event::kValue) {
+    } else if (event == IncomingEvent::kValue) {
       left_ -= reader_.value().size();
     } else {
       over_ = true;
-      bad_ = event != Event::kValueEnd;
+      bad_ = event != IncomingEvent::kValueEnd;
     }
   }
   co_return !gone_;
