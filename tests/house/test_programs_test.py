@@ -17,6 +17,8 @@ add_test(plain_a "BUILD/bin/plain")
 add_test([=[daemon_a]=] "/usr/bin/cmake" "-E" "env" "DAEMON=BUILD/bin/daemon" \
 "CTL=BUILD/bin/ctl" "EMPTY=" "python3" "/tests/daemon_test.py")
 add_test([=[script_a]=] "python3" "/tests/script_test.py")
+add_test([=[loaded]=] "python3" "/tests/loaded.py" "BUILD/libers/libers.so.1" \
+"BUILD/cmake_install.cmake" "BUILD/tests/loaded")
 if(CTEST_CONFIGURATION_TYPE MATCHES "^([Ff][Uu][Ll][Ll])$")
   add_test([=[sim_full]=] "BUILD/bin/sim_long" "--seeds" "1-500")
 endif()
@@ -50,10 +52,12 @@ class TestProgramsTest(unittest.TestCase):
                     ("-I 2,3", "bin/plain bin/sim"),
                     ("-R script", ""),
                     ("-R none", ""),
+                    ("-R loaded", "libers/libers.so.1"),
                     ("-R package", "all"),
                     ("-E package", "all"),  # figures run what they like
                     ("-E package|figures",
-                     "bin/ctl bin/daemon bin/plain bin/sim bin/unit_a"),
+                     "bin/ctl bin/daemon bin/plain bin/sim bin/unit_a "
+                     "libers/libers.so.1"),
                     ("-j 2", "all"),
                     ("-R (", "all")):
                 with self.subTest(words=words):

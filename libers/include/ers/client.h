@@ -82,6 +82,7 @@ class ERS_API Client {
                                      const PutOptions& options) = 0;
 
   // Reads the whole value. On a miss (kNotFound) or failure `value` is empty.
+  // kTooLarge: `value` is in memory of the caller's that has no room for it.
   virtual Result<GetInfo> Get(std::string_view key, Value& value) = 0;
   // Reads bytes [offset, offset + length), cut at the end of the value.
   // kInvalidArgument where offset is beyond the end.

@@ -176,6 +176,17 @@ typedef enum ers_width {
   ERS_THIRD = 3
 } ers_width;
 
+/* The width of `scheme` (NULL: the default of ers_client_options) that has the
+ * name: "narrow", "wide", or the data blocks of a stripe, as "6".
+ * ERS_INVALID_ARGUMENT: the scheme is none, or has no such width. Any thread.
+ */
+ERS_API ers_status ers_width_named(const char* scheme, const char* name,
+                                   ers_width* width);
+/* The name of a scheme's width, cut to fit: "narrow" or "wide"; of a chain the
+ * data blocks of a stripe. As above. */
+ERS_API ers_status ers_width_name(const char* scheme, ers_width width,
+                                  char* name, size_t name_bytes);
+
 typedef struct ers_object_info {
   char scheme[ERS_SCHEME_BYTES];
   ers_width width;
@@ -244,6 +255,31 @@ ERS_API ers_status ers_get_range(ers_client* client, const char* key,
                                  size_t key_bytes, uint64_t offset,
                                  uint64_t length, ers_value** value,
                                  ers_object_info* info);
+
+/* Reads the whole value into the `room` bytes at `into`; it is copied nowhere
+ * else. `*bytes` (may be NULL) is its length. ERS_TOO_LARGE where `room` is
+ * less. On a failure the memory may have been written to. */
+ERS_API ers_status ers_get_into(ers_client* client, const char* key,
+                                size_t key_bytes, void* into, size_t room,
+                                size_t* bytes, ers_object_info* info);
+/* The same for bytes [offset, offset + room), cut at the end of the value. */
+ERS_API ers_status ers_get_range_into(ers_client* client, const char* key,
+                                      size_t key_bytes, uint64_t offset,
+                                      void* into, size_t room, size_t* bytes,
+                                      ers_object_info* info);
+
+/* Gives memory for `bytes` bytes, never 0, that is valid until the get has
+ * returned, or NULL: the get then fails with ERS_TOO_LARGE. A get asks more
+ * than once where the object changes meanwhile; what is given last has the
+ * bytes. */
+typedef void* (*ers_memory)(void* context, size_t bytes);
+
+/* Reads bytes [offset, offset + length), cut at the end of the value, into what
+ * `memory` gives, for callers that do not know how long the value is. */
+ERS_API ers_status ers_get_by(ers_client* client, const char* key,
+                              size_t key_bytes, uint64_t offset,
+                              uint64_t length, ers_memory memory, void* context,
+                              size_t* bytes, ers_object_info* info);
 
 /* Called once, before the first byte. */
 typedef void (*ers_begin)(void* context, const ers_object_info* info);

@@ -12,11 +12,20 @@
 
 namespace ers {
 
-// Bytes of a value, allocated without being cleared. Move-only. Passing the
-// same Value to Get again reuses its memory.
+// Bytes of a value, allocated without being cleared, or in memory that the
+// caller gives. Move-only. Passing the same Value to Get again reuses its
+// memory.
 class ERS_API Value {
  public:
+  // Gives memory for `bytes` bytes, never 0, that outlives the Value, or
+  // nullptr. Must not throw.
+  using Memory = std::function<std::byte*(std::size_t bytes)>;
+
   Value() = default;
+  // In memory of the caller's, which is asked for some each time that the size
+  // changes: the bytes are in what it gave last. A Get asks more than once
+  // where the object changes meanwhile, and fails with kTooLarge on nullptr.
+  explicit Value(Memory memory);
   Value(Value&& other) noexcept;
   Value& operator=(Value&& other) noexcept;
   ~Value();
@@ -33,8 +42,11 @@ class ERS_API Value {
   // Sets the size; contents are undefined afterwards. False: no memory, and
   // the value is empty.
   bool Resize(std::size_t size);
+  // Whether the memory is the caller's.
+  [[nodiscard]] bool has_memory() const { return memory_ != nullptr; }
 
  private:
+  Memory memory_;  // empty: the value's own
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "client/c_api.h"
@@ -10,11 +11,47 @@ namespace ers::c_api {
 namespace {
 
 // `text` cut to fit, ending in 0.
-template <std::size_t kBytes>
-void CopyText(std::string_view text, char (&out)[kBytes]) {
-  const std::size_t length = std::min(text.size(), kBytes - 1);
+void CopyText(std::string_view text, char* out, std::size_t bytes) {
+  const std::size_t length = std::min(text.size(), bytes - 1);
   std::memcpy(out, text.data(), length);
   out[length] = '\0';
+}
+
+template <std::size_t kBytes>
+void CopyText(std::string_view text, char (&out)[kBytes]) {
+  CopyText(text, out, kBytes);
+}
+
+// In C it may be none of its enumeration.
+std::underlying_type_t<ers_width> NumberOf(const ers_width& width) {
+  std::underlying_type_t<ers_width> number;
+  std::memcpy(&number, &width, sizeof(number));
+  return number;
+}
+
+Result<Scheme> SchemeOf(const char* text) {
+  if (text == nullptr) return ClientOptions().scheme;
+  return ParseScheme(text);
+}
+
+ers_status WidthNamedC(const char* scheme, const char* name, ers_width* width) {
+  if (name == nullptr || width == nullptr) return ERS_INVALID_ARGUMENT;
+  const Result<Scheme> parsed = SchemeOf(scheme);
+  if (!parsed) return ERS_INVALID_ARGUMENT;
+  const std::optional<Width> found = WidthNamed(*parsed, name);
+  if (!found) return ERS_INVALID_ARGUMENT;
+  *width = static_cast<ers_width>(*found);
+  return ERS_OK;
+}
+
+ers_status WidthNameC(const char* scheme, const ers_width& width, char* name,
+                      std::size_t name_bytes) {
+  if (name == nullptr || name_bytes == 0) return ERS_INVALID_ARGUMENT;
+  const Result<Scheme> parsed = SchemeOf(scheme);
+  const auto known = static_cast<Width>(NumberOf(width));
+  if (!parsed || !HasWidth(*parsed, known)) return ERS_INVALID_ARGUMENT;
+  CopyText(WidthName(*parsed, known), name, name_bytes);
+  return ERS_OK;
 }
 
 }  // namespace
@@ -98,9 +135,7 @@ Result<PutOptions> FromC(const ers_put_options* options) {
     if (!scheme) return Fail(scheme.error());
     out.scheme = *scheme;
   }
-  // In C it may have any value.
-  std::underlying_type_t<ers_width> width;
-  std::memcpy(&width, &options->width, sizeof(width));
+  const std::underlying_type_t<ers_width> width = NumberOf(options->width);
   if (width > ERS_THIRD) {
     return Fail(StatusCode::kInvalidArgument,
                 fmt::format("there is no width {}", width));
@@ -138,7 +173,25 @@ ers_status RecordException(ers_client* client, CallKind kind) noexcept {
 
 }  // namespace ers::c_api
 
-extern "C" const char* ers_status_name(ers_status status) {
+extern "C" {
+
+const char* ers_status_name(ers_status status) {
   // The names are literals, so they end in 0.
   return ers::StatusCodeName(static_cast<ers::StatusCode>(status)).data();
 }
+
+ers_status ers_width_named(const char* scheme, const char* name,
+                           ers_width* width) try {
+  return ers::c_api::WidthNamedC(scheme, name, width);
+} catch (...) {
+  return ERS_NO_MEMORY;
+}
+
+ers_status ers_width_name(const char* scheme, ers_width width, char* name,
+                          size_t name_bytes) try {
+  return ers::c_api::WidthNameC(scheme, width, name, name_bytes);
+} catch (...) {
+  return ERS_NO_MEMORY;
+}
+
+}  // extern "C"

@@ -46,11 +46,11 @@ ers_status ChangeObject(ers_client* client, const char* key,
   });
 }
 
-// What both gets into memory do around the one call that differs.
+// What the gets into an ers_value do around the one call that differs.
 template <typename Read>
-ers_status GetInto(ers_client* client, const char* key, std::size_t key_bytes,
-                   ers_value** value, ers_object_info* info,
-                   const Read& read) noexcept {
+ers_status GetValue(ers_client* client, const char* key, std::size_t key_bytes,
+                    ers_value** value, ers_object_info* info,
+                    const Read& read) noexcept {
   return Call(client, CallKind::kReads, [&](Client& c) -> Status {
     if (value == nullptr) return NullArgument("value");
     if (*value == nullptr) *value = new ers_value;
@@ -62,6 +62,27 @@ ers_status GetInto(ers_client* client, const char* key, std::size_t key_bytes,
     if (!got) (*value)->value.Resize(0);
     return Deliver(got, info);
   });
+}
+
+// The same of the gets into memory of the caller's.
+template <typename Read>
+ers_status GetInto(ers_client* client, const char* key, std::size_t key_bytes,
+                   ers::Value::Memory memory, std::size_t* bytes,
+                   ers_object_info* info, const Read& read) noexcept {
+  return Call(client, CallKind::kReads, [&](Client& c) -> Status {
+    const Result<std::string_view> name = KeyOf(key, key_bytes);
+    if (!name) return name.error();
+    ers::Value value(std::move(memory));
+    const Result<GetInfo> got = read(c, *name, value);
+    if (got && bytes != nullptr) *bytes = value.size();
+    return Deliver(got, info);
+  });
+}
+
+ers::Value::Memory Room(void* into, std::size_t room) {
+  return [into, room](std::size_t bytes) {
+    return bytes > room ? nullptr : static_cast<std::byte*>(into);
+  };
 }
 
 }  // namespace
@@ -116,19 +137,54 @@ void ers_value_free(ers_value* value) { delete value; }
 
 ers_status ers_get(ers_client* client, const char* key, size_t key_bytes,
                    ers_value** value, ers_object_info* info) {
-  return GetInto(client, key, key_bytes, value, info,
-                 [](Client& c, std::string_view name, ers::Value& into) {
-                   return c.Get(name, into);
-                 });
+  return GetValue(client, key, key_bytes, value, info,
+                  [](Client& c, std::string_view name, ers::Value& into) {
+                    return c.Get(name, into);
+                  });
 }
 
 ers_status ers_get_range(ers_client* client, const char* key, size_t key_bytes,
                          uint64_t offset, uint64_t length, ers_value** value,
                          ers_object_info* info) {
-  return GetInto(client, key, key_bytes, value, info,
-                 [&](Client& c, std::string_view name, ers::Value& into) {
-                   return c.GetRange(name, offset, length, into);
+  return GetValue(client, key, key_bytes, value, info,
+                  [&](Client& c, std::string_view name, ers::Value& into) {
+                    return c.GetRange(name, offset, length, into);
+                  });
+}
+
+ers_status ers_get_into(ers_client* client, const char* key, size_t key_bytes,
+                        void* into, size_t room, size_t* bytes,
+                        ers_object_info* info) {
+  return GetInto(client, key, key_bytes, Room(into, room), bytes, info,
+                 [](Client& c, std::string_view name, ers::Value& value) {
+                   return c.Get(name, value);
                  });
+}
+
+ers_status ers_get_range_into(ers_client* client, const char* key,
+                              size_t key_bytes, uint64_t offset, void* into,
+                              size_t room, size_t* bytes,
+                              ers_object_info* info) {
+  return GetInto(client, key, key_bytes, Room(into, room), bytes, info,
+                 [&](Client& c, std::string_view name, ers::Value& value) {
+                   return c.GetRange(name, offset, room, value);
+                 });
+}
+
+ers_status ers_get_by(ers_client* client, const char* key, size_t key_bytes,
+                      uint64_t offset, uint64_t length, ers_memory memory,
+                      void* context, size_t* bytes, ers_object_info* info) {
+  return GetInto(
+      client, key, key_bytes,
+      [memory, context](std::size_t size) {
+        return static_cast<std::byte*>(memory(context, size));
+      },
+      bytes, info,
+      [&](Client& c, std::string_view name,
+          ers::Value& value) -> Result<GetInfo> {
+        if (memory == nullptr) return ers::Fail(NullArgument("memory"));
+        return c.GetRange(name, offset, length, value);
+      });
 }
 
 ers_status ers_get_to(ers_client* client, const char* key, size_t key_bytes,

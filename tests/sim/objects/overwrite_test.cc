@@ -149,6 +149,38 @@ TEST_CASE(
   CHECK(f.SawOnly(kOld));
 }
 
+TEST_CASE("memory that is given must hold the value as it is now, not was") {
+  Fixture f;
+  f.Put(kOld);
+  std::vector<std::byte> room(kBytes);
+  const auto get = [&]() -> Result<std::size_t> {
+    Value value([&](std::size_t bytes) {
+      return bytes > room.size() ? nullptr : room.data();
+    });
+    const Result<GetInfo> got =
+        net::SyncWait(f.reader.process, f.reader.store.Get("key", value));
+    if (!got) return Fail(got.error());
+    return value.size();
+  };
+  REQUIRE(get() == kBytes);
+  CHECK(std::count(room.begin(), room.end(), kOld) == kBytes);
+
+  room.assign(1000, std::byte{});
+  const Result<std::size_t> refused = get();
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code() == StatusCode::kTooLarge);
+  CHECK(refused.error().message() ==
+        "the memory given is too small for 40000 bytes of key 'key'");
+
+  // The reader still believes in the longer one.
+  const std::vector<std::byte> shorter(1000, kNew);
+  REQUIRE(
+      net::SyncWait(f.writer.process, f.writer.store.Put("key", shorter, {}))
+          .has_value());
+  REQUIRE(get() == 1000);
+  CHECK(room == shorter);
+}
+
 TEST_CASE("a value that is replaced again and again leaves no garbage") {
   Fixture f;
   f.Put(kOld);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace ers {
 namespace {
@@ -41,6 +42,34 @@ TEST_CASE("moving a value moves its memory") {
   // The same for a value moved by assignment.
   // NOLINTNEXTLINE(bugprone-use-after-move)
   CHECK(second.size() == 0);
+}
+
+TEST_CASE("a value in the caller's memory takes what it is given") {
+  std::byte memory[100];
+  std::vector<std::size_t> asked;
+  Value value([&](std::size_t bytes) -> std::byte* {
+    asked.push_back(bytes);
+    return bytes > sizeof memory ? nullptr : memory;
+  });
+  CHECK(value.has_memory());
+  REQUIRE(value.Resize(0));
+  REQUIRE(value.Resize(100));
+  REQUIRE(value.Resize(100));
+  CHECK(value.data() == memory);
+  REQUIRE(value.Resize(10));
+  CHECK(value.size() == 10);
+  CHECK_FALSE(value.Resize(101));
+  CHECK(value.size() == 0);
+  CHECK_FALSE(value.Resize(101));
+  REQUIRE(value.Resize(0));
+  CHECK(asked == std::vector<std::size_t>{100, 10, 101, 101});
+
+  REQUIRE(value.Resize(3));
+  Value moved(std::move(value));
+  CHECK(moved.data() == memory);
+  CHECK(moved.size() == 3);
+  value = std::move(moved);  // and none of them frees it
+  CHECK(value.data() == memory);
 }
 
 }  // namespace

@@ -102,6 +102,34 @@ TEST_CASE_METHOD(Fixture, "C has every width of a chain") {
   }
 }
 
+TEST_CASE("A width has its name in C, and is found by it") {
+  const char* const chain = "ers:4-6-8-12,1";
+  ers_width width;
+  char name[ERS_SCHEME_BYTES];
+  for (const auto& [text, expected] : {std::pair("4", ERS_NARROW),
+                                       {"6", ERS_SECOND},
+                                       {"8", ERS_THIRD},
+                                       {"12", ERS_WIDE}}) {
+    CAPTURE(text);
+    REQUIRE(ers_width_named(chain, text, &width) == ERS_OK);
+    CHECK(width == expected);
+    REQUIRE(ers_width_name(chain, width, name, sizeof name) == ERS_OK);
+    CHECK(std::string(name) == text);
+  }
+  REQUIRE(ers_width_named(nullptr, "5", &width) == ERS_OK);
+  CHECK(width == ERS_WIDE);
+  REQUIRE(ers_width_name(nullptr, ERS_WIDE, name, 3) == ERS_OK);
+  CHECK(std::string(name) == "wi");
+
+  CHECK(ers_width_named("rs:4,2", "wide", &width) == ERS_INVALID_ARGUMENT);
+  CHECK(ers_width_named("nope", "wide", &width) == ERS_INVALID_ARGUMENT);
+  CHECK(ers_width_named(nullptr, nullptr, &width) == ERS_INVALID_ARGUMENT);
+  CHECK(ers_width_named(nullptr, "wide", nullptr) == ERS_INVALID_ARGUMENT);
+  CHECK(ers_width_name("rs:4,2", ERS_WIDE, name, 9) == ERS_INVALID_ARGUMENT);
+  CHECK(ers_width_name(nullptr, ERS_WIDE, name, 0) == ERS_INVALID_ARGUMENT);
+  CHECK(ers_width_name(nullptr, ERS_WIDE, nullptr, 9) == ERS_INVALID_ARGUMENT);
+}
+
 TEST_CASE("A target is a width, by word or by number, or a scheme") {
   CHECK(ParseTransitionTarget("narrow")->width == Width::kNarrow);
   CHECK(ParseTransitionTarget("wide")->width == Width::kWide);
@@ -219,6 +247,57 @@ TEST_CASE_METHOD(Fixture, "A get makes a value and the next one reuses it") {
   ers_value_free(value);
   CHECK(ers_value_bytes(nullptr) == 0);
   CHECK(ers_value_data(nullptr) == nullptr);
+}
+
+TEST_CASE_METHOD(Fixture, "ers_get_into reads into the caller's memory") {
+  fake->bytes = "hello";
+  char memory[] = "........";
+  std::size_t bytes = 99;
+  ers_object_info info;
+  REQUIRE(ers_get_into(&c, "k", 1, memory, 5, &bytes, &info) == ERS_OK);
+  CHECK(std::string(memory) == "hello...");
+  CHECK(bytes == 5);
+  CHECK(info.repaired_blocks == 2);
+
+  CHECK(ers_get_into(&c, "k", 1, memory, 4, &bytes, &info) == ERS_TOO_LARGE);
+  CHECK_FALSE(error().empty());
+  CHECK(bytes == 5);
+
+  REQUIRE(ers_get_range_into(&c, "k", 1, 7, memory + 1, 6, nullptr, nullptr) ==
+          ERS_OK);
+  CHECK(std::string(memory) == "hhello..");
+  CHECK(fake->offset == 7);
+  CHECK(fake->length == 6);
+  fake->bytes = "";
+  REQUIRE(ers_get_into(&c, "k", 1, nullptr, 0, &bytes, nullptr) == ERS_OK);
+  CHECK(bytes == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "ers_get_by asks for memory of the value's length") {
+  struct Memory {
+    std::string bytes;
+    bool refuses = false;
+  } given;
+  const ers_memory memory = [](void* context, std::size_t bytes) -> void* {
+    auto& to = *static_cast<Memory*>(context);
+    if (to.refuses) return nullptr;
+    to.bytes.resize(bytes);
+    return to.bytes.data();
+  };
+  fake->bytes = "hello";
+  std::size_t bytes = 0;
+  REQUIRE(ers_get_by(&c, "k", 1, 3, 9, memory, &given, &bytes, nullptr) ==
+          ERS_OK);
+  CHECK(given.bytes == "hello");
+  CHECK(bytes == 5);
+  CHECK(fake->offset == 3);
+  CHECK(fake->length == 9);
+
+  given.refuses = true;
+  CHECK(ers_get_by(&c, "k", 1, 0, 9, memory, &given, &bytes, nullptr) ==
+        ERS_TOO_LARGE);
+  CHECK(ers_get_by(&c, "k", 1, 0, 9, nullptr, nullptr, &bytes, nullptr) ==
+        ERS_INVALID_ARGUMENT);
 }
 
 TEST_CASE_METHOD(Fixture, "ers_get_to announces, streams and can be stopped") {

@@ -154,7 +154,9 @@ class FakeClient : public Client {
   }
   // As a client may: the value is backfilled before a failure shows.
   Result<GetInfo> Deliver(std::string_view k, Value& value) {
-    value.Resize(bytes.size());
+    if (!value.Resize(bytes.size())) {
+      return Fail(StatusCode::kTooLarge, "the memory given is too small");
+    }
     std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
                 value.data());
     return Answer(k, info);

@@ -51,6 +51,15 @@ struct Attempt {
 // No limit for values that are read in one piece.
 constexpr std::uint64_t kAnyLength = kMaxValueBytes;
 
+Status NoRoom(const Manifest& manifest, const Value& value, Range range) {
+  if (!value.has_memory()) {
+    return {StatusCode::kNoMemory, "no memory for the value"};
+  }
+  return {StatusCode::kTooLarge,
+          fmt::format("the memory given is too small for {} bytes of key '{}'",
+                      range.length, manifest.key)};
+}
+
 // Asks the primary and, by the manifest of last time, for the blocks, in one
 // round trip. `before`: what the primary knows, whatever it has under the key.
 Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
@@ -65,9 +74,12 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
   const bool blocks =
       believed && !believed->is_inline && believed->length <= max_bytes;
   std::optional<ObjectMap> map;
+  Status no_room;
   if (blocks) {
     Result<Range> range = asked.Within(believed->length);
-    if (range && value.Resize(range->length)) {
+    if (range && !value.Resize(range->length)) {
+      no_room = NoRoom(*believed, value, *range);
+    } else if (range) {
       map.emplace(believed);
       latch.Add();
       net::Spawn(ReadBlocks(session, *map, *range, value.data(), attempt.read,
@@ -84,8 +96,10 @@ Task<Result<Attempt>> TryRead(Session& session, ReplicaSet& replicas,
   before = {copy.request().item_fetched, copy.request().item_idle};
   if (!current) co_return Fail(current.error());
   attempt.current = std::move(*current);
-  attempt.trusted =
-      map && attempt.current && attempt.current->id == believed->id;
+  const bool confirmed =
+      believed && attempt.current && attempt.current->id == believed->id;
+  if (confirmed && !no_room.ok()) co_return Fail(std::move(no_room));
+  attempt.trusted = map && confirmed;
   co_return attempt;
 }
 
@@ -104,7 +118,7 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
   Result<Range> range = asked.Within(manifest.length);
   if (!range) return Fail(range.error());
   if (!value.Resize(range->length)) {
-    return Fail(StatusCode::kNoMemory, "no memory for the value");
+    return Fail(NoRoom(manifest, value, *range));
   }
   // An empty value has no memory, which memcpy may not be given.
   if (range->length > 0) {
