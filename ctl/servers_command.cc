@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ctl/admin_client.h"
@@ -14,7 +16,10 @@
 namespace ers::ctl {
 namespace {
 
-std::string ServersJson(const ClusterInfo& info) {
+// The state of every server while there is no view.
+constexpr std::string_view kNoView = "unknown";
+
+Json ServersJson(const ClusterInfo& info) {
   Json json = {{"epoch", info.epoch}, {"max_failures", info.max_failures}};
   json["servers"] = Json::array();
   for (const ServerInfo& server : info.servers) {
@@ -32,7 +37,7 @@ std::string ServersJson(const ClusterInfo& info) {
                                // A handful of requests says nothing of it.
                                {"latency", nullptr}});
   }
-  return Line(json);
+  return json;
 }
 
 std::string TimeText(std::int64_t unix_seconds) {
@@ -75,12 +80,30 @@ std::string ServersText(const ClusterInfo& info) {
   return view + "\n\n" + Columns(rows);
 }
 
-Status Servers(const GlobalOptions& global) {
+// OK where the list has the server, and has it in sync, or nothing was ever
+// stored.
+Status CheckInSync(const std::string& wanted, const Json& servers) {
+  for (const Json& server : servers) {
+    if (server["name"] != wanted) continue;
+    const std::string state = server["state"];
+    if (state == MemberStateName(MemberState::kInSync) || state == kNoView) {
+      return {};
+    }
+    return {StatusCode::kUnavailable,
+            fmt::format("{}: it is {}, not in sync", wanted, state)};
+  }
+  return {StatusCode::kInvalidArgument,
+          fmt::format("--in-sync {}: the cluster has no such server", wanted)};
+}
+
+Status Servers(const GlobalOptions& global, const std::string& in_sync) {
   auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ClusterInfo> info = (*client)->Servers();
   if (!info) return info.error();
-  return Print(global.json ? ServersJson(*info) : ServersText(*info));
+  const Json json = ServersJson(*info);
+  if (!in_sync.empty()) return CheckInSync(in_sync, json["servers"]);
+  return Print(global.json ? Line(json) : ServersText(*info));
 }
 
 // What a proxy's /status has of a server, under the names of ServersJson.
@@ -122,7 +145,7 @@ std::string TextOfProxy(const Json& servers) {
   return Columns(rows);
 }
 
-Status ServersOfProxy(const GlobalOptions& global) {
+Status ServersOfProxy(const GlobalOptions& global, const std::string& in_sync) {
   const Result<Json> answer = AskAdmin(global, Method::kGet, "/status");
   if (!answer) return answer.error();
   const Json known = answer->value("servers", Json());
@@ -136,6 +159,7 @@ Status ServersOfProxy(const GlobalOptions& global) {
   for (const Json& server : known) {
     if (server.is_object()) servers.push_back(OfProxy(server));
   }
+  if (!in_sync.empty()) return CheckInSync(in_sync, servers);
   return Print(global.json ? Line({{"servers", servers}})
                            : TextOfProxy(servers));
 }
@@ -151,10 +175,17 @@ void AddServers(CLI::App& app, Command& chosen) {
       "With --proxy and its admin address: what that proxy knows of them, and "
       "how long\neach has taken to answer lately, which no other process "
       "knows.");
-  servers->callback([&chosen] {
-    chosen.run = [&chosen]() -> Ending {
-      return chosen.global.proxy.empty() ? Servers(chosen.global)
-                                         : ServersOfProxy(chosen.global);
+  const auto in_sync = std::make_shared<std::string>();
+  servers
+      ->add_option("--in-sync", *in_sync,
+                   "Show nothing, and fail unless this server is in sync")
+      ->envname("ERS_IN_SYNC")
+      ->type_name("SERVER");
+  servers->callback([&chosen, in_sync] {
+    chosen.run = [&chosen, in_sync]() -> Ending {
+      return chosen.global.proxy.empty()
+                 ? Servers(chosen.global, *in_sync)
+                 : ServersOfProxy(chosen.global, *in_sync);
     };
   });
 }

@@ -6,7 +6,7 @@ import json
 import threading
 import unittest
 
-from ctl_case import CLUSTER_ERROR, DONE, CtlCase
+from ctl_case import BAD_USAGE, CLUSTER_ERROR, DONE, CtlCase
 
 SLOW = "10.0.0.3:11211"
 STATUS = {
@@ -83,6 +83,26 @@ class ServersOfProxyTest(CtlCase):
             self.assertEqual(server["name"], known["name"])
             self.assertEqual(server["since"], known["since_s"])
             self.assertEqual(server["latency"], known.get("latency"))
+
+    def test_a_server_that_is_not_in_sync_is_told(self):
+        self.assertEqual(self.run_it("--in-sync", SLOW).returncode, DONE)
+        for name, state in (("10.0.0.4:11211", "down"),
+                            ("10.0.0.5:11211", "backfilling")):
+            self.refused(CLUSTER_ERROR, f"{name}: it is {state}, not in sync",
+                         "--proxy", self.address, "servers", "--in-sync", name)
+        self.refused(BAD_USAGE, "no such server", "--proxy", self.address,
+                     "servers", "--in-sync", "10.0.0.9:11211")
+
+    def test_before_anything_is_stored_nothing_is_out_of_sync(self):
+        self.admin.status = {"servers": [{"name": SLOW, "state": "unknown"}]}
+        self.assertEqual(self.run_it("--in-sync", SLOW).returncode, DONE)
+
+    def test_without_a_proxy_the_view_says_so(self):
+        self.put("any", b"x")
+        name = self.servers.split(",")[0]
+        self.ctl("servers", "--in-sync", name)
+        self.refused(BAD_USAGE, "no such server", "servers", "--in-sync",
+                     "10.0.0.9:11211")
 
     def test_a_status_without_servers_is_refused(self):
         self.admin.status = {"version": "1"}
