@@ -41,8 +41,9 @@ std::vector<std::string> UnreachableBecause(Session& session) {
   std::vector<std::string> errors;
   for (int i = 0; i < session.members(); ++i) {
     const net::ServerLink& link = session.link(i);
-    const bool failed = link.state() == net::ServerLink::State::kFailed;
-    errors.push_back(failed ? link.last_error() : std::string());
+    const bool of_no_use = link.state() == net::ServerLink::State::kFailed ||
+                           link.state() == net::ServerLink::State::kRefused;
+    errors.push_back(of_no_use ? link.last_error() : std::string());
   }
   return errors;
 }

@@ -16,8 +16,8 @@ namespace ers::store {
 // none. kIncompatible: the servers, a weight or f are not those of the cluster.
 net::Task<Status> CheckServing(Session& session);
 
-// Why each server does not answer, as far as this loop's connections show;
-// empty where it does.
+// Why each server does not answer, or is refused, as it has lost its memory, as
+// far as this loop's connections show; empty where neither is so.
 std::vector<std::string> UnreachableBecause(Session& session);
 
 }  // namespace ers::store
