@@ -31,12 +31,13 @@ int main(int argc, char** argv) {
   if (!cluster) return Report(cluster.error());
   const auto client = ers::Client::Open(*cluster, {});
   if (!client) return Report(client.error());
-  ers::Value value;
+  ers::Value same;
   std::string line;
   while (std::getline(std::cin, line)) {
     const auto began = std::chrono::steady_clock::now();
-    if (line == "new") value = ers::Value();
-    const auto got = (*client)->Get(argv[2], value);
+    ers::Value fresh;
+    const auto got = (*client)->Get(argv[2], line == "new" ? fresh : same);
+    fresh = ers::Value();  // its end counts, as that of new bytes does
     const std::chrono::duration<double> took =
         std::chrono::steady_clock::now() - began;
     if (!got) return Report(got.error());
