@@ -4,7 +4,8 @@
 #
 # Files of one folder are compiled as one: names without linkage are unique within
 # a folder. Tests call what differs by the same names (Fixture, kServers), file by
-# file: they share a precompiled header instead.
+# file: they share a precompiled header instead. Files of which a fuzz target has
+# its own object are compiled one by one: it takes the place of that file alone.
 set(ERS_COMMON_HEADERS
   algorithm array cassert chrono coroutine cstddef cstdint cstring deque
   functional map memory mutex optional set span string string_view utility
@@ -18,6 +19,7 @@ set(ERS_PRECOMPILED_FROM 6)
 
 function(ers_join_folders target sources)
   get_target_property(base ${target} SOURCE_DIR)
+  get_property(apart GLOBAL PROPERTY ERS_COMPILED_APART)
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${base})
     cmake_path(GET source PARENT_PATH group)
@@ -25,6 +27,10 @@ function(ers_join_folders target sources)
     string(MAKE_C_IDENTIFIER "${group}" group)
     set_source_files_properties(${source} TARGET_DIRECTORY ${target}
                                 PROPERTIES UNITY_GROUP ${group})
+    if(source IN_LIST apart)
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target}
+                                  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON
     UNITY_BUILD_MODE GROUP DISABLE_PRECOMPILE_HEADERS ON)
