@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
-#include "analysis/counts.h"
 #include "analysis/formulas.h"
+#include "analysis/json_rows.h"
 #include "layout/geometry.h"
 #include "plan/planners.h"
 
@@ -24,15 +22,6 @@ struct Pair {
 Pair PairOf(const ChainRow& row) {
   return {StripeDataBlocks(row.scheme, row.from),
           StripeDataBlocks(row.scheme, row.to), GroupDataBlocks(row.scheme)};
-}
-
-// That of the two widths alone, as often as their group fits.
-int BoundOf(const ChainRow& row) {
-  const auto& [from, to, group] = PairOf(row);
-  const Parameters alone{std::min(from, to), row.scheme.m, std::max(from, to)};
-  return LowerBound(alone,
-                    from < to ? Direction::kForward : Direction::kBackward) *
-         (group / std::lcm(from, to));
 }
 
 // The blocks of a group are in a row, and so are those of each stripe. Of an
@@ -97,7 +86,7 @@ Result<std::vector<ChainRow>> CountChain(std::string_view widths, int m) {
           geometry, {from, to}, plan::TransitionVariant::kOptimal, {});
       row.reads = static_cast<int>(plan.reads.size());
       row.writes = static_cast<int>(plan.writes.size());
-      row.lower_bound = BoundOf(row);
+      row.lower_bound = LowerBound(*scheme, {{from, m}, {to, m}});
       Status checked = CheckChainRow(row);
       if (!checked.ok()) return Fail(std::move(checked));
       rows.push_back(row);
@@ -107,22 +96,7 @@ Result<std::vector<ChainRow>> CountChain(std::string_view widths, int m) {
 }
 
 std::string RenderChain(const std::vector<ChainRow>& rows, Format format) {
-  if (format == Format::kJson) {
-    nlohmann::ordered_json array = nlohmann::ordered_json::array();
-    for (const ChainRow& row : rows) array.push_back(JsonOf(row));
-    return array.dump(2) + '\n';
-  }
-  std::vector<TextRow> lines = {
-      {"chain", "m", "from", "to", "reads", "writes", "lower_bound"}};
-  for (const ChainRow& row : rows) {
-    TextRow& line = lines.emplace_back();
-    const nlohmann::ordered_json json = JsonOf(row);
-    for (const auto& [name, value] : json.items()) {
-      line.push_back(value.is_string() ? value.get<std::string>()
-                                       : value.dump());
-    }
-  }
-  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
+  return RenderJsonRows(rows, JsonOf, format);
 }
 
 }  // namespace ers::analysis

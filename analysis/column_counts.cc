@@ -1,9 +1,9 @@
 #include "analysis/column_counts.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "analysis/json_rows.h"
 #include "layout/geometry.h"
 #include "plan/planners.h"
 
@@ -71,24 +71,7 @@ Result<std::vector<ColumnRow>> CountColumns(const Parameters& parameters) {
 }
 
 std::string RenderColumns(const std::vector<ColumnRow>& rows, Format format) {
-  if (format == Format::kJson) {
-    nlohmann::ordered_json array = nlohmann::ordered_json::array();
-    for (const ColumnRow& row : rows) array.push_back(JsonOf(row));
-    return array.dump(2) + '\n';
-  }
-  std::vector<TextRow> lines;
-  for (const ColumnRow& row : rows) {
-    TextRow names;
-    TextRow& line = lines.emplace_back();
-    const nlohmann::ordered_json json = JsonOf(row);
-    for (const auto& [name, value] : json.items()) {
-      names.push_back(name);
-      line.push_back(value.is_string() ? value.get<std::string>()
-                                       : value.dump());
-    }
-    if (lines.size() == 1) lines.insert(lines.begin(), std::move(names));
-  }
-  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
+  return RenderJsonRows(rows, JsonOf, format);
 }
 
 }  // namespace ers::analysis

@@ -84,6 +84,19 @@ int LowerBound(const Parameters& p, Direction direction) {
   return g.stripes * p.m + (g.stripes % g.rows) * (p.k - std::max(g.r, p.m));
 }
 
+// What more parity than is stored needs is independent of all of it: all data.
+// Less is had as if there had never been more.
+int LowerBound(const Scheme& scheme, const plan::FormChange& change) {
+  const int group = GroupDataBlocks(scheme);
+  if (change.to.m > change.from.m) return group;
+  const int from = StripeDataBlocks(scheme, change.from.width);
+  const int to = StripeDataBlocks(scheme, change.to.width);
+  const Parameters alone{std::min(from, to), change.to.m, std::max(from, to)};
+  return LowerBound(alone,
+                    from < to ? Direction::kForward : Direction::kBackward) *
+         (group / std::lcm(from, to));
+}
+
 int ExpectedWrites(const Parameters& p, Direction direction) {
   const Group g = GroupOf(p);
   return p.m * (direction == Direction::kForward ? g.rows : g.stripes);

@@ -11,6 +11,10 @@ namespace ers::analysis {
 // The least blocks that any MDS code whose data blocks stay in place reads.
 int LowerBound(const Parameters& parameters, Direction direction);
 
+// The same for one group of an elastic scheme, from one form to another of
+// another width: that of the two widths alone, as often as their group fits.
+int LowerBound(const Scheme& scheme, const plan::FormChange& change);
+
 // New parity blocks; no plan writes fewer.
 int ExpectedWrites(const Parameters& parameters, Direction direction);
 

@@ -12,6 +12,7 @@
 #include "analysis/chain_counts.h"
 #include "analysis/column_counts.h"
 #include "analysis/counts.h"
+#include "analysis/form_counts.h"
 #include "analysis/format_option.h"
 #include "analysis/output.h"
 #include "analysis/parity_counts.h"
@@ -39,6 +40,7 @@ struct Arguments {
   ers::analysis::Parameters parameters;
   int to = 0;
   std::string widths;  // of a chain
+  std::string scheme;
   std::string directory;
   std::string python = "python3";
 };
@@ -71,6 +73,19 @@ Status Chain(const Arguments& arguments) {
       ers::analysis::CountChain(arguments.widths, arguments.parameters.m);
   if (!rows.has_value()) return rows.error();
   return Print(ers::analysis::RenderChain(*rows, arguments.format));
+}
+
+Status Both(const Arguments& arguments) {
+  const auto rows = ers::analysis::CountForms(arguments.scheme, arguments.to);
+  if (!rows.has_value()) return rows.error();
+  return Print(ers::analysis::RenderForms(*rows, arguments.format));
+}
+
+void AddBoth(CLI::App* command, Arguments& arguments) {
+  command->add_option("SCHEME", arguments.scheme, "As ers2:4,1,5")->required();
+  command->add_option("TO", arguments.to, "Parity blocks afterwards")
+      ->required();
+  AddFormatOption(command, &arguments.format);
 }
 
 void AddChain(CLI::App* command, Arguments& arguments) {
@@ -177,6 +192,10 @@ int Run(int argc, char** argv) {
   CLI::App* chain =
       app.add_subcommand("chain", "From every width of a chain to every other");
   AddChain(chain, arguments);
+  CLI::App* both = app.add_subcommand(
+      "both",
+      "From every width to every other and to another M, in one step and two");
+  AddBoth(both, arguments);
   CLI::App* sweep =
       app.add_subcommand("sweep", "The 244 sets of the paper's section 6.1");
   AddFormatOption(sweep, &arguments.format);
@@ -198,6 +217,7 @@ int Run(int argc, char** argv) {
   if (parity->parsed()) return Report(Parity(arguments));
   if (columns->parsed()) return Report(Columns(arguments));
   if (chain->parsed()) return Report(Chain(arguments));
+  if (both->parsed()) return Report(Both(arguments));
   if (sweep->parsed()) return Report(Sweep(arguments));
   if (table1->parsed()) return Report(Table1(arguments));
   return Report(Figures(arguments));

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analysis/json_rows.h"
 #include "layout/geometry.h"
 #include "plan/planners.h"
 
@@ -46,14 +46,12 @@ Result<ParityRow> CountOne(const Parameters& parameters, int to,
   const layout::Geometry larger({kind, k, std::max(m, to), kp});
   const layout::Geometry after({kind, k, to, kp});
   ParityRow row{parameters, to, subject, width};
-  if (to > m) {
-    // With nothing missing there is always a plan.
-    const auto plan = *plan::PlanAddParity(larger, width, m, {});
-    row.reads = Size(plan.reads);
-    row.writes = Size(plan.writes);
-  } else {
-    row.drops = Size(plan::PlanDropParity(larger, width, to).drops);
-  }
+  // With nothing missing there is always a plan.
+  const auto plan = *plan::PlanTransition(
+      larger, {{width, m}, {width, to}}, plan::TransitionVariant::kOptimal, {});
+  row.reads = Size(plan.reads);
+  row.writes = Size(plan.writes);
+  row.drops = Size(plan.drops);
   row.reencode_reads = after.data_blocks();
   row.reencode_writes = Size(plan::PlanPut(after, width, {}).writes);
   Status checked = Check(row, larger);
@@ -61,18 +59,18 @@ Result<ParityRow> CountOne(const Parameters& parameters, int to,
   return row;
 }
 
-TextRow Names() {
-  return {"k",
-          "m",
-          "kp",
-          "to",
-          "scheme",
-          "width",
-          "reads",
-          "writes",
-          "drops",
-          "reencode_reads",
-          "reencode_writes"};
+nlohmann::ordered_json JsonOf(const ParityRow& row) {
+  return {{"k", row.parameters.k},
+          {"m", row.parameters.m},
+          {"kp", row.parameters.kp},
+          {"to", row.to},
+          {"scheme", SubjectName(row.subject)},
+          {"width", NameOf(row.width)},
+          {"reads", row.reads},
+          {"writes", row.writes},
+          {"drops", row.drops},
+          {"reencode_reads", row.reencode_reads},
+          {"reencode_writes", row.reencode_writes}};
 }
 
 }  // namespace
@@ -100,34 +98,7 @@ Result<std::vector<ParityRow>> CountParity(const Parameters& parameters,
 }
 
 std::string RenderParity(const std::vector<ParityRow>& rows, Format format) {
-  if (format == Format::kJson) {
-    nlohmann::ordered_json array = nlohmann::ordered_json::array();
-    for (const ParityRow& row : rows) {
-      array.push_back({{"k", row.parameters.k},
-                       {"m", row.parameters.m},
-                       {"kp", row.parameters.kp},
-                       {"to", row.to},
-                       {"scheme", SubjectName(row.subject)},
-                       {"width", NameOf(row.width)},
-                       {"reads", row.reads},
-                       {"writes", row.writes},
-                       {"drops", row.drops},
-                       {"reencode_reads", row.reencode_reads},
-                       {"reencode_writes", row.reencode_writes}});
-    }
-    return array.dump(2) + '\n';
-  }
-  std::vector<TextRow> lines = {Names()};
-  for (const ParityRow& row : rows) {
-    lines.push_back(
-        {std::to_string(row.parameters.k), std::to_string(row.parameters.m),
-         std::to_string(row.parameters.kp), std::to_string(row.to),
-         std::string(SubjectName(row.subject)), std::string(NameOf(row.width)),
-         std::to_string(row.reads), std::to_string(row.writes),
-         std::to_string(row.drops), std::to_string(row.reencode_reads),
-         std::to_string(row.reencode_writes)});
-  }
-  return format == Format::kCsv ? RenderCsv(lines) : RenderTable(lines);
+  return RenderJsonRows(rows, JsonOf, format);
 }
 
 }  // namespace ers::analysis

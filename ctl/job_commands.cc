@@ -276,7 +276,9 @@ void AddStart(CLI::App& job, Command& chosen) {
       job.add_subcommand("start", "Changes many objects, in the background");
   start
       ->add_option("--to", arguments->to,
-                   "narrow, wide, data blocks of a stripe or any scheme")
+                   "narrow, wide or data blocks of a stripe, with ,M for as "
+                   "many parity blocks (same,M: of the width that each has); "
+                   "or any scheme")
       ->required()
       ->type_name("TARGET");
   start

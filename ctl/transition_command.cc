@@ -77,7 +77,9 @@ void AddTransition(CLI::App& app, Command& chosen) {
   transition->add_option("KEY", arguments->key)->required()->transform(IsKey());
   transition
       ->add_option("--to", arguments->to,
-                   "narrow, wide, data blocks of a stripe or any scheme")
+                   "narrow, wide or data blocks of a stripe, with ,M for as "
+                   "many parity blocks (same,M: of the width that it has); or "
+                   "any scheme")
       ->required()
       ->type_name("TARGET");
   transition

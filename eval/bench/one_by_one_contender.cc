@@ -79,9 +79,9 @@ class OneByOneContender final : public Contender {
 
   Status Transition(const Key& key, Width to) override {
     constexpr auto kOptimal = plan::TransitionVariant::kOptimal;
-    const auto plan = plan::CachedTransitionPlan(
-        geometry_, to == Width::kWide ? plan::kForward : plan::kBackward,
-        kOptimal);
+    const int m = geometry_.scheme().m;
+    const plan::FormChange change{{widths_[key.number], m}, {to, m}};
+    const auto plan = plan::CachedTransitionPlan(geometry_, change, kOptimal);
     Status moved = RunPlan(key, *plan, {});
     if (moved.ok()) widths_[key.number] = to;
     return moved;

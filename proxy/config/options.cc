@@ -94,6 +94,24 @@ Status CheckPolicies(const ServerOptions& options) {
                               idle, within));
 }
 
+// No object may have more parity blocks than the servers that may be out.
+Status CheckTiers(const ServerOptions& options) {
+  const Policies& policies = options.policies;
+  for (const auto& [name, tiers] :
+       {std::pair("policies.widen.tiers", &policies.widen.tiers),
+        std::pair("policies.narrow.tiers", &policies.narrow.tiers)}) {
+    for (const Tier& tier : *tiers) {
+      if (tier.m <= options.cluster.max_failures) continue;
+      return RefuseAt(
+          options.PlaceOf(name),
+          fmt::format("width {} has m = {}: max_failures is {}; "
+                      "choose a smaller m",
+                      tier.width, tier.m, options.cluster.max_failures));
+    }
+  }
+  return {};
+}
+
 Status CheckAdmin(ServerOptions& options) {
   options.admin_token.clear();
   if (!options.admin_token_file.empty()) {
@@ -188,6 +206,7 @@ Status CompleteOptions(ServerOptions& options) {
       status = CheckScheme(rule.place, *rule.scheme, count, max_failures);
     }
   }
+  if (status.ok()) status = CheckTiers(options);
   if (status.ok() && max_failures >= count) {
     return RefuseAt(options.PlaceOf("max_failures"),
                     fmt::format("{} with {} servers: it must be from 1 to {}",

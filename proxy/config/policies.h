@@ -13,10 +13,12 @@ namespace ers::proxy {
 inline constexpr std::uint64_t kMaxPolicyS = std::uint64_t{365} * 86400;
 inline constexpr std::uint64_t kMaxPolicyHits = 1'000'000'000;
 
-// From when on an object is to have which width. A plain value.
+// From when on an object is to have which width, and how much parity. A plain
+// value.
 struct Tier {
   std::uint64_t from = 0;  // seconds without a touch, or hits
   std::string width;       // "narrow", "wide", or the data blocks of a stripe
+  int m = 0;               // parity blocks of a stripe; 0: as many as it has
 
   bool operator==(const Tier&) const = default;
 };

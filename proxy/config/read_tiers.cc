@@ -16,6 +16,7 @@ namespace {
 // Data blocks of a stripe, in any scheme.
 constexpr std::uint64_t kMinBlocks = 2;
 constexpr std::uint64_t kMaxBlocks = kMaxSchemeNodes - 1;
+constexpr std::uint64_t kMaxParity = kMaxSchemeNodes - kMinBlocks;
 
 // How the tiers of a policy are written.
 struct TierForm {
@@ -57,14 +58,15 @@ bool GoesOn(const TierForm& form, const std::string& width,
 
 Status ReadTier(const YamlValue& value, const TierForm& form,
                 std::vector<Tier>& tiers) {
-  const std::string_view names[] = {form.from, "width"};
+  const std::string_view names[] = {form.from, "width", "m"};
   const Result<YamlValue::Entries> entries = value.Mapping(names);
   if (!entries) return entries.error();
   Tier tier;
   for (const auto& [name, entry] : *entries) {
-    Status status = name == form.from
-                        ? ReadNumber(entry, 1, form.most, tier.from)
-                        : ReadWidth(entry, form, tier.width);
+    Status status =
+        name == form.from ? ReadNumber(entry, 1, form.most, tier.from)
+        : name == "width" ? ReadWidth(entry, form, tier.width)
+                          : ReadNumber(entry, 1, kMaxParity, tier.m);
     if (!status.ok()) return status;
   }
   if (tier.from == 0 || tier.width.empty()) {

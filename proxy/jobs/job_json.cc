@@ -28,7 +28,9 @@ void TakeTarget(JsonFields& fields, std::string& to, TransitionTarget& target) {
   if (!fields.Has("to")) {
     fields.Take("to");
     fields.Refuse(
-        "to", "missing: narrow, wide, the data blocks of a stripe or a scheme");
+        "to",
+        "missing: narrow, wide, the data blocks of a stripe, one of these or "
+        "same with the parity blocks behind a comma, or a scheme");
     return;
   }
   fields.Text("to", to);

@@ -193,7 +193,7 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
     return;
   }
   if (!select.TakesTimes(object, host_.session.WallMicros())) return;
-  std::optional<Width> chosen;
+  std::optional<TransitionTarget> chosen;
   if (need == Need::kChange && host_.choose) chosen = host_.choose(object);
   if (need == Need::kNothing || (host_.choose && !chosen)) {
     ++counts.already;
@@ -355,15 +355,15 @@ std::uint64_t JobRun::Estimate(std::uint64_t length) const {
 }
 
 Task<Result<TransitionInfo>> JobRun::Move(const Queued& object) {
-  TransitionTarget target = job_.spec.target;
-  if (object.width) target.width = object.width;
-  // It may have waited for long, and be wider by now than what was chosen.
-  if (object.width && *object.width != Width::kWide) {
+  const TransitionTarget target = object.chosen.value_or(job_.spec.target);
+  // It may have waited for long, and be as wide by now as what was chosen.
+  const Width width = target.width.value_or(Width::kWide);
+  if (object.chosen && (width != Width::kWide || target.parity_blocks)) {
     const Result<GetInfo> now = co_await ReadInfo(host_.store, object.key);
     if (!now) co_return Fail(now.error());
-    if (!HasWidth(now->scheme, *object.width) ||
+    if (!HasWidth(now->scheme, width) ||
         StripeDataBlocks(now->scheme, now->width) >=
-            StripeDataBlocks(now->scheme, *object.width)) {
+            StripeDataBlocks(now->scheme, width)) {
       co_return Fail(StatusCode::kAlreadyThere, "it was changed meanwhile");
     }
   }

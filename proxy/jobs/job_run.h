@@ -40,10 +40,11 @@ struct JobHost {
   std::function<void(const TransitionInfo&)> moved;
   // The servers were checked; may be empty.
   std::function<void(const Status& serves)> checked = {};
-  // To which wider width a listed object goes, of those that the job's
-  // selection takes and its target would change; nullopt: it stays. Empty: all
-  // go to the target.
-  std::function<std::optional<Width>(const store::ListedObject&)> choose = {};
+  // To which wider width, and which m, a listed object goes, of those that the
+  // job's selection takes and its target would change; nullopt: it stays.
+  // Empty: all go to the target.
+  std::function<std::optional<TransitionTarget>(const store::ListedObject&)>
+      choose = {};
 };
 
 // What is asked of a host that is stopping comes to this.
@@ -82,7 +83,7 @@ class JobRun {
   struct Queued {
     std::string key;
     std::uint64_t length = 0;
-    std::optional<Width> width;  // that was chosen
+    std::optional<TransitionTarget> chosen;
   };
 
   net::Task<void> Run();

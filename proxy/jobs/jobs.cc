@@ -228,6 +228,12 @@ void Jobs::OnHeartbeatTimer() {
 // --- Commands ----------------------------------------------------------------
 
 Status Jobs::CheckTarget(const TransitionTarget& target) const {
+  if (target.parity_blocks.value_or(0) > options_.cluster.max_failures) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("to: {} parity blocks: max_failures is {}; choose a "
+                        "smaller m",
+                        *target.parity_blocks, options_.cluster.max_failures)};
+  }
   if (!target.scheme) return {};
   const Scheme& scheme = *target.scheme;
   if (NodeCount(scheme) > servers_) {

@@ -42,7 +42,7 @@ PolicyRunner::PolicyRunner(JobHost& jobs)
   };
   widen_host_.choose = [this](const store::ListedObject& object) {
     const std::int64_t idle_s = IdleSeconds(object, jobs_.session.WallMicros());
-    return TierWidth(
+    return TierTarget(
         policies_.widen.tiers, object.manifest->scheme, object.manifest->width,
         static_cast<std::uint64_t>(std::max<std::int64_t>(idle_s, 0)),
         TierDirection::kWider);
@@ -216,18 +216,18 @@ Task<std::optional<PolicyRunner::Narrower>> PolicyRunner::Choose(
   const Result<GetInfo> info = co_await ReadInfo(jobs_.store, key);
   const auto now = jobs_.session.manifests().Find(key);
   if (!info || !now) co_return std::nullopt;  // it is gone
-  const std::optional<Width> width =
-      TierWidth(policies_.narrow.tiers, now->scheme, now->width,
-                hot_keys_.at(key), TierDirection::kNarrower);
+  const std::optional<TransitionTarget> target =
+      TierTarget(policies_.narrow.tiers, now->scheme, now->width,
+                 hot_keys_.at(key), TierDirection::kNarrower);
   // Another change was first, or it is there.
-  if (!width) co_return std::nullopt;
+  if (!target) co_return std::nullopt;
   const std::int64_t age_us =
       jobs_.session.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
   if (age_us < policies_.leave_alone_seconds * kMicrosPerSecond) {
     Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
     co_return std::nullopt;
   }
-  co_return Narrower{*width, now->length};
+  co_return Narrower{*target, now->length};
 }
 
 Task<void> PolicyRunner::NarrowOne(const std::string& key) {
@@ -236,16 +236,16 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
   const std::uint64_t estimate = kGuess * to->length;
   if (!co_await Admit(estimate)) co_return;
   // It may have waited for long, and be narrower by now than what was chosen.
-  if (to->width != Width::kNarrow) to = co_await Choose(key);
+  if (to->target.width != Width::kNarrow || to->target.parity_blocks) {
+    to = co_await Choose(key);
+  }
   if (!to) {
     limiter_->Correct(estimate, 0);
     co_return;
   }
   const ChangingKeys::Hold hold(jobs_.changing, key);
-  TransitionTarget target;
-  target.width = to->width;
-  const Result<TransitionInfo> moved =
-      co_await jobs_.store.Transition(key, target, TransitionVariant::kOptimal);
+  const Result<TransitionInfo> moved = co_await jobs_.store.Transition(
+      key, to->target, TransitionVariant::kOptimal);
   if (moved) {
     limiter_->Correct(estimate, moved->bytes_read + moved->bytes_written);
     CountMoved(PolicyKind::kNarrow, *moved);

@@ -66,7 +66,7 @@ class PolicyRunner {
  private:
   // What is to become of a hot object.
   struct Narrower {
-    Width width;
+    TransitionTarget target;
     std::uint64_t length = 0;  // of its value
   };
 

@@ -40,7 +40,7 @@ Parsed ParseTransition(const Words& words, ClientRequest& request) {
   if (words.size() != named.words()) {
     return Error(
         "CLIENT_ERROR usage: ers transition <key> "
-        "narrow|wide|<data blocks>|<scheme> [b]");
+        "narrow|wide|<data blocks>|<width>,<m>|<scheme> [b]");
   }
   request.argument = words[3];
   return named.Take(request);

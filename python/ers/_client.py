@@ -236,10 +236,12 @@ class Client:
         self._run(lib.ers_delete, *_name(key))
 
     def transition(self, key: Key, to: str) -> TransitionInfo:
-        """Changes an object's width or scheme, while reads and updates go on.
+        """Changes an object's width, m or scheme, while reads and updates go
+        on.
 
-        to: "narrow", "wide", the data blocks of a stripe, as "6", or a scheme.
-        AlreadyThere where there is nothing to do.
+        to: "narrow", "wide", the data blocks of a stripe, as "6"; one of these
+        and the parity blocks of a stripe, as "wide,2", or "same,2"; or a
+        scheme. AlreadyThere where there is nothing to do.
         """
         info = ffi.new("ers_transition_info*")
         self._run(lib.ers_transition, *_name(key), _chars(to),

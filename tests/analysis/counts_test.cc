@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/chain_counts.h"
+#include "analysis/form_counts.h"
 #include "analysis/formulas.h"
 
 namespace ers::analysis {
@@ -74,6 +75,32 @@ TEST_CASE("A plan of a chain that reads or writes something else is an error") {
   row = rows->front();
   row.lower_bound = row.reads + 1;
   CHECK(CheckChainRow(row).code() == StatusCode::kCorruption);
+}
+
+TEST_CASE("A plan of width and m that moves something else is an error") {
+  const auto more = CountForms("ers2:4,1,5", 2);
+  const auto less = CountForms("ers2:4,2,5", 1);
+  REQUIRE(more.has_value());
+  REQUIRE(less.has_value());
+  REQUIRE(more->size() == 2);
+  for (const FormRow& right : {more->front(), less->back()}) {
+    CHECK(CheckFormRow(right).ok());
+    FormRow row = right;
+    --row.once.writes;
+    CHECK(CheckFormRow(row).code() == StatusCode::kCorruption);
+    row = right;
+    row.once.reads = row.lower_bound - 1;
+    CHECK(CheckFormRow(row).code() == StatusCode::kCorruption);
+    row = right;
+    row.two_steps.reads = row.once.reads - 1;
+    CHECK(CheckFormRow(row).code() == StatusCode::kCorruption);
+  }
+  FormRow row = more->front();
+  ++row.once.reads;
+  const Status status = CheckFormRow(row);
+  CHECK(status.code() == StatusCode::kCorruption);
+  CHECK_THAT(status.message(), Catch::Contains("ers2:4,1,5 from narrow"));
+  CHECK_THAT(status.message(), Catch::Contains("reads 21"));
 }
 
 TEST_CASE("Parameters that are no scheme are refused") {

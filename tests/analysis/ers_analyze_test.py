@@ -366,6 +366,100 @@ class Table1(unittest.TestCase):
         self.assertIn("36.2", marked[0])
 
 
+class Both(unittest.TestCase):
+    """Width and m at once, held against the commands for each alone."""
+
+    HEADER = ("scheme,from,to,m,to_m,reads,writes,lower_bound,two_step_reads,"
+              "two_step_writes,reencode_reads,reencode_writes,saved_two_steps,"
+              "saved_reencode")
+
+    def rows_of(self, scheme, to):
+        text = output_of("both", scheme, str(to), "--format", "csv")
+        self.assertEqual(text.splitlines()[0], self.HEADER)
+        rows = csv_rows(text)
+        self.assertTrue(all(row["scheme"] == scheme for row in rows))
+        names = [name for name in self.HEADER.split(",")[1:]
+                 if not name.startswith("saved")]
+        return {(int(row["from"]), int(row["to"])):
+                {**{name: int(row[name]) for name in names},
+                 "saved_two_steps": float(row["saved_two_steps"]),
+                 "saved_reencode": float(row["saved_reencode"])}
+                for row in rows}
+
+    def test_more_parity_takes_all_data_once(self):
+        for k, m, kp, to in ((4, 1, 5, 2), (6, 2, 8, 3), (12, 3, 14, 4),
+                             (5, 1, 10, 3)):
+            l = math.lcm(k, kp)
+            alone = index(csv_rows(output_of("count", str(k), str(m), str(kp),
+                                             "--format", "csv")))
+            for kind in ("srs", "ers1", "ers2"):
+                rows = self.rows_of(f"{kind}:{k},{m},{kp}", to)
+                self.assertEqual(list(rows), [(k, kp), (kp, k)])
+                for (_, after), row in rows.items():
+                    direction = "forward" if after == kp else "backward"
+                    one = alone[k, m, kp, kind, direction, "optimal"]
+                    with self.subTest(row):
+                        self.assertEqual(row["reads"], l)
+                        self.assertEqual(row["lower_bound"], l)
+                        self.assertEqual(row["writes"], to * l // after)
+                        self.assertEqual(row["two_step_reads"],
+                                         one["reads"] + l)
+                        self.assertEqual(row["two_step_writes"], row["writes"])
+                        self.assertEqual(row["reencode_reads"], l)
+                        self.assertEqual(row["reencode_writes"],
+                                         l + row["writes"])
+
+    def test_less_parity_reads_what_the_smaller_m_would(self):
+        for k, m, kp, to in ((4, 2, 5, 1), (6, 3, 8, 2), (12, 3, 14, 1)):
+            alone = index(csv_rows(output_of("count", str(k), str(to), str(kp),
+                                             "--format", "csv")))
+            for kind in ("srs", "ers1", "ers2"):
+                rows = self.rows_of(f"{kind}:{k},{m},{kp}", to)
+                for (_, after), row in rows.items():
+                    direction = "forward" if after == kp else "backward"
+                    one = alone[k, to, kp, kind, direction, "optimal"]
+                    with self.subTest(row):
+                        self.assertEqual(row["reads"], one["reads"])
+                        self.assertEqual(row["lower_bound"],
+                                         one["lower_bound"])
+                        self.assertEqual(row["writes"], one["writes"])
+                        self.assertEqual(row["two_step_reads"], row["reads"])
+                        self.assertEqual(row["saved_two_steps"], 0)
+
+    def test_what_is_saved_is_of_all_that_moves(self):
+        row = self.rows_of("ers2:4,1,5", 2)[4, 5]
+        self.assertEqual([row["two_step_reads"], row["two_step_writes"]],
+                         [28, 8])
+        self.assertEqual(row["saved_two_steps"], 22.2)  # 8 of 36
+        self.assertEqual(row["saved_reencode"], 41.7)  # 20 of 48
+
+    def test_counts_every_pair_of_a_chain(self):
+        rows = self.rows_of("ers:4-6-12,2", 1)
+        self.assertEqual([row["reads"] for row in rows.values()],
+                         Chain.PAIRS["4-6-12", 1])
+        rows = self.rows_of("ers:4-6-12,1", 2)
+        self.assertEqual({row["reads"] for row in rows.values()}, {12})
+
+    def test_formats_say_the_same(self):
+        rows = csv_rows(output_of("both", "ers:4-6-12,1", "2", "--format",
+                                  "csv"))
+        as_json = json.loads(output_of("both", "ers:4-6-12,1", "2",
+                                       "--format", "json"))
+        self.assertEqual([{name: str(value) for name, value in row.items()}
+                          for row in as_json], rows)
+        table = output_of("both", "ers:4-6-12,1", "2").splitlines()
+        self.assertEqual(table[0].split(), list(rows[0]))
+
+    def test_what_cannot_be_counted_is_refused(self):
+        for words in (("ers2:4,1,5", "1"), ("ers2:4,1,5", "0"),
+                      ("rs:4,1", "2"), ("rep:2", "2"), ("ers2:4,1,5",),
+                      ("4,1,5", "2"), ("ers2:4,1,5", "251")):
+            with self.subTest(words=words):
+                done = run("both", *words)
+                self.assertEqual(done.returncode, 2)
+                self.assertTrue(done.stderr.strip())
+
+
 class CommandLine(unittest.TestCase):
     def test_bad_use_is_exit_code_2_and_names_the_fault(self):
         for arguments in ((), ("count", "4", "1"), ("count", "5", "1", "4"),

@@ -399,6 +399,22 @@ class ParityTest(CtlCase):
         self.assertIn("wrote 0 blocks", text)
         self.check("more", data)
 
+    def test_width_and_parity_at_once(self):
+        data = random_bytes(100_000, seed=13)
+        self.put("both", data, "--scheme", "ers2:2,1,3", "--max-failures", "2")
+        for to, counts, scheme in (("wide,2", (6, 0, 4), "ers2:2,2,3"),
+                                   ("narrow,1", (2, 2, 3), "ers2:2,1,3")):
+            info = self.ctl_json("transition", "both", "--to", to)
+            self.assertEqual(info["path"], "plan")
+            self.assertEqual((info["data_reads"], info["parity_reads"],
+                              info["writes"]), counts)
+            self.assertEqual((info["object"]["scheme"],
+                              info["object"]["width"]),
+                             (scheme, to.split(",")[0]))
+            self.check("both", data)
+        for to, why in (("wide,3", "max_failures"), ("wide,0", "behind the")):
+            self.refused(BAD_USAGE, why, "transition", "both", "--to", to)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -25,6 +25,8 @@ OPERATIONS = [
     o.Reencode,
     o.AddParity,
     o.DropParity,
+    o.WidenAndAddParity,
+    o.NarrowAndDropParity,
     o.Touch,
     o.Invalidate,
     o.Cas,

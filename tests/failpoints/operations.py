@@ -317,6 +317,15 @@ class DropParity(Transition):
     name, to = "drop parity", LESS_PARITY
 
 
+class WidenAndAddParity(AddParity):
+    """Both in one change."""
+    name, to = "widen, add parity", "wide,2"
+
+
+class NarrowAndDropParity(Backward):
+    name, to = "narrow, drop parity", "narrow,1"
+
+
 class Touch(Operation):
     """Longer: the blocks are touched first."""
     name = "touch"

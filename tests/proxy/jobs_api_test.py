@@ -25,6 +25,8 @@ BAD_JOBS = [
     ({"to": "rs:0,1"}, "to: "),
     ({"to": "rs:9,1"}, "to: scheme rs:9,1 needs 10 servers and there are 6"),
     ({"to": "rs:3,2"}, "to: scheme rs:3,2 has m = 2: max_failures is 1"),
+    ({"to": "wide,2"}, "to: 2 parity blocks: max_failures is 1"),
+    ({"to": "wide,0"}, "to: 'wide,0': "),
     ({"to": "wide", "too": 1}, "too: no such field; there are to, "),
     ({"to": "wide", "select": []}, "select must be a JSON object"),
     ({"to": "wide", "select": {"key": "a"}}, "select.key: no such field"),

@@ -117,7 +117,7 @@ class ERS_API Client {
   // out. The result is what the object was.
   virtual Result<ObjectInfo> Export(std::string_view key, ExportMode mode) = 0;
 
-  // Changes an object's width or scheme while reads and updates go on; its
+  // Changes an object's width, m or scheme while reads and updates go on; its
   // content, client flags, CAS and expiry stay. kAlreadyThere where there is
   // nothing to do; kInvalidArgument for a width of a scheme that is not
   // elastic.

@@ -339,7 +339,7 @@ typedef enum ers_variant {
 } ers_variant;
 
 typedef enum ers_path {
-  ERS_BY_PLAN = 0,     /* by the scheme's own plan: no data block moved */
+  ERS_BY_PLAN = 0,     /* another width, or m too: no data block moved */
   ERS_BY_REENCODE = 1, /* read and written anew */
   ERS_BY_PARITY = 2    /* parity blocks added or dropped: no other one moved */
 } ers_path;
@@ -352,11 +352,12 @@ typedef struct ers_transition_info {
   ers_object_info object; /* as it is now */
 } ers_transition_info;
 
-/* Changes an object's width or scheme while reads and updates go on; its
+/* Changes an object's width, m or scheme while reads and updates go on; its
  * content, flags, CAS and expiry stay. `to` is "narrow", "wide", the data
- * blocks of a stripe, as "6", or a scheme; one that differs in m only adds or
- * drops parity blocks under the width that the object has, any other makes it
- * narrow.
+ * blocks of a stripe, as "6"; with a comma and the parity blocks of a stripe
+ * both at once, as "wide,2", or m alone, "same,2"; or a scheme; one that
+ * differs in m only adds or drops parity blocks under the width that the object
+ * has, any other makes it narrow.
  * ERS_NOT_FOUND; ERS_ALREADY_THERE where there is nothing to do;
  * ERS_INVALID_ARGUMENT for a width that the scheme does not have. `info` may
  * be NULL. */

@@ -58,7 +58,7 @@ struct ObjectDetail : ObjectInfo {
 
 // How a transition was done.
 enum class TransitionPath {
-  kPlan,      // by the scheme's own plan: no data block moved
+  kPlan,      // to another width, or m too: no data block moved
   kReencode,  // read and written anew
   kParity,    // parity blocks added or dropped: no other block moved
 };

@@ -110,18 +110,22 @@ enum class ExportMode {
   kCheckOnly,
 };
 
-// Where a transition goes: another width of the object's own elastic scheme, or
-// any scheme. Without a width that is narrow; but the object's own where the
-// scheme differs from its own in m at most.
+// Where a transition goes: another width of the object's own elastic scheme,
+// another m of its own scheme, both at once, or any scheme. Without a width
+// that is narrow; but the object's own where the scheme differs from its own in
+// m at most.
 struct TransitionTarget {
   std::optional<Width> width;
   std::optional<Scheme> scheme;
   // The width by the data blocks of a stripe, where `width` is empty.
   std::optional<int> data_blocks = std::nullopt;
+  // The m, in place of that of the scheme.
+  std::optional<int> parity_blocks = std::nullopt;
 };
 
-// "narrow", "wide", the data blocks of a stripe, as "6", or a scheme.
-// kInvalidArgument quotes the text.
+// A width: "narrow", "wide" or the data blocks of a stripe, as "6"; a width and
+// the parity blocks of a stripe: "wide,2", "6,2", or "same,2" for the width
+// that the object has; or a scheme. kInvalidArgument quotes the text.
 ERS_API Result<TransitionTarget> ParseTransitionTarget(std::string_view text);
 
 }  // namespace ers

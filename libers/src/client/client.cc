@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -125,6 +127,16 @@ class ClientImpl final : public Client {
   store::Store store_;
 };
 
+// Of a plain decimal number.
+std::optional<int> CountOf(std::string_view text) {
+  int count = 0;
+  const char* end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, count);
+  const bool plain =
+      next == end && error == std::errc() && std::to_string(count) == text;
+  return plain ? std::optional(count) : std::nullopt;
+}
+
 }  // namespace
 
 std::string_view Version() { return ERS_VERSION; }
@@ -163,21 +175,28 @@ Result<std::unique_ptr<Client>> Client::Open(std::shared_ptr<Cluster> cluster,
 
 Result<TransitionTarget> ParseTransitionTarget(std::string_view text) {
   TransitionTarget target;
-  if (text == "narrow") target.width = Width::kNarrow;
-  if (text == "wide") target.width = Width::kWide;
-  int blocks = 0;
-  const char* end = text.data() + text.size();
-  if (const auto [next, error] = std::from_chars(text.data(), end, blocks);
-      next == end && error == std::errc() && std::to_string(blocks) == text) {
-    target.data_blocks = blocks;
+  const std::size_t comma = text.find(',');
+  const std::string_view width = text.substr(0, comma);
+  if (width == "narrow") target.width = Width::kNarrow;
+  if (width == "wide") target.width = Width::kWide;
+  target.data_blocks = CountOf(width);
+  const bool names_width = target.width || target.data_blocks;
+  if (comma != std::string_view::npos && (names_width || width == "same")) {
+    target.parity_blocks = CountOf(text.substr(comma + 1));
+    if (target.parity_blocks > 0) return target;
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("'{}': behind the comma there must be the number "
+                            "of parity blocks of a stripe, 1 or more",
+                            text));
   }
-  if (target.width || target.data_blocks) return target;
+  if (names_width) return target;
   Result<Scheme> scheme = ParseScheme(text);
   if (!scheme) {
     return Fail(
         StatusCode::kInvalidArgument,
         fmt::format(
-            "neither narrow nor wide nor a number of data blocks, and {}",
+            "neither narrow nor wide nor a number of data blocks, nor one of "
+            "these or same with the parity blocks behind a comma, and {}",
             scheme.error().message()));
   }
   target.scheme = *scheme;

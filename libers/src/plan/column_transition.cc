@@ -16,18 +16,21 @@ constexpr std::size_t kMaxTried = 32;
 
 // Searches sets of data columns that need not be read.
 //
-// To read less than all data, more columns must stay unread than parity columns
-// are read: those are no shorter. So of some old stripes more blocks stay
-// unread than parity gives. Their parity then has to carry them over, all of it
-// and into one new stripe (plan/transition.h). What goes for one set goes for
-// each of its parts, so sets grow column by column.
+// To read less than all data, or as much in fewer columns, more columns must
+// stay unread than parity columns are read: those are no shorter. Where more
+// blocks of an old stripe stay unread than it has parity, that has to carry
+// them over, all of it and into one new stripe, which gets no more parity than
+// there was (plan/transition.h). What goes for one set goes for each of its
+// parts, so sets grow column by column.
 class Search {
  public:
-  Search(const Geometry& columns, WidthChange change)
+  Search(const Geometry& columns, const FormChange& change)
       : columns_(columns),
         cells_(columns.cells()),
-        from_(change.from),
-        to_(change.to),
+        from_(change.from.width),
+        to_(change.to.width),
+        stored_(static_cast<std::size_t>(change.from.m)),
+        carries_over_(change.to.m <= change.from.m),
         unread_(static_cast<std::size_t>(cells_.stripe_count(from_))) {}
 
   // The largest sets first.
@@ -45,9 +48,7 @@ class Search {
   using Targets = std::vector<int>;
 
   void Grow(BlockId next) {
-    if (set_.size() > static_cast<std::size_t>(columns_.scheme().m)) {
-      found_.push_back(set_);
-    }
+    if (set_.size() > 1) found_.push_back(set_);
     for (BlockId column = next;
          column < static_cast<BlockId>(columns_.data_blocks()); ++column) {
       if (++searched_ > kMaxSearched) return;
@@ -68,9 +69,10 @@ class Search {
 
   [[nodiscard]] bool MayStayUnread() const {
     return std::all_of(unread_.begin(), unread_.end(), [this](const auto& of) {
-      return of.size() <= static_cast<std::size_t>(columns_.scheme().m) ||
-             std::all_of(of.begin(), of.end(),
-                         [&of](int target) { return target == of.front(); });
+      return of.size() <= stored_ ||
+             (carries_over_ &&
+              std::all_of(of.begin(), of.end(),
+                          [&of](int target) { return target == of.front(); }));
     });
   }
 
@@ -78,6 +80,8 @@ class Search {
   const Geometry& cells_;
   const Width from_;
   const Width to_;
+  const std::size_t stored_;     // parity blocks of an old stripe
+  const bool carries_over_;      // some of it, into a new one
   std::vector<Targets> unread_;  // by old stripe
   std::vector<BlockId> set_;
   std::vector<std::vector<BlockId>> found_;
@@ -87,17 +91,19 @@ class Search {
 }  // namespace
 
 std::optional<Plan> PlanColumnTransition(const Geometry& columns,
-                                         WidthChange change,
+                                         const FormChange& change,
                                          const Missing& missing,
                                          const CellPlanner& planner) {
   std::vector<std::vector<BlockId>> avoided;
-  if (missing.blocks.empty() && missing.dead_nodes.empty() &&
+  const bool reads =
+      change.from.width != change.to.width || change.to.m > change.from.m;
+  if (reads && missing.blocks.empty() && missing.dead_nodes.empty() &&
       columns.cells().data_blocks() <= kMaxCells) {
     avoided = Search(columns, change).Run();
   }
   std::vector<BlockId> parity;
-  for (int p = 0; p < columns.scheme().m; ++p) {
-    parity.push_back(columns.ParityId(change.from, 0, p));
+  for (int p = 0; p < change.from.m; ++p) {
+    parity.push_back(columns.ParityId(change.from.width, 0, p));
   }
   avoided.push_back(std::move(parity));
   return CheapestInColumns(columns, missing, avoided, planner);

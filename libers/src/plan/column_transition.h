@@ -11,11 +11,11 @@
 
 namespace ers::plan {
 
-// The plan of the fewest bytes from one width to another, where nothing is
+// The plan of the fewest bytes from one form to another, where nothing is
 // missing and the group has up to 256 cells. Else the better one of reading
 // as few cells as can be, and of reading the data. `planner` plans the cells.
 std::optional<Plan> PlanColumnTransition(const Geometry& columns,
-                                         WidthChange change,
+                                         const FormChange& change,
                                          const Missing& missing,
                                          const CellPlanner& planner);
 

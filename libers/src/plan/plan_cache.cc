@@ -14,8 +14,19 @@ namespace {
 // More schemes and operations than one process uses, and yet an end.
 constexpr std::size_t kMaxCached = 128;
 
-// A PUT has the same width twice, and no variant.
-using Key = std::tuple<Scheme, Unit, Width, Width, TransitionVariant>;
+// A PUT has the same form twice, and no variant.
+using Key = std::tuple<Scheme, Unit, Width, int, Width, int, TransitionVariant>;
+
+Key KeyOf(const Geometry& geometry, const FormChange& change,
+          TransitionVariant variant) {
+  return {geometry.scheme(),
+          geometry.unit(),
+          change.from.width,
+          change.from.m,
+          change.to.width,
+          change.to.m,
+          variant};
+}
 
 std::shared_ptr<const Plan> Cached(const Key& key,
                                    const std::function<Plan()>& make) {
@@ -36,17 +47,16 @@ std::shared_ptr<const Plan> Cached(const Key& key,
 
 std::shared_ptr<const Plan> CachedPutPlan(const Geometry& geometry,
                                           Width width) {
-  const Key key{geometry.scheme(), geometry.unit(), width, width, {}};
-  return Cached(key, [&] { return PlanPut(geometry, width, {}); });
+  const Form form{width, geometry.scheme().m};
+  return Cached(KeyOf(geometry, {form, form}, {}),
+                [&] { return PlanPut(geometry, width, {}); });
 }
 
 // With nothing missing there is always a plan.
 std::shared_ptr<const Plan> CachedTransitionPlan(const Geometry& geometry,
-                                                 WidthChange change,
+                                                 const FormChange& change,
                                                  TransitionVariant variant) {
-  const Key key{geometry.scheme(), geometry.unit(), change.from, change.to,
-                variant};
-  return Cached(key,
+  return Cached(KeyOf(geometry, change, variant),
                 [&] { return *PlanTransition(geometry, change, variant, {}); });
 }
 

@@ -12,12 +12,11 @@
 namespace ers::plan {
 
 // What PlanPut and PlanTransition give for an empty Missing. The last hundred
-// or so plans are kept. The scheme must be elastic for transitions (asserted).
-// Any thread.
+// or so plans are kept. Any thread.
 std::shared_ptr<const Plan> CachedPutPlan(const Geometry& geometry,
                                           Width width);
 std::shared_ptr<const Plan> CachedTransitionPlan(const Geometry& geometry,
-                                                 WidthChange change,
+                                                 const FormChange& change,
                                                  TransitionVariant variant);
 
 }  // namespace ers::plan

@@ -24,7 +24,7 @@ struct Missing {
   std::vector<int> dead_nodes;  // every block on them is missing too
 };
 
-// What a transition does, to a wider or to a narrower stripe.
+// To a wider or to a narrower stripe.
 struct WidthChange {
   Width from;
   Width to;
@@ -32,6 +32,20 @@ struct WidthChange {
 // From the first width to the last, and back.
 inline constexpr WidthChange kForward{Width::kNarrow, Width::kWide};
 inline constexpr WidthChange kBackward{Width::kWide, Width::kNarrow};
+
+// What is stored of a group beside its data: parity of stripes of this width,
+// of each the blocks below m, which is at most that of the geometry.
+struct Form {
+  Width width;
+  int m;
+
+  bool operator==(const Form&) const = default;
+};
+// What a transition does.
+struct FormChange {
+  Form from;
+  Form to;
+};
 
 // Given all l data blocks: every parity of `width`. Writes all but the blocks
 // of missing nodes.
@@ -53,9 +67,15 @@ std::optional<Plan> PlanUpdate(const Geometry& geometry, Width width,
                                std::span<const BlockId> keep,
                                const Missing& missing);
 
-// From one width of the scheme to another, wider or narrower (elastic schemes
-// only, and not to the same; asserted). Outputs and writes are the new parity;
-// drops the old.
+// From one form to another, not the same (asserted): of another width (elastic
+// schemes only), of another m, or both at once. Outputs and writes are the
+// parity that is new, drops what the new form does not have. Where the width
+// stays, so does the parity that both have.
+std::optional<Plan> PlanTransition(const Geometry& geometry,
+                                   const FormChange& change,
+                                   TransitionVariant variant,
+                                   const Missing& missing);
+// Of another width alone, with all of the geometry's m.
 std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
                                    TransitionVariant variant,
                                    const Missing& missing);
@@ -65,14 +85,6 @@ std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
 std::optional<Plan> PlanRebuild(const Geometry& geometry, Width width,
                                 std::span<const BlockId> lost,
                                 const Missing& missing);
-
-// From fewer parity blocks to the m of `geometry`: of each stripe the first
-// `stored` are there, and stay. Outputs and writes are the others.
-std::optional<Plan> PlanAddParity(const Geometry& geometry, Width width,
-                                  int stored, const Missing& missing);
-// From the m of `geometry` to the first `kept` parity blocks of each stripe:
-// nothing is read or written, the others are the drops.
-Plan PlanDropParity(const Geometry& geometry, Width width, int kept);
 
 ReadCount CountReads(const Geometry& geometry, const Plan& plan);
 

@@ -20,18 +20,37 @@ bool Contains(std::span<const BlockId> blocks, BlockId id) {
   return std::find(blocks.begin(), blocks.end(), id) != blocks.end();
 }
 
+// Parity blocks of a form's width with these indices, stripe by stripe.
+std::vector<BlockId> ParityBetween(const Geometry& geometry, Width width,
+                                   int first, int end) {
+  std::vector<BlockId> blocks;
+  for (int p = first; p < end; ++p) {
+    for (int s = 0; s < geometry.stripe_count(width); ++s) {
+      blocks.push_back(geometry.ParityId(width, s, p));
+    }
+  }
+  return blocks;
+}
+
 class Transition {
  public:
-  Transition(const Geometry& geometry, WidthChange change,
+  Transition(const Geometry& geometry, const FormChange& change,
              const Missing& missing)
       : geometry_(geometry),
-        from_(change.from),
-        to_(change.to),
-        availability_(geometry, missing),
-        parities_(availability_.live_parities()),
+        from_(change.from.width),
+        to_(change.to.width),
+        stored_(change.from.m),
+        wanted_(change.to.m),
+        kept_(from_ == to_ ? std::min(stored_, wanted_) : 0),
+        availability_(
+            geometry, missing,
+            ParityBetween(geometry, from_, stored_, geometry.scheme().m)),
+        parities_(NewParities()),
         builder_(geometry),
         shares_(geometry.stripe_count(to_)) {
-    assert(geometry.scheme().elastic() && from_ != to_);
+    assert(change.from != change.to);
+    assert(geometry.scheme().elastic() || from_ == to_);
+    assert(std::max(stored_, wanted_) <= geometry.scheme().m);
   }
 
   // False if the old stripe's share cannot be had.
@@ -51,22 +70,23 @@ class Transition {
   Plan Finish() && {
     Plan& plan = builder_.plan();
     AddSteps();
-    for (int t = 0; t < geometry_.stripe_count(to_); ++t) {
-      for (int p = 0; p < geometry_.scheme().m; ++p) {
-        const BlockId id = geometry_.ParityId(to_, t, p);
-        (availability_.Writable(id) ? plan.writes : plan.unwritten)
-            .push_back(id);
-      }
+    for (const BlockId id : ParityBetween(geometry_, to_, kept_, wanted_)) {
+      (availability_.Writable(id) ? plan.writes : plan.unwritten).push_back(id);
     }
-    for (int p = 0; p < geometry_.scheme().m; ++p) {
-      for (int s = 0; s < geometry_.stripe_count(from_); ++s) {
-        plan.drops.push_back(geometry_.ParityId(from_, s, p));
-      }
-    }
+    plan.drops = ParityBetween(geometry_, from_, kept_, stored_);
     return std::move(builder_).Build();
   }
 
  private:
+  // The indices of those that are to be made.
+  [[nodiscard]] std::vector<int> NewParities() const {
+    std::vector<int> made;
+    for (const int p : availability_.live_parities()) {
+      if (p >= kept_ && p < wanted_) made.push_back(p);
+    }
+    return made;
+  }
+
   // One input of the step that makes a new stripe's parity.
   struct Share {
     BlockId read;
@@ -225,15 +245,29 @@ class Transition {
   const Geometry& geometry_;
   const Width from_;
   const Width to_;
+  const int stored_;  // parity blocks of an old stripe
+  const int wanted_;  // of a new one
+  const int kept_;    // those that are the same
   const Availability availability_;
-  const std::vector<int>& parities_;  // the live ones
+  const std::vector<int> parities_;  // the indices that are to be made
   PlanBuilder builder_;
   std::vector<std::vector<Share>> shares_;  // by new stripe
 };
 
+// Where the width stays, no parity carries over.
+Rule RuleOf(const Geometry& geometry, WidthChange change,
+            TransitionVariant variant) {
+  if (change.from == change.to) return {};
+  const bool forward =
+      geometry.stripe_width(change.from) < geometry.stripe_width(change.to);
+  return forward ? ForwardRule(geometry, change, variant)
+                 : BackwardRule(geometry, change, variant);
+}
+
 }  // namespace
 
-std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
+std::optional<Plan> PlanTransition(const Geometry& geometry,
+                                   const FormChange& change,
                                    TransitionVariant variant,
                                    const Missing& missing) {
   if (geometry.in_columns()) {
@@ -242,15 +276,21 @@ std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
           return PlanTransition(geometry.cells(), change, variant, cells);
         });
   }
-  const bool forward =
-      geometry.stripe_width(change.from) < geometry.stripe_width(change.to);
-  const Rule rule = forward ? ForwardRule(geometry, change, variant)
-                            : BackwardRule(geometry, change, variant);
+  const Rule rule =
+      RuleOf(geometry, {change.from.width, change.to.width}, variant);
   Transition transition(geometry, change, missing);
-  for (int s = 0; s < geometry.stripe_count(change.from); ++s) {
+  for (int s = 0; s < geometry.stripe_count(change.from.width); ++s) {
     if (!transition.PlanStripe(s, rule)) return std::nullopt;
   }
   return std::move(transition).Finish();
+}
+
+std::optional<Plan> PlanTransition(const Geometry& geometry, WidthChange change,
+                                   TransitionVariant variant,
+                                   const Missing& missing) {
+  const int m = geometry.scheme().m;
+  return PlanTransition(geometry, FormChange{{change.from, m}, {change.to, m}},
+                        variant, missing);
 }
 
 }  // namespace ers::plan

@@ -1,7 +1,9 @@
-// What transitions to wider and to narrower have in common. Old and new stripes
-// cut the same data in two ways, and an old stripe's blocks hold its own data
-// alone; so each old stripe is planned by itself: how its share in the new
-// parity is had for the fewest reads.
+// What transitions to wider, to narrower and to another m have in common. Old
+// and new stripes cut the same data in two ways, and an old stripe's blocks
+// hold its own data alone; so each old stripe is planned by itself: how its
+// share in the new parity is had for the fewest reads. Where there is to be
+// more parity than is stored, no fewer than k blocks of it do: what is new is
+// independent of what is there.
 #ifndef ERS_PLAN_TRANSITION_H_
 #define ERS_PLAN_TRANSITION_H_
 

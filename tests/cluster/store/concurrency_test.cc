@@ -172,8 +172,9 @@ void CheckWhole(TestCluster& servers, const std::string& key) {
 }
 
 TransitionTarget AnyTarget(Worker& worker) {
-  static constexpr std::array<const char*, 7> kTargets = {
-      "wide", "narrow", "wide", "ers2:4,1,5", "ers2:4,2,6", "rs:4,2", "rep:3"};
+  static constexpr std::array<const char*, 9> kTargets = {
+      "wide",       "narrow",     "wide",   "wide,2", "narrow,1",
+      "ers2:4,1,5", "ers2:4,2,6", "rs:4,2", "rep:3"};
   return *ParseTransitionTarget(kTargets[worker.Below(kTargets.size())]);
 }
 

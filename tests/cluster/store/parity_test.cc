@@ -74,7 +74,9 @@ void AddAndDrop(const Change& c, TestCluster& cluster, Client& client,
   const Scheme few = ParseScheme(c.scheme).value();
   const Scheme many = With(few, c.more);
   const layout::Geometry geometry(many);
-  const auto plan = plan::PlanAddParity(geometry, c.width, few.m, {});
+  const auto plan =
+      plan::PlanTransition(geometry, {{c.width, few.m}, {c.width, c.more}},
+                           TransitionVariant::kOptimal, {});
   REQUIRE(plan.has_value());
   const auto stripes = static_cast<std::size_t>(geometry.stripe_count(c.width));
   CHECK(plan->writes.size() ==
@@ -191,8 +193,9 @@ TEST_CASE("parity is added while servers are dead, by the degraded plan") {
     PutOptions everywhere;
     everywhere.scheme = {SchemeKind::kRs, 6, 1, 6};
     REQUIRE_OK(client->Put("other", value, everywhere));
-    const auto plan =
-        plan::PlanAddParity(layout::Geometry(many), width, 1, missing);
+    const auto plan = plan::PlanTransition(
+        layout::Geometry(many), {{width, few.m}, {width, many.m}},
+        TransitionVariant::kOptimal, missing);
     REQUIRE(plan.has_value());
     const plan::ReadCount reads =
         plan::CountReads(layout::Geometry(many), *plan);
@@ -286,23 +289,79 @@ TEST_CASE("more parity than the cluster's M, or its servers, is refused") {
   REQUIRE(MustGet(*client, "key") == value);
 }
 
-TEST_CASE("a width that is named with more parity is written anew") {
-  const Scheme few = ParseScheme("ers2:4,1,5").value();
-  TestCluster cluster(7, {"-m", "64"});
-  auto client = cluster.Open(few, 2);
-  const std::vector<std::byte> value = Bytes(50021, 13);
-  REQUIRE_OK(client->Put("key", value, {}));
-  const auto moved =
-      client->Transition("key", {.width = Width::kWide, .scheme = With(few, 2)},
-                         TransitionVariant::kOptimal);
-  REQUIRE_OK(moved);
-  CHECK(moved->path == TransitionPath::kReencode);
-  CHECK(moved->object.width == Width::kWide);
-  // Without one it stays.
-  const auto dropped = MoveTo(*client, few);
-  REQUIRE_OK(dropped);
-  CHECK(dropped->path == TransitionPath::kParity);
-  CHECK(dropped->object.width == Width::kWide);
+TEST_CASE("width and parity change in one step, and no data block moves") {
+  const auto [text, less, more, unit] =
+      GENERATE(table<const char*, int, int, Unit>(
+          {{"ers2:4,1,5", 1, 2, Unit::kBlocks},
+           {"ers2:4,1,5", 1, 3, Unit::kColumns},
+           {"ers2:12,1,14", 2, 3, Unit::kBlocks},
+           {"ers1:4,1,6", 2, 3, Unit::kColumns},
+           {"srs:4,1,5", 1, 2, Unit::kBlocks},
+           {"ers:4-6-12,1", 1, 2, Unit::kBlocks},
+           {"ers:4-6-12,1", 1, 2, Unit::kColumns}}));
+  CAPTURE(text, less, more, UnitName(unit));
+  const Scheme few = With(ParseScheme(text).value(), less);
+  TestCluster cluster(few.kp + more, {"-m", "64"});
+  auto client =
+      cluster.Open(few, more, 0, unit == Unit::kColumns ? kMaxColumnBelow : 0);
+  const std::vector<std::byte> value = Bytes(100003, 13);
+  const auto put = client->Put("key", value, {});
+  REQUIRE_OK(put);
+  REQUIRE(put->unit == unit);
+  const layout::Geometry geometry(With(few, more), unit);
+  const auto data = [&] {
+    std::set<std::string> places;
+    for (const StoredBlock& block : BlocksOf(cluster, *client, "key")) {
+      if (block.state.kind != StoredBlockKind::kData) continue;
+      CHECK(block.state.present);
+      places.insert(block.state.server + " " + block.key);
+    }
+    return places;
+  };
+  const std::set<std::string> first = data();
+  const long replicas = more + 1;
+  for (const bool widens : {true, false}) {
+    const plan::Form narrow{Width::kNarrow, less};
+    const plan::Form wide{Width::kWide, more};
+    const plan::FormChange change = widens ? plan::FormChange{narrow, wide}
+                                           : plan::FormChange{wide, narrow};
+    const auto plan =
+        plan::PlanTransition(geometry, change, TransitionVariant::kOptimal, {});
+    const plan::ReadCount reads = plan::CountReads(geometry, *plan);
+    TransitionTarget target;
+    target.width = change.to.width;
+    target.parity_blocks = change.to.m;
+    const Served before = CountServed(cluster);
+    const auto moved =
+        client->Transition("key", target, TransitionVariant::kOptimal);
+    REQUIRE_OK(moved);
+    // The servers saw the same, and one read and one write per replica more.
+    CHECK(ServedAlone(cluster, before, reads.total() + replicas,
+                      static_cast<long>(plan->writes.size()) + replicas));
+    CHECK(moved->path == TransitionPath::kPlan);
+    CHECK(moved->object.scheme == With(few, change.to.m));
+    CHECK(moved->object.width == change.to.width);
+    CHECK(moved->object.cas == put->cas);
+    CHECK(moved->data_reads == static_cast<std::uint64_t>(reads.data));
+    CHECK(moved->parity_reads == static_cast<std::uint64_t>(reads.parity));
+    CHECK(moved->writes == plan->writes.size());
+    CHECK(data() == first);
+    REQUIRE(MustGet(*client, "key") == value);
+  }
+  // What is dropped is: the client's end waits for it.
+  const std::size_t named = PlacesOf(cluster, *client).size();
+  TransitionTarget target;
+  target.width = Width::kWide;
+  target.parity_blocks = more;
+  REQUIRE_OK(client->Transition("key", target, TransitionVariant::kOptimal));
+  REQUIRE_OK(client->Transition("key", {.width = Width::kNarrow, .scheme = few},
+                                TransitionVariant::kOptimal));
+  client.reset();
+  CHECK(BlocksOnServers(cluster) == named);
+  client = cluster.Open(few, more);
+  REQUIRE_OK(client->Transition("key", target, TransitionVariant::kOptimal));
+  // The parity is what decoding takes it for.
+  for (int i = 0; i < more; ++i) cluster.server(i).Kill();
   REQUIRE(MustGet(*client, "key") == value);
 }
 
@@ -320,6 +379,14 @@ TEST_CASE("a small value's parity is a matter of its manifest") {
     CHECK(moved->object.is_inline);
     REQUIRE(MustGet(*client, "key") == value);
   }
+  const auto both =
+      client->Transition("key", {.width = Width::kWide, .scheme = With(few, 2)},
+                         TransitionVariant::kOptimal);
+  REQUIRE_OK(both);
+  CHECK(both->path == TransitionPath::kPlan);
+  CHECK(both->object.is_inline);
+  CHECK(both->object.width == Width::kWide);
+  REQUIRE(MustGet(*client, "key") == value);
 }
 
 }  // namespace ers::test

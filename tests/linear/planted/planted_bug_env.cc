@@ -26,6 +26,7 @@ constexpr Named kBugs[] = {
     {"ack-before-primary", PlantedBug::kAckBeforePrimary},
     {"ack-by-primary", PlantedBug::kAckByPrimary},
     {"drop-before-flip", PlantedBug::kDropBeforeFlip},
+    {"old-m-only", PlantedBug::kOldMOnly},
     {"generation-twice", PlantedBug::kGenerationTwice},
     {"drop-after-unknown", PlantedBug::kDropAfterUnknown},
     {"miss-by-primary-alone", PlantedBug::kMissByPrimaryAlone},

@@ -1,79 +1,20 @@
 // Values of chains: at any of their widths, and from any to any other.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstddef>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "layout/geometry.h"
-#include "net/task.h"
 #include "plan/planners.h"
-#include "sim/world/sim_runtime.h"
-#include "sim/world/sim_server.h"
-#include "sim/world/sim_world.h"
-#include "store/membership/cluster_state.h"
-#include "store/membership/session.h"
-#include "store/objects/store.h"
+#include "sim/objects/one_value.h"
 
 namespace ers::sim {
 namespace {
 
-constexpr std::size_t kColumnBelow = 8192;
-
-// One client of as many servers as the scheme needs.
-struct Fixture {
+struct Fixture : OneValue {
   Fixture(const std::string& text, Unit unit)
-      : scheme(ParseScheme(text).value()),
-        geometry(scheme, unit),
-        servers(world.AddServers(scheme.kp + scheme.m)),
-        session(process, Open(servers, scheme.m), 16),
-        store(session,
-              {.scheme = scheme,
-               .inline_below = 0,
-               .column_below = unit == Unit::kColumns ? kColumnBelow : 0}) {}
+      : OneValue(text, unit), geometry(scheme, unit) {}
 
-  static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                                   int max_failures) {
-    ClusterOptions options;
-    options.servers = servers;
-    options.max_failures = max_failures;
-    return store::OpenClusterState(options).value();
-  }
-
-  void Put(std::size_t bytes, Width width) {
-    value.resize(bytes);
-    for (std::byte& byte : value) byte = std::byte(world.random().Below(256));
-    PutOptions options;
-    options.width = width;
-    const auto put = net::SyncWait(process, store.Put("key", value, options));
-    REQUIRE(put.has_value());
-    CHECK(put->width == width);
-  }
-  bool IsWhole() {
-    Value got;
-    const auto info = net::SyncWait(process, store.Get("key", got));
-    return info && std::ranges::equal(got.bytes(), value);
-  }
-  Result<TransitionInfo> Turn(const TransitionTarget& target,
-                              TransitionVariant variant = {}) {
-    return net::SyncWait(process, store.Transition("key", target, variant));
-  }
-  ObjectDetail Where() {
-    return net::SyncWait(process, store.Stat("key")).value();
-  }
-  void Rest() {
-    world.RunUntil([] { return false; }, std::chrono::seconds(5));
-  }
-
-  World world{1};
-  SimRuntime& process = world.AddProcess("client");
-  const Scheme scheme;
   const layout::Geometry geometry;
-  const std::string servers;
-  store::Session session;
-  store::Store store;
-  std::vector<std::byte> value;
 };
 
 TransitionTarget ByNumber(int data_blocks) {

@@ -1,6 +1,4 @@
 // Short elastic values in columns: one item for each node in place of several.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -15,56 +13,20 @@
 #include "layout/geometry.h"
 #include "net/task.h"
 #include "plan/planners.h"
-#include "sim/world/sim_runtime.h"
-#include "sim/world/sim_server.h"
-#include "sim/world/sim_world.h"
+#include "sim/objects/one_value.h"
 #include "store/blocks/plan_steps.h"
-#include "store/membership/cluster_state.h"
-#include "store/membership/session.h"
-#include "store/objects/store.h"
-#include "store/upkeep/verify.h"
 
 namespace ers::sim {
 namespace {
 
 using layout::BlockId;
 
-constexpr std::size_t kColumnBelow = 8192;
-
-// One client of as many servers as the scheme needs.
-struct Fixture {
+struct Fixture : OneValue {
   explicit Fixture(const std::string& text, int max_failures = 0)
-      : scheme(ParseScheme(text).value()),
-        servers(world.AddServers(scheme.kp + std::max(scheme.m, max_failures))),
-        session(process, Open(servers, std::max(scheme.m, max_failures)), 16),
-        store(session, {.scheme = scheme,
-                        .inline_below = 0,
-                        .column_below = kColumnBelow}) {}
+      : OneValue(text, Unit::kColumns, max_failures) {}
 
-  static std::shared_ptr<store::ClusterState> Open(const std::string& servers,
-                                                   int max_failures) {
-    ClusterOptions options;
-    options.servers = servers;
-    options.max_failures = max_failures;
-    return store::OpenClusterState(options).value();
-  }
-
-  void Put(std::size_t bytes, Width width = Width::kNarrow) {
-    value.resize(bytes);
-    for (std::byte& byte : value) byte = std::byte(world.random().Below(256));
-    PutOptions options;
-    options.width = width;
-    const auto put = net::SyncWait(process, store.Put("key", value, options));
-    REQUIRE(put.has_value());
-  }
-  bool IsWhole() {
-    Value got;
-    const auto info = net::SyncWait(process, store.Get("key", got));
-    return info && std::ranges::equal(got.bytes(), value);
-  }
   TransitionInfo Turn(Width to) {
-    const auto done =
-        net::SyncWait(process, store.Transition("key", {to, {}}, {}));
+    const auto done = OneValue::Turn({to, {}});
     REQUIRE(done.has_value());
     return *done;
   }
@@ -89,43 +51,9 @@ struct Fixture {
     };
     REQUIRE(net::SyncWait(process, store.Append("key", source)).has_value());
   }
-  ObjectDetail Where() {
-    return net::SyncWait(process, store.Stat("key")).value();
-  }
-  // Items of blocks or columns on all servers.
-  int Items() {
-    int items = 0;
-    for (const auto& server : world.servers()) {
-      for (const std::string& key : server->items().LiveKeys()) {
-        items +=
-            static_cast<int>(key.starts_with("ers!b") && key != "ers!boot");
-      }
-    }
-    return items;
-  }
-  void Rest() {
-    world.RunUntil([] { return false; }, std::chrono::seconds(5));
-  }
-  std::string Lacking() {
-    std::string lacking;
-    VerifyOptions all;
-    all.found = [&lacking](const Finding& finding) {
-      lacking +=
-          fmt::format("{} {}\n", FaultName(finding.fault), finding.block);
-    };
-    store::Verifier verifier(session, all);
-    REQUIRE(net::SyncWait(process, verifier.Run()).has_value());
-    return lacking;
-  }
-
-  World world{1};
-  SimRuntime& process = world.AddProcess("client");
-  const Scheme scheme;
-  const std::string servers;
-  store::Session session;
-  store::Store store;
-  std::vector<std::byte> value;
 };
+
+constexpr std::size_t kColumnBelow = OneValue::kColumnBelow;
 
 TEST_CASE("a short elastic value has one item for each node") {
   Fixture f("ers2:4,1,5");
@@ -296,10 +224,7 @@ TEST_CASE("a damaged column is found, and made anew") {
     ++server.items().Find(key)->value.back();
   }
   CHECK_FALSE(f.Lacking().empty());
-  VerifyOptions repair;
-  repair.repair = true;
-  store::Verifier verifier(f.session, repair);
-  REQUIRE(net::SyncWait(f.process, verifier.Run()).has_value());
+  CHECK_FALSE(f.Lacking(/*repair=*/true).empty());
   CHECK(f.Lacking().empty());
   CHECK(f.IsWhole());
 }

@@ -29,6 +29,14 @@ Status StatusOf(const Result<T>& result) {
   return result ? Status() : result.error();
 }
 
+// Where schemes differ in m.
+bool HasSeveralM(const Scenario& scenario) {
+  return std::any_of(scenario.schemes.begin(), scenario.schemes.end(),
+                     [&](const Scheme& scheme) {
+                       return scheme.m != scenario.schemes.front().m;
+                     });
+}
+
 // `kind` is refused what it asks of the object that it finds.
 Ending EndingOf(OperationKind kind, const Status& status) {
   const bool may_refuse =
@@ -343,6 +351,10 @@ Task<void> Workload::Transition(store::Store& store, int client,
         scenario_.schemes.begin(), scenario_.schemes.end(),
         [](const Scheme& s) { return s.kind == SchemeKind::kChain; });
     if (chain && random.Below(3) == 0) target.width = Width::kSecond;
+    if (HasSeveralM(scenario_) && random.Below(2) == 0) {
+      target.parity_blocks =
+          scenario_.schemes[random.Below(scenario_.schemes.size())].m;
+    }
   } else {
     target.scheme = scenario_.schemes[random.Below(scenario_.schemes.size())];
   }

@@ -182,5 +182,30 @@ TEST_CASE("policies that are set again as they are go on") {
   REQUIRE(f.Until([&] { return !runner.at_work(); }));
 }
 
+TEST_CASE("a tier of a policy takes m with the width") {
+  Fixture f(2);
+  const std::string value(kBytes, 'v');
+  PutOptions options;
+  options.scheme = ParseScheme("ers2:2,1,3").value();
+  REQUIRE(net::SyncWait(
+              f.process,
+              f.store.Put("one", std::as_bytes(std::span(value)), options))
+              .has_value());
+  proxy::PolicyRunner runner(f.host);
+  proxy::Policies policies;
+  policies.widen.prefix = "one";
+  policies.widen.tiers = {{1, "wide", 2}};
+  policies.leave_alone_seconds = 0;
+  f.world.RunUntil([] { return false; }, seconds(5));
+  runner.Set(policies);
+  REQUIRE(f.Until([&] { return runner.counts().objects[0][0] == 1; }));
+  const auto info = net::SyncWait(f.process, f.store.Info("one"));
+  REQUIRE(info.has_value());
+  CHECK(info->width == Width::kWide);
+  CHECK(info->scheme == ParseScheme("ers2:2,2,3").value());
+  runner.Stop();
+  REQUIRE(f.Until([&] { return !runner.at_work(); }));
+}
+
 }  // namespace
 }  // namespace ers::sim

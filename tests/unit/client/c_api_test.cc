@@ -130,14 +130,26 @@ TEST_CASE("A width has its name in C, and is found by it") {
   CHECK(ers_width_name(nullptr, ERS_WIDE, nullptr, 9) == ERS_INVALID_ARGUMENT);
 }
 
-TEST_CASE("A target is a width, by word or by number, or a scheme") {
+TEST_CASE("A target is a width, by word or by number, m, both, or a scheme") {
   CHECK(ParseTransitionTarget("narrow")->width == Width::kNarrow);
   CHECK(ParseTransitionTarget("wide")->width == Width::kWide);
   CHECK(ParseTransitionTarget("12")->data_blocks == 12);
   CHECK_FALSE(ParseTransitionTarget("12")->width.has_value());
   CHECK(ParseTransitionTarget("ers:4-6-12,1")->scheme ==
         Scheme{SchemeKind::kChain, 4, 1, 12, {6}});
-  for (const char* none : {"", "06", "6 ", "+6", "99999999999", "second"}) {
+  for (const char* one : {"narrow", "wide", "12", "ers:4-6-12,1"}) {
+    CHECK_FALSE(ParseTransitionTarget(one)->parity_blocks.has_value());
+  }
+  CHECK(ParseTransitionTarget("wide,2")->width == Width::kWide);
+  CHECK(ParseTransitionTarget("wide,2")->parity_blocks == 2);
+  CHECK(ParseTransitionTarget("12,3")->data_blocks == 12);
+  CHECK(ParseTransitionTarget("12,3")->parity_blocks == 3);
+  CHECK(ParseTransitionTarget("same,1")->parity_blocks == 1);
+  CHECK_FALSE(ParseTransitionTarget("same,1")->width.has_value());
+  CHECK_FALSE(ParseTransitionTarget("same,1")->scheme.has_value());
+  for (const char* none :
+       {"", "06", "6 ", "+6", "99999999999", "second", "same", "wide,", "6,0",
+        "6,-1", "6,01", "6,2,3", ",2", "same,x", "rs:4,1,2"}) {
     CAPTURE(none);
     CHECK_FALSE(ParseTransitionTarget(none).has_value());
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "unit/plan/form_changes.h"
 #include "unit/plan/plan_checker.h"
 
 namespace ers::plan {
@@ -319,60 +320,65 @@ std::string ColumnChecker::CheckRebuild(Width width, Missing missing) const {
   return Compare(outcome, data_);
 }
 
-std::string ColumnChecker::CheckParity(Width width, int stored,
-                                       const Missing& missing) const {
-  std::vector<BlockId> added;
-  for (const BlockId id : Stored(width)) {
-    if (geometry_.NodeOf(id) >= geometry_.scheme().kp + stored) {
-      added.push_back(id);
-    }
+std::vector<BlockId> ColumnChecker::Parity(Width width, int first,
+                                           int end) const {
+  std::vector<BlockId> columns = Stored(width);
+  std::erase_if(columns, [&](BlockId id) {
+    const int p = geometry_.NodeOf(id) - geometry_.scheme().kp;
+    return p < first || p >= end;
+  });
+  return columns;
+}
+
+std::string ColumnChecker::CheckTransition(const FormChange& change,
+                                           TransitionVariant variant,
+                                           const Missing& missing) const {
+  const auto& [from, to] = change;
+  const int kept = from.width == to.width ? std::min(from.m, to.m) : 0;
+  Missing all = missing;
+  for (const BlockId id : Parity(from.width, from.m, geometry_.scheme().m)) {
+    all.blocks.push_back(id);
   }
-  if (PlanDropParity(geometry_, width, stored).drops != added) {
+  const auto plan = PlanTransition(geometry_, change, variant, missing);
+  const std::vector<BlockId> changed = Parity(to.width, kept, to.m);
+  if (!plan) {
+    const auto there = [&](BlockId id) { return !IsAbsent(id, all); };
+    const bool writes =
+        std::any_of(changed.begin(), changed.end(), [&](BlockId id) {
+          return !Contains(missing.dead_nodes, geometry_.NodeOf(id));
+        });
+    const std::vector<BlockId> stored = Stored(from.width);
+    const auto left = std::count_if(stored.begin(), stored.end(), there);
+    // Of narrow stripes some may do with fewer.
+    const bool enough = left >= geometry_.scheme().kp;
+    return !writes || enough ? "gives up" : "";
+  }
+  const Outcome outcome = Run(*plan, from.width, all, {});
+  if (!outcome.error.empty()) return outcome.error;
+  if (plan->drops != Parity(from.width, kept, from.m)) {
     return "drops the wrong columns";
   }
-  int left = 0;
-  bool writes = false;
-  for (const BlockId id : Stored(width)) {
-    if (Contains(added, id)) {
-      writes |= !Contains(missing.dead_nodes, geometry_.NodeOf(id));
-    } else {
-      left += !IsAbsent(id, missing);
-    }
-  }
-  const auto plan = PlanAddParity(geometry_, width, stored, missing);
-  // Of narrow stripes some may do with fewer.
-  if (!plan && writes && left >= geometry_.scheme().kp) return "gives up";
-  if (!plan) return "";
-  Missing all = missing;
-  all.blocks.insert(all.blocks.end(), added.begin(), added.end());
-  const Outcome outcome = Run(*plan, width, all, {});
-  if (!outcome.error.empty()) return outcome.error;
-  if (auto error = CheckWrites(*plan, missing, added); !error.empty()) {
+  if (auto error = CheckWrites(*plan, missing, changed); !error.empty()) {
     return error;
   }
+  if (plan->writes.empty() && !plan->reads.empty()) return "reads for nothing";
   if (outcome.outputs.size() != plan->writes.size()) return "makes too little";
   return Compare(outcome, data_);
 }
 
-std::string ColumnChecker::CheckTransition(WidthChange change,
-                                           TransitionVariant variant,
-                                           const Missing& missing) const {
-  const auto& [from, to] = change;
-  const auto plan = PlanTransition(geometry_, change, variant, missing);
-  if (!plan) return "gives up";
-  const Outcome outcome = Run(*plan, from, missing, {});
-  if (!outcome.error.empty()) return outcome.error;
-  const auto parity = [this](Width width) {
-    std::vector<BlockId> columns = Stored(width);
-    std::erase_if(columns, [this](BlockId id) { return geometry_.IsData(id); });
-    return columns;
-  };
-  if (plan->drops != parity(from)) return "drops the wrong columns";
-  if (auto error = CheckWrites(*plan, missing, parity(to)); !error.empty()) {
-    return error;
+std::string ColumnChecker::CheckTransitions(Width from,
+                                            const Missing& missing) const {
+  for (const FormChange& change : AllChanges(geometry_)) {
+    if (change.from.width != from) continue;
+    for (const auto variant :
+         {TransitionVariant::kOptimal, TransitionVariant::kPaper,
+          TransitionVariant::kNoOrder}) {
+      const std::string error = CheckTransition(change, variant, missing);
+      if (error.empty()) continue;
+      return NameOf(geometry_.scheme(), change, variant) + ": " + error;
+    }
   }
-  if (outcome.outputs.size() != plan->writes.size()) return "makes too little";
-  return Compare(outcome, data_);
+  return "";
 }
 
 std::vector<BlockId> ColumnChecker::RandomData() {
@@ -409,19 +415,8 @@ std::string ColumnChecker::CheckAll(const Missing& missing) {
     if (!error.empty()) return label("update", width, error);
     error = CheckRebuild(width, of_width);
     if (!error.empty()) return label("rebuild", width, error);
-    for (int stored = 1; stored <= geometry_.scheme().m; ++stored) {
-      error = CheckParity(width, stored, of_width);
-      if (!error.empty()) return label("parity", width, error);
-    }
-    for (const Width to : widths) {
-      if (to == width) continue;
-      for (const auto variant :
-           {TransitionVariant::kOptimal, TransitionVariant::kPaper,
-            TransitionVariant::kNoOrder}) {
-        error = CheckTransition({width, to}, variant, of_width);
-        if (!error.empty()) return label("transition from", width, error);
-      }
-    }
+    error = CheckTransitions(width, of_width);
+    if (!error.empty()) return label("transition from", width, error);
   }
   return "";
 }

@@ -43,6 +43,8 @@ class ColumnChecker {
   std::string Compare(const Outcome& outcome,
                       const std::vector<naive::Block>& data) const;
   std::vector<BlockId> Stored(Width width) const;
+  // Parity columns of a width, with indices from `first` up to `end`.
+  std::vector<BlockId> Parity(Width width, int first, int end) const;
   std::vector<BlockId> RandomData();
   // As the model counts widths.
   int PlaceOf(Width width) const;
@@ -52,10 +54,11 @@ class ColumnChecker {
                        const Missing& missing) const;
   std::string CheckUpdate(Width width, const Missing& missing);
   std::string CheckRebuild(Width width, Missing missing) const;
-  std::string CheckParity(Width width, int stored,
-                          const Missing& missing) const;
-  std::string CheckTransition(WidthChange change, TransitionVariant variant,
+  std::string CheckTransition(const FormChange& change,
+                              TransitionVariant variant,
                               const Missing& missing) const;
+  // From `from` with any m to every other form.
+  std::string CheckTransitions(Width from, const Missing& missing) const;
 
   naive::Model model_;
   Geometry geometry_;

@@ -10,6 +10,7 @@
 #include "code/solver.h"
 #include "plan/plan_cache.h"
 #include "plan/planners.h"
+#include "unit/plan/form_changes.h"
 #include "unit/plan/parameter_sets.h"
 
 namespace ers::plan {
@@ -279,27 +280,29 @@ TEST_CASE("the fair SRS plan reads what the solver's cheapest does") {
 }
 
 // The least number of blocks of one old stripe whose vectors span its share in
-// every new parity block, by trying all sets.
-int FewestForStripe(const Geometry& geometry, WidthChange change, int stripe) {
+// every parity block that is new, by trying all sets.
+int FewestForStripe(const Geometry& geometry, const FormChange& change,
+                    int stripe) {
   const auto& [from, to] = change;
   std::vector<code::Vector> blocks;
-  for (const BlockId id : geometry.StripeData(from, stripe)) {
+  for (const BlockId id : geometry.StripeData(from.width, stripe)) {
     blocks.push_back(geometry.Vector(id));
   }
-  for (int p = 0; p < geometry.scheme().m; ++p) {
-    blocks.push_back(geometry.Vector(geometry.ParityId(from, stripe, p)));
+  for (int p = 0; p < from.m; ++p) {
+    blocks.push_back(geometry.Vector(geometry.ParityId(from.width, stripe, p)));
   }
   std::vector<code::Vector> shares;
-  for (int t = 0; t < geometry.stripe_count(to); ++t) {
-    for (int p = 0; p < geometry.scheme().m; ++p) {
-      code::Vector share = geometry.Vector(geometry.ParityId(to, t, p));
+  for (int t = 0; t < geometry.stripe_count(to.width); ++t) {
+    for (int p = from.width == to.width ? from.m : 0; p < to.m; ++p) {
+      code::Vector share = geometry.Vector(geometry.ParityId(to.width, t, p));
       for (BlockId id = 0; id < share.size(); ++id) {
-        if (geometry.StripeOf(id, from) != stripe) share[id] = 0;
+        if (geometry.StripeOf(id, from.width) != stripe) share[id] = 0;
       }
       shares.push_back(share);
     }
   }
-  int fewest = geometry.stripe_width(from);
+  if (shares.empty()) return 0;
+  int fewest = geometry.stripe_width(from.width);
   for (unsigned set = 0; set < 1U << blocks.size(); ++set) {
     const int size = __builtin_popcount(set);
     if (size >= fewest) continue;
@@ -312,12 +315,18 @@ int FewestForStripe(const Geometry& geometry, WidthChange change, int stripe) {
   return fewest;
 }
 
-int FewestByTryingAll(const Geometry& geometry, WidthChange change) {
+int FewestByTryingAll(const Geometry& geometry, const FormChange& change) {
   int fewest = 0;
-  for (int s = 0; s < geometry.stripe_count(change.from); ++s) {
+  for (int s = 0; s < geometry.stripe_count(change.from.width); ++s) {
     fewest += FewestForStripe(geometry, change, s);
   }
   return fewest;
+}
+
+int FewestByTryingAll(const Geometry& geometry, WidthChange change) {
+  const int m = geometry.scheme().m;
+  return FewestByTryingAll(geometry,
+                           FormChange{{change.from, m}, {change.to, m}});
 }
 
 int FewestByTryingAll(SchemeKind kind, const ParameterSet& set, bool forward) {
@@ -358,6 +367,86 @@ TEST_CASE("no cheaper plan exists for the code and placement: all tried") {
   for (const auto& set : {ParameterSet{3, 2, 9}, {4, 2, 12}, {4, 1, 6}}) {
     CHECK(Reads(SchemeKind::kSrs, set, true, Variant::kOptimal) ==
           FewestByTryingAll(SchemeKind::kSrs, set, true));
+  }
+}
+
+int ReadsOf(const Geometry& geometry, const FormChange& change) {
+  const auto plan = PlanTransition(geometry, change, Variant::kOptimal, {});
+  REQUIRE(plan.has_value());
+  return static_cast<int>(plan->reads.size());
+}
+
+// But for one of SRS, whose coefficients happen to let parities 0, 1 and 3
+// carry over a block more; plans ask for the first m.
+TEST_CASE("no cheaper plan exists for k and m at once: all tried") {
+  const Scheme lucky = ParseScheme("srs:4,4,8").value();
+  std::vector<Scheme> schemes;
+  for (const auto& set : {ParameterSet{2, 3, 3},
+                          {3, 3, 4},
+                          {2, 3, 5},
+                          {3, 3, 5},
+                          {2, 3, 6},
+                          {4, 3, 5},
+                          {4, 3, 6},
+                          {4, 4, 8},
+                          {6, 3, 8}}) {
+    for (const auto kind :
+         {SchemeKind::kSrs, SchemeKind::kErs1, SchemeKind::kErs2}) {
+      schemes.push_back({kind, set.k, set.m, set.kp});
+    }
+  }
+  for (const char* text : {"ers:2-4-8,2", "ers:2-3-6,3", "ers:3-6-9,2",
+                           "ers:2-3-4-6,2", "ers:4-6-8,2"}) {
+    schemes.push_back(ParseScheme(text).value());
+  }
+  for (const Scheme& scheme : schemes) {
+    const Geometry geometry(scheme);
+    for (const FormChange& change : AllChanges(geometry)) {
+      CAPTURE(FormatScheme(scheme), static_cast<int>(change.from.width),
+              change.from.m, static_cast<int>(change.to.width), change.to.m);
+      const int luck = scheme == lucky &&
+                       change.from == Form{Width::kWide, 4} &&
+                       change.to == Form{Width::kNarrow, 3};
+      REQUIRE(ReadsOf(geometry, change) ==
+              FewestByTryingAll(geometry, change) + luck);
+    }
+  }
+}
+
+// The reads of the better order of the two steps.
+int ReadsOfTwoSteps(const Geometry& geometry, const FormChange& change) {
+  const auto& [from, to] = change;
+  const Form width_first{to.width, from.m};
+  const Form parity_first{from.width, to.m};
+  return std::min(ReadsOf(geometry, {from, width_first}) +
+                      ReadsOf(geometry, {width_first, to}),
+                  ReadsOf(geometry, {from, parity_first}) +
+                      ReadsOf(geometry, {parity_first, to}));
+}
+
+TEST_CASE(
+    "k and m at once meet the bound, and never read more than two steps") {
+  for (const auto& set : ParameterSets()) {
+    const int most = 4;
+    const Geometry geometry({SchemeKind::kErs2, set.k, most, set.kp});
+    for (const bool forward : {true, false}) {
+      const WidthChange change = forward ? kForward : kBackward;
+      for (int m = 1; m <= most; ++m) {
+        if (m == set.m) continue;
+        CAPTURE(set.k, set.m, set.kp, forward, m);
+        const FormChange both{{change.from, set.m}, {change.to, m}};
+        const int reads = ReadsOf(geometry, both);
+        const int l = GroupBlocks(set);
+        // More parity than there is takes all data; less, what the smaller m
+        // would.
+        const bool carries = m < set.m;
+        REQUIRE(reads ==
+                (carries ? LowerBound({set.k, m, set.kp}, forward) : l));
+        const int two = ReadsOfTwoSteps(geometry, both);
+        if (carries) REQUIRE(reads == two);
+        if (!carries) REQUIRE(reads < two);
+      }
+    }
   }
 }
 

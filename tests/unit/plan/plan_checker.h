@@ -29,9 +29,13 @@ class PlanChecker {
   std::string CheckLayout() const;
   // Every planner, with up to m nodes dead.
   std::string CheckAll(const Missing& missing);
-  std::string CheckTransition(WidthChange change, TransitionVariant variant,
+  // A plan is owed wherever every stripe has k blocks, and where there is no
+  // node to write to.
+  std::string CheckTransition(const FormChange& change,
+                              TransitionVariant variant,
                               const Missing& missing) const;
-  // From `from` to every other width, by every variant.
+  // From `from` with any m to every other form: all of small groups, of larger
+  // ones all where m stays as it is, and some of the others.
   std::string CheckTransitions(Width from, const Missing& missing) const;
   std::string CheckPut(Width width, const Missing& missing) const;
   std::string CheckGet(Width width, const std::vector<BlockId>& wanted,
@@ -41,10 +45,6 @@ class PlanChecker {
                           const Missing& missing);
   std::string CheckRebuild(Width width, const std::vector<BlockId>& lost,
                            const Missing& missing) const;
-  // From `stored` parity blocks a stripe to all m, and back. A plan is owed
-  // wherever every stripe that gets a block has k others.
-  std::string CheckParity(Width width, int stored,
-                          const Missing& missing) const;
 
   // Random choices for one of the above; `missing.dead_nodes` unchanged.
   std::vector<BlockId> RandomData();
@@ -68,6 +68,10 @@ class PlanChecker {
   std::string Compare(const Outcome& outcome, Width width,
                       const std::vector<naive::Block>& new_data) const;
   std::vector<naive::Block> OldData() const;
+  // Parity of a width, with indices from `first` up to `end`; ascending.
+  std::vector<BlockId> Parity(Width width, int first, int end) const;
+  // Has every stripe of `width` k blocks that are there?
+  bool EachHasEnough(Width width, const Missing& missing) const;
   // As the model counts widths.
   int PlaceOf(Width width) const;
 

@@ -209,13 +209,20 @@ TEST_CASE("cached plans are the healthy ones, shared by all threads") {
   const Geometry columns(scheme, Unit::kColumns);
   CHECK(CachedPutPlan(geometry, Width::kWide)->given.size() == 12);
   CHECK(CachedPutPlan(columns, Width::kWide)->given.size() == 6);
+  const std::vector<Form> forms = {{Width::kNarrow, 1},
+                                   {Width::kNarrow, 2},
+                                   {Width::kWide, 1},
+                                   {Width::kWide, 2}};
   for (const auto variant :
        {TransitionVariant::kOptimal, TransitionVariant::kPaper,
         TransitionVariant::kNoOrder}) {
-    CHECK(Same(*CachedTransitionPlan(geometry, kForward, variant),
-               *PlanTransition(geometry, kForward, variant, {})));
-    CHECK(Same(*CachedTransitionPlan(geometry, kBackward, variant),
-               *PlanTransition(geometry, kBackward, variant, {})));
+    for (const Form& from : forms) {
+      for (const Form& to : forms) {
+        if (from == to) continue;
+        CHECK(Same(*CachedTransitionPlan(geometry, {from, to}, variant),
+                   *PlanTransition(geometry, {from, to}, variant, {})));
+      }
+    }
   }
 }
 

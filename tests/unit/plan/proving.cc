@@ -75,9 +75,6 @@ void ProveScattered(const naive::Parameters& parameters, int samples,
       REQUIRE(checker.CheckUpdate(width, touched, keep, missing).empty());
       REQUIRE(checker.CheckUpdate(width, touched, {}, missing).empty());
       REQUIRE(checker.CheckRebuild(width, missing.blocks, {}).empty());
-      for (int stored = 1; stored < parameters.m; ++stored) {
-        REQUIRE(checker.CheckParity(width, stored, missing).empty());
-      }
       REQUIRE(checker.CheckTransitions(width, missing).empty());
     }
   }

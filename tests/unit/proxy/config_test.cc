@@ -165,15 +165,17 @@ TEST_CASE("policies are read, each with its pace") {
 TEST_CASE("policies take tiers in place of one number") {
   const Result<ServerOptions> loaded = Load(
       "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+      "max_failures: 2\n"
       "policies:\n"
-      "  widen: {tiers: [{idle_s: 61, width: 4}, {width: wide, idle_s: 90}]}\n"
+      "  widen: {tiers: [{idle_s: 61, width: 4}, {width: wide, idle_s: 90,\n"
+      "    m: 2}]}\n"
       "  narrow: {within_s: 60, tiers: [{hits: 5, width: 6},\n"
-      "    {hits: 6, width: 4}, {hits: 70, width: narrow}]}\n");
+      "    {hits: 6, width: 4}, {hits: 70, width: narrow, m: 1}]}\n");
   if (!loaded) FAIL(loaded.error().message());
   CHECK(loaded->policies.widen.tiers ==
-        std::vector<Tier>{{61, "4"}, {90, "wide"}});
+        std::vector<Tier>{{61, "4"}, {90, "wide", 2}});
   CHECK(loaded->policies.narrow.tiers ==
-        std::vector<Tier>{{5, "6"}, {6, "4"}, {70, "narrow"}});
+        std::vector<Tier>{{5, "6"}, {6, "4"}, {70, "narrow", 1}});
 }
 
 TEST_CASE("wrong tiers are refused where they stand") {
@@ -194,7 +196,13 @@ TEST_CASE("wrong tiers are refused where they stand") {
        "FILE:1: policies.widen.tiers: expected a list, found \"5\""},
       {"widen: {tiers: [{hits: 5, width: wide}]}",
        "FILE:1: policies.widen.tiers[0]: unknown key \"hits\": allowed are "
-       "idle_s, width"},
+       "idle_s, width, m"},
+      {"widen: {tiers: [{idle_s: 5, width: 6, m: 0}]}",
+       "FILE:1: policies.widen.tiers[0].m: expected a whole number from 1 to "
+       "253, found \"0\""},
+      {"widen: {tiers: [{idle_s: 5, width: 6, m: 2}]}",
+       "FILE:1: policies.widen.tiers: width 6 has m = 2: max_failures is 1; "
+       "choose a smaller m"},
       {"widen: {tiers: [{idle_s: 5}]}",
        "FILE:1: policies.widen.tiers[0]: idle_s and width are both needed"},
       {"narrow: {tiers: [{width: 4}]}",

@@ -63,7 +63,8 @@ TEST_CASE("what is wrong with a job is reported by the field's name") {
   CHECK(ErrorOf("\xff").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("[]") == "this must be a JSON object");
   CHECK(ErrorOf("{}") ==
-        "to: missing: narrow, wide, the data blocks of a stripe or a scheme");
+        "to: missing: narrow, wide, the data blocks of a stripe, one of these "
+        "or same with the parity blocks behind a comma, or a scheme");
   CHECK(ErrorOf(R"({"to": "wide", "x": 1})") ==
         "x: no such field; there are to, select, parallel, bytes_per_second");
   CHECK(ErrorOf(R"({"to": "wide", "parallel": 1e3})") ==
@@ -81,7 +82,8 @@ TEST_CASE("what is wrong with other requests names the field, too") {
             .error()
             .message()
             .starts_with(
-                "to: neither narrow nor wide nor a number of data blocks, "
+                "to: neither narrow nor wide nor a number of data blocks, nor "
+                "one of these or same with the parity blocks behind a comma, "
                 "and 'x' is no scheme"));
   CHECK(ParseGarbageRequest(R"({"x": 1})").error().message() ==
         "x: no such field; there are grace_s, objects_per_second, dry_run");
@@ -93,6 +95,16 @@ TEST_CASE("what is wrong with other requests names the field, too") {
         "new: server \"b\": the port is missing, as in b:11211");
   CHECK(ParseReplacement(R"({"old": "a:1", "new": "b:1"})")->new_server ==
         "b:1");
+}
+
+TEST_CASE("a target may name a width and m at once") {
+  const auto one = ParseOneTransition(R"({"key": "k", "to": "wide,2"})");
+  CHECK(one->target.width == Width::kWide);
+  CHECK(one->target.parity_blocks == 2);
+  const JobSpec spec = ParseJobSpec(R"({"to": "same,1"})").value();
+  CHECK(spec.target.parity_blocks == 1);
+  CHECK(spec.to == "same,1");
+  CHECK(ErrorOf(R"({"to": "wide,0"})").starts_with("to: 'wide,0': "));
 }
 
 TEST_CASE("one transition: a key as text or as base64") {

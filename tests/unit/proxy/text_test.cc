@@ -225,7 +225,8 @@ TEST_CASE("our own commands") {
 TEST_CASE("our own commands say what is wrong with them") {
   const std::string usage = "error:CLIENT_ERROR usage: ers ";
   const std::string transition =
-      usage + "transition <key> narrow|wide|<data blocks>|<scheme> [b]|";
+      usage +
+      "transition <key> narrow|wide|<data blocks>|<width>,<m>|<scheme> [b]|";
   const std::string update =
       usage + "update <key> <offset> <bytes> [b] [noreply]|";
   const std::string list =

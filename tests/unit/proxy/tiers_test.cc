@@ -16,9 +16,9 @@ int Goes(const std::vector<Tier>& tiers, const char* scheme, int now,
          std::uint64_t reached, TierDirection direction) {
   const Scheme parsed = Parse(scheme);
   const Width width = WidthNamed(parsed, std::to_string(now)).value();
-  const std::optional<Width> to =
-      TierWidth(tiers, parsed, width, reached, direction);
-  return to ? StripeDataBlocks(parsed, *to) : 0;
+  const std::optional<TransitionTarget> to =
+      TierTarget(tiers, parsed, width, reached, direction);
+  return to ? StripeDataBlocks(parsed, to->width.value()) : 0;
 }
 
 TEST_CASE("an object goes to the last tier it has come to, never back") {
@@ -46,10 +46,28 @@ TEST_CASE("a tier whose width the scheme lacks is skipped") {
   CHECK(Goes(tiers, "ers2:4,1,5", 4, 30, TierDirection::kWider) == 5);
 }
 
+TEST_CASE("m goes with the width of its tier, and with no other") {
+  const std::vector<Tier> tiers = {{10, "4", 1}, {20, "wide", 2}};
+  const Scheme scheme = Parse("ers:2-4-8,1");
+  const auto m = [&](std::uint64_t reached) {
+    return TierTarget(tiers, scheme, Width::kNarrow, reached,
+                      TierDirection::kWider)
+        ->parity_blocks;
+  };
+  CHECK(m(10) == 1);
+  CHECK(m(20) == 2);
+  CHECK_FALSE(TierTarget({{{10, "4", 1}, {20, "wide"}}}, scheme, Width::kNarrow,
+                         20, TierDirection::kWider)
+                  ->parity_blocks.has_value());
+  // It is no reason to go anywhere.
+  CHECK_FALSE(TierTarget(tiers, scheme, Width::kWide, 20, TierDirection::kWider)
+                  .has_value());
+}
+
 TEST_CASE("no tier moves what is not elastic, and no tiers move nothing") {
   const std::vector<Tier> tiers = {{0, "wide"}};
-  CHECK_FALSE(TierWidth(tiers, Parse("rs:4,1"), Width::kNarrow, 5,
-                        TierDirection::kWider));
+  CHECK_FALSE(TierTarget(tiers, Parse("rs:4,1"), Width::kNarrow, 5,
+                         TierDirection::kWider));
   CHECK(Goes({}, "ers:2-4-8,1", 2, 99, TierDirection::kWider) == 0);
 }
 

@@ -1,5 +1,7 @@
 #include "store/commit/planned_groups.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <set>
 #include <utility>
@@ -56,15 +58,37 @@ class PlannedGroups {
     }
     while (!under_way_.empty()) co_await FinishOldest();
     co_await MarkFailed(session_, epoch_, failed_members_);
-    const ObjectMap after(std::make_shared<const Manifest>(next_));
-    for (int group = 0; group < map_.groups() && outcome_.status.ok();
-         ++group) {
-      outcome_.status = CheckRedundancy(session_, after, group);
+    if (outcome_.status.ok()) outcome_.status = Check(next_);
+    if (outcome_.status.ok() && !gone_.empty() && !Check(WithoutGone()).ok()) {
+      outcome_.status = {
+          StatusCode::kUnavailable,
+          fmt::format("key '{}': so many blocks of a stripe are gone that "
+                      "scheme {} could not do without them: store them anew "
+                      "first (`ersctl verify --repair`)",
+                      next_.key, FormatScheme(next_.scheme))};
     }
   }
   PlannedOutcome& outcome() { return outcome_; }
 
  private:
+  [[nodiscard]] Status Check(const Manifest& manifest) const {
+    const ObjectMap after(std::make_shared<const Manifest>(manifest));
+    for (int group = 0; group < after.groups(); ++group) {
+      Status left = CheckRedundancy(session_, after, group);
+      if (!left.ok()) return left;
+    }
+    return {};
+  }
+
+  // As if what servers answered not to have had never been stored.
+  [[nodiscard]] Manifest WithoutGone() const {
+    Manifest without = next_;
+    for (const auto& [group, block] : gone_) {
+      SetGeneration(*geometry_, group, block, ChangeId{}, without);
+    }
+    return without;
+  }
+
   Task<void> RunGroup(PlannedGroup& one) {
     one.status = co_await one.run.Run(planner_);
     one.done.CountDown();
@@ -79,7 +103,11 @@ class PlannedGroups {
     failed_members_.insert(written.failed_members().begin(),
                            written.failed_members().end());
     for (const BlockId block : written.left_out()) {
-      SetGeneration(map_.geometry(), one.group, block, ChangeId{}, next_);
+      SetGeneration(*geometry_, one.group, block, ChangeId{}, next_);
+    }
+    for (const BlockId block : one.run.gone()) {
+      const bool stays = geometry_->IsStored(block, next_.width);
+      if (stays) gone_.emplace_back(one.group, block);
     }
     under_way_.erase(under_way_.begin());
   }
@@ -90,8 +118,12 @@ class PlannedGroups {
   const ObjectMap& map_;
   const Planner& planner_;
   Manifest& next_;
+  // Of `next`, whose m may be another one.
+  const std::shared_ptr<const layout::Geometry> geometry_ =
+      layout::GetGeometry(next_.scheme, next_.unit);
   const Staging staging_;
   std::vector<std::unique_ptr<PlannedGroup>> under_way_;
+  std::vector<std::pair<int, BlockId>> gone_;  // with their groups
   std::set<int> failed_members_;
   PlannedOutcome outcome_;
 };

@@ -17,9 +17,10 @@ struct PlannedOutcome {
 
 // Reads by `map` and stages under next.id what `planner`'s plans write; what
 // could not be put on its member counts as never stored in `next`, whose
-// generations name all that the plans write. Members that failed leave the
-// view. kUnavailable where too little redundancy is left in `next`. All
-// arguments outlive the task; `steps` may be null.
+// generations name all that the plans write, and whose blocks have the numbers
+// that they have in `map`. Members that failed leave the view. kUnavailable
+// where too little redundancy is left in `next`, also because blocks that stay
+// turned out to be gone. All arguments outlive the task; `steps` may be null.
 net::Task<PlannedOutcome> RunPlans(Session& session, const ObjectMap& map,
                                    const Planner& planner, Manifest& next,
                                    StepTimer* steps);

@@ -26,6 +26,7 @@ enum class PlantedBug {
   kKeepsAnyToken,       // a token is kept of whatever is there by now
   kSkipChecksum,        // any bytes of the right size pass for a block
   kDropBeforeFlip,      // replaced blocks go before the manifest changes
+  kOldMOnly,            // to another width, more parity is named and not made
   kGenerationTwice,     // a change stages under its predecessor's generation
   kDropAfterUnknown,    // staged blocks go though the change may have happened
   kMissByPrimaryAlone,  // no manifest at the primary is taken for a miss

@@ -8,7 +8,8 @@ namespace ers::store {
 
 std::optional<Destination> DestinationOf(const Manifest& object,
                                          const TransitionTarget& target) {
-  const Scheme scheme = target.scheme.value_or(object.scheme);
+  Scheme scheme = target.scheme.value_or(object.scheme);
+  if (target.parity_blocks) scheme.m = *target.parity_blocks;
   if (target.width || target.data_blocks) {
     if (!scheme.elastic()) return std::nullopt;
     const std::optional<Width> named =
@@ -28,10 +29,9 @@ bool IsThere(const Manifest& object, const Destination& to) {
 }
 
 TransitionPath PathTo(const Manifest& object, const Destination& to) {
-  if (to.scheme == object.scheme) return TransitionPath::kPlan;
-  if (to.width == object.width &&
-      layout::SameButParity(to.scheme, object.scheme)) {
-    return TransitionPath::kParity;
+  if (layout::SameButParity(to.scheme, object.scheme)) {
+    return to.width == object.width ? TransitionPath::kParity
+                                    : TransitionPath::kPlan;
   }
   // A value that is inline moves with its manifest.
   return object.is_inline ? TransitionPath::kPlan : TransitionPath::kReencode;

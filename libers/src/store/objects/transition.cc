@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "plan/plan_cache.h"
 #include "store/blocks/dropping.h"
 #include "store/blocks/object_placement.h"
 #include "store/blocks/object_reader.h"
@@ -17,7 +16,7 @@
 #include "store/commit/planned_groups.h"
 #include "store/membership/view_changer.h"
 #include "store/objects/destination.h"
-#include "store/objects/parity_change.h"
+#include "store/objects/in_place.h"
 #include "store/objects/store.h"
 #include "store/support/content.h"
 
@@ -118,27 +117,6 @@ Task<Status> Reencode(Session& session, const ObjectMap& map,
   co_return outcome.status;
 }
 
-// To another width of the object's own scheme.
-Task<PlannedOutcome> StageWidth(Session& session, const ObjectMap& map,
-                                TransitionVariant variant, Manifest& next,
-                                StepTimer* steps) {
-  const plan::WidthChange change{map.manifest().width, next.width};
-  next.parity = GenerationMap(
-      static_cast<std::uint32_t>(map.groups() *
-                                 map.geometry().parity_blocks(next.width)),
-      next.id);
-  const Planner planner = [&](const plan::Missing& missing) {
-    if (missing.blocks.empty() && missing.dead_nodes.empty()) {
-      return std::optional(
-          *plan::CachedTransitionPlan(map.geometry(), change, variant));
-    }
-    return plan::PlanTransition(map.geometry(), change, variant, missing);
-  };
-  PlannedOutcome outcome =
-      co_await RunPlans(session, map, planner, next, steps);
-  co_return std::move(outcome);
-}
-
 // Wider than `from`, of the same scheme?
 bool IsWider(const Scheme& scheme, Width from, Width to) {
   return to == Width::kWide ||
@@ -166,15 +144,13 @@ Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
                           Manifest& next, TransitionInfo& info,
                           StepTimer* steps) {
   if (base->is_inline) co_return CheckParity(session, next.scheme);
-  const ObjectMap map(base);
   PlannedOutcome outcome;
   if (info.path == TransitionPath::kReencode) {
+    const ObjectMap map(base);
     outcome.status = co_await Reencode(session, map, column_below, next,
                                        outcome.traffic, steps);
-  } else if (info.path == TransitionPath::kParity) {
-    outcome = co_await StageParity(session, base, next, steps);
   } else {
-    outcome = co_await StageWidth(session, map, variant, next, steps);
+    outcome = co_await StageInPlace(session, base, variant, next, steps);
   }
   const BlockTraffic& traffic = outcome.traffic;
   CountTraffic(traffic,
@@ -223,7 +199,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
       co_return Fail(std::move(status));
     }
     Check check = PlannedOn((*base)->id);
-    const bool drops = info.path == TransitionPath::kParity &&
+    const bool drops = info.path != TransitionPath::kReencode &&
                        next.scheme.m < (*base)->scheme.m && !next.is_inline;
     if (drops) {
       check = WithoutDropped(session_, std::make_shared<const Manifest>(next),

@@ -1,14 +1,17 @@
-#include "store/objects/parity_change.h"
+#include "store/objects/in_place.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "plan/plan_cache.h"
 #include "store/blocks/object_placement.h"
+#include "store/format/planted_bug.h"
 
 namespace ers::store {
 namespace {
@@ -34,23 +37,36 @@ void AddNodes(Session& session, Manifest& next) {
   }
 }
 
-// Those of `old` that stay, and `added` for the others.
-GenerationMap ParityOf(const ObjectMap& old, const Geometry& geometry,
+// Of an object that was `old`, in another form: what is of both stays, `added`
+// is the generation of the rest.
+GenerationMap ParityOf(const ObjectMap& old, const Manifest& form,
                        const ChangeId& added) {
-  const Width width = old.width();
+  const auto geometry = layout::GetGeometry(form.scheme, form.unit);
   GenerationMap parity;
   std::uint32_t size = 0;
   for (int group = 0; group < old.groups(); ++group) {
-    for (int p = 0; p < geometry.scheme().m; ++p) {
-      for (int stripe = 0; stripe < geometry.stripe_count(width); ++stripe) {
-        const BlockId block = geometry.ParityId(width, stripe, p);
-        parity.Resize(++size, old.geometry().Has(block)
-                                  ? old.GenerationOf(group, block)
-                                  : added);
+    for (int p = 0; p < geometry->scheme().m; ++p) {
+      for (int stripe = 0; stripe < geometry->stripe_count(form.width);
+           ++stripe) {
+        const BlockId block = geometry->ParityId(form.width, stripe, p);
+        const bool stays =
+            form.width == old.width() && old.geometry().Has(block);
+        parity.Resize(++size, stays ? old.GenerationOf(group, block) : added);
       }
     }
   }
   return parity;
+}
+
+// What is stored, with a place for the parity that `next` has more: there it
+// was never stored.
+ObjectMap WithRoomFor(const Manifest& next, const ObjectMap& old) {
+  if (next.scheme.m <= old.manifest().scheme.m) return old;
+  Manifest there = old.manifest();
+  there.scheme.m = next.scheme.m;
+  there.nodes = next.nodes;
+  there.parity = ParityOf(old, there, ChangeId{});
+  return ObjectMap(std::make_shared<const Manifest>(std::move(there)));
 }
 
 // "a:1, b:1".
@@ -103,27 +119,39 @@ Status CheckKept(Session& session, const ObjectMap& map) {
 
 }  // namespace
 
-Task<PlannedOutcome> StageParity(Session& session,
-                                 std::shared_ptr<const Manifest> base,
-                                 Manifest& next, StepTimer* steps) {
+Task<PlannedOutcome> StageInPlace(Session& session,
+                                  std::shared_ptr<const Manifest> base,
+                                  TransitionVariant variant, Manifest& next,
+                                  StepTimer* steps) {
   PlannedOutcome outcome;
-  outcome.status = CheckServers(session, next.scheme);
-  if (!outcome.status.ok()) {
-    next.length = 0;  // a process that drops it must find nothing
-    co_return std::move(outcome);
+  plan::FormChange change{{base->width, base->scheme.m},
+                          {next.width, next.scheme.m}};
+  const bool grows = change.to.m > change.from.m;
+  if (Planted(PlantedBug::kOldMOnly) && change.from.width != change.to.width) {
+    change.to.m = std::min(change.from.m, change.to.m);
   }
-  AddNodes(session, next);
-  const ObjectMap old(base);
-  const auto geometry = layout::GetGeometry(next.scheme, next.unit);
-  const int stored = base->scheme.m;
-  next.parity = ParityOf(old, *geometry, next.id);
-  if (next.scheme.m <= stored) co_return std::move(outcome);
-  // What is there: the new blocks are not.
-  Manifest there = next;
-  there.parity = ParityOf(old, *geometry, ChangeId{});
-  const ObjectMap map(std::make_shared<const Manifest>(std::move(there)));
-  const Planner planner = [&](const plan::Missing& missing) {
-    return plan::PlanAddParity(*geometry, map.width(), stored, missing);
+  if (grows) {
+    outcome.status = CheckServers(session, next.scheme);
+    if (!outcome.status.ok()) {
+      next.length = 0;  // a process that drops it must find nothing
+      co_return std::move(outcome);
+    }
+    AddNodes(session, next);
+  }
+  const ObjectMap old(std::move(base));
+  next.parity = ParityOf(old, next, next.id);
+  const bool only_drops = !grows && change.from.width == change.to.width;
+  if (only_drops) co_return std::move(outcome);
+  const ObjectMap map = WithRoomFor(next, old);
+  const Planner planner = [&](plan::Missing missing) {
+    // That parity which is to be made was never stored goes without saying.
+    std::erase_if(missing.blocks,
+                  [&old](BlockId block) { return !old.geometry().Has(block); });
+    if (missing.blocks.empty() && missing.dead_nodes.empty()) {
+      return std::optional(
+          *plan::CachedTransitionPlan(map.geometry(), change, variant));
+    }
+    return plan::PlanTransition(map.geometry(), change, variant, missing);
   };
   outcome = co_await RunPlans(session, map, planner, next, steps);
   co_return std::move(outcome);
