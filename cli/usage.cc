@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <regex>
 #include <span>
 #include <sstream>
@@ -57,6 +58,55 @@ const CLI::Option* FindOption(const CLI::App& command,
   return nullptr;
 }
 
+// How many letters are to be put in, taken out, changed or swapped with their
+// neighbour to make one word of the other (optimal string alignment).
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t same = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + same});
+      const bool swapped =
+          i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = std::exchange(last, row);
+  }
+  return last[b.size()];
+}
+
+// ": did you mean X?", where one is like `word`.
+std::string Suggest(std::string_view word,
+                    const std::vector<std::string>& names) {
+  // More than a third of the letters is another word.
+  std::size_t nearest = word.size() / 3 + 1;
+  std::string_view found;
+  for (const std::string& name : names) {
+    const bool begins = word.size() > 3 && name.starts_with(word);
+    const std::size_t distance = begins ? 1 : Distance(word, name);
+    if (distance >= nearest) continue;
+    nearest = distance;
+    found = name;
+  }
+  return found.empty() ? "" : fmt::format(": did you mean {}?", found);
+}
+
+// Of a command and those above it.
+std::vector<std::string> OptionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* app = &command; app != nullptr;
+       app = app->get_fallthrough() ? app->get_parent() : nullptr) {
+    for (const CLI::Option* option : OptionsOf(*app)) {
+      for (std::string& name : NamesOf(*option)) {
+        names.push_back(std::move(name));
+      }
+    }
+  }
+  return names;
+}
+
 // The arguments as the parser takes them, up to the first that it does not
 // know: all that it says of others may follow from that one.
 class Walk {
@@ -80,7 +130,12 @@ class Walk {
     if (option == nullptr) {
       fault_ = fmt::format("there is no option {}", name);
       for (const auto& [old_name, new_name] : kRenamed) {
-        if (name == old_name) fault_ += fmt::format(": it is {} now", new_name);
+        if (name != old_name) continue;
+        fault_ += fmt::format(": it is {} now", new_name);
+        return words;
+      }
+      if (name.starts_with("--")) {
+        fault_ += Suggest(name, OptionNames(*command_));
       }
       return words;
     }
@@ -141,7 +196,12 @@ class Walk {
       command_ = command;
       return words.subspan(1);
     }
-    fault_ = fmt::format("there is no command '{}'", words[0]);
+    std::vector<std::string> names;
+    for (const CLI::App* command : commands) {
+      names.push_back(command->get_name());
+    }
+    fault_ = fmt::format("there is no command '{}'{}", words[0],
+                         Suggest(words[0], names));
     return words;
   }
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "ctl/proxy_link.h"
+#include "ctl/proxy_address.h"
 #include "shared/token.h"
 
 namespace ers::ctl {
@@ -57,12 +57,6 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
                         const std::string& path, const std::string& body) {
   const Result<proxy::Address> where = ParseProxy(global.proxy);
   if (!where) return Fail(where.error());
-  if (!where->path.empty()) {
-    return Fail(StatusCode::kInvalidArgument,
-                fmt::format("--proxy {}: the admin port is host:port or "
-                            "[IPv6]:port",
-                            global.proxy));
-  }
   std::string authorization;
   if (!global.token_file.empty()) {
     const Result<std::string> token = proxy::ReadToken(global.token_file);
@@ -137,13 +131,13 @@ Status NoAnswer(const GlobalOptions& global, Method method,
   if (answer.error == EVREQ_HTTP_INVALID_HEADER) {
     return {StatusCode::kIncompatible,
             fmt::format("{} does not speak HTTP: a client port or a memcached? "
-                        "Jobs go to the admin address (--admin of ersproxy)",
+                        "--proxy takes the admin address (--admin of "
+                        "ersproxy)",
                         global.proxy)};
   }
   // The HTTP library does not report why it could not connect.
-  const Result<ProxyLink> link =
-      ProxyLink::Open(global.proxy, global.timeout_seconds);
-  if (!link) return link.error();
+  const Status reached = TryProxy(global.proxy, global.timeout_seconds);
+  if (!reached.ok()) return reached;
   // So do memcached and a client port when they see HTTP.
   return {StatusCode::kUnavailable,
           fmt::format("{} closed the connection without an answer: is it the "
@@ -152,7 +146,12 @@ Status NoAnswer(const GlobalOptions& global, Method method,
                       global.proxy)};
 }
 
-StatusCode CodeOf(int http) {
+// By its name, where the proxy gives it.
+StatusCode CodeOf(int http, const Json& error) {
+  const Json name = error.value("code", Json());
+  if (name.is_string() && name == StatusCodeName(StatusCode::kAlreadyThere)) {
+    return StatusCode::kAlreadyThere;
+  }
   if (http == HTTP_NOTFOUND) return StatusCode::kNotFound;
   constexpr int kTooManyRequests = 429;
   if (http == kTooManyRequests || http >= HTTP_INTERNAL) {
@@ -177,7 +176,7 @@ Result<Json> AskAdmin(const GlobalOptions& global, Method method,
   if (fine && json.is_object()) return json;
   if (!fine && json.is_object() && json.contains("error") &&
       json["error"].is_string()) {
-    return Fail(CodeOf(answer->code), json["error"].get<std::string>());
+    return Fail(CodeOf(answer->code, json), json["error"].get<std::string>());
   }
   return Fail(StatusCode::kIncompatible,
               fmt::format("{} answers {} with HTTP status {}, and not as the "

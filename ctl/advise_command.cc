@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/units.h"
 #include "ctl/advice.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
@@ -163,11 +164,9 @@ Result<int> ServersIn(const std::string& list) {
   return static_cast<int>(std::count(list.begin(), list.end(), ',')) + 1;
 }
 
-Status RunAdvise(const GlobalOptions& global, AdviseOptions options) {
-  if (!global.proxy.empty()) {
-    return {StatusCode::kInvalidArgument,
-            "--proxy: advise asks no proxy: leave it out"};
-  }
+Status RunAdvise(const GlobalOptions& named, AdviseOptions options) {
+  const Result<GlobalOptions> global = WithServers(named);
+  if (!global) return global.error();
   std::string path = options.model;
   if (path.empty()) {
     auto found = FindAdviceModel();
@@ -176,13 +175,13 @@ Status RunAdvise(const GlobalOptions& global, AdviseOptions options) {
   }
   const auto model = ReadAdviceModel(path);
   if (!model) return model.error();
-  const Result<int> servers = ServersIn(global.servers);
+  const Result<int> servers = ServersIn(global->servers);
   if (!servers) return servers.error();
   options.question.most_servers = *servers;
   const Result<Advice> advice = Advise(*model, options.question);
   if (!advice) return advice.error();
-  return Print(global.json ? AdviceJson(*model, options.question, *advice)
-                           : Text(*model, options.question, *advice));
+  return Print(global->json ? AdviceJson(*model, options.question, *advice)
+                            : Text(*model, options.question, *advice));
 }
 
 }  // namespace
@@ -194,7 +193,8 @@ void AddAdvise(CLI::App& app, Command& chosen) {
   Question& question = options->question;
   advise->add_option("--object-size", question.object_bytes, "Of an object")
       ->required()
-      ->check(IsWhole() & CLI::Range(std::uint64_t{1}, kMaxBytes))
+      ->transform(cli::AsBytes())
+      ->check(CLI::Range(std::uint64_t{1}, kMaxBytes))
       ->type_name("BYTES");
   advise->add_option("--mbit", question.mbit, "What the client's link carries")
       ->required()

@@ -8,7 +8,6 @@
 #include "ctl/files.h"
 #include "ctl/key_text.h"
 #include "ctl/progress.h"
-#include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
 namespace ers::ctl {
@@ -30,11 +29,6 @@ Ending Say(const GlobalOptions& global, const std::string& key,
 Ending Update(const GlobalOptions& global, const ChangeArguments& arguments) {
   Result<Input> input = Input::Open(arguments.file);
   if (!input) return input.error();
-  if (!global.proxy.empty()) {
-    const Result<std::vector<std::byte>> bytes = input->ReadAll();
-    if (!bytes) return bytes.error();
-    return UpdateAtProxy(global, arguments.key, arguments.offset, *bytes);
-  }
   auto client = OpenClient(global);
   if (!client) return client.error();
   // One atomic change: all its bytes have to be here before it begins.

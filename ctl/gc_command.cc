@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/units.h"
 #include "ctl/admin_client.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
@@ -31,13 +32,14 @@ std::string ReportText(const Json& json) {
     return json.value(name, std::uint64_t{0});
   };
   std::string text = fmt::format(
-      "{} {} of {} blocks ({} bytes, {} flushed objects); {} are live, {} too "
+      "{} {} of {} blocks ({}, {} flushed objects); {} are live, {} too "
       "young, {} expire, {} are skipped, {} servers did not list "
       "theirs\n",
       json.value("dry_run", false) ? "would drop" : "dropped",
-      number("dropped"), number("listed"), number("dropped_bytes"),
-      number("flushed"), number("live"), number("young"), number("expiring"),
-      number("skipped"), number("silent"));
+      number("dropped"), number("listed"),
+      cli::BytesText(number("dropped_bytes")), number("flushed"),
+      number("live"), number("young"), number("expiring"), number("skipped"),
+      number("silent"));
   if (json.contains("why")) {
     text += fmt::format("left for a later run: {}\n",
                         json.value("why", std::string()));
@@ -90,7 +92,8 @@ void AddGarbage(CLI::App& app, Command& chosen) {
                    "Keep what was stored less than twice this long ago: "
                    "changes under way may need it (default: 3600, or as the "
                    "proxy has it). 0 is right only while no change is made")
-      ->check(CLI::Range(0.0, kMaxSeconds) & IsNumber())
+      ->transform(cli::AsSeconds())
+      ->check(CLI::Range(0.0, kMaxSeconds))
       ->type_name("SECONDS");
   command
       ->add_option("--objects-per-second", arguments->objects_per_second,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/units.h"
 #include "ctl/admin_client.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
@@ -92,7 +93,7 @@ Result<Json> AskJob(const GlobalOptions& global, Method method,
 
 std::string LeftText(const Json& job) {
   const double seconds = SecondsLeft(job);
-  return seconds < 0 ? "" : fmt::format("{:.0f} s", seconds);
+  return seconds < 0 ? "" : cli::SecondsText(seconds);
 }
 
 std::string JobText(const Json& job) {
@@ -105,9 +106,10 @@ std::string JobText(const Json& job) {
        {"selected", "changed", "already", "gone", "failed", "left"}) {
     rows.push_back({name, fmt::format("{} objects", Objects(job, name))});
   }
-  rows.push_back({"traffic", fmt::format("{} bytes read, {} written",
-                                         Number(job, "bytes_read"),
-                                         Number(job, "bytes_written"))});
+  rows.push_back(
+      {"traffic", fmt::format("{} read, {} written",
+                              cli::BytesText(Number(job, "bytes_read")),
+                              cli::BytesText(Number(job, "bytes_written")))});
   if (!LeftText(job).empty()) {
     rows.push_back({"time left", "about " + LeftText(job)});
   }
@@ -293,27 +295,32 @@ void AddStart(CLI::App& job, Command& chosen) {
   const auto number = [start](const char* name,
                               std::optional<std::uint64_t>& into,
                               const char* help, const char* type) {
-    start->add_option(name, into, help)->check(IsWhole())->type_name(type);
+    return start->add_option(name, into, help)
+        ->check(IsWhole())
+        ->type_name(type);
   };
   number("--min-bytes", arguments->min_bytes, "of at least this length",
-         "BYTES");
-  number("--max-bytes", arguments->max_bytes, "of at most this length",
-         "BYTES");
+         "BYTES")
+      ->transform(cli::AsBytes());
+  number("--max-bytes", arguments->max_bytes, "of at most this length", "BYTES")
+      ->transform(cli::AsBytes());
   number("--idle", arguments->idle_seconds, "that was not used for so long",
-         "SECONDS");
+         "SECONDS")
+      ->transform(cli::AsSeconds());
   number("--age", arguments->age_seconds, "that was not changed for so long",
-         "SECONDS");
+         "SECONDS")
+      ->transform(cli::AsSeconds());
   start->add_flag("--all", arguments->all, "Every object");
   number("--parallel", arguments->parallel, "Changed at a time (default: 4)",
          "N");
   number("--rate", arguments->bytes_per_second,
-         "At most so many bytes a second, to and from the servers", "BYTES");
+         "At most so many bytes a second, to and from the servers", "BYTES")
+      ->transform(cli::AsBytes());
   start->add_flag("--watch", arguments->watch,
                   "Stays, shows the progress, and ends with the job");
   start->footer(
       "Example: ersctl --proxy localhost:11280 job start --to wide --idle "
-      "86400 "
-      "--rate 50000000 --watch");
+      "7d --rate 50MB/s --watch");
   start->callback([&chosen, arguments] {
     chosen.run = [&chosen, arguments] {
       return Start(chosen.global, *arguments);

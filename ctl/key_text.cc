@@ -1,5 +1,7 @@
 #include "ctl/key_text.h"
 
+#include <fmt/format.h>
+
 #include "shared/base64.h"
 #include "shared/plain_text.h"
 
@@ -45,6 +47,18 @@ Json BytesJson(const std::string& name, const std::string& bytes) {
   std::string encoded;
   proxy::AppendBase64(bytes, encoded);
   return {{name + "_base64", encoded}};
+}
+
+Result<std::string> KeyOf(const Json& json) {
+  const Json key = json.value("key", Json());
+  if (key.is_string()) return key.get<std::string>();
+  const Json encoded = json.value("key_base64", Json());
+  std::string bytes;
+  const bool taken = encoded.is_string() &&
+                     proxy::DecodeBase64(encoded.get<std::string>(), bytes);
+  if (taken) return bytes;
+  return Fail(StatusCode::kIncompatible,
+              fmt::format("no key in {}", Line(json)));
 }
 
 }  // namespace ers::ctl

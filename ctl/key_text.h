@@ -17,6 +17,8 @@ std::string TakeKey(std::string& text);
 bool IsUtf8(const std::string& bytes);
 // {NAME: bytes}, or {NAME_base64: ...} where they are no UTF-8.
 Json BytesJson(const std::string& name, const std::string& bytes);
+// Of {"key": ...} or {"key_base64": ...}; kIncompatible where there is neither.
+Result<std::string> KeyOf(const Json& json);
 inline Json KeyJson(std::string_view key) {
   return BytesJson("key", std::string(key));
 }

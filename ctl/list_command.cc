@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "ctl/admin_client.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/key_text.h"
-#include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
 namespace ers::ctl {
@@ -17,45 +17,69 @@ struct ListArguments {
   bool transitioning = false;
 };
 
-Status ListByProxy(const GlobalOptions& global,
-                   const ListArguments& arguments) {
-  if (arguments.transitioning) return ListAtProxy(global, "transitioning");
-  return ListAtProxy(global, arguments.width.empty() ? "all" : arguments.width);
-}
+// Prints objects as they come: a line each, JSON as one array.
+class Printer {
+ public:
+  explicit Printer(bool json) : json_(json) {}
 
-// One object a line, printed as it is found; JSON is one array.
-Status List(const GlobalOptions& global, const ListArguments& arguments) {
-  const std::string& width = arguments.width;
-  if (!global.proxy.empty()) return ListByProxy(global, arguments);
-  if (arguments.transitioning) {
-    return {StatusCode::kInvalidArgument,
-            "--transitioning: only an ersproxy knows what it is changing: give "
-            "--proxy"};
-  }
-  auto client = OpenReader(global);
-  if (!client) return client.error();
-  Status printed;
-  bool first = true;
-  const auto visit = [&](std::string_view key, const ObjectInfo& info) {
-    if (!width.empty() && WidthNamed(info.scheme, width) != info.width) {
-      return true;
-    }
-    if (global.json) {
+  // False once it cannot print.
+  bool Add(std::string_view key, const ObjectInfo& info) {
+    if (json_) {
       std::string line = Line(ObjectJson(key, info));
       line.pop_back();  // the comma comes before the line's end
-      printed = Print((first ? "[" : ",\n") + line);
+      printed_ = Print((first_ ? "[" : ",\n") + line);
     } else {
-      printed = Print(fmt::format(
+      printed_ = Print(fmt::format(
           "{}\t{}\t{}\t{}\n", KeyText(key), FormatScheme(info.scheme),
           WidthName(info.scheme, info.width), info.length));
     }
-    first = false;
-    return printed.ok();
-  };
-  const Status listed = (*client)->List(visit);
-  if (!listed.ok()) return listed;
-  if (!printed.ok() || !global.json) return printed;
-  return Print(first ? "[]\n" : "]\n");
+    first_ = false;
+    return printed_.ok();
+  }
+  Status End() {
+    if (!printed_.ok() || !json_) return printed_;
+    return Print(first_ ? "[]\n" : "]\n");
+  }
+
+ private:
+  const bool json_;
+  bool first_ = true;
+  Status printed_;
+};
+
+// Only the proxy knows what it is changing; the servers know the objects.
+Status ListTransitioning(const GlobalOptions& global) {
+  const Result<Json> answer =
+      AskAdmin(global, Method::kGet, "/v1/transitioning");
+  if (!answer) return answer.error();
+  auto client = OpenReader(global);
+  if (!client) return client.error();
+  Printer printer(global.json);
+  for (const Json& named : answer->value("objects", Json::array())) {
+    const Result<std::string> key = KeyOf(named);
+    if (!key) return key.error();
+    const Result<ObjectDetail> detail = (*client)->Stat(*key);
+    const bool gone = !detail && detail.error().code() == StatusCode::kNotFound;
+    if (gone) continue;
+    if (!detail) return detail.error();
+    if (!printer.Add(*key, *detail)) break;
+  }
+  return printer.End();
+}
+
+Status List(const GlobalOptions& global, const ListArguments& arguments) {
+  if (arguments.transitioning) return ListTransitioning(global);
+  const std::string& width = arguments.width;
+  auto client = OpenReader(global);
+  if (!client) return client.error();
+  Printer printer(global.json);
+  const Status listed =
+      (*client)->List([&](std::string_view key, const ObjectInfo& info) {
+        const bool wanted =
+            width.empty() || WidthNamed(info.scheme, width) == info.width;
+        return !wanted || printer.Add(key, info);
+      });
+  return listed.ok() ? printer.End() : listed;
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 #include "cli/describe.h"
 #include "cli/usage.h"
-#include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/global_options.h"
 #include "ctl/report.h"
 #include "ers/client.h"
 
@@ -27,62 +27,26 @@ Examples:
   ersctl get photo -o copy.jpg
   ersctl transition photo --to wide
   ersctl stat photo --json
-  ersctl --proxy cache1:11211 transition photo --to narrow
-  ersctl --proxy localhost:11280 job start --to wide --idle 86400 --watch
+  export ERS_PROXY=localhost:11280
+  ersctl transition --to wide --prefix 2025/
+  ersctl job start --to wide --idle 7d --rate 50MB/s --watch
   tar c src | ersctl put backup -
-  ersctl advise --object-size 1048576 --mbit 1000
+  ersctl advise --object-size 1MiB --mbit 1000
 
 Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
-report could not be written; 5 and 6: see verify and rebuild --help.
+report could not be written, 7 it is so already; 5 and 6: see verify and
+rebuild --help.
 The options above are accepted after the command, too.)";
-
-void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
-  app.add_option("--servers", global.servers,
-                 "Every server of the cluster: host:port[:weight],"
-                 "[IPv6]:port,/unix/socket,...")
-      ->envname("ERS_SERVERS")
-      ->type_name("LIST");
-  CLI::Option* proxy = app.add_option(
-      "--proxy", global.proxy,
-      "An ersproxy that is to do the work: its listen address for "
-      "transition, update, stat and ls, its admin address for job, "
-      "gc, rebuild, replace and servers");
-  proxy->type_name("ADDRESS");
-  app.add_option("--state", global.state_file,
-                 "Where to keep the newest view of the cluster; - for nowhere "
-                 "(default: one file per cluster in "
-                 "${XDG_STATE_HOME:-~/.local/state}/libers)")
-      ->envname("ERS_STATE")
-      ->type_name("FILE");
-  app.add_option("--max-failures", global.max_failures,
-                 "Servers that may die: fixed when a cluster is first used "
-                 "(default: as the cluster has it)")
-      ->check(CLI::Range(1, 254))
-      ->excludes(proxy)  // whose own counts
-      ->type_name("F");
-  app.add_option("--min-redundancy", global.min_redundancy,
-                 "Refuse to store a value while so many servers are out that "
-                 "fewer further ones than this may die (default: 0)")
-      ->check(CLI::Range(0, 254))
-      ->excludes(proxy)
-      ->type_name("N");
-  app.add_option("--token-file", global.token_file,
-                 "Holds the token of the admin port, where it has one")
-      ->envname("ERS_ADMIN_TOKEN_FILE")
-      ->type_name("FILE");
-  app.add_option("--timeout", global.timeout_seconds,
-                 "Give up after this long (default: 30)")
-      ->check(CLI::Range(0.1, 86400.0) & IsNumber())
-      ->type_name("SECONDS");
-  app.add_flag("--json", global.json, "Results and errors as JSON");
-}
 
 // Parses the arguments. Returns true if there is a command to run; else
 // `exit_code` says how to end.
-bool Parse(CLI::App& app, int argc, char** argv, int& exit_code) {
+bool Parse(CLI::App& app, int argc, char** argv, Command& command,
+           int& exit_code) {
   try {
     cli::Take(app, argc, argv);
-    return true;
+    const Status taken = TakeDefaults(app, command.global);
+    if (!taken.ok()) exit_code = ReportError(taken, command.global.json);
+    return taken.ok();
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream out;
     std::ostringstream err;
@@ -156,7 +120,7 @@ int Main(int argc, char** argv) {
   AddAdvise(app, command);
 
   int exit_code = kDone;
-  if (!Parse(app, argc, argv, exit_code)) return exit_code;
+  if (!Parse(app, argc, argv, command, exit_code)) return exit_code;
   return ReportError(Run(command), command.global.json);
 }
 

@@ -9,13 +9,14 @@
 #include <cstdio>
 #include <mutex>
 
+#include "cli/units.h"
+
 namespace ers::ctl {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{500};
 constexpr std::chrono::milliseconds kFrame{100};
 constexpr int kBarCells = 30;
-constexpr double kMebibyte = 1 << 20;
 
 void Write(const std::string& text) {
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
@@ -68,7 +69,8 @@ std::string Progress::Estimate(double rate) const {
     if (rate <= 0 || total <= done) return {};
     left = static_cast<double>(total - done) / rate;
   }
-  return left < 0 ? std::string() : fmt::format(", about {:.0f} s left", left);
+  return left < 0 ? std::string()
+                  : fmt::format(", about {} left", cli::SecondsText(left));
 }
 
 void Progress::Draw() const {
@@ -94,9 +96,8 @@ void Progress::Draw() const {
   if (unit_ == Unit::kObjects && total > 0) {
     line += fmt::format("{} of {} objects, ", done, total);
   } else if (done > 0) {
-    line +=
-        fmt::format("{:.1f} MiB, {:.1f} MiB/s, ",
-                    static_cast<double>(done) / kMebibyte, rate / kMebibyte);
+    line += fmt::format("{}, {}/s, ", cli::BytesText(done),
+                        cli::BytesText(static_cast<std::uint64_t>(rate)));
   }
   Write(line +
         fmt::format("{:.1f} s{}\x1b[K", elapsed.count(), Estimate(rate)));

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/units.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/files.h"
@@ -108,15 +109,18 @@ void AddPut(CLI::App& app, Command& chosen) {
       ->type_name("N");
   put->add_option("--expire", arguments->expire_seconds,
                   "From now on (default: never)")
+      ->transform(cli::AsSeconds())
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->type_name("SECONDS");
   put->add_option("--inline-below", arguments->inline_below,
                   "Keep shorter values whole on f+1 servers "
                   "(default: those that coding would save little memory for)")
+      ->transform(cli::AsBytes())
       ->check(CLI::Range(kMaxInlineBelow))
       ->type_name("BYTES");
   put->add_option("--column-below", arguments->column_below,
                   "Store shorter elastic values as columns (default: 98304)")
+      ->transform(cli::AsBytes())
       ->check(CLI::Range(kMaxColumnBelow))
       ->type_name("BYTES");
   put->footer(

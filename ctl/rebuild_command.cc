@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/units.h"
 #include "ctl/admin_client.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
@@ -41,10 +42,10 @@ std::string ReportText(const RebuildReport& report) {
     text += "all servers are in sync\n";
   }
   text += fmt::format(
-      "stored {} blocks of {} objects: {} bytes read, {} written; {} objects "
-      "are lost\n",
-      report.blocks, report.objects, report.bytes_read, report.bytes_written,
-      report.lost);
+      "stored {} blocks of {} objects: {} read, {} written; {} objects are "
+      "lost\n",
+      report.blocks, report.objects, cli::BytesText(report.bytes_read),
+      cli::BytesText(report.bytes_written), report.lost);
   return text;
 }
 
@@ -180,7 +181,7 @@ void AddOptions(CLI::App* command, Command& chosen,
       ->add_option("--rate", options.bytes_per_second,
                    "Bytes a second that are read and written (default: no "
                    "limit)")
-      ->check(IsWhole())
+      ->transform(cli::AsBytes())
       ->type_name("BYTES");
   command
       ->add_option("--parallel", options.parallel,
@@ -243,7 +244,7 @@ void AddRebuild(CLI::App& app, Command& chosen) {
       "servers are in sync.\n"
       "Exit codes beside those of all commands: 6 some objects cannot be read "
       "any more.\n"
-      "Example: ersctl rebuild --rate 50000000");
+      "Example: ersctl rebuild --rate 50MB/s");
   AddReplace(app, chosen);
 }
 

@@ -69,11 +69,6 @@ bool IsTyped() {
 }
 
 Ending Recover(const GlobalOptions& global, const RecoverArguments& arguments) {
-  if (!global.proxy.empty()) {
-    return Status(StatusCode::kInvalidArgument,
-                  "--proxy: recover talks to the servers: give --servers; "
-                  "proxies that run follow");
-  }
   if (!arguments.accepts_loss) {
     return Status(StatusCode::kInvalidArgument,
                   "values may be lost by this: it needs --accept-loss");

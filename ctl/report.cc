@@ -19,8 +19,9 @@ ExitCode ExitCodeOf(StatusCode code) {
       return kDone;
     case StatusCode::kNotFound:
       return kNoSuchObject;
-    case StatusCode::kInvalidArgument:
     case StatusCode::kAlreadyThere:
+      return kAlreadySo;
+    case StatusCode::kInvalidArgument:
     case StatusCode::kTooLarge:
       return kBadUsage;
     default:

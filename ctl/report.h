@@ -26,6 +26,7 @@ enum ExitCode {
   kReportLost = 4,   // all was done, but could not be reported
   kNotWhole = 5,     // verify: objects have less redundancy than they should
   kObjectsLost = 6,  // verify, rebuild: objects cannot be read
+  kAlreadySo = 7,    // there was nothing to do
 };
 ExitCode ExitCodeOf(StatusCode code);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/units.h"
 #include "ctl/admin_client.h"
 #include "ctl/commands.h"
 #include "ctl/report.h"
@@ -54,7 +55,7 @@ std::string ServersText(const ClusterInfo& info) {
         {NameText(server.name, server.slot),
          std::string(MemberStateName(server.state)), TimeText(server.since),
          server.reachable ? "yes" : "NO", server.version,
-         server.reachable ? fmt::format("{}", server.item_size_max) : "?",
+         server.reachable ? cli::BytesText(server.item_size_max) : "?",
          !server.reachable  ? "?"
          : server.evictions ? "yes"
                             : "no",

@@ -5,18 +5,15 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <system_error>
 
+#include "ctl/admin_client.h"
+#include "ctl/environment.h"
+
 namespace ers::ctl {
 namespace {
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Creates the folder that `path` lies in.
 Status MakeFolderOf(const std::string& path) {
@@ -51,68 +48,83 @@ Result<std::string> DefaultStateFile(std::string_view servers) {
   const std::string list = fmt::format("{}", fmt::join(sorted, ","));
   const XXH128_hash_t hash = XXH3_128bits(list.data(), list.size());
 
-  std::string base = Environment("XDG_STATE_HOME");
-  if (base.empty()) {
-    const std::string home = Environment("HOME");
-    if (home.empty()) {
-      return Fail(StatusCode::kInvalidArgument,
-                  "--state: neither XDG_STATE_HOME nor HOME is set; name a "
-                  "file, or - for none");
-    }
-    base = home + "/.local/state";
+  const std::string folder = FolderOf("XDG_STATE_HOME", "/.local/state");
+  if (folder.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                "--state: neither XDG_STATE_HOME nor HOME is set; name a "
+                "file, or - for none");
   }
-  return fmt::format("{}/libers/{:016x}{:016x}.view", base, hash.high64,
-                     hash.low64);
+  return fmt::format("{}/{:016x}{:016x}.view", folder, hash.high64, hash.low64);
+}
+
+Result<GlobalOptions> WithServers(const GlobalOptions& global) {
+  if (global.proxy.empty()) return global;
+  const Result<Json> status = AskAdmin(global, Method::kGet, "/status");
+  if (!status) return Fail(status.error());
+  const Json cluster = status->value("cluster", Json::object());
+  GlobalOptions direct = global;
+  direct.proxy.clear();
+  direct.servers = cluster.value("servers", std::string());
+  direct.max_failures = cluster.value("max_failures", 0);
+  if (!direct.servers.empty()) return direct;
+  return Fail(StatusCode::kIncompatible,
+              fmt::format("{}: its /status does not name the servers: is it an "
+                          "ersproxy of this version?",
+                          global.proxy));
+}
+
+Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& named) {
+  const Result<GlobalOptions> global = WithServers(named);
+  if (!global) return Fail(global.error());
+  if (global->servers.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                "no servers: give --servers host:port,... or set ERS_SERVERS; "
+                "or --proxy or ERS_PROXY, and an ersproxy's admin address");
+  }
+  ClusterOptions options;
+  // Clients of a daemon may have stored any.
+  options.binary_keys = true;
+  options.servers = global->servers;
+  options.max_failures = global->max_failures;
+  options.min_redundancy = global->min_redundancy;
+  const std::chrono::milliseconds timeout(
+      static_cast<std::int64_t>(global->timeout_seconds * 1000));
+  options.operation_timeout = timeout;
+  options.request_timeout = std::min(options.request_timeout, timeout);
+  options.connect_timeout = std::min(options.connect_timeout, timeout);
+
+  if (global->state_file.empty()) {
+    Result<std::string> path = DefaultStateFile(global->servers);
+    if (!path) return Fail(path.error());
+    options.state_file = *path;
+  } else if (global->state_file != "-") {
+    options.state_file = global->state_file;
+  }
+  // The library checks the server list before anything is created for it.
+  auto cluster = Cluster::Open(options);
+  if (!cluster) return Fail(cluster.error());
+  const Status folder = MakeFolderOf(options.state_file);
+  if (!folder.ok()) return Fail(folder);
+  return *cluster;
 }
 
 Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
                                            const ClientOptions& options) {
-  if (!global.proxy.empty()) {
-    return Fail(StatusCode::kInvalidArgument,
-                "this command talks to the servers itself: give --servers, not "
-                "--proxy (or use any memcached client)");
-  }
-  if (global.servers.empty()) {
-    return Fail(StatusCode::kInvalidArgument,
-                "no servers: give --servers host:port,... or set ERS_SERVERS");
-  }
-  ClusterOptions cluster_options;
-  // Clients of a daemon may have stored any.
-  cluster_options.binary_keys = true;
-  cluster_options.servers = global.servers;
-  cluster_options.max_failures = global.max_failures;
-  cluster_options.min_redundancy = global.min_redundancy;
-  const std::chrono::milliseconds timeout(
-      static_cast<std::int64_t>(global.timeout_seconds * 1000));
-  cluster_options.operation_timeout = timeout;
-  cluster_options.request_timeout =
-      std::min(cluster_options.request_timeout, timeout);
-  cluster_options.connect_timeout =
-      std::min(cluster_options.connect_timeout, timeout);
-
-  if (global.state_file.empty()) {
-    Result<std::string> path = DefaultStateFile(global.servers);
-    if (!path) return Fail(path.error());
-    cluster_options.state_file = *path;
-  } else if (global.state_file != "-") {
-    cluster_options.state_file = global.state_file;
-  }
-  // The library checks the server list before anything is created for it.
-  auto cluster = Cluster::Open(cluster_options);
+  const auto cluster = OpenCluster(global);
   if (!cluster) return Fail(cluster.error());
-  const Status folder = MakeFolderOf(cluster_options.state_file);
-  if (!folder.ok()) return Fail(folder);
   return Client::Open(*cluster, options);
 }
 
-Result<std::unique_ptr<Client>> OpenReader(const GlobalOptions& global) {
-  GlobalOptions options = global;
+Result<std::unique_ptr<Client>> OpenReader(const GlobalOptions& named) {
+  const Result<GlobalOptions> global = WithServers(named);
+  if (!global) return Fail(global.error());
+  GlobalOptions options = *global;
   const bool by_default = options.state_file.empty();
   // The list is checked before anything is created for it.
   options.state_file = by_default ? "-" : options.state_file;
   auto client = OpenClient(options);
-  if (!client || !by_default || !HasPlace(global.servers)) return client;
-  return OpenClient(global);
+  if (!client || !by_default || !HasPlace(global->servers)) return client;
+  return OpenClient(*global);
 }
 
 }  // namespace ers::ctl

@@ -11,9 +11,11 @@
 namespace ers::ctl {
 
 struct GlobalOptions {
+  // One of the two is "".
   std::string servers;
-  std::string proxy;       // "": the command talks to the servers itself
-  std::string token_file;  // of the proxy's admin port; "": it needs none
+  std::string proxy;        // admin address: it knows the servers
+  std::string config_file;  // "": DefaultConfigFile
+  std::string token_file;   // of the proxy's admin port; "": it needs none
   // "": DefaultStateFile; "-": none.
   std::string state_file;
   int max_failures = 0;
@@ -26,8 +28,15 @@ struct GlobalOptions {
 // order of the servers.
 Result<std::string> DefaultStateFile(std::string_view servers);
 
-// A client of the cluster that `global` names; creates the folder of its state
-// file. kInvalidArgument names the option at fault. Does not connect.
+// With the servers and the f that its proxy knows, in place of that; as it is
+// where it has none.
+Result<GlobalOptions> WithServers(const GlobalOptions& global);
+
+// The cluster that `global` names; creates the folder of its state file. Where
+// that is by a proxy, it is asked for the servers. kInvalidArgument names the
+// option at fault. Connects to no server.
+Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& global);
+// A client of it.
 Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
                                            const ClientOptions& options = {});
 

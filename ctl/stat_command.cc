@@ -2,10 +2,10 @@
 
 #include <memory>
 
+#include "cli/units.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/key_text.h"
-#include "ctl/proxy_commands.h"
 #include "ctl/report.h"
 
 namespace ers::ctl {
@@ -37,7 +37,7 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
       {"key", KeyText(key)},
       {"scheme", FormatScheme(detail.scheme)},
       {"width", WidthName(detail.scheme, detail.width)},
-      {"length", fmt::format("{} bytes", detail.length)},
+      {"length", cli::ExactBytesText(detail.length)},
       {"version", detail.version},
       {"stored",
        detail.is_inline
@@ -65,7 +65,6 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
 }
 
 Status Stat(const GlobalOptions& global, const std::string& key) {
-  if (!global.proxy.empty()) return StatAtProxy(global, key);
   auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ObjectDetail> detail = (*client)->Stat(key);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/units.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/key_text.h"
@@ -194,7 +195,7 @@ void AddVerify(CLI::App& app, Command& chosen) {
       ->add_option("--rate", arguments->rate,
                    "Bytes a second that are read and written (default: no "
                    "limit)")
-      ->check(IsWhole())
+      ->transform(cli::AsBytes())
       ->type_name("BYTES");
   command
       ->add_option("--parallel", arguments->parallel,
@@ -205,7 +206,7 @@ void AddVerify(CLI::App& app, Command& chosen) {
   command->footer(
       "Exit codes beside those of all commands: 5 some objects are not whole "
       "(all can\nbe read), 6 some cannot be read.\n"
-      "Example: ersctl verify 'img/.*' --rate 50000000");
+      "Example: ersctl verify 'img/.*' --rate 50MB/s");
   command->callback([&chosen, arguments] {
     chosen.run = [&chosen, arguments] {
       return Verify(chosen.global, *arguments);

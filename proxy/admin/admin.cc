@@ -19,6 +19,7 @@ namespace ers::proxy {
 namespace {
 
 constexpr std::string_view kApi = "/v1/";
+constexpr std::string_view kTransitioning = "/v1/transitioning";
 constexpr int kUnavailable = 503;
 
 HttpReply Page(const char* type, std::string body) {
@@ -72,7 +73,8 @@ struct Admin::Loop {
 // What can only be read.
 HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   const bool known = request.path == "/healthz" || request.path == "/readyz" ||
-                     request.path == "/status" || request.path == "/metrics";
+                     request.path == "/status" || request.path == "/metrics" ||
+                     request.path == kTransitioning;
   if (!known) {
     return HttpError(404,
                      "nothing is here: there are /healthz, /readyz, /status, "
@@ -86,6 +88,9 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   const Facts now = facts();
   if (request.path == "/status") {
     return Page("application/json", StatusText(now));
+  }
+  if (request.path == kTransitioning) {
+    return Page("application/json", TransitioningText(now));
   }
   if (request.path == "/metrics") {
     return Page("text/plain; version=0.0.4; charset=utf-8", MetricsText(now));
@@ -108,7 +113,8 @@ bool Admin::Loop::Prepare() {
       [this](const HttpRequest& request, HttpServer::Answer answer) {
         std::optional<HttpReply> refused = gate.Refuse(request);
         if (refused) return answer(std::move(*refused));
-        if (request.path.starts_with(kApi)) {
+        const bool shown = request.path == kTransitioning;
+        if (request.path.starts_with(kApi) && !shown) {
           return ServeApi(*jobs, request, std::move(answer));
         }
         answer(Show(request));

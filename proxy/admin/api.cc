@@ -49,7 +49,8 @@ int CodeOf(const Status& status) {
 }
 
 HttpReply Error(const Status& status) {
-  return HttpError(CodeOf(status), status.message());
+  return HttpError(CodeOf(status), status.message(),
+                   StatusCodeName(status.code()));
 }
 
 HttpReply Json(int code, const ordered_json& root) {

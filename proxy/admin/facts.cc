@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jobs/job_json.h"
+#include "jobs/json_fields.h"
 #include "metrics/server_latency.h"
 #include "shared/garbage_json.h"
 
@@ -74,6 +75,15 @@ std::string_view StateOf(const Facts& facts) {
 
 }  // namespace
 
+std::string TransitioningText(const Facts& facts) {
+  nlohmann::ordered_json root;
+  root["objects"] = nlohmann::ordered_json::array();
+  for (const std::string& key : facts.transitioning) {
+    SetBytes(root["objects"].emplace_back(), "key", key);
+  }
+  return root.dump() + "\n";
+}
+
 std::string StatusText(const Facts& facts) {
   nlohmann::ordered_json root;
   root["version"] = facts.version;
@@ -86,6 +96,8 @@ std::string StatusText(const Facts& facts) {
   root["memory_in_flight_bytes"] = facts.memory_bytes;
   root["max_memory_in_flight_bytes"] = facts.memory_limit_bytes;
   root["listeners"] = facts.listeners;
+  root["cluster"] = {{"servers", facts.server_list},
+                     {"max_failures", facts.max_failures}};
   root["servers"] = nlohmann::ordered_json::array();
   const std::vector<std::optional<ServerLatency>> latency =
       LatencyOf(facts.totals.latency);

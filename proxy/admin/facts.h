@@ -44,6 +44,10 @@ struct Facts {
   std::uint64_t memory_bytes = 0;  // in flight
   std::uint64_t memory_limit_bytes = 0;
   std::vector<std::string> listeners;
+  // What other processes of the cluster are started with: its servers, and f.
+  std::string server_list;
+  int max_failures = 0;
+  std::vector<std::string> transitioning;  // keys
   std::vector<Server> servers;
   Census census;
   Totals totals;          // with links for as many servers
@@ -54,6 +58,8 @@ struct Facts {
   BackfillState backfill;
 };
 
+// The keys of objects that are being transitioned, as JSON.
+std::string TransitioningText(const Facts& facts);
 // One JSON object; counters by their names in `stats`.
 std::string StatusText(const Facts& facts);
 // Prometheus' text format, version 0.0.4; counters by their names in /metrics.

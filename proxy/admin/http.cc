@@ -6,9 +6,11 @@
 
 namespace ers::proxy {
 
-HttpReply HttpError(int code, std::string_view message) {
+HttpReply HttpError(int code, std::string_view message,
+                    std::string_view status) {
   nlohmann::ordered_json root;
   root["error"] = message;
+  if (!status.empty()) root["code"] = status;
   HttpReply reply;
   reply.code = code;
   reply.body = JsonText(root);

@@ -27,8 +27,9 @@ struct HttpReply {
   std::string type = "application/json";
 };
 
-// {"error": message}
-HttpReply HttpError(int code, std::string_view message);
+// {"error": message}, and "code" where one is given: a StatusCodeName.
+HttpReply HttpError(int code, std::string_view message,
+                    std::string_view status = {});
 
 }  // namespace ers::proxy
 

@@ -141,9 +141,13 @@ Facts Daemon::Describe() const {
   for (const Listener& listener : listeners_) {
     facts.listeners.push_back(listener.name);
   }
+  facts.server_list = options_.cluster.servers;
+  facts.max_failures = options_.cluster.max_failures;
+  facts.transitioning = shared_.changing.WithPrefix("");
   facts.serving = jobs_->serving();
   const std::vector<std::string>& unreachable = facts.serving.unreachable;
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  if (view) facts.max_failures = view->max_failures;
   for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
     Facts::Server server;
     server.name = server.slot = cluster_->endpoints[i].name();

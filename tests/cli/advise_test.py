@@ -143,8 +143,7 @@ class AdviseTest(unittest.TestCase):
                 ("a comma is one too many", (*good, "--servers", ",,")),
                 ("listed twice", (*good, "--servers", "a:1,a:1")),
                 ("2 of the 2 servers of --servers",
-                 (*good, "--servers", "a:1,b:1", "--failures", "2")),
-                ("--proxy: advise asks no proxy", (*good, "--proxy", "a:1"))):
+                 (*good, "--servers", "a:1,b:1", "--failures", "2"))):
             done = run(*words)
             self.refused(done)
             self.assertIn(text, done.stderr)

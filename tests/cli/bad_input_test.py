@@ -6,8 +6,9 @@ import resource
 import subprocess
 import unittest
 
-from ctl_case import (BAD_USAGE, CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL,
-                      NOT_FOUND, REPORT_LOST, CtlCase, ask, random_bytes)
+from ctl_case import (ALREADY_SO, BAD_USAGE, CLUSTER_ERROR, DEADLINE_S, DONE,
+                      ERSCTL, NOT_FOUND, REPORT_LOST, CtlCase, ask,
+                      random_bytes)
 
 
 class BadUsageTest(CtlCase):
@@ -43,7 +44,7 @@ class BadUsageTest(CtlCase):
                 ("268435456", ["update", "kept", "f", "--offset", "-1"]),
                 ("268435456", ["update", "kept", "f", "--offset",
                                "18446744073709551615"]),
-                ("1048576", ["put", "kept", "f", "--inline-below", "-1"]),
+                ("number of bytes", ["put", "kept", "f", "--inline-below", "-1"]),
                 ("1048576", ["put", "kept", "f", "--inline-below",
                              "99999999999"]),
                 ("--scheme", ["put", "kept", "f", "--scheme", ""]),
@@ -161,10 +162,10 @@ class BadUsageTest(CtlCase):
 
     def test_transition_to_the_width_or_scheme_it_has(self):
         for target in ("narrow", "ers2:4,1,5"):
-            self.refused(BAD_USAGE, "already", "transition", "kept", "--to",
+            self.refused(ALREADY_SO, "already", "transition", "kept", "--to",
                          target)
         self.put("wide", b"x" * 5000, "--width", "wide")
-        self.refused(BAD_USAGE, "wide", "transition", "wide", "--to", "wide")
+        self.refused(ALREADY_SO, "wide", "transition", "wide", "--to", "wide")
 
     def test_width_of_a_scheme_that_has_one(self):
         self.put("rigid", b"x" * 5000, "--scheme", "rs:4,1")

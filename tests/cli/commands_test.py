@@ -381,6 +381,57 @@ class HelpTest(CtlCase):
                          rb"^ersctl \d+\.\d+\.\d+\n$")
 
 
+class ManyTest(CtlCase):
+
+    def test_a_transition_of_many(self):
+        for number in range(12):
+            self.put(f"many{number}", b"x" * 9000)
+        self.put("other", b"x" * 9000)
+        self.ctl("transition", "many0", "--to", "wide")
+        report = self.ctl_json("transition", "--to", "wide", "--prefix",
+                               "many", "--parallel", "3")
+        self.assertEqual(
+            (report["selected"], report["changed"], report["already"],
+             report["gone"], report["failed"], report["errors"]),
+            (12, 11, 1, 0, 0, []))
+        self.assertGreater(report["bytes_read"], 11 * 9000 // 2)
+        wide = [row["key"] for row in self.ctl_json("ls", "--width", "wide")]
+        self.assertEqual(sum(key.startswith("many") for key in wide), 12)
+        text = self.ctl("transition", "many1", "other", "--to", "wide")
+        self.assertIn(b"changed 1 of 2 objects", text)
+        self.assertEqual(self.ctl_json("stat", "other")["width"], "wide")
+
+    def test_a_rate_is_kept(self):
+        for number in range(4):
+            self.put(f"slow{number}", b"x" * 9000)
+        began = time.monotonic()
+        report = self.ctl_json("transition", "--to", "wide", "--prefix",
+                               "slow", "--rate", "50kB/s", "--parallel", "1")
+        moved = report["bytes_read"] + report["bytes_written"]
+        self.assertEqual(report["changed"], 4)
+        # Before the last object there is a wait for all but what it moves.
+        self.assertGreater(time.monotonic() - began, moved * 3 / 4 / 50e3 * 0.9)
+
+    def test_what_fails_is_named_and_the_rest_is_done(self):
+        self.put("elastic", b"x" * 9000)
+        self.put("rigid", b"x" * 9000, "--scheme", "rs:4,1")
+        result = self.run_ctl("transition", "elastic", "rigid", "absent",
+                              "--to", "wide", "--json")
+        self.assertEqual(result.returncode, BAD_USAGE)
+        report = json.loads(result.stdout)
+        self.assertEqual((report["changed"], report["gone"],
+                          report["failed"]), (1, 1, 1))
+        self.assertEqual(sorted((error["key"], error["code"])
+                                for error in report["errors"]),
+                         [("absent", "not-found"),
+                          ("rigid", "invalid-argument")])
+        self.assertEqual(self.ctl_json("stat", "elastic")["width"], "wide")
+        for why, words in (("name either keys", []),
+                           ("name either keys", ["k", "--all"]),
+                           ("leave out --all", ["--all", "--prefix", "k"])):
+            self.refused(BAD_USAGE, why, "transition", "--to", "wide", *words)
+
+
 class ParityTest(CtlCase):
 
     def test_more_and_less_parity(self):

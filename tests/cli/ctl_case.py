@@ -24,6 +24,7 @@ ERSCTL = os.environ.get(
 SANITIZED = bool(os.environ.get("ERS_SANITIZE"))
 
 DONE, NOT_FOUND, BAD_USAGE, CLUSTER_ERROR, REPORT_LOST = range(5)
+ALREADY_SO = 7
 DEADLINE_S = 60
 
 OBJECT_KEYS = ["key", "scheme", "width", "length", "version", "inline",
@@ -129,8 +130,9 @@ class CtlCase(unittest.TestCase):
 
     def environment(self, servers=None):
         env = {k: v for k, v in os.environ.items()
-               if k not in ("ERS_SERVERS", "ERS_STATE")}
-        env["XDG_STATE_HOME"] = os.path.join(self.folder, "state")
+               if k not in ("ERS_SERVERS", "ERS_PROXY", "ERS_STATE")}
+        for name in ("state", "config"):
+            env[f"XDG_{name.upper()}_HOME"] = os.path.join(self.folder, name)
         if servers != "":
             env["ERS_SERVERS"] = servers or self.servers
         return env

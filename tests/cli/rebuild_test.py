@@ -134,7 +134,7 @@ class LostTest(RebuildCase):
 class UsageTest(RebuildCase):
 
     def test_bad_options_are_refused(self):
-        self.refused(BAD_USAGE, "whole number", "rebuild", "--rate", "-1")
+        self.refused(BAD_USAGE, "number of bytes", "rebuild", "--rate", "-1")
         for number in ("-3", "1.5", "99999999999999999999999"):
             self.refused(BAD_USAGE, "whole number", "gc",
                          "--objects-per-second", number)

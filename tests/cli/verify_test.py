@@ -82,9 +82,7 @@ class WholeTest(VerifyCase):
         self.assertEqual(self.verify(DONE, "no such")["objects"], 0)
         self.assertIn(b"all whole", self.ctl("verify"))
         self.refused(BAD_USAGE, "PATTERN", "verify", "(")
-        self.refused(BAD_USAGE, "whole number", "verify", "--rate", "1.5")
-        self.refused(BAD_USAGE, "--servers", "--proxy", "localhost:1",
-                     "verify")
+        self.refused(BAD_USAGE, "number of bytes", "verify", "--rate", "1.5")
 
 
 class DamageTest(VerifyCase):

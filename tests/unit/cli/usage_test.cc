@@ -49,20 +49,36 @@ TEST_CASE("a good command line is no error") {
 
 TEST_CASE("an option that there is not is blamed before its neighbours") {
   const std::string of_get =
-      "there is no option --fromat (tool get --help says more)";
+      "there is no option --fromat: did you mean --format? (tool get --help "
+      "says more)";
   CHECK(Said({"get", "key", "--fromat", "csv"}) == of_get);
   CHECK(Said({"get", "--fromat", "csv", "key"}) == of_get);
   CHECK(Said({"get", "--fromat=csv", "key"}) == of_get);
   CHECK(Said({"get", "--fromat", "csv"}) == of_get);
   CHECK(Said({"--servres", "a:1", "get", "key"}) ==
-        "there is no option --servres (tool --help says more)");
+        "there is no option --servres: did you mean --servers? (tool --help "
+        "says more)");
   CHECK(Said({"get", "key", "-q"}) ==
         "there is no option -q (tool get --help says more)");
   CHECK(Said({"job", "start", "--ot", "wide"}) ==
-        "there is no option --ot (tool job start --help says more)");
+        "there is no option --ot: did you mean --to? (tool job start --help "
+        "says more)");
   CHECK(Said({"get", "key", "--max-parity", "2"}) ==
         "there is no option --max-parity: it is --max-failures now (tool get "
         "--help says more)");
+}
+
+TEST_CASE("what is like no option or command is not guessed at") {
+  CHECK(Said({"get", "key", "--frobnicate"}) ==
+        "there is no option --frobnicate (tool get --help says more)");
+  CHECK(Said({"frob"}) == "there is no command 'frob' (tool --help says more)");
+  // An option of another command would not help here.
+  CHECK(Said({"get", "key", "--too"}) ==
+        "there is no option --too (tool get --help says more)");
+  // A beginning is enough.
+  CHECK(Said({"get", "key", "--serv", "a:1"}) ==
+        "there is no option --serv: did you mean --servers? (tool get --help "
+        "says more)");
 }
 
 TEST_CASE("a value that is missing does not make the next word one") {
@@ -111,9 +127,10 @@ TEST_CASE("commands and arguments that are missing or too many are named") {
   CHECK(Said({}) == "a command is missing (tool --help says more)");
   CHECK(Said({"job"}) == "a command is missing (tool job --help says more)");
   CHECK(Said({"gte", "key"}) ==
-        "there is no command 'gte' (tool --help says more)");
+        "there is no command 'gte': did you mean get? (tool --help says more)");
   CHECK(Said({"job", "strat"}) ==
-        "there is no command 'strat' (tool job --help says more)");
+        "there is no command 'strat': did you mean start? (tool job --help "
+        "says more)");
   CHECK(Said({"get"}) == "KEY is missing (tool get --help says more)");
   CHECK(Said({"job", "start"}) ==
         "--to is missing (tool job start --help says more)");
