@@ -171,9 +171,15 @@ class TooSmallReportedTest(ReportedCase):
             self.assertEqual(self.link().set(key, value), b"STORED")
         small = self.spare("--memory", "16", "--no-evict")
         old = self.servers.split(",")[3]
-        self.refused(CLUSTER_ERROR, "objects that do not fit: ", "--proxy",
-                     self.proxy.addresses[-1], "--timeout", "3", "replace",
-                     old, small)
+
+        # It watches until nothing has moved for a while: on a slow machine also
+        # before the first object is refused.
+        def ends_with_the_reason():
+            said = self.refused(CLUSTER_ERROR, "still out: ", "--proxy",
+                                self.proxy.addresses[-1], "--timeout", "3",
+                                "replace", old, small)
+            return "objects that do not fit: " in said
+        self.until(ends_with_the_reason, "the reason is told")
         self.until_reported(f"{small} has no memory for a block of ")
         for key in keys:
             self.same(self.link().get(key), value, key)

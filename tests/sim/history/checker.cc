@@ -10,7 +10,7 @@ namespace {
 
 using Operations = std::vector<const Operation*>;
 
-constexpr std::string_view kNames[] = {
+constexpr std::string_view kInvariantNames[] = {
     "acknowledged and observed changes stay",
     "one chain of values: no read goes back, no change takes effect twice",
     "every manifest at the primary has all blocks it names",
@@ -437,7 +437,7 @@ class KeyCheck {
 
 std::string InvariantName(Invariant invariant) {
   const int number = static_cast<int>(invariant);
-  return fmt::format("invariant {} ({})", number, kNames[number - 1]);
+  return fmt::format("invariant {} ({})", number, kInvariantNames[number - 1]);
 }
 
 Violation Breach(Invariant invariant, std::string_view key,
