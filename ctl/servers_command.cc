@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,30 +12,13 @@
 #include "ctl/admin_client.h"
 #include "ctl/commands.h"
 #include "ctl/report.h"
+#include "shared/servers_json.h"
 
 namespace ers::ctl {
 namespace {
 
-std::string ServersJson(const ClusterInfo& info) {
-  Json json = {{"epoch", info.epoch}, {"max_failures", info.max_failures}};
-  json["servers"] = Json::array();
-  for (const ServerInfo& server : info.servers) {
-    json["servers"].push_back({{"name", server.name},
-                               {"slot", server.slot},
-                               {"weight", server.weight},
-                               {"state", MemberStateName(server.state)},
-                               {"incarnation", server.incarnation},
-                               {"since", server.since},
-                               {"reachable", server.reachable},
-                               {"version", server.version},
-                               {"item_size_max", server.item_size_max},
-                               {"evictions", server.evictions},
-                               {"last_error", server.last_error},
-                               // A handful of requests says nothing of it.
-                               {"latency", nullptr}});
-  }
-  return Line(json);
-}
+// --in-sync without a name.
+constexpr const char* kAllServers = "all";
 
 std::string TimeText(std::int64_t unix_seconds) {
   if (unix_seconds == 0) return "-";
@@ -76,12 +60,55 @@ std::string ServersText(const ClusterInfo& info) {
   return view + "\n\n" + Columns(rows);
 }
 
+// Of one server, or of all: what must hold before the next one may go. Where
+// there is no view, nothing was ever stored.
+Status CheckInSync(const std::string& wanted, const Json& info) {
+  const bool has_view = info.value("epoch", std::uint64_t{0}) != 0;
+  std::string lacking;
+  bool found = wanted == kAllServers;
+  for (const Json& server : info.value("servers", Json::array())) {
+    const std::string name = server.value("name", std::string());
+    if (wanted != kAllServers && name != wanted) continue;
+    found = true;
+    const std::string state = server.value("state", std::string());
+    std::string why;
+    if (has_view && state != MemberStateName(MemberState::kInSync)) {
+      why = "it is " + state;
+    } else if (!server.value("reachable", false)) {
+      why = server.value("last_error", std::string());
+      if (why.empty()) why = "it does not answer";
+    }
+    if (why.empty()) continue;
+    lacking += fmt::format("{}{}: {}", lacking.empty() ? "" : "; ", name, why);
+  }
+  if (!found) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("--in-sync {}: the cluster has no such server: give "
+                        "it as the list of servers has it",
+                        wanted)};
+  }
+  if (lacking.empty()) return {};
+  return {StatusCode::kUnavailable, "not in sync: " + lacking};
+}
+
+Status InSync(const GlobalOptions& global, const std::string& wanted) {
+  if (!global.proxy.empty()) {
+    const Result<Json> answer = AskAdmin(global, Method::kGet, "/v1/servers");
+    return answer ? CheckInSync(wanted, *answer) : answer.error();
+  }
+  auto client = OpenReader(global);
+  if (!client) return client.error();
+  const Result<ClusterInfo> info = (*client)->Servers();
+  return info ? CheckInSync(wanted, proxy::ServersJson(*info)) : info.error();
+}
+
 Status Servers(const GlobalOptions& global) {
   auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ClusterInfo> info = (*client)->Servers();
   if (!info) return info.error();
-  return Print(global.json ? ServersJson(*info) : ServersText(*info));
+  return Print(global.json ? Line(proxy::ServersJson(*info))
+                           : ServersText(*info));
 }
 
 // What a proxy's /status has of a server, under the names of ServersJson.
@@ -149,11 +176,22 @@ void AddServers(CLI::App& app, Command& chosen) {
   servers->footer(
       "Examples: ersctl servers --json\n"
       "          ersctl --proxy localhost:11280 servers\n"
+      "          ersctl --proxy localhost:11280 servers --in-sync\n"
       "With --proxy and its admin address: what that proxy knows of them, and "
       "how long\neach has taken to answer lately, which no other process "
-      "knows.");
-  servers->callback([&chosen] {
-    chosen.run = [&chosen]() -> Ending {
+      "knows. With --in-sync\nit asks them anew.");
+  const auto in_sync = std::make_shared<std::string>();
+  servers
+      ->add_option("--in-sync", *in_sync,
+                   "Asks each server whether it has all that it should, shows "
+                   "nothing, and fails unless all do, or the one that is named")
+      ->expected(0, 1)
+      ->default_str(kAllServers)
+      ->envname("ERS_IN_SYNC")
+      ->type_name("[SERVER]");
+  servers->callback([&chosen, in_sync] {
+    chosen.run = [&chosen, in_sync]() -> Ending {
+      if (!in_sync->empty()) return InSync(chosen.global, *in_sync);
       return chosen.global.proxy.empty() ? Servers(chosen.global)
                                          : ServersOfProxy(chosen.global);
     };

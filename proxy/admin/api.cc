@@ -12,6 +12,7 @@
 #include "jobs/job_json.h"
 #include "jobs/json_fields.h"
 #include "shared/garbage_json.h"
+#include "shared/servers_json.h"
 
 namespace ers::proxy {
 namespace {
@@ -21,6 +22,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kTransition = "/v1/transition";
 constexpr std::string_view kGarbage = "/v1/garbage";
 constexpr std::string_view kReplace = "/v1/replace";
+constexpr std::string_view kServers = "/v1/servers";
 constexpr std::string_view kJobs = "/v1/jobs";
 constexpr std::string_view kJson = "application/json";
 
@@ -134,6 +136,17 @@ void Replace(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   });
 }
 
+void Servers(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    return answer(NotAllowed("GET, HEAD"));
+  }
+  jobs.AskServers(
+      [answer = std::move(answer)](const Result<ClusterInfo>& info) {
+        if (!info) return answer(Error(info.error()));
+        answer(Json(200, ServersJson(*info)));
+      });
+}
+
 // Answers a command with the job.
 Jobs::Callback AnswerJob(ApiAnswer answer, int code) {
   return [answer = std::move(answer), code](const Result<Job>& job) {
@@ -227,6 +240,9 @@ void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.path == kReplace) {
     return Replace(jobs, request, std::move(answer));
   }
+  if (request.path == kServers) {
+    return Servers(jobs, request, std::move(answer));
+  }
   if (request.path == kJobs) return AllJobs(jobs, request, std::move(answer));
   const std::optional<JobPath> path = ParseJobPath(request.path);
   if (path && path->command.empty()) {
@@ -238,8 +254,8 @@ void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   }
   answer(HttpError(404,
                    "nothing is here: there are /v1/transition, /v1/garbage, "
-                   "/v1/replace, /v1/jobs, /v1/jobs/ID and /v1/jobs/ID/pause, "
-                   "/resume and /cancel"));
+                   "/v1/replace, /v1/servers, /v1/jobs, /v1/jobs/ID and "
+                   "/v1/jobs/ID/pause, /resume and /cancel"));
 }
 
 }  // namespace ers::proxy

@@ -14,8 +14,9 @@
 namespace ers::proxy {
 
 // What a server is, in this process's view; unreachable where that has it in
-// sync or backfilling, or nothing is known of it yet, and it does not answer;
-// else unknown until the first command needs the servers.
+// sync or backfilling, or nothing is known of it yet, and it does not answer,
+// or not with the memory that it had; else unknown until the first command
+// needs the servers.
 inline constexpr std::string_view kServerStates[] = {
     "in_sync", "backfilling", "down", "unreachable", "unknown"};
 

@@ -90,9 +90,10 @@ void Jobs::Join() {
 }
 
 bool Jobs::Quiet() const {
-  return singles_ == 0 && !replacing_ && !table_.at_work() &&
-         !policies_->at_work() && !backfiller_->at_work() &&
-         !garbage_->at_work() && !follower_->at_work();
+  return singles_ == 0 && server_checks_ == 0 && !replacing_ &&
+         !table_.at_work() && !policies_->at_work() &&
+         !backfiller_->at_work() && !garbage_->at_work() &&
+         !follower_->at_work();
 }
 
 void Jobs::Loop() {
@@ -197,6 +198,24 @@ Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced done) {
                       replacement.old_server, replacement.new_server,
                       status.ok() ? "done" : status.message()));
   done(status);
+}
+
+void Jobs::AskServers(Asked done) {
+  loop_->Post([this, done = std::move(done)] {
+    if (ending_) return done(Fail(Stopping()));
+    if (server_checks_ >= kMaxServerChecks) {
+      return done(Fail(StatusCode::kUnavailable,
+                       "too many ask for the servers at a time: try again"));
+    }
+    ++server_checks_;
+    session_->Detach(AskServersHere(done));
+  });
+}
+
+Task<void> Jobs::AskServersHere(Asked done) {
+  const Result<ClusterInfo> info = co_await store_->Servers();
+  --server_checks_;
+  done(info);
 }
 
 GarbageTotals Jobs::garbage_totals() const {

@@ -36,6 +36,7 @@
 namespace ers::proxy {
 
 inline constexpr int kMaxSingleTransitions = 64;
+inline constexpr int kMaxServerChecks = 16;
 
 // Has a thread, an event loop and connections of its own, so that clients do
 // not wait for it. Methods may be called on any thread, once Start was; what
@@ -88,6 +89,10 @@ class Jobs {
   using Replaced = std::function<void(const Status&)>;
   void Replace(Replacement replacement, Replaced done);
 
+  // See Client::Servers. kUnavailable: also where too many ask at a time.
+  using Asked = std::function<void(const Result<ClusterInfo>&)>;
+  void AskServers(Asked done);
+
   // What its connections and transitions have come to.
   [[nodiscard]] const store::SessionCounters& session_counters() const {
     return *session_counters_;
@@ -119,6 +124,7 @@ class Jobs {
   net::Task<void> TransitionHere(std::string key, TransitionTarget target,
                                  Moved moved);
   net::Task<void> ReplaceHere(Replacement replacement, Replaced done);
+  net::Task<void> AskServersHere(Asked done);
   [[nodiscard]] bool Quiet() const;
 
   const ServerOptions& options_;
@@ -143,6 +149,7 @@ class Jobs {
   std::unique_ptr<net::Timer> timer_;
   std::unique_ptr<net::Timer> heartbeat_timer_;
   int singles_ = 0;  // single transitions under way
+  int server_checks_ = 0;
   bool replacing_ = false;
   bool ending_ = false;
 

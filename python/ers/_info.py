@@ -76,7 +76,7 @@ class ServerInfo:
     state: str  # "in_sync", "backfilling" or "down"
     incarnation: int
     since: int  # Unix seconds of the last change of state
-    reachable: bool  # answered just now
+    reachable: bool  # answered just now, with the memory that the view knows
     version: str  # memcached's
     item_size_max: int
     evictions: bool  # the server may evict

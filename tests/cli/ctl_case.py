@@ -137,10 +137,11 @@ class CtlCase(unittest.TestCase):
             env["ERS_SERVERS"] = servers or self.servers
         return env
 
-    def run_ctl(self, *words, data=b"", servers=None, preexec_fn=None):
+    def run_ctl(self, *words, data=b"", servers=None, preexec_fn=None,
+                env=None):
         return subprocess.run(
             [ERSCTL, *words], input=data, capture_output=True,
-            env=self.environment(servers), cwd=self.work, timeout=DEADLINE_S,
+            env={**self.environment(servers), **(env or {})}, cwd=self.work, timeout=DEADLINE_S,
             check=False, preexec_fn=preexec_fn)
 
     def ctl(self, *words, **options):

@@ -6,7 +6,7 @@ import json
 import threading
 import unittest
 
-from ctl_case import CLUSTER_ERROR, DONE, CtlCase
+from ctl_case import BAD_USAGE, CLUSTER_ERROR, DONE, CtlCase
 
 SLOW = "10.0.0.3:11211"
 STATUS = {
@@ -26,13 +26,27 @@ STATUS = {
          "latency": {"p50_us": 7, "p99_us": 9}},
     ]}
 
+# What the daemon finds when it asks them.
+ASKED = {"epoch": 7, "max_failures": 2, "servers": [
+    {"name": "10.0.0.1:11211", "state": "in_sync", "reachable": True,
+     "last_error": ""},
+    # What it has is not known to be lost yet, by its state.
+    {"name": SLOW, "state": "in_sync", "reachable": False,
+     "last_error": "it was restarted"},
+    {"name": "10.0.0.4:11211", "state": "down", "reachable": False,
+     "last_error": "Connection refused"},
+    {"name": "10.0.0.5:11211", "state": "backfilling", "reachable": True,
+     "last_error": ""}]}
+
 
 class Admin(http.server.BaseHTTPRequestHandler):
-    """/status is what the test says."""
+    """/status and /v1/servers are what the test says."""
 
     def do_GET(self):  # the name that the base class calls
-        body = json.dumps(self.server.status).encode()
-        self.send_response(200 if self.path == "/status" else 404)
+        pages = {"/status": self.server.status,
+                 "/v1/servers": self.server.asked}
+        body = json.dumps(pages.get(self.path, {})).encode()
+        self.send_response(200 if self.path in pages else 404)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -46,7 +60,7 @@ class ServersOfProxyTest(CtlCase):
     def setUp(self):
         super().setUp()
         self.admin = http.server.HTTPServer(("127.0.0.1", 0), Admin)
-        self.admin.status = STATUS
+        self.admin.status, self.admin.asked = STATUS, ASKED
         threading.Thread(target=self.admin.serve_forever, daemon=True).start()
         self.addCleanup(self.admin.server_close)
         self.addCleanup(self.admin.shutdown)
@@ -83,6 +97,49 @@ class ServersOfProxyTest(CtlCase):
             self.assertEqual(server["name"], known["name"])
             self.assertEqual(server["since"], known["since_s"])
             self.assertEqual(server["latency"], known.get("latency"))
+
+    def in_sync_refused(self, code, text, *words):
+        return self.refused(code, text, "--proxy", self.address, "servers",
+                            "--in-sync", *words)
+
+    def test_what_is_not_in_sync_is_named_with_the_reason(self):
+        self.assertEqual(self.run_it("--in-sync", "10.0.0.1:11211").returncode,
+                         DONE)
+        reasons = {SLOW: "it was restarted", "10.0.0.4:11211": "it is down",
+                   "10.0.0.5:11211": "it is backfilling"}
+        for name, why in reasons.items():
+            self.in_sync_refused(CLUSTER_ERROR, f"not in sync: {name}: {why}\n",
+                                 name)
+        self.in_sync_refused(CLUSTER_ERROR, "not in sync: " + "; ".join(
+            f"{name}: {why}" for name, why in reasons.items()))
+        self.in_sync_refused(BAD_USAGE, "no such server", "10.0.0.9:11211")
+
+    def test_a_server_is_also_named_by_the_environment(self):
+        named = ("--proxy", self.address, "servers")
+        for name, code in (("10.0.0.1:11211", DONE), (SLOW, CLUSTER_ERROR)):
+            result = self.run_ctl(*named, env={"ERS_IN_SYNC": name})
+            self.assertEqual((result.returncode, result.stdout), (code, b""))
+
+    def test_before_anything_is_stored_it_is_enough_to_answer(self):
+        servers = [{"name": SLOW, "state": "down", "reachable": True},
+                   {"name": "10.0.0.4:11211", "state": "in_sync",
+                    "reachable": False, "last_error": ""}]
+        self.admin.asked = {"epoch": 0, "servers": servers}
+        self.assertEqual(self.run_it("--in-sync", SLOW).returncode, DONE)
+        self.in_sync_refused(CLUSTER_ERROR, "it does not answer")
+
+    def test_without_a_proxy_the_servers_are_asked(self):
+        self.put("any", b"x")
+        self.assertEqual(self.ctl("servers", "--in-sync"), b"")
+        self.refused(BAD_USAGE, "no such server", "servers", "--in-sync",
+                     "10.0.0.9:11211")
+        # It is restarted between two commands: no process has noticed.
+        self.tool("kill", "2")
+        self.tool("start", "2")
+        name = self.servers.split(",")[1]
+        self.refused(CLUSTER_ERROR, name, "servers", "--in-sync")
+        self.ctl("rebuild")
+        self.ctl("servers", "--in-sync")
 
     def test_a_status_without_servers_is_refused(self):
         self.admin.status = {"version": "1"}

@@ -67,7 +67,8 @@ class VersionTest(unittest.TestCase):
             version = re.search(r"libers VERSION ([\d.]+)", file.read())[1]
         for name in ("memcached-cluster/cluster",
                      "memcached-cluster/install-packages",
-                     "memcached-cluster/quickstart", "tests/run", ".ci/run"):
+                     "memcached-cluster/quickstart", "tests/run", ".ci/run",
+                     "debian/build-packages", "deploy/container/build-image"):
             said = subprocess.run([os.path.join(TOP, name), "--version"],
                                   check=True, capture_output=True,
                                   text=True, timeout=DEADLINE_S).stdout

@@ -133,7 +133,7 @@ class ERS_API Client {
   virtual Status List(const std::function<bool(std::string_view key,
                                                const ObjectInfo&)>& visit) = 0;
 
-  // The view, and which servers answer right now.
+  // The view, and which servers answer right now with the memory it knows.
   virtual Result<ClusterInfo> Servers() = 0;
 
   // Checks every block on every server that is not out, and drops those that

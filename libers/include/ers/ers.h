@@ -416,7 +416,7 @@ typedef struct ers_server_info {
   ers_member_state state;
   uint64_t incarnation;
   int64_t since;       /* Unix seconds of the last change of state */
-  int reachable;       /* 1: answered just now */
+  int reachable;       /* 1: answered now, with the memory of the view */
   const char* version; /* memcached's, "" where it does not answer */
   uint64_t item_size_max;
   int evictions; /* 1: the server may evict */

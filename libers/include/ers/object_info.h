@@ -115,7 +115,7 @@ struct ServerInfo {
   MemberState state = MemberState::kInSync;
   std::uint64_t incarnation = 0;
   std::int64_t since = 0;  // Unix seconds of the last change of state
-  bool reachable = false;  // answered just now
+  bool reachable = false;  // answered just now, with the memory of the view
   std::string version;     // memcached's, where reachable
   std::uint64_t item_size_max = 0;
   bool evictions = false;

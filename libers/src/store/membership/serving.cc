@@ -14,15 +14,18 @@ namespace ers::store {
 
 using net::Task;
 
+Task<Result<bool>> IsUnused(Session& session) {
+  if (session.view()) co_return false;
+  const Result<ViewRecords> records = co_await ReadViewRecords(session);
+  if (!records) co_return Fail(records.error());
+  const int silent = session.members() - records->answered;
+  co_return !records->best && silent <= session.cluster().options.max_failures;
+}
+
 Task<Status> CheckServing(Session& session) {
-  if (!session.view()) {
-    const Result<ViewRecords> records = co_await ReadViewRecords(session);
-    if (!records) co_return records.error();
-    const int silent = session.members() - records->answered;
-    const bool unused =
-        !records->best && silent <= session.cluster().options.max_failures;
-    if (unused) co_return Status();
-  }
+  const Result<bool> unused = co_await IsUnused(session);
+  if (!unused) co_return unused.error();
+  if (*unused) co_return Status();
   // A process that rests need not take up its lease to know that it could.
   const Lease& lease = session.cluster().lease;
   const net::TimePoint now = session.runtime().Now();
@@ -41,8 +44,9 @@ std::vector<std::string> UnreachableBecause(Session& session) {
   std::vector<std::string> errors;
   for (int i = 0; i < session.members(); ++i) {
     const net::ServerLink& link = session.link(i);
-    const bool failed = link.state() == net::ServerLink::State::kFailed;
-    errors.push_back(failed ? link.last_error() : std::string());
+    const bool of_no_use = link.state() == net::ServerLink::State::kFailed ||
+                           link.state() == net::ServerLink::State::kRefused;
+    errors.push_back(of_no_use ? link.last_error() : std::string());
   }
   return errors;
 }

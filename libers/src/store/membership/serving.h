@@ -16,8 +16,12 @@ namespace ers::store {
 // none. kIncompatible: the servers, a weight or f are not those of the cluster.
 net::Task<Status> CheckServing(Session& session);
 
-// Why each server does not answer, as far as this loop's connections show;
-// empty where it does.
+// True: there is no view, here or on the servers, of which no more than f are
+// silent. So nothing was ever stored, or nothing of it is left.
+net::Task<Result<bool>> IsUnused(Session& session);
+
+// Why each server does not answer, or is refused, as it has lost its memory, as
+// far as this loop's connections show; empty where neither is so.
 std::vector<std::string> UnreachableBecause(Session& session);
 
 }  // namespace ers::store

@@ -1,29 +1,69 @@
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/micros.h"
+#include "store/format/keys.h"
 #include "store/membership/batch.h"
+#include "store/membership/serving.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 
 namespace ers::store {
+namespace {
 
-net::Task<Result<ClusterInfo>> Store::Servers() {
-  Status status = co_await EnsureView(session_, 0);
-  if (!status.ok() && status.code() != StatusCode::kNotFound) {
-    co_return Fail(std::move(status));
+// What one server is asked, over a connection that was made to the memory that
+// the view knows: one that was started again ends it.
+struct Question {
+  net::Request stats;
+  net::Request mark;  // gone where that memory was emptied
+};
+
+// Does it answer, with its memory?
+bool HasItsMemory(Session& session, int member, const Question& asked,
+                  const View* view) {
+  if (asked.stats.outcome != net::Outcome::kOk) return false;
+  const std::string& boot_mark = session.link(member).facts().boot_mark;
+  if (asked.mark.outcome == net::Outcome::kOk &&
+      boot_mark.ends_with("/" + asked.mark.value)) {
+    return view == nullptr ||
+           view->members[static_cast<std::size_t>(member)].boot_mark ==
+               boot_mark;
   }
-  std::deque<net::Request> requests(
-      static_cast<std::size_t>(session_.members()));
-  Batch batch(session_.runtime());
-  for (int i = 0; i < session_.members(); ++i) {
-    net::Request& request = requests[static_cast<std::size_t>(i)];
-    request.verb = net::Verb::kStats;
-    batch.Send(SendStep::kServerStats, session_.link(i), request);
+  // The next connection shows what it has now, so that it leaves the view.
+  if (net::Answered(asked.mark.outcome)) {
+    session.link(member).Abort("its memory was emptied, or its mark evicted");
+  }
+  return false;
+}
+
+net::Task<void> AskAll(Session& session, std::deque<Question>& questions) {
+  Batch batch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    Question& question = questions.emplace_back();
+    question.stats.verb = net::Verb::kStats;
+    question.mark.key = kBootKey;
+    batch.Send(SendStep::kServerStats, session.link(i), question.stats);
+    batch.Send(SendStep::kServerStats, session.link(i), question.mark);
   }
   co_await batch;
+}
+
+}  // namespace
+
+// The view is the one of when its lease was got, at which moment it was in
+// force; the servers are asked behind that. So what both show was true then.
+net::Task<Result<ClusterInfo>> Store::Servers() {
+  const Result<bool> unused = co_await IsUnused(session_);
+  if (!unused) co_return Fail(unused.error());
+  if (!*unused) {
+    Status status = co_await EnsureView(session_, 0);
+    if (!status.ok()) co_return Fail(std::move(status));
+  }
   const std::shared_ptr<const View> view = session_.view();
+  std::deque<Question> questions;
+  co_await AskAll(session_, questions);
   ClusterInfo info;
   info.time = session_.WallMicros() / kMicrosPerSecond;
   if (view) {
@@ -31,13 +71,13 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     info.max_failures = view->max_failures;
   }
   for (int i = 0; i < session_.members(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
     const net::ServerLink& link = session_.link(i);
     ServerInfo server;
     server.name = session_.member_name(i);
     server.slot = server.name;
     server.weight = link.endpoint().weight;
-    server.reachable =
-        requests[static_cast<std::size_t>(i)].outcome == net::Outcome::kOk;
+    server.reachable = HasItsMemory(session_, i, questions[at], view.get());
     server.last_error = link.last_error();
     if (server.reachable) {
       server.version = link.facts().version;
@@ -45,7 +85,7 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
       server.evictions = link.facts().evictions;
     }
     if (view) {
-      const Member& member = view->members[i];
+      const Member& member = view->members[at];
       server.slot = member.name;
       server.state = member.shown_state();
       server.incarnation = member.incarnation;
