@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -14,12 +15,15 @@
 #include "admin/gate.h"
 #include "admin/http.h"
 #include "admin/http_server.h"
+#include "admin/page.h"
+#include "metrics/recent_requests.h"
 
 namespace ers::proxy {
 namespace {
 
 constexpr std::string_view kApi = "/v1/";
 constexpr int kUnavailable = 503;
+constexpr timeval kSampleEvery = {1, 0};
 
 HttpReply Page(const char* type, std::string body) {
   HttpReply reply;
@@ -55,6 +59,7 @@ HttpReply Ready(const Facts& now, bool trusted) {
 
 struct Admin::Loop {
   std::function<Facts()> facts;
+  RecentRequests recent;
   Jobs* jobs = nullptr;
   Gate gate;
   Socket stop{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -62,29 +67,35 @@ struct Admin::Loop {
   // Those below are gone before their base.
   EventOwned<event_base, event_base_free> base{event_base_new()};
   EventOwned<event, event_free> stop_event;
+  EventOwned<event, event_free> sample_event;
   std::unique_ptr<HttpServer> server;
   std::thread thread;
 
   [[nodiscard]] HttpReply Show(const HttpRequest& request) const;
+  void Sample();
   bool Prepare();
 };
 
 // What can only be read.
 HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   const bool known = request.path == "/healthz" || request.path == "/readyz" ||
-                     request.path == "/status" || request.path == "/metrics";
+                     request.path == "/status" || request.path == "/metrics" ||
+                     request.path == "/";
   if (!known) {
     return HttpError(404,
-                     "nothing is here: there are /healthz, /readyz, /status, "
-                     "/metrics and /v1/");
+                     "nothing is here: there are /, /healthz, /readyz, "
+                     "/status, /metrics and /v1/");
   }
   if (request.method != "GET" && request.method != "HEAD") {
     HttpReply reply = HttpError(405, "only GET and HEAD");
     reply.allow = "GET, HEAD";
     return reply;
   }
-  const Facts now = facts();
+  if (request.path == "/") return OverviewPage();
+  Facts now = facts();
   if (request.path == "/status") {
+    now.lately = recent.Lately();
+    now.history = recent.History();
     return Page("application/json", StatusText(now));
   }
   if (request.path == "/metrics") {
@@ -92,6 +103,10 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   }
   return request.path == "/readyz" ? Ready(now, gate.Knows(request))
                                    : Healthy(now);
+}
+
+void Admin::Loop::Sample() {
+  recent.Take(facts().totals.requests, std::chrono::steady_clock::now());
 }
 
 bool Admin::Loop::Prepare() {
@@ -103,6 +118,15 @@ bool Admin::Loop::Prepare() {
       },
       base.get()));
   if (!stop_event || event_add(stop_event.get(), nullptr) != 0) return false;
+  sample_event.reset(event_new(
+      base.get(), -1, EV_PERSIST,
+      [](evutil_socket_t, short, void* loop) {
+        static_cast<Loop*>(loop)->Sample();
+      },
+      this));
+  if (!sample_event || event_add(sample_event.get(), &kSampleEvery) != 0) {
+    return false;
+  }
   server = HttpServer::Open(
       base.get(), listener.get(),
       [this](const HttpRequest& request, HttpServer::Answer answer) {

@@ -1,6 +1,7 @@
 #include "admin/api.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <charconv>
 #include <cstdint>
@@ -80,13 +81,30 @@ ordered_json TransitionJson(const std::string& key,
   return root;
 }
 
+// Did a browser send it for another page than that of this port? A browser
+// names the page's origin with all but GET and HEAD, and newer ones what that
+// is to the port. A page whose name leads here by a trick of its DNS is of that
+// name: without a token the gate refuses it, with one it has none.
+bool IsOfOtherPage(const HttpRequest& request) {
+  if (!request.fetch_site.empty() && request.fetch_site != "same-origin") {
+    return true;
+  }
+  if (request.origin.empty()) return false;
+  constexpr std::string_view kBehindScheme = "://";
+  const std::size_t scheme = request.origin.find(kBehindScheme);
+  return scheme == std::string::npos ||
+         strcasecmp(request.origin.c_str() + scheme + kBehindScheme.size(),
+                    request.host.c_str()) != 0;
+}
+
 // A page of another site could make a browser send anything that has the type
 // of a form; not this type, and not without its name.
 std::optional<HttpReply> RefuseSender(const HttpRequest& request) {
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
-  if (request.has_origin) {
+  if (IsOfOtherPage(request)) {
     return HttpError(403,
-                     "browsers may only read here: send it without Origin");
+                     "pages of other sites may change nothing here: Origin "
+                     "must be that of this port's own page");
   }
   const std::string_view type = std::string_view(request.content_type)
                                     .substr(0, request.content_type.find(';'));

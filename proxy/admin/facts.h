@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "config/policies.h"
 #include "engine/census.h"
 #include "jobs/jobs.h"
+#include "metrics/recent_requests.h"
 #include "metrics/totals.h"
 
 namespace ers::proxy {
@@ -35,6 +37,7 @@ struct Facts {
   };
 
   std::string version;
+  std::int64_t time_s = 0;  // Unix time, by this machine's clock
   std::uint64_t uptime_s = 0;
   bool stopping = false;  // takes no more clients
   ServingState serving;
@@ -44,12 +47,17 @@ struct Facts {
   std::uint64_t memory_bytes = 0;  // in flight
   std::uint64_t memory_limit_bytes = 0;
   std::vector<std::string> listeners;
+  std::uint64_t epoch = 0;  // of the view; 0: none is in force
+  int max_failures = 0;     // of the view
   std::vector<Server> servers;
   Census census;
-  Totals totals;          // with links for as many servers
-  std::vector<Job> jobs;  // newest first
+  Totals totals;  // with links for as many servers
+  RequestRates lately;
+  std::vector<RequestRates> history;  // a second each
+  std::vector<Job> jobs;              // newest first
   JobTotals job_totals;
-  PolicyCounts policies;
+  Policies policies;
+  PolicyCounts policy_counts;
   GarbageTotals garbage;
   BackfillState backfill;
 };

@@ -193,7 +193,7 @@ std::string MetricsText(const Facts& facts) {
   AddStore(facts.totals, writer);
   AddCensus(facts.census, writer);
   AddJobs(facts.job_totals, writer);
-  AddPolicies(facts.policies, writer);
+  AddPolicies(facts.policy_counts, writer);
   AddGarbage(facts.garbage, writer);
   AddBackfill(facts.backfill, writer);
   Begin(Metric::kBuildInfo, writer);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <ctime>
 #include <latch>
 #include <string_view>
 #include <utility>
@@ -126,6 +127,7 @@ Status Daemon::Start() {
 Facts Daemon::Describe() const {
   Facts facts;
   facts.version = ERS_VERSION;
+  facts.time_s = std::time(nullptr);
   facts.uptime_s = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(
           std::chrono::steady_clock::now() - started_)
@@ -144,6 +146,10 @@ Facts Daemon::Describe() const {
   facts.serving = jobs_->serving();
   const std::vector<std::string>& unreachable = facts.serving.unreachable;
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  if (view) {
+    facts.epoch = view->epoch;
+    facts.max_failures = view->max_failures;
+  }
   for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
     Facts::Server server;
     server.name = server.slot = cluster_->endpoints[i].name();
@@ -163,7 +169,8 @@ Facts Daemon::Describe() const {
   facts.census = shared_.census.Last();
   facts.jobs = jobs_->List();
   facts.job_totals = jobs_->totals();
-  facts.policies = jobs_->policy_counts();
+  facts.policies = jobs_->policies();
+  facts.policy_counts = jobs_->policy_counts();
   facts.garbage = jobs_->garbage_totals();
   facts.backfill = jobs_->backfill_state();
   return facts;

@@ -156,6 +156,11 @@ PolicyCounts Jobs::policy_counts() const {
   return policies_ ? policies_->counts() : PolicyCounts();
 }
 
+Policies Jobs::policies() const {
+  const MutexLock lock(mutex_);
+  return policies_ ? policies_->in_force() : Policies();
+}
+
 void Jobs::CollectGarbage(GarbageRequest request,
                           GarbageCollector::Callback done) {
   loop_->Post([this, request, done = std::move(done)] {

@@ -70,6 +70,8 @@ class Jobs {
   // What clients read of wide objects.
   void TakeHits(HitBatch hits);
   [[nodiscard]] PolicyCounts policy_counts() const;
+  // In force.
+  [[nodiscard]] Policies policies() const;
   // From now on, for servers that come back and those that are being
   // backfilled.
   void SetBackfill(const BackfillLimits& limits);
