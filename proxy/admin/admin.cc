@@ -12,11 +12,15 @@
 #include <utility>
 
 #include "admin/api.h"
+#include "admin/events.h"
 #include "admin/gate.h"
 #include "admin/http.h"
 #include "admin/http_server.h"
 #include "admin/page.h"
+#include "metrics/event_log.h"
+#include "metrics/process_usage.h"
 #include "metrics/recent_requests.h"
+#include "server/descriptors.h"
 
 namespace ers::proxy {
 namespace {
@@ -80,11 +84,11 @@ struct Admin::Loop {
 HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   const bool known = request.path == "/healthz" || request.path == "/readyz" ||
                      request.path == "/status" || request.path == "/metrics" ||
-                     request.path == "/";
+                     request.path == "/events" || request.path == "/";
   if (!known) {
     return HttpError(404,
                      "nothing is here: there are /, /healthz, /readyz, "
-                     "/status, /metrics and /v1/");
+                     "/status, /events, /metrics and /v1/");
   }
   if (request.method != "GET" && request.method != "HEAD") {
     HttpReply reply = HttpError(405, "only GET and HEAD");
@@ -92,6 +96,9 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
     return reply;
   }
   if (request.path == "/") return OverviewPage();
+  if (request.path == "/events") {
+    return Page("application/json", EventsText(EventLog::OfProcess().Last()));
+  }
   Facts now = facts();
   if (request.path == "/status") {
     now.lately = recent.Lately();
@@ -99,6 +106,8 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
     return Page("application/json", StatusText(now));
   }
   if (request.path == "/metrics") {
+    now.process = ReadProcessUsage();
+    now.max_descriptors = static_cast<std::uint64_t>(AllowedDescriptors());
     return Page("text/plain; version=0.0.4; charset=utf-8", MetricsText(now));
   }
   return request.path == "/readyz" ? Ready(now, gate.Knows(request))
@@ -118,6 +127,7 @@ bool Admin::Loop::Prepare() {
       },
       base.get()));
   if (!stop_event || event_add(stop_event.get(), nullptr) != 0) return false;
+  recent.Take({}, std::chrono::steady_clock::now());  // none came yet
   sample_event.reset(event_new(
       base.get(), -1, EV_PERSIST,
       [](evutil_socket_t, short, void* loop) {

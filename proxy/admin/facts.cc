@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admin/health.h"
 #include "jobs/job_json.h"
 #include "jobs/json_fields.h"
 #include "metrics/server_latency.h"
@@ -65,6 +66,15 @@ nlohmann::ordered_json LatencyJson(const ServerLatency& latency) {
                                  {"p99_us", Micros(latency.p99)}};
   if (latency.beside_others) json["beside_others"] = *latency.beside_others;
   return json;
+}
+
+nlohmann::ordered_json MemoryJson(
+    const std::optional<store::MemoryUse>& memory) {
+  if (!memory) return {};
+  return {{"used_bytes", memory->used_bytes},
+          {"limit_bytes", memory->limit_bytes},
+          {"items", memory->items},
+          {"evictions", memory->evictions}};
 }
 
 nlohmann::ordered_json RequestsJson(const Facts& facts) {
@@ -132,16 +142,17 @@ nlohmann::ordered_json BackfillJson(const BackfillState& backfill) {
   return json;
 }
 
-void AddServers(const Facts& facts, nlohmann::ordered_json& root) {
+void AddServers(const Facts& facts,
+                const std::vector<std::optional<ServerLatency>>& latency,
+                nlohmann::ordered_json& root) {
   root["servers"] = nlohmann::ordered_json::array();
-  const std::vector<std::optional<ServerLatency>> latency =
-      LatencyOf(facts.totals.latency);
   for (std::size_t i = 0; i < facts.servers.size(); ++i) {
     const Facts::Server& server = facts.servers[i];
     root["servers"].push_back({{"name", server.name},
                                {"slot", server.slot},
                                {"state", server.state},
                                {"since_s", server.since_s}});
+    root["servers"].back()["memory"] = MemoryJson(server.memory);
     if (i >= latency.size() || !latency[i]) continue;
     root["servers"].back()["latency"] = LatencyJson(*latency[i]);
   }
@@ -159,6 +170,7 @@ std::string StatusText(const Facts& facts) {
   nlohmann::ordered_json root;
   root["version"] = facts.version;
   root["time_s"] = facts.time_s;
+  root["started_s"] = facts.started_s;
   root["uptime_s"] = facts.uptime_s;
   root["state"] = StateOf(facts);
   root["not_serving_because"] = facts.serving.status.message();
@@ -170,7 +182,13 @@ std::string StatusText(const Facts& facts) {
   root["listeners"] = facts.listeners;
   root["epoch"] = facts.epoch;
   root["max_failures"] = facts.max_failures;
-  AddServers(facts, root);
+  root["last_event"] = facts.last_event;
+  const std::vector<std::optional<ServerLatency>> latency =
+      LatencyOf(facts.totals.latency);
+  const Health health = HealthOf(facts, latency);
+  root["health"] = kHealthStates[static_cast<std::size_t>(health.state)];
+  root["health_because"] = health.because;
+  AddServers(facts, latency, root);
   root["requests"] = RequestsJson(facts);
   root["objects"] = CensusJson(facts.census);
   root["objects_counted_s"] = facts.census.counted_at_s;

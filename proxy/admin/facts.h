@@ -3,6 +3,7 @@
 #define ERS_PROXY_ADMIN_FACTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,10 @@
 #include "config/policies.h"
 #include "engine/census.h"
 #include "jobs/jobs.h"
+#include "metrics/process_usage.h"
 #include "metrics/recent_requests.h"
 #include "metrics/totals.h"
+#include "store/upkeep/memory_use.h"
 
 namespace ers::proxy {
 
@@ -34,11 +37,16 @@ struct Facts {
     std::string slot;          // its place on the ring
     std::string state;         // of kServerStates
     std::int64_t since_s = 0;  // that state, in Unix seconds; 0 unknown
+    // Nothing: it did not answer.
+    std::optional<store::MemoryUse> memory = {};
   };
 
   std::string version;
   std::int64_t time_s = 0;  // Unix time, by this machine's clock
+  std::int64_t started_s = 0;
   std::uint64_t uptime_s = 0;
+  ProcessUsage process;
+  std::uint64_t max_descriptors = 0;
   bool stopping = false;  // takes no more clients
   ServingState serving;
   int connections = 0;
@@ -47,8 +55,9 @@ struct Facts {
   std::uint64_t memory_bytes = 0;  // in flight
   std::uint64_t memory_limit_bytes = 0;
   std::vector<std::string> listeners;
-  std::uint64_t epoch = 0;  // of the view; 0: none is in force
-  int max_failures = 0;     // of the view
+  std::uint64_t epoch = 0;       // of the view; 0: none is in force
+  int max_failures = 0;          // of the view
+  std::uint64_t last_event = 0;  // 0: there is none
   std::vector<Server> servers;
   Census census;
   Totals totals;  // with links for as many servers

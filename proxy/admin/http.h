@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "metrics/event_log.h"
+
 namespace ers::proxy {
 
 struct HttpRequest {
@@ -17,6 +19,7 @@ struct HttpRequest {
   // Of browsers: the page that had it send this, and what that page is to us.
   std::string origin;
   std::string fetch_site;
+  Asker sender;
 };
 
 // The reply to a request whose token is missing or wrong.

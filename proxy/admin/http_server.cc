@@ -44,6 +44,16 @@ std::string HeaderOf(evhttp_request* request, const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+std::string AddressOf(evhttp_request* request) {
+  evhttp_connection* connection = evhttp_request_get_connection(request);
+  char* address = nullptr;
+  ev_uint16_t port = 0;
+  if (connection != nullptr) {
+    evhttp_connection_get_peer(connection, &address, &port);
+  }
+  return address == nullptr ? std::string() : address;
+}
+
 HttpRequest Read(evhttp_request* request) {
   HttpRequest read;
   for (const auto& [method, name] : kMethods) {
@@ -60,6 +70,7 @@ HttpRequest Read(evhttp_request* request) {
   read.authorization = HeaderOf(request, "Authorization");
   read.origin = HeaderOf(request, "Origin");
   read.fetch_site = HeaderOf(request, "Sec-Fetch-Site");
+  read.sender = {AddressOf(request), HeaderOf(request, "User-Agent")};
   return read;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/user.h"
+#include "metrics/event_log.h"
 #include "net/resolver.h"
 #include "server/descriptors.h"
 #include "shared/address.h"
@@ -128,6 +129,8 @@ Facts Daemon::Describe() const {
   Facts facts;
   facts.version = ERS_VERSION;
   facts.time_s = std::time(nullptr);
+  facts.started_s = started_s_;
+  facts.last_event = EventLog::OfProcess().last_id();
   facts.uptime_s = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(
           std::chrono::steady_clock::now() - started_)
@@ -145,6 +148,7 @@ Facts Daemon::Describe() const {
   }
   facts.serving = jobs_->serving();
   const std::vector<std::string>& unreachable = facts.serving.unreachable;
+  const MemoryReports memory = jobs_->memory_reports();
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
   if (view) {
     facts.epoch = view->epoch;
@@ -163,6 +167,8 @@ Facts Daemon::Describe() const {
     const bool silent = i < unreachable.size() && !unreachable[i].empty();
     const bool out = view && view->members[i].state == MemberState::kDown;
     if (silent && !out) server.state = "unreachable";
+    // What it reported before says nothing now.
+    if (!silent && !out && i < memory.size()) server.memory = memory[i];
     facts.servers.push_back(std::move(server));
   }
   facts.totals = stats_.Sum();

@@ -106,6 +106,8 @@ class HealthTest(BrowserCase):
         self.until(lambda: "–" not in self.browser.text("#servers"),
                    "all that there is of each server is shown")
         self.see_text_as_text()
+        self.until(lambda: len(self.api(admin, "GET", "/status")["requests"][
+            "history"]["get"]["per_second"]) > 20, "there is some history")
         self.picture("healthy")
 
         self.tool("kill", "3")

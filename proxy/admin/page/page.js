@@ -7,6 +7,7 @@ const byId = (id) => document.getElementById(id);
 let token = sessionStorage.getItem("token") || "";
 let lastSeen = 0; // by this browser's clock
 let lost = "";    // why the last answer is not there
+let eventsOf = ""; // the daemon, and the last of its events, that are shown
 
 // What the JSON has under "a.b"; a test reads these names here.
 function get(from, path) {
@@ -101,41 +102,16 @@ function setBar(cell, value, label, text, className = "bar") {
 const SIGNS = {
   healthy: "M10 25l10 10 19-22", rebuilding: "M39 24a15 15 0 1 1-5-11M36 5v9h-9",
   degraded: "M24 8v20M24 39v.5", failing: "M12 12l24 24M36 12L12 36",
-  unreachable: "M8 24h7M21 24h6M33 24h7", unknown: "M12 24h.5M24 24h.5M36 24h.5",
+  unreachable: "M8 24h7M21 24h6M33 24h7", unused: "M12 24h.5M24 24h.5M36 24h.5",
 };
 const ICON_COLOURS = {
   healthy: "#1d9a57", rebuilding: "#2f74dc", degraded: "#d98a00", failing: "#d33",
-  unreachable: "#888", unknown: "#888",
+  unreachable: "#888", unused: "#888",
 };
 const WORDS = {
   healthy: "Healthy", rebuilding: "Rebuilding", degraded: "Degraded", failing: "Not serving",
-  unreachable: "Unreachable", unknown: "Not used yet",
+  unreachable: "Unreachable", unused: "Not used yet",
 };
-
-// A small difference of small times says nothing.
-function isSlow(server) {
-  return get(server, "latency.beside_others") > 4 && get(server, "latency.p50_us") > 1000;
-}
-
-function healthOf(status) {
-  const servers = get(status, "servers");
-  const named = (...states) => servers.filter((server) => states.includes(get(server, "state")))
-    .map((server) => get(server, "name"));
-  const out = named("down", "unreachable"), back = named("backfilling");
-  const may = `At most ${get(status, "max_failures")} may be out at once.`;
-  const slow = servers.filter(isSlow).map((server) => get(server, "name"));
-  const late = slow.length > 0 ? ` ${slow.join(", ")} answers much later than the others.` : "";
-  if (get(status, "state") !== "serving") {
-    return ["failing", get(status, "not_serving_because") || `It is ${get(status, "state")}.`];
-  }
-  if (out.length > 0) {
-    const too = back.length > 0 ? `, ${back.length} being rebuilt (${back.join(", ")})` : "";
-    return ["degraded", `${out.length} of ${servers.length} servers ${out.length > 1 ? "are" : "is"} out (${out.join(", ")})${too}. ${may}${late}`];
-  }
-  if (back.length > 0) return ["rebuilding", `${back.join(", ")} gets back what it should hold. ${may}${late}`];
-  if (get(status, "epoch") === 0) return ["unknown", "No command has needed the servers yet."];
-  return ["healthy", `All ${servers.length} servers are in sync. ${may}${late}`];
-}
 
 function showHealth(health, why) {
   document.body.dataset.health = health;
@@ -224,9 +200,20 @@ const STATES = {
   unreachable: ["bad", "✕ no answer"], unknown: ["", "? not used yet"],
 };
 
+function showMemory(server, cell) {
+  const used = get(server, "memory.used_bytes"), limit = get(server, "memory.limit_bytes");
+  if (used === undefined) {
+    cell.replaceChildren(NONE);
+    return;
+  }
+  if (!cell.firstElementChild) cell.replaceChildren();
+  setBar(cell, used / limit, `Memory of ${get(server, "name")}`, `${bytes(used)} of ${bytes(limit)}`,
+    used > 0.9 * limit ? "bar narrow full" : "bar narrow");
+}
+
 function showServers(status) {
   const now = get(status, "time_s");
-  fillRows(byId("servers"), get(status, "servers"), (server) => get(server, "slot"), 6, (server, cells) => {
+  fillRows(byId("servers"), get(status, "servers"), (server) => get(server, "slot"), 9, (server, cells) => {
     const name = get(server, "name"), slot = get(server, "slot");
     setText(part(cells[0], "span", "name"), name);
     if (slot !== name) setText(part(cells[0], "span", "sub"), `in the place of ${slot}`);
@@ -238,7 +225,10 @@ function showServers(status) {
     setNumber(cells[4], micros(get(server, "latency.p99_us")));
     const beside = get(server, "latency.beside_others");
     setNumber(cells[5], beside === undefined ? NONE : `${beside.toFixed(beside < 10 ? 1 : 0)}×`);
-    cells[5].style.color = isSlow(server) ? "var(--bad)" : "";
+    cells[5].style.color = beside > 4 && get(server, "latency.p50_us") > 1000 ? "var(--bad)" : "";
+    showMemory(server, cells[6]);
+    setNumber(cells[7], count(get(server, "memory.items")));
+    setNumber(cells[8], count(get(server, "memory.evictions")));
   });
 }
 
@@ -363,6 +353,34 @@ function showJobs(status) {
   fillEmpty(byId("jobs"), 5, "There are none.");
 }
 
+// --- Events ------------------------------------------------------------------
+
+const LEVELS = { warning: "warn", error: "bad" };
+
+function showEvents(events) {
+  const days = (ms) => new Date(ms).toLocaleDateString("en-CA");
+  fillRows(byId("events"), events, (event) => get(event, "id"), 4, (event, cells) => {
+    const at = get(event, "time_ms");
+    setText(cells[0], days(at) === days(Date.now()) ? clock(at / 1000) : `${days(at)} ${clock(at / 1000)}`);
+    const kind = part(cells[1], "span", `badge ${LEVELS[get(event, "level")] || ""}`);
+    setText(kind, get(event, "kind"));
+    cells[2].className = "text";
+    setText(cells[2], get(event, "text"));
+    cells[3].className = "text aside";
+    setText(cells[3], get(event, "asked_by") === null ? ""
+      : `${get(event, "asked_by.address")} ${get(event, "asked_by.agent")}`);
+  });
+  fillEmpty(byId("events"), 4, "There are none yet.");
+}
+
+async function readEvents(status) {
+  const now = `${get(status, "started_s")} ${get(status, "last_event")}`;
+  if (now === eventsOf) return;
+  const log = await ask("GET", "/events");
+  showEvents(get(log, "events"));
+  eventsOf = now;
+}
+
 // --- The port ----------------------------------------------------------------
 
 function showError(text) {
@@ -400,9 +418,9 @@ async function act(button, run) {
 
 function show(status) {
   setText(byId("where"), location.host);
-  setText(byId("daemon"), `version ${get(status, "version")}, up ${span(get(status, "uptime_s"))}, view ` +
-    `${get(status, "epoch")}, ${bytes(get(status, "memory_in_flight_bytes"))} in flight`);
-  showHealth(...healthOf(status));
+  setText(byId("daemon"), `version ${get(status, "version")}, up ${span(get(status, "uptime_s"))}, ` +
+    `${bytes(get(status, "memory_in_flight_bytes"))} in flight`);
+  showHealth(get(status, "health"), get(status, "health_because"));
   showBackfill(status);
   showRequests(status);
   showServers(status);
@@ -428,6 +446,7 @@ async function read() {
     lastSeen = Date.now();
     byId("token-form").hidden = true;
     show(status);
+    await readEvents(status);
   } catch (error) {
     lost = error.code ? error.message : "The daemon does not answer.";
     byId("token-form").hidden = error.code !== 401;
