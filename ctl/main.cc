@@ -46,7 +46,7 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       "--proxy", global.proxy,
       "An ersproxy that is to do the work: its listen address for "
       "transition, update, stat and ls, its admin address for job, "
-      "gc, rebuild, replace and servers");
+      "gc, rebuild, replace, servers, top and events");
   proxy->type_name("ADDRESS");
   app.add_option("--state", global.state_file,
                  "Where to keep the newest view of the cluster; - for nowhere "
@@ -152,6 +152,8 @@ int Main(int argc, char** argv) {
   AddJobs(app, command);
   AddList(app, command);
   AddServers(app, command);
+  AddTop(app, command);
+  AddEvents(app, command);
   AddGarbage(app, command);
   AddAdvise(app, command);
 
