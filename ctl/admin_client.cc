@@ -97,6 +97,8 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Host", global.proxy.c_str());
   evhttp_add_header(headers, "Connection", "close");
+  const std::string agent = "ersctl/" + std::string(Version());
+  evhttp_add_header(headers, "User-Agent", agent.c_str());
   if (!authorization.empty()) {
     evhttp_add_header(headers, "Authorization", authorization.c_str());
   }

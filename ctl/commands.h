@@ -28,6 +28,8 @@ void AddGarbage(CLI::App& app, Command& chosen);  // gc
 void AddRebuild(CLI::App& app, Command& chosen);  // and replace
 void AddRecover(CLI::App& app, Command& chosen);
 void AddVerify(CLI::App& app, Command& chosen);
+void AddEvents(CLI::App& app, Command& chosen);
+void AddTop(CLI::App& app, Command& chosen);
 void AddList(CLI::App& app, Command& chosen);  // ls
 void AddServers(CLI::App& app, Command& chosen);
 void AddAdvise(CLI::App& app, Command& chosen);

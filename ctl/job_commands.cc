@@ -13,6 +13,7 @@
 
 #include "cli/units.h"
 #include "ctl/admin_client.h"
+#include "ctl/admin_text.h"
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
 #include "ctl/key_text.h"
@@ -41,21 +42,9 @@ struct StartArguments {
   bool watch = false;
 };
 
-std::string Text(const Json& json, const char* name) {
-  const auto at = json.find(name);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
-// 0 where it is absent or null.
-std::uint64_t Number(const Json& json, const char* name) {
-  const auto at = json.find(name);
-  return at != json.end() && at->is_number_unsigned() ? at->get<std::uint64_t>()
-                                                      : 0;
-}
-
 std::uint64_t Objects(const Json& job, const char* name) {
   const auto at = job.find("objects");
-  return at == job.end() ? 0 : Number(*at, name);
+  return at == job.end() ? 0 : NumberIn(*at, name);
 }
 
 // Negative: unknown.
@@ -65,14 +54,14 @@ double SecondsLeft(const Json& job) {
 }
 
 bool HasEnded(const Json& job) {
-  const std::string state = Text(job, "state");
+  const std::string state = TextIn(job, "state");
   return state == "done" || state == "cancelled" || state == "failed";
 }
 
 // What everything here goes by is there.
 bool IsJob(const Json& json) {
-  return json.is_object() && !Text(json, "id").empty() &&
-         !Text(json, "state").empty() && json.contains("objects") &&
+  return json.is_object() && !TextIn(json, "id").empty() &&
+         !TextIn(json, "state").empty() && json.contains("objects") &&
          json["objects"].is_object() &&
          (!json.contains("select") || json["select"].is_object());
 }
@@ -98,9 +87,9 @@ std::string LeftText(const Json& job) {
 
 std::string JobText(const Json& job) {
   std::vector<std::vector<std::string>> rows = {
-      {"job", Text(job, "id")},
-      {"state", Text(job, "state")},
-      {"to", Text(job, "to")},
+      {"job", TextIn(job, "id")},
+      {"state", TextIn(job, "state")},
+      {"to", TextIn(job, "to")},
       {"select", job.value("select", Json::object()).dump()}};
   for (const char* name :
        {"selected", "changed", "already", "gone", "failed", "left"}) {
@@ -108,13 +97,13 @@ std::string JobText(const Json& job) {
   }
   rows.push_back(
       {"traffic", fmt::format("{} read, {} written",
-                              cli::BytesText(Number(job, "bytes_read")),
-                              cli::BytesText(Number(job, "bytes_written")))});
+                              cli::BytesText(NumberIn(job, "bytes_read")),
+                              cli::BytesText(NumberIn(job, "bytes_written")))});
   if (!LeftText(job).empty()) {
     rows.push_back({"time left", "about " + LeftText(job)});
   }
-  if (!Text(job, "last_error").empty()) {
-    rows.push_back({"last error", Text(job, "last_error")});
+  if (!TextIn(job, "last_error").empty()) {
+    rows.push_back({"last error", TextIn(job, "last_error")});
   }
   return Columns(rows);
 }
@@ -124,7 +113,7 @@ std::string ListText(const Json& jobs) {
       {"job", "state", "to", "selected", "changed", "failed", "left",
        "time left"}};
   for (const Json& job : jobs) {
-    rows.push_back({Text(job, "id"), Text(job, "state"), Text(job, "to"),
+    rows.push_back({TextIn(job, "id"), TextIn(job, "state"), TextIn(job, "to"),
                     fmt::format("{}", Objects(job, "selected")),
                     fmt::format("{}", Objects(job, "changed")),
                     fmt::format("{}", Objects(job, "failed")),
@@ -152,8 +141,8 @@ CLI::Validator IsId() {
 
 void Show(const Json& job, Progress& progress) {
   const std::uint64_t selected = Objects(job, "selected");
-  progress.set_label(fmt::format("job {} to {}: {}", Text(job, "id"),
-                                 Text(job, "to"), Text(job, "state")));
+  progress.set_label(fmt::format("job {} to {}: {}", TextIn(job, "id"),
+                                 TextIn(job, "to"), TextIn(job, "state")));
   progress.set_total(selected);
   progress.set_done(selected - std::min(selected, Objects(job, "left")));
   progress.set_seconds_left(SecondsLeft(job));
@@ -163,14 +152,14 @@ void Show(const Json& job, Progress& progress) {
 Ending PrintEnd(const GlobalOptions& global, const Json& job) {
   const Status printed = Print(global.json ? Line(job) : JobText(job));
   if (!printed.ok()) return {printed, true};
-  const std::string state = Text(job, "state");
+  const std::string state = TextIn(job, "state");
   const std::uint64_t failed = Objects(job, "failed");
   if (state == "done" && failed == 0) return Status();
-  const std::string error = Text(job, "last_error");
+  const std::string error = TextIn(job, "last_error");
   return Status(
       StatusCode::kUnavailable,
-      fmt::format("job {} is {}, {} objects failed{}{}", Text(job, "id"), state,
-                  failed, error.empty() ? "" : ": ", error));
+      fmt::format("job {} is {}, {} objects failed{}{}", TextIn(job, "id"),
+                  state, failed, error.empty() ? "" : ": ", error));
 }
 
 // Until it ends. A proxy that is started anew in the meantime goes on with its
@@ -241,7 +230,7 @@ Ending Start(const GlobalOptions& global, const StartArguments& arguments) {
       AskJob(global, Method::kPost, kJobs,
              spec.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!job || !arguments.watch) return PrintJob(global, job);
-  return Watch(global, Text(*job, "id"));
+  return Watch(global, TextIn(*job, "id"));
 }
 
 Ending List(const GlobalOptions& global) {

@@ -116,6 +116,8 @@ int Main(int argc, char** argv) {
   AddJobs(app, command);
   AddList(app, command);
   AddServers(app, command);
+  AddTop(app, command);
+  AddEvents(app, command);
   AddGarbage(app, command);
   AddAdvise(app, command);
 

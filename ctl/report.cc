@@ -1,6 +1,7 @@
 #include "ctl/report.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -131,6 +132,12 @@ Status Print(std::string_view text) {
   const Status status = WriteAll(STDOUT_FILENO, std::as_bytes(std::span(text)),
                                  "standard output");
   return !status.ok() && errno == EPIPE ? Status() : status;
+}
+
+bool OutputHasEnded() {
+  pollfd output = {STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, 0) > 0 &&
+         (output.revents & (POLLERR | POLLNVAL)) != 0;
 }
 
 Ending PrintDone(std::string_view text) { return {Print(text), true}; }

@@ -67,6 +67,8 @@ Status WriteAll(int descriptor, std::span<const std::byte> bytes,
 // A report for standard output. A reader that left early has seen what it
 // wanted: that is no error.
 Status Print(std::string_view text);
+// Of standard output: its reader has left, as Print does not say.
+bool OutputHasEnded();
 // The report of a change that was made, or of a file that was written.
 Ending PrintDone(std::string_view text);
 

@@ -1,15 +1,14 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/units.h"
 #include "ctl/admin_client.h"
+#include "ctl/admin_text.h"
 #include "ctl/commands.h"
 #include "ctl/report.h"
 #include "shared/servers_json.h"
@@ -20,23 +19,13 @@ namespace {
 // --in-sync without a name.
 constexpr const char* kAllServers = "all";
 
-std::string TimeText(std::int64_t unix_seconds) {
-  if (unix_seconds == 0) return "-";
-  return fmt::format("{:%FT%TZ}",
-                     fmt::gmtime(static_cast<std::time_t>(unix_seconds)));
-}
-
-std::string NameText(const std::string& name, const std::string& slot) {
-  return slot == name ? name : fmt::format("{} (for {})", name, slot);
-}
-
 std::string ServersText(const ClusterInfo& info) {
   std::vector<std::vector<std::string>> rows = {
       {"server", "state", "since", "answers", "memcached", "item-max", "evicts",
        "weight", "incarnation", "p50", "p99", "beside others", "last error"}};
   for (const ServerInfo& server : info.servers) {
     rows.push_back(
-        {NameText(server.name, server.slot),
+        {ServerText(server.name, server.slot),
          std::string(MemberStateName(server.state)), TimeText(server.since),
          server.reachable ? "yes" : "NO", server.version,
          server.reachable ? cli::BytesText(server.item_size_max) : "?",
@@ -121,29 +110,13 @@ Json OfProxy(const Json& server) {
           {"latency", server.value("latency", Json())}};
 }
 
-std::string TookText(const Json& latency, const char* name) {
-  constexpr double kMs = 1e3, kSecond = 1e6;
-  const Json given = latency.value(name, Json());
-  if (!given.is_number()) return "-";
-  const double micros = given.get<double>();
-  if (micros < kMs) return fmt::format("{:.0f}us", micros);
-  if (micros < kSecond) return fmt::format("{:.3g}ms", micros / kMs);
-  return fmt::format("{:.3g}s", micros / kSecond);
-}
-
-std::string BesideText(const Json& latency) {
-  const Json beside = latency.value("beside_others", Json());
-  return beside.is_number() ? fmt::format("{:.2f}x", beside.get<double>())
-                            : "-";
-}
-
 std::string TextOfProxy(const Json& servers) {
   std::vector<std::vector<std::string>> rows = {
       {"server", "state", "since", "p50", "p99", "beside others"}};
   for (const Json& server : servers) {
     const Json latency =
         server["latency"].is_object() ? server["latency"] : Json::object();
-    rows.push_back({NameText(server["name"], server["slot"]), server["state"],
+    rows.push_back({ServerText(server["name"], server["slot"]), server["state"],
                     TimeText(server["since"]), TookText(latency, "p50_us"),
                     TookText(latency, "p99_us"), BesideText(latency)});
   }

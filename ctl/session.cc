@@ -61,11 +61,10 @@ Result<GlobalOptions> WithServers(const GlobalOptions& global) {
   if (global.proxy.empty()) return global;
   const Result<Json> status = AskAdmin(global, Method::kGet, "/status");
   if (!status) return Fail(status.error());
-  const Json cluster = status->value("cluster", Json::object());
   GlobalOptions direct = global;
   direct.proxy.clear();
-  direct.servers = cluster.value("servers", std::string());
-  direct.max_failures = cluster.value("max_failures", 0);
+  direct.servers = status->value("server_list", std::string());
+  direct.max_failures = status->value("max_failures", 0);
   if (!direct.servers.empty()) return direct;
   return Fail(StatusCode::kIncompatible,
               fmt::format("{}: its /status does not name the servers: is it an "

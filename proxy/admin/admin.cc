@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -11,9 +12,15 @@
 #include <utility>
 
 #include "admin/api.h"
+#include "admin/events.h"
 #include "admin/gate.h"
 #include "admin/http.h"
 #include "admin/http_server.h"
+#include "admin/page.h"
+#include "metrics/event_log.h"
+#include "metrics/process_usage.h"
+#include "metrics/recent_requests.h"
+#include "server/descriptors.h"
 
 namespace ers::proxy {
 namespace {
@@ -21,6 +28,7 @@ namespace {
 constexpr std::string_view kApi = "/v1/";
 constexpr std::string_view kTransitioning = "/v1/transitioning";
 constexpr int kUnavailable = 503;
+constexpr timeval kSampleEvery = {1, 0};
 
 HttpReply Page(const char* type, std::string body) {
   HttpReply reply;
@@ -56,6 +64,7 @@ HttpReply Ready(const Facts& now, bool trusted) {
 
 struct Admin::Loop {
   std::function<Facts()> facts;
+  RecentRequests recent;
   Jobs* jobs = nullptr;
   Gate gate;
   Socket stop{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -63,10 +72,12 @@ struct Admin::Loop {
   // Those below are gone before their base.
   EventOwned<event_base, event_base_free> base{event_base_new()};
   EventOwned<event, event_free> stop_event;
+  EventOwned<event, event_free> sample_event;
   std::unique_ptr<HttpServer> server;
   std::thread thread;
 
   [[nodiscard]] HttpReply Show(const HttpRequest& request) const;
+  void Sample();
   bool Prepare();
 };
 
@@ -74,29 +85,42 @@ struct Admin::Loop {
 HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   const bool known = request.path == "/healthz" || request.path == "/readyz" ||
                      request.path == "/status" || request.path == "/metrics" ||
-                     request.path == kTransitioning;
+                     request.path == kTransitioning ||
+                     request.path == "/events" || request.path == "/";
   if (!known) {
     return HttpError(404,
-                     "nothing is here: there are /healthz, /readyz, /status, "
-                     "/metrics and /v1/");
+                     "nothing is here: there are /, /healthz, /readyz, "
+                     "/status, /events, /metrics and /v1/");
   }
   if (request.method != "GET" && request.method != "HEAD") {
     HttpReply reply = HttpError(405, "only GET and HEAD");
     reply.allow = "GET, HEAD";
     return reply;
   }
-  const Facts now = facts();
+  if (request.path == "/") return OverviewPage();
+  if (request.path == "/events") {
+    return Page("application/json", EventsText(EventLog::OfProcess().Last()));
+  }
+  Facts now = facts();
   if (request.path == "/status") {
+    now.lately = recent.Lately();
+    now.history = recent.History();
     return Page("application/json", StatusText(now));
   }
   if (request.path == kTransitioning) {
     return Page("application/json", TransitioningText(now));
   }
   if (request.path == "/metrics") {
+    now.process = ReadProcessUsage();
+    now.max_descriptors = static_cast<std::uint64_t>(AllowedDescriptors());
     return Page("text/plain; version=0.0.4; charset=utf-8", MetricsText(now));
   }
   return request.path == "/readyz" ? Ready(now, gate.Knows(request))
                                    : Healthy(now);
+}
+
+void Admin::Loop::Sample() {
+  recent.Take(facts().totals.requests, std::chrono::steady_clock::now());
 }
 
 bool Admin::Loop::Prepare() {
@@ -108,6 +132,16 @@ bool Admin::Loop::Prepare() {
       },
       base.get()));
   if (!stop_event || event_add(stop_event.get(), nullptr) != 0) return false;
+  recent.Take({}, std::chrono::steady_clock::now());  // none came yet
+  sample_event.reset(event_new(
+      base.get(), -1, EV_PERSIST,
+      [](evutil_socket_t, short, void* loop) {
+        static_cast<Loop*>(loop)->Sample();
+      },
+      this));
+  if (!sample_event || event_add(sample_event.get(), &kSampleEvery) != 0) {
+    return false;
+  }
   server = HttpServer::Open(
       base.get(), listener.get(),
       [this](const HttpRequest& request, HttpServer::Answer answer) {

@@ -1,6 +1,7 @@
 #include "admin/api.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <charconv>
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "jobs/job_json.h"
 #include "jobs/json_fields.h"
+#include "metrics/event_log.h"
 #include "shared/garbage_json.h"
 #include "shared/servers_json.h"
 
@@ -69,6 +71,14 @@ HttpReply NotAllowed(std::string_view allowed) {
   return reply;
 }
 
+// What became of a request, and of which client it was.
+void NoteAsked(EventKind kind, std::string_view about, std::string_view what,
+               const Asker& sender) {
+  EventLog::OfProcess().Add(
+      kind, LogLevel::kInfo,
+      fmt::format("{}, asked for over HTTP: {}", about, what), sender);
+}
+
 ordered_json TransitionJson(const std::string& key,
                             const TransitionInfo& info) {
   ordered_json root;
@@ -83,13 +93,30 @@ ordered_json TransitionJson(const std::string& key,
   return root;
 }
 
+// Did a browser send it for another page than that of this port? A browser
+// names the page's origin with all but GET and HEAD, and newer ones what that
+// is to the port. A page whose name leads here by a trick of its DNS is of that
+// name: without a token the gate refuses it, with one it has none.
+bool IsOfOtherPage(const HttpRequest& request) {
+  if (!request.fetch_site.empty() && request.fetch_site != "same-origin") {
+    return true;
+  }
+  if (request.origin.empty()) return false;
+  constexpr std::string_view kBehindScheme = "://";
+  const std::size_t scheme = request.origin.find(kBehindScheme);
+  return scheme == std::string::npos ||
+         strcasecmp(request.origin.c_str() + scheme + kBehindScheme.size(),
+                    request.host.c_str()) != 0;
+}
+
 // A page of another site could make a browser send anything that has the type
 // of a form; not this type, and not without its name.
 std::optional<HttpReply> RefuseSender(const HttpRequest& request) {
   if (request.method == "GET" || request.method == "HEAD") return std::nullopt;
-  if (request.has_origin) {
+  if (IsOfOtherPage(request)) {
     return HttpError(403,
-                     "browsers may only read here: send it without Origin");
+                     "pages of other sites may change nothing here: Origin "
+                     "must be that of this port's own page");
   }
   const std::string_view type = std::string_view(request.content_type)
                                     .substr(0, request.content_type.find(';'));
@@ -103,12 +130,15 @@ void Transition(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method != "POST") return answer(NotAllowed("POST"));
   const Result<OneTransition> one = ParseOneTransition(request.body);
   if (!one) return answer(Error(one.error()));
-  jobs.Transition(one->key, one->target,
-                  [key = one->key, answer = std::move(answer)](
-                      const Result<TransitionInfo>& info) {
-                    if (!info) return answer(Error(info.error()));
-                    answer(Json(200, TransitionJson(key, *info)));
-                  });
+  jobs.Transition(
+      one->key, one->target,
+      [key = one->key, sender = request.sender,
+       answer = std::move(answer)](const Result<TransitionInfo>& info) {
+        NoteAsked(EventKind::kJob, fmt::format("transition of '{}'", key),
+                  info ? "done" : info.error().message(), sender);
+        if (!info) return answer(Error(info.error()));
+        answer(Json(200, TransitionJson(key, *info)));
+      });
 }
 
 void CollectGarbage(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
@@ -116,8 +146,14 @@ void CollectGarbage(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   const Result<GarbageRequest> asked = ParseGarbageRequest(request.body);
   if (!asked) return answer(Error(asked.error()));
   jobs.CollectGarbage(
-      *asked, [answer = std::move(answer),
+      *asked, [answer = std::move(answer), sender = request.sender,
                dry_run = asked->dry_run](const Result<GarbageReport>& report) {
+        NoteAsked(EventKind::kGarbage, "garbage",
+                  report ? fmt::format("{} of {} blocks {}", report->dropped,
+                                       report->listed,
+                                       dry_run ? "found, and left" : "dropped")
+                         : report.error().message(),
+                  sender);
         if (!report) return answer(Error(report.error()));
         answer(Json(200, GarbageJson(*report, dry_run)));
       });
@@ -127,8 +163,12 @@ void Replace(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method != "POST") return answer(NotAllowed("POST"));
   const Result<Replacement> asked = ParseReplacement(request.body);
   if (!asked) return answer(Error(asked.error()));
-  jobs.Replace(*asked, [answer = std::move(answer),
+  jobs.Replace(*asked, [answer = std::move(answer), sender = request.sender,
                         asked = *asked](const Status& status) {
+    NoteAsked(
+        EventKind::kServer,
+        fmt::format("replacing {} by {}", asked.old_server, asked.new_server),
+        status.ok() ? "done" : status.message(), sender);
     if (!status.ok()) return answer(Error(status));
     const ordered_json root = {{"old", asked.old_server},
                                {"new", asked.new_server}};
@@ -148,9 +188,14 @@ void Servers(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
 }
 
 // Answers a command with the job.
-Jobs::Callback AnswerJob(ApiAnswer answer, int code) {
-  return [answer = std::move(answer), code](const Result<Job>& job) {
+Jobs::Callback AnswerJob(ApiAnswer answer, int code, std::string_view what,
+                         const Asker& sender) {
+  return [answer = std::move(answer), code, what = std::string(what),
+          sender](const Result<Job>& job) {
     if (!job) return answer(Error(job.error()));
+    NoteAsked(EventKind::kJob,
+              fmt::format("job {}, to {}", job->id, job->spec.to), what,
+              sender);
     answer(Json(code, JobJson(*job)));
   };
 }
@@ -159,7 +204,8 @@ void AllJobs(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method == "POST") {
     Result<JobSpec> spec = ParseJobSpec(request.body);
     if (!spec) return answer(Error(spec.error()));
-    return jobs.Create(std::move(*spec), AnswerJob(std::move(answer), 201));
+    return jobs.Create(std::move(*spec), AnswerJob(std::move(answer), 201,
+                                                   "start", request.sender));
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return answer(NotAllowed("GET, HEAD, POST"));
@@ -173,11 +219,14 @@ void AllJobs(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
 void OneJob(Jobs& jobs, const HttpRequest& request, std::uint64_t id,
             ApiAnswer answer) {
   if (request.method == "DELETE") {
-    return jobs.Forget(
-        id, [answer = std::move(answer)](const Result<Job>& forgotten) {
-          if (!forgotten) return answer(Error(forgotten.error()));
-          answer(Json(200, ordered_json::object()));
-        });
+    return jobs.Forget(id, [answer = std::move(answer), id,
+                            sender =
+                                request.sender](const Result<Job>& forgotten) {
+      if (!forgotten) return answer(Error(forgotten.error()));
+      EventLog::OfProcess().Add(EventKind::kJob, LogLevel::kInfo,
+                                fmt::format("job {} is forgotten", id), sender);
+      answer(Json(200, ordered_json::object()));
+    });
   }
   if (request.method != "GET" && request.method != "HEAD") {
     return answer(NotAllowed("GET, HEAD, DELETE"));
@@ -194,7 +243,8 @@ void CommandJob(Jobs& jobs, const HttpRequest& request, std::uint64_t id,
   if (!request.body.empty() && request.body != "{}") {
     return answer(HttpError(400, "send no body, or {}"));
   }
-  Jobs::Callback done = AnswerJob(std::move(answer), 200);
+  Jobs::Callback done =
+      AnswerJob(std::move(answer), 200, command, request.sender);
   if (command == "pause") return jobs.Pause(id, std::move(done));
   if (command == "resume") return jobs.Resume(id, std::move(done));
   jobs.Cancel(id, std::move(done));

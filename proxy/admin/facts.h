@@ -3,13 +3,18 @@
 #define ERS_PROXY_ADMIN_FACTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/policies.h"
 #include "engine/census.h"
 #include "jobs/jobs.h"
+#include "metrics/process_usage.h"
+#include "metrics/recent_requests.h"
 #include "metrics/totals.h"
+#include "store/upkeep/memory_use.h"
 
 namespace ers::proxy {
 
@@ -33,10 +38,16 @@ struct Facts {
     std::string slot;          // its place on the ring
     std::string state;         // of kServerStates
     std::int64_t since_s = 0;  // that state, in Unix seconds; 0 unknown
+    // Nothing: it did not answer.
+    std::optional<store::MemoryUse> memory = {};
   };
 
   std::string version;
+  std::int64_t time_s = 0;  // Unix time, by this machine's clock
+  std::int64_t started_s = 0;
   std::uint64_t uptime_s = 0;
+  ProcessUsage process;
+  std::uint64_t max_descriptors = 0;
   bool stopping = false;  // takes no more clients
   ServingState serving;
   int connections = 0;
@@ -45,16 +56,21 @@ struct Facts {
   std::uint64_t memory_bytes = 0;  // in flight
   std::uint64_t memory_limit_bytes = 0;
   std::vector<std::string> listeners;
-  // What other processes of the cluster are started with: its servers, and f.
+  // As other processes of the cluster are given them.
   std::string server_list;
   int max_failures = 0;
+  std::uint64_t epoch = 0;                 // of the view; 0: none is in force
+  std::uint64_t last_event = 0;            // 0: there is none
   std::vector<std::string> transitioning;  // keys
   std::vector<Server> servers;
   Census census;
-  Totals totals;          // with links for as many servers
-  std::vector<Job> jobs;  // newest first
+  Totals totals;  // with links for as many servers
+  RequestRates lately;
+  std::vector<RequestRates> history;  // a second each
+  std::vector<Job> jobs;              // newest first
   JobTotals job_totals;
-  PolicyCounts policies;
+  Policies policies;
+  PolicyCounts policy_counts;
   GarbageTotals garbage;
   BackfillState backfill;
 };

@@ -56,7 +56,8 @@ std::string Gate::token() const {
 }
 
 std::optional<HttpReply> Gate::Refuse(const HttpRequest& request) const {
-  if (request.path == "/healthz" || request.path == "/readyz") {
+  if (request.path == "/healthz" || request.path == "/readyz" ||
+      request.path == "/") {
     return std::nullopt;
   }
   return RefuseStranger(request);

@@ -17,7 +17,8 @@ class Gate {
   void SetToken(std::string token);
 
   // What a request that may not be answered gets. /healthz and /readyz are for
-  // all: they say nothing but that the daemon is there, and serves.
+  // all: they say nothing but that the daemon is there, and serves. So is the
+  // page at /: it shows nothing but what it may read itself.
   [[nodiscard]] std::optional<HttpReply> Refuse(
       const HttpRequest& request) const;
   // May the sender of this ask anything?

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "metrics/event_log.h"
+
 namespace ers::proxy {
 
 struct HttpRequest {
@@ -14,7 +16,10 @@ struct HttpRequest {
   std::string content_type;
   std::string host;           // as the client calls us
   std::string authorization;  // a secret: not for the log
-  bool has_origin = false;    // a browser sent it
+  // Of browsers: the page that had it send this, and what that page is to us.
+  std::string origin;
+  std::string fetch_site;
+  Asker sender;
 };
 
 // The reply to a request whose token is missing or wrong.
@@ -25,6 +30,7 @@ struct HttpReply {
   std::string body;
   std::string allow;  // of a 405: what is allowed
   std::string type = "application/json";
+  std::string content_security_policy;  // of a page
 };
 
 // {"error": message}, and "code" where one is given: a StatusCodeName.

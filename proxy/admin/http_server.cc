@@ -44,6 +44,16 @@ std::string HeaderOf(evhttp_request* request, const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+std::string AddressOf(evhttp_request* request) {
+  evhttp_connection* connection = evhttp_request_get_connection(request);
+  char* address = nullptr;
+  ev_uint16_t port = 0;
+  if (connection != nullptr) {
+    evhttp_connection_get_peer(connection, &address, &port);
+  }
+  return address == nullptr ? std::string() : address;
+}
+
 HttpRequest Read(evhttp_request* request) {
   HttpRequest read;
   for (const auto& [method, name] : kMethods) {
@@ -58,7 +68,9 @@ HttpRequest Read(evhttp_request* request) {
   read.content_type = HeaderOf(request, "Content-Type");
   read.host = HeaderOf(request, "Host");
   read.authorization = HeaderOf(request, "Authorization");
-  read.has_origin = !HeaderOf(request, "Origin").empty();
+  read.origin = HeaderOf(request, "Origin");
+  read.fetch_site = HeaderOf(request, "Sec-Fetch-Site");
+  read.sender = {AddressOf(request), HeaderOf(request, "User-Agent")};
   return read;
 }
 
@@ -66,6 +78,16 @@ void Send(evhttp_request* request, const HttpReply& reply) {
   evkeyvalq* headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Content-Type", reply.type.c_str());
   evhttp_add_header(headers, "Cache-Control", "no-store");
+  // Nothing here is for pages of other sites, nor to be taken for a script.
+  evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+  evhttp_add_header(headers, "Cross-Origin-Resource-Policy", "same-origin");
+  evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
+  if (!reply.content_security_policy.empty()) {
+    evhttp_add_header(headers, "Content-Security-Policy",
+                      reply.content_security_policy.c_str());
+    evhttp_add_header(headers, "X-Frame-Options", "DENY");
+    evhttp_add_header(headers, "Cross-Origin-Opener-Policy", "same-origin");
+  }
   if (reply.code == kUnauthorized) {
     evhttp_add_header(headers, "WWW-Authenticate", "Bearer");
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "admin/facts.h"
@@ -79,6 +80,32 @@ void AddLatency(const Facts& facts, MetricsWriter& writer) {
   }
 }
 
+void AddServerMemory(const Facts& facts, MetricsWriter& writer) {
+  constexpr std::pair<Metric, std::uint64_t store::MemoryUse::*> kCounts[] = {
+      {Metric::kServerMemoryUsed, &store::MemoryUse::used_bytes},
+      {Metric::kServerMemoryLimit, &store::MemoryUse::limit_bytes},
+      {Metric::kServerItems, &store::MemoryUse::items},
+      {Metric::kServerEvictions, &store::MemoryUse::evictions}};
+  for (const auto& [metric, count] : kCounts) {
+    Begin(metric, writer);
+    for (const Facts::Server& server : facts.servers) {
+      if (!server.memory) continue;
+      writer.Add({server.name}, (*server.memory).*count);
+    }
+  }
+}
+
+void AddProcess(const Facts& facts, MetricsWriter& writer) {
+  Begin(Metric::kProcessCpu, writer);
+  writer.Add({}, facts.process.processor_time);
+  AddOne(Metric::kProcessResident, facts.process.resident_bytes, writer);
+  AddOne(Metric::kProcessVirtual, facts.process.virtual_bytes, writer);
+  AddOne(Metric::kProcessFds, facts.process.open_descriptors, writer);
+  AddOne(Metric::kProcessMaxFds, facts.max_descriptors, writer);
+  AddOne(Metric::kProcessStart, static_cast<std::uint64_t>(facts.started_s),
+         writer);
+}
+
 void AddServers(const Facts& facts, MetricsWriter& writer) {
   const auto& links = facts.totals.links;
   std::vector<bool> reachable(links.size());
@@ -106,6 +133,7 @@ void AddServers(const Facts& facts, MetricsWriter& writer) {
   for (const Facts::Server& server : facts.servers) {
     writer.Add({server.name}, server.since_s);
   }
+  AddServerMemory(facts, writer);
 }
 
 void AddCensus(const Census& census, MetricsWriter& writer) {
@@ -189,13 +217,16 @@ std::string MetricsText(const Facts& facts) {
   AddOne(Metric::kMemoryLimit, facts.memory_limit_bytes, writer);
   AddOne(Metric::kUptime, facts.uptime_s, writer);
   AddOne(Metric::kServing, facts.serving.serves() ? 1 : 0, writer);
+  AddOne(Metric::kServersMayBeOut,
+         static_cast<std::uint64_t>(facts.max_failures), writer);
   AddServers(facts, writer);
   AddStore(facts.totals, writer);
   AddCensus(facts.census, writer);
   AddJobs(facts.job_totals, writer);
-  AddPolicies(facts.policies, writer);
+  AddPolicies(facts.policy_counts, writer);
   AddGarbage(facts.garbage, writer);
   AddBackfill(facts.backfill, writer);
+  AddProcess(facts, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);
   return writer.Take();

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <ctime>
 #include <latch>
 #include <string_view>
 #include <utility>
 
 #include "config/user.h"
+#include "metrics/event_log.h"
 #include "net/resolver.h"
 #include "server/descriptors.h"
 #include "shared/address.h"
@@ -126,6 +128,9 @@ Status Daemon::Start() {
 Facts Daemon::Describe() const {
   Facts facts;
   facts.version = ERS_VERSION;
+  facts.time_s = std::time(nullptr);
+  facts.started_s = started_s_;
+  facts.last_event = EventLog::OfProcess().last_id();
   facts.uptime_s = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(
           std::chrono::steady_clock::now() - started_)
@@ -146,8 +151,12 @@ Facts Daemon::Describe() const {
   facts.transitioning = shared_.changing.WithPrefix("");
   facts.serving = jobs_->serving();
   const std::vector<std::string>& unreachable = facts.serving.unreachable;
+  const MemoryReports memory = jobs_->memory_reports();
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
-  if (view) facts.max_failures = view->max_failures;
+  if (view) {
+    facts.epoch = view->epoch;
+    facts.max_failures = view->max_failures;
+  }
   for (std::size_t i = 0; i < cluster_->endpoints.size(); ++i) {
     Facts::Server server;
     server.name = server.slot = cluster_->endpoints[i].name();
@@ -161,13 +170,16 @@ Facts Daemon::Describe() const {
     const bool silent = i < unreachable.size() && !unreachable[i].empty();
     const bool out = view && view->members[i].state == MemberState::kDown;
     if (silent && !out) server.state = "unreachable";
+    // What it reported before says nothing now.
+    if (!silent && !out && i < memory.size()) server.memory = memory[i];
     facts.servers.push_back(std::move(server));
   }
   facts.totals = stats_.Sum();
   facts.census = shared_.census.Last();
   facts.jobs = jobs_->List();
   facts.job_totals = jobs_->totals();
-  facts.policies = jobs_->policy_counts();
+  facts.policies = jobs_->policies();
+  facts.policy_counts = jobs_->policy_counts();
   facts.garbage = jobs_->garbage_totals();
   facts.backfill = jobs_->backfill_state();
   return facts;

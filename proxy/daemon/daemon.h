@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +68,7 @@ class Daemon {
   std::unique_ptr<Jobs> jobs_;
   const std::chrono::steady_clock::time_point started_ =
       std::chrono::steady_clock::now();
+  const std::int64_t started_s_ = std::time(nullptr);  // Unix time
   std::atomic<bool> stopping_{false};
   std::unique_ptr<Admin> admin_;  // ends before what it reports
 };

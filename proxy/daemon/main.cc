@@ -27,6 +27,7 @@
 #include "config/arguments.h"
 #include "config/machine.h"
 #include "daemon/daemon.h"
+#include "metrics/event_log.h"
 #include "server/descriptors.h"
 #include "shared/log.h"
 
@@ -110,10 +111,15 @@ void Reload(const Arguments& arguments, ServerOptions& running,
     SetLogLevel(running.log_level);
     RaiseDescriptorLimit(running);
     daemon.Reload(running);
-    spdlog::info("reloaded {}: {} rules", running.config_file,
-                 running.rules->list.size());
+    EventLog::OfProcess().Add(
+        EventKind::kDaemon, LogLevel::kInfo,
+        fmt::format("reloaded {}: {} rules", running.config_file,
+                    running.rules->list.size()));
   } else {
-    spdlog::error("not reloaded, the old settings stay: {}", status.message());
+    EventLog::OfProcess().Add(
+        EventKind::kDaemon, LogLevel::kError,
+        fmt::format("not reloaded, the old settings stay: {}",
+                    status.message()));
   }
 }
 
@@ -126,16 +132,19 @@ void Wait(const Arguments& arguments, ServerOptions& options, Daemon& daemon,
   while (read(signals, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGHUP) {
       if (stops > 0) continue;
-      spdlog::info("{}", SenderOf(info));
+      EventLog::OfProcess().Add(EventKind::kDaemon, LogLevel::kInfo,
+                                SenderOf(info));
       sd_notify(0, "RELOADING=1");
       Reload(arguments, options, daemon);
       sd_notify(0, "READY=1");
       continue;
     }
     if (info.ssi_signo == SIGUSR1) break;  // the workers have ended
-    spdlog::info("{}: {}", SenderOf(info),
-                 stops == 0 ? "stopping: clients are answered first"
-                            : "stopping at once");
+    EventLog::OfProcess().Add(
+        EventKind::kDaemon, LogLevel::kInfo,
+        fmt::format("{}: {}", SenderOf(info),
+                    stops == 0 ? "stopping: clients are answered first"
+                               : "stopping at once"));
     daemon.Stop();
     sd_notify(0, "STOPPING=1");
     if (stops++ == 0) {
@@ -211,6 +220,8 @@ int Serve(const Arguments& arguments, ServerOptions options) {
     return kBadUsage;
   }
   const std::vector<std::string> names = (*daemon)->listener_names();
+  EventLog::OfProcess().Add(EventKind::kDaemon, LogLevel::kInfo,
+                            "ersproxy " ERS_VERSION " has started");
   for (const std::string& name : names) spdlog::info("listening on {}", name);
   int exit_code = kDone;
   const Status fits = notices.AwaitFirstCheck();

@@ -1,11 +1,13 @@
 #include "jobs/backfiller.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/mutex.h"
+#include "metrics/event_log.h"
 #include "store/membership/serving.h"
 #include "store/membership/view_probe.h"
 
@@ -162,10 +164,13 @@ Task<Status> Backfiller::Fill() {
   filling_ = false;
   if (report) {
     for (const int member : report->members) {
-      spdlog::info(
-          "{} is backfilled: {} blocks of {} objects; {} objects are lost",
-          host_.session.member_name(member), report->blocks, report->objects,
-          report->lost);
+      EventLog::OfProcess().Add(
+          EventKind::kServer,
+          report->lost > 0 ? LogLevel::kWarning : LogLevel::kInfo,
+          fmt::format(
+              "{} is backfilled: {} blocks of {} objects; {} objects are lost",
+              host_.session.member_name(member), report->blocks,
+              report->objects, report->lost));
     }
   }
   // Those are tried again, and the view says that they are out.

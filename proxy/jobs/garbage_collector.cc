@@ -1,5 +1,6 @@
 #include "jobs/garbage_collector.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "base/micros.h"
 #include "base/mutex.h"
 #include "jobs/json_fields.h"
+#include "metrics/event_log.h"
 
 namespace ers::proxy {
 
@@ -188,9 +190,12 @@ Task<void> GarbageCollector::Work(store::GarbageTerms terms, Callback done) {
 
 void GarbageCollector::Count(const GarbageReport& report) {
   if (report.dropped > 0 || report.flushed > 0) {
-    spdlog::info(
-        "garbage is collected: {} of {} blocks, {} bytes; {} objects had ended",
-        report.dropped, report.listed, report.dropped_bytes, report.flushed);
+    EventLog::OfProcess().Add(
+        EventKind::kGarbage, LogLevel::kInfo,
+        fmt::format("garbage is collected: {} of {} blocks, {} bytes; {} "
+                    "objects had ended",
+                    report.dropped, report.listed, report.dropped_bytes,
+                    report.flushed));
   }
   const MutexLock lock(mutex_);
   ++totals_.collections;

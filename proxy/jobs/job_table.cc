@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/micros.h"
-#include "shared/log.h"
+#include "metrics/event_log.h"
 
 namespace ers::proxy {
 namespace {
@@ -26,8 +26,9 @@ void LogState(const Job& job) {
                         counts.changed, counts.failed, counts.left);
   }
   if (!job.last_error.empty()) line += ": " + job.last_error;
-  LogLine(job.state == JobState::kFailed ? LogLevel::kWarning : LogLevel::kInfo,
-          line);
+  const bool bad = job.state == JobState::kFailed || counts.failed > 0;
+  EventLog::OfProcess().Add(EventKind::kJob,
+                            bad ? LogLevel::kWarning : LogLevel::kInfo, line);
 }
 
 }  // namespace
@@ -78,8 +79,10 @@ void JobTable::Begin(JobHost& host) {
   }
   for (auto& [id, one] : runs_) {
     if (Ended(one.run->job().state)) continue;
-    spdlog::info("job {} of the last process is taken up: {}", id,
-                 JobStateName(one.run->job().state));
+    EventLog::OfProcess().Add(
+        EventKind::kJob, LogLevel::kInfo,
+        fmt::format("job {} of the last process is taken up: {}", id,
+                    JobStateName(one.run->job().state)));
     one.run->Begin();
   }
 }
@@ -264,7 +267,6 @@ void JobTable::Forget(std::uint64_t id, const Callback& done) {
                                  id, JobStateName(run.job().state))));
   }
   const Job job = run.job();
-  spdlog::info("job {} is forgotten", id);
   Remove(id, [job, done](const Status& removed) {
     if (removed.ok()) return done(job);
     done(Fail(removed));

@@ -1,13 +1,11 @@
 #include "jobs/jobs.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <utility>
 
 #include "base/mutex.h"
-#include "shared/log.h"
 #include "store/membership/ensure_lease.h"
 #include "store/upkeep/replace.h"
 
@@ -70,7 +68,9 @@ void Jobs::Stop() {
 
 void Jobs::SetPolicies(const Policies& policies) {
   loop_->Post([this, policies] {
-    if (!host_->stopping) policies_->Set(policies);
+    if (host_->stopping) return;
+    policies_->Set(policies);
+    policy_watch_.Note(policies);
   });
 }
 
@@ -93,7 +93,7 @@ bool Jobs::Quiet() const {
   return singles_ == 0 && server_checks_ == 0 && !replacing_ &&
          !table_.at_work() && !policies_->at_work() &&
          !backfiller_->at_work() && !garbage_->at_work() &&
-         !follower_->at_work();
+         !follower_->at_work() && !memory_->at_work();
 }
 
 void Jobs::Loop() {
@@ -120,8 +120,10 @@ void Jobs::Loop() {
     garbage_ = std::make_unique<GarbageCollector>(*host_, options_.garbage);
     backfiller_ = std::make_unique<Backfiller>(*host_, options_.backfill);
     follower_ = std::make_unique<store::EvictionFollower>(*session_);
+    memory_ = std::make_unique<MemoryWatch>(*host_);
   }
   policies_->Set(options_.policies);
+  policy_watch_.Note(options_.policies);
   table_.Begin(*host_);
   timer_ = loop_->NewTimer([this] { OnTimer(); });
   heartbeat_timer_ = loop_->NewTimer([this] { OnHeartbeatTimer(); });
@@ -136,6 +138,7 @@ void Jobs::Loop() {
     garbage_.reset();
     backfiller_.reset();
     follower_.reset();
+    memory_.reset();
   }
   host_.reset();
   store_.reset();
@@ -157,21 +160,15 @@ PolicyCounts Jobs::policy_counts() const {
   return policies_ ? policies_->counts() : PolicyCounts();
 }
 
+Policies Jobs::policies() const {
+  const MutexLock lock(mutex_);
+  return policies_ ? policies_->in_force() : Policies();
+}
+
 void Jobs::CollectGarbage(GarbageRequest request,
                           GarbageCollector::Callback done) {
   loop_->Post([this, request, done = std::move(done)] {
-    spdlog::info("garbage is searched for, as was asked by hand");
-    garbage_->Collect(request, [done,
-                                request](const Result<GarbageReport>& report) {
-      if (report) {
-        spdlog::info("garbage asked for by hand: {} of {} blocks {}",
-                     report->dropped, report->listed,
-                     request.dry_run ? "found, and left" : "dropped");
-      } else {
-        spdlog::warn("garbage asked for by hand: {}", report.error().message());
-      }
-      done(report);
-    });
+    garbage_->Collect(request, done);
   });
 }
 
@@ -193,10 +190,6 @@ Task<void> Jobs::ReplaceHere(Replacement replacement, Replaced done) {
   const Status status = co_await store::ReplaceServer(
       *session_, replacement.old_server, replacement.new_server);
   replacing_ = false;
-  LogLine(LogLevel::kInfo,
-          fmt::format("replacing {} by {}, asked for over HTTP: {}",
-                      replacement.old_server, replacement.new_server,
-                      status.ok() ? "done" : status.message()));
   done(status);
 }
 
@@ -228,11 +221,19 @@ BackfillState Jobs::backfill_state() const {
   return backfiller_ ? backfiller_->state() : BackfillState();
 }
 
+MemoryReports Jobs::memory_reports() const {
+  const MutexLock lock(mutex_);
+  return memory_ ? memory_->reports() : MemoryReports();
+}
+
 void Jobs::OnTimer() {
   table_.Tick();
   backfiller_->Scan();
   garbage_->Scan();
   follower_->Scan();
+  memory_->Scan();
+  view_watch_.Scan(*session_);
+  policy_watch_.Scan(policies_->counts(), loop_->Now());
   OnHeartbeatTimer();
   timer_->Start(kPeriod);
 }
@@ -327,9 +328,6 @@ Task<void> Jobs::TransitionHere(std::string key, TransitionTarget target,
         co_await store_->Transition(key, target, TransitionVariant::kOptimal));
   }
   --singles_;
-  LogLine(LogLevel::kInfo,
-          fmt::format("transition of '{}', asked for over HTTP: {}", key,
-                      *result ? "done" : (*result).error().message()));
   moved(*result);
 }
 

@@ -24,9 +24,12 @@
 #include "jobs/job_run.h"
 #include "jobs/job_table.h"
 #include "jobs/journal.h"
+#include "jobs/memory_watch.h"
 #include "jobs/policy_runner.h"
+#include "jobs/policy_watch.h"
 #include "jobs/replacement.h"
 #include "jobs/serving_watch.h"
+#include "jobs/view_watch.h"
 #include "net/event_loop.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
@@ -71,10 +74,13 @@ class Jobs {
   // What clients read of wide objects.
   void TakeHits(HitBatch hits);
   [[nodiscard]] PolicyCounts policy_counts() const;
+  // In force.
+  [[nodiscard]] Policies policies() const;
   // From now on, for servers that come back and those that are being
   // backfilled.
   void SetBackfill(const BackfillLimits& limits);
   [[nodiscard]] BackfillState backfill_state() const;
+  [[nodiscard]] MemoryReports memory_reports() const;
   // See ServingWatch::OnChange; before Start.
   void OnServing(ServingWatch::Changed changed) {
     serving_.OnChange(std::move(changed));
@@ -140,12 +146,15 @@ class Jobs {
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<store::Store> store_;
   bool listing_ = false;
+  ViewWatch view_watch_;
+  PolicyWatch policy_watch_;
   std::unique_ptr<JobHost> host_;
   // Made and ended under mutex_; else of the loop's thread.
   std::unique_ptr<PolicyRunner> policies_;
   std::unique_ptr<GarbageCollector> garbage_;
   std::unique_ptr<Backfiller> backfiller_;
   std::unique_ptr<store::EvictionFollower> follower_;
+  std::unique_ptr<MemoryWatch> memory_;
   std::unique_ptr<net::Timer> timer_;
   std::unique_ptr<net::Timer> heartbeat_timer_;
   int singles_ = 0;  // single transitions under way

@@ -70,6 +70,11 @@ PolicyCounts PolicyRunner::counts() const {
   return counts_;
 }
 
+Policies PolicyRunner::in_force() const {
+  const MutexLock lock(mutex_);
+  return shown_;
+}
+
 // What stays as it is goes on: where settings are read again more often than a
 // scan takes, it would never come to its end.
 void PolicyRunner::Set(const Policies& policies) {
@@ -78,6 +83,10 @@ void PolicyRunner::Set(const Policies& policies) {
       policies.leave_alone_seconds == policies_.leave_alone_seconds;
   const bool narrow_stays = policies.narrow == policies_.narrow;
   policies_ = policies;
+  {
+    const MutexLock lock(mutex_);
+    shown_ = policies;
+  }
   if (!widen_stays) SetWiden();
   if (!narrow_stays) SetNarrow();
 }

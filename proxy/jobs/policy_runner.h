@@ -62,6 +62,7 @@ class PolicyRunner {
   [[nodiscard]] bool at_work() const;
   // Any thread.
   [[nodiscard]] PolicyCounts counts() const;
+  [[nodiscard]] Policies in_force() const;
 
  private:
   // What is to become of a hot object.
@@ -103,6 +104,7 @@ class PolicyRunner {
 
   mutable Mutex mutex_;
   PolicyCounts counts_ ERS_GUARDED_BY(mutex_);
+  Policies shown_ ERS_GUARDED_BY(mutex_);  // policies_, for other threads
 };
 
 }  // namespace ers::proxy

@@ -1,12 +1,14 @@
 #include "jobs/serving_watch.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstddef>
 #include <utility>
 
 #include "base/mutex.h"
+#include "metrics/event_log.h"
+#include "shared/log.h"
 #include "store/membership/serving.h"
 
 namespace ers::proxy {
@@ -20,9 +22,12 @@ void LogServers(store::Session& session, const std::vector<std::string>& before,
     const bool was = i < before.size() && !before[i].empty();
     const std::string& name = session.member_name(static_cast<int>(i));
     if (!was && !now[i].empty()) {
-      spdlog::warn("{} does not answer: {}", name, now[i]);
+      EventLog::OfProcess().Add(
+          EventKind::kServer, LogLevel::kWarning,
+          fmt::format("{} does not answer: {}", name, now[i]));
     } else if (was && now[i].empty()) {
-      spdlog::info("{} answers again", name);
+      EventLog::OfProcess().Add(EventKind::kServer, LogLevel::kInfo,
+                                fmt::format("{} answers again", name));
     }
   }
 }
@@ -41,9 +46,16 @@ void ServingWatch::Note(store::Session& session, const Status& serves) {
   const net::TimePoint time = session.runtime().Now();
   if (!now.serves() && (changed || time - logged_ >= kSayEvery)) {
     logged_ = time;
-    spdlog::error("not serving: {}", now.status.message());
+    const std::string line =
+        fmt::format("not serving: {}", now.status.message());
+    if (changed) {
+      EventLog::OfProcess().Add(EventKind::kDaemon, LogLevel::kError, line);
+    } else {
+      LogLine(LogLevel::kError, line);
+    }
   } else if (changed && before.known) {
-    spdlog::info("serving again");
+    EventLog::OfProcess().Add(EventKind::kDaemon, LogLevel::kInfo,
+                              "serving again");
   }
   if (changed && changed_) changed_(now);
 }

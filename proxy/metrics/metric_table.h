@@ -34,6 +34,8 @@ namespace ers::proxy {
   X(kServing, "ersproxy_serving", "gauge", "",                                 \
     "1 while requests can be served: enough servers answer, and a view of "    \
     "them is in force, or none was needed yet; else 0, and /readyz says why")  \
+  X(kServersMayBeOut, "ersproxy_max_failures", "gauge", "",                    \
+    "Servers that may be out at once, by the view in force; 0: none is")       \
   X(kServerSentBytes, "ersproxy_server_sent_bytes_total", "counter", "server", \
     "Bytes sent to each memcached server")                                     \
   X(kServerReceivedBytes, "ersproxy_server_received_bytes_total", "counter",   \
@@ -60,6 +62,16 @@ namespace ers::proxy {
   X(kServerSince, "ersproxy_server_state_since_seconds", "gauge", "server",    \
     "Unix time of the last change of each memcached server's state; 0 while "  \
     "it is unknown")                                                           \
+  X(kServerMemoryUsed, "ersproxy_server_memory_used_bytes", "gauge", "server", \
+    "Bytes of the items that each memcached server has, as it counts them; "   \
+    "none of one that did not answer when it was asked last, which is every "  \
+    "five seconds")                                                            \
+  X(kServerMemoryLimit, "ersproxy_server_memory_limit_bytes", "gauge",         \
+    "server", "Bytes of items that each memcached server may have")            \
+  X(kServerItems, "ersproxy_server_items", "gauge", "server",                  \
+    "Items that each memcached server has")                                    \
+  X(kServerEvictions, "ersproxy_server_evictions_total", "counter", "server",  \
+    "Items that each memcached server has evicted since it was started")       \
   X(kCommits, "ersproxy_commits_total", "counter", "",                         \
     "Changes of objects that were committed")                                  \
   X(kCommitAborts, "ersproxy_commit_aborts_total", "counter", "reason",        \
@@ -148,6 +160,18 @@ namespace ers::proxy {
     "Bytes of blocks that backfilling read")                                   \
   X(kBackfillWrittenBytes, "ersproxy_backfill_written_bytes_total", "counter", \
     "", "Bytes of blocks that backfilling wrote")                              \
+  X(kProcessCpu, "process_cpu_seconds_total", "counter", "",                   \
+    "Processor time of the daemon, user and system")                           \
+  X(kProcessResident, "process_resident_memory_bytes", "gauge", "",            \
+    "Memory of the daemon that is in RAM")                                     \
+  X(kProcessVirtual, "process_virtual_memory_bytes", "gauge", "",              \
+    "Address space of the daemon")                                             \
+  X(kProcessFds, "process_open_fds", "gauge", "",                              \
+    "File descriptors of the daemon")                                          \
+  X(kProcessMaxFds, "process_max_fds", "gauge", "",                            \
+    "File descriptors that the daemon may have")                               \
+  X(kProcessStart, "process_start_time_seconds", "gauge", "",                  \
+    "Unix time of the daemon's start")                                         \
   X(kBuildInfo, "ersproxy_build_info", "gauge", "version",                     \
     "1, with the version")
 

@@ -25,6 +25,7 @@ COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary
            "write-view")
 # What a daemon sends by its clock, and which operations send it surely.
 BACKGROUND = {"probe-round": ("backfill", "complete"),
+              "server-stats": ("ersctl append", "export", "servers"),
               "read-participants": ("ersctl append", "export", "servers"),
               "read-view": ("ersctl append", "export", "servers"),
               "write-participants": ("ersctl append", "export", "servers")}

@@ -84,6 +84,9 @@ class DebianTest(unittest.TestCase):
              "/usr/lib/tmpfiles.d/ersproxy.conf",
              "/usr/share/man/man8/ersproxy.8.gz",
              "/usr/share/doc/ersproxy/examples/ersproxy.yaml.sample",
+             "/usr/share/doc/ersproxy/runbook.md.gz",
+             *(f"/usr/share/doc/ersproxy/examples/monitoring/ersproxy.{end}"
+               for end in ("rules.yml", "rules.test.yml", "dashboard.json")),
              *(shell.format("ersproxy") for shell in SHELLS)})
         self.assertEqual(self.script("ersproxy", "conffiles").split(),
                          ["/etc/ersproxy.yaml"])

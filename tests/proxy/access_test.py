@@ -68,7 +68,7 @@ class TokenTest(AccessCase):
     def test_nothing_without_it(self):
         daemon, admin = self.serve("--admin-token-file", self.token_file())
         self.assertTrue(admin.startswith("0.0.0.0:"))
-        for path in ("/status", "/metrics", "/v1/jobs", "/v1/x", "/"):
+        for path in ("/status", "/metrics", "/v1/jobs", "/v1/x", "/x"):
             for token in (None, TOKEN, "Bearer", "Bearer ",
                           "Bearer " + TOKEN[:-1], "Bearer " + TOKEN + "0",
                           "Bearer " + 2 * TOKEN, "Basic " + TOKEN,

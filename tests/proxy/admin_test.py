@@ -49,7 +49,8 @@ class AdminTest(AdminCase):
         host, port = admin.rsplit(":", 1)
         json_type = {"Content-Type": "application/json"}
         for method, path, body, code in [
-                ("GET", "/", None, 404), ("GET", "/v1", None, 404),
+                ("GET", "/page", None, 404), ("POST", "/", b"{}", 405),
+                ("GET", "/v1", None, 404),
                 ("PUT", "/nothing", b"x", 404), ("GET", "/v1/x", None, 404),
                 ("PUT", "/healthz", None, 405),
                 ("DELETE", "/status", None, 405),

@@ -153,8 +153,8 @@ class KilledProxyTest(GarbageCase):
         self.assertEqual((dry["dry_run"], dry["dropped"]), (True, left))
         printed = self.ctl("--proxy", admin, "gc", "--grace", "0").decode()
         for end in ("found, and left", "dropped"):
-            self.assertRegex(self.proxy.said(), "garbage asked for by hand: "
-                             rf"{left} of \d+ blocks {end}\n")
+            self.assertRegex(self.proxy.said(), "garbage, asked for over HTTP: "
+                             rf"{left} of \d+ blocks {end}, by 127\.0\.0\.1 ")
         self.assertIn(f"dropped {left} of ", printed)
         self.exactly_the_live_ones()
         metrics = self.api.metrics()

@@ -108,8 +108,35 @@ class ApiTest(JobsCase):
                 ({**JSON, "Origin": "http://evil.example"}, 403)]:
             got, answer = self.api.ask("POST", "/v1/jobs", body, headers)
             self.assertEqual(got, code, answer)
-        self.assertEqual(self.api.ask("DELETE", "/v1/jobs/1",
-                                      headers={"Origin": "null"})[0], 403)
+        here = f"{self.api.host}:{self.api.port}"
+        for headers in [
+                {"Origin": "null"}, {"Origin": here}, {"Origin": "http://"},
+                {"Origin": f"http://{self.api.host}"},
+                {"Origin": f"http://{self.api.host}:1{self.api.port}"},
+                {"Origin": f"http://{here}.evil.example"},
+                {"Origin": f"http://evil.example/://{here}"},
+                {"Origin": f"http://{here}", "Sec-Fetch-Site": "same-site"},
+                {"Sec-Fetch-Site": "cross-site"}]:
+            with self.subTest(headers=headers):
+                for method, path in (("POST", "/v1/jobs"),
+                                     ("DELETE", "/v1/jobs/1")):
+                    self.assertEqual(self.api.ask(
+                        method, path, body, {**JSON, **headers})[0], 403)
+        # A name that leads here by a trick is no name of this port.
+        self.assertEqual(self.api.ask(
+            "POST", "/v1/jobs", body,
+            {**JSON, "Host": "evil.example", "Origin": "http://evil.example",
+             "Sec-Fetch-Site": "same-origin"})[0], 403)
+        # Its own page may.
+        got, job = self.api.ask(
+            "POST", "/v1/jobs", body,
+            {**JSON, "Origin": f"http://{here}",
+             "Sec-Fetch-Site": "same-origin"})
+        self.assertEqual(got, 201)
+        self.wait_for(self.api, job["id"], "done")
+        self.assertEqual(self.api.ask("DELETE", f"/v1/jobs/{job['id']}",
+                                      headers={"Origin": f"http://{here}"}),
+                         (200, {}))
         got, job = self.api.ask(
             "POST", "/v1/jobs", body,
             {"Content-Type": "application/json; charset=utf-8"})

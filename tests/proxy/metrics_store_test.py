@@ -20,6 +20,8 @@ ALWAYS = (SERVER + "sent_bytes", SERVER + "received_bytes",
           SERVER + "requests", "ersproxy_request", "ersproxy_client_",
           "ersproxy_uptime", "ersproxy_step", SERVER + "connections",
           SERVER + "reachable", SERVER + "state", SERVER + "latency",
+          # What servers answered last, and what the process takes.
+          SERVER + "memory", SERVER + "items", SERVER + "evictions", "process_",
           # Where the machine is so busy that a server is late.
           "ersproxy_hedge",
           # Where it is silent for a while.

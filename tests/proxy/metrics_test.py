@@ -182,7 +182,7 @@ class MetricsListTest(MetricsCase):
         client = self.serve().client()
         with open(os.path.join(TOP, "docs", "reference", "metrics.md"),
                   encoding="utf-8") as file:
-            rows = re.findall(r"^\| `(ersproxy_\w+)` \| (\w+) \| ([\w, ]*) "
+            rows = re.findall(r"^\| `((?:ersproxy|process)_\w+)` \| (\w+) \| ([\w, ]*) "
                               r"\| `?(\w*)`? \|", file.read(), re.M)
         families = self.metrics().families
         self.assertEqual(sorted(row[0] for row in rows), sorted(families))
