@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cli/units.h"
-#include "ctl/arguments.h"
-#include "ctl/environment.h"
+#include "ctl/support/arguments.h"
+#include "ctl/support/environment.h"
 
 namespace ers::ctl {
 namespace {

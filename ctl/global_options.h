@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "ctl/session.h"
+#include "ctl/support/session.h"
 #include "ers/status.h"
 
 namespace ers::ctl {

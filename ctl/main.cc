@@ -12,9 +12,9 @@
 
 #include "cli/describe.h"
 #include "cli/usage.h"
-#include "ctl/commands.h"
+#include "ctl/commands/commands.h"
 #include "ctl/global_options.h"
-#include "ctl/report.h"
+#include "ctl/support/report.h"
 #include "ers/client.h"
 
 namespace ers::ctl {

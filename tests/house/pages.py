@@ -283,7 +283,7 @@ def check_commands(top):
     if not os.path.exists(os.path.join(top, page)):
         return
     listed = set(re.findall(r"^\| `([a-z]+)", read(top, page), re.M))
-    for path in found(top, "ctl/*.cc"):
+    for path in found(top, "ctl/**/*.cc"):
         for name in re.findall(r"\bapp(?:\.add_subcommand\(|, chosen,)\s*"
                                r"\"([a-z]+)\"", read(top, path)):
             if name not in listed:

@@ -1,0 +1,84 @@
+// Which scheme suits an object, by times that were fitted to measurements and
+// by what schemes store and move. No cluster is asked.
+#ifndef ERS_CTL_COMMANDS_ADVICE_H_
+#define ERS_CTL_COMMANDS_ADVICE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ers/scheme.h"
+#include "ers/status.h"
+
+namespace ers::ctl {
+
+struct Question {
+  std::uint64_t object_bytes = 0;
+  double mbit = 0;  // of the client's link
+  double reads_per_write = 1;
+  int failures = 1;      // that objects are to survive; at least 1
+  int most_servers = 0;  // that there are; 0: as many as a scheme asks for
+};
+
+// seconds = fixed + link * bytes / rate + byte * bytes + server * servers +
+// block * blocks, of what one operation moves and touches.
+struct Times {
+  double fixed = 0;
+  double link = 0;
+  double byte = 0;
+  double server = 0;
+  double block = 0;
+  double error = 0;  // median, relative to what was measured
+};
+
+// What the evaluation found, as its file says.
+struct AdviceModel {
+  std::map<std::pair<bool, bool>, Times> times;  // {coded, of a read}
+  std::vector<std::pair<int, int>> widths;       // k and k' that are tried
+  double min_mbit = 0;                           // measured, as the next three
+  double max_mbit = 0;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;
+  double min_storage_share = 0;  // of a system's cost, by the cost model
+  double max_storage_share = 0;
+  std::string source;  // where the figures come from
+};
+
+// kInvalidArgument names the file and what is wrong with it.
+Result<AdviceModel> ReadAdviceModel(const std::string& path);
+// The installed one, found beside this program; kNotFound if it is missing.
+Result<std::string> FindAdviceModel();
+
+struct Candidate {
+  Scheme scheme;
+  double put_seconds = 0;
+  double get_seconds = 0;
+  double mean_seconds = 0;  // of puts and gets as often as they come
+  double stored = 0;        // bytes for a byte of the object
+  double moved = 0;         // bytes for a byte written, and what is read of it
+  int servers = 0;          // that must be there
+  std::uint64_t worth_coding = 0;  // shorter values are kept whole (bytes)
+};
+
+struct Advice {
+  std::vector<Candidate> candidates;  // copies first
+  std::size_t chosen = 0;             // of candidates
+  std::size_t fastest = 0;
+  // The object is shorter than this, in bytes, and kept whole though coding
+  // was chosen; else 0.
+  std::uint64_t whole_below = 0;
+  bool beyond = false;  // what was asked is outside of what was measured
+};
+
+// Candidates within this of the fastest count as equally fast; of these, the
+// one that stores least is chosen.
+inline constexpr double kEquallyFast = 1.1;
+
+// kInvalidArgument if there are fewer servers than copies.
+Result<Advice> Advise(const AdviceModel& model, const Question& question);
+
+}  // namespace ers::ctl
+
+#endif  // ERS_CTL_COMMANDS_ADVICE_H_

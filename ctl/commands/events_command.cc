@@ -1,0 +1,122 @@
+// ersctl events: the event log of a daemon.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "ctl/commands/commands.h"
+#include "ctl/support/admin_client.h"
+#include "ctl/support/admin_text.h"
+#include "ctl/support/arguments.h"
+#include "ctl/support/report.h"
+
+namespace ers::ctl {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kFollowEvery{500};
+
+struct EventArguments {
+  std::optional<std::uint64_t> last;
+  bool follow = false;
+};
+
+// The newest first.
+Result<Json> AskEvents(const GlobalOptions& global) {
+  const Result<Json> answer = AskAdmin(global, Method::kGet, "/events");
+  if (!answer) return Fail(answer.error());
+  Json events = ListIn(*answer, "events");
+  const bool known =
+      answer->contains("events") &&
+      std::all_of(events.begin(), events.end(),
+                  [](const Json& event) { return event.is_object(); });
+  if (known) return events;
+  return Fail(StatusCode::kIncompatible,
+              fmt::format("{} answers, but not with events: is it the admin "
+                          "port of an ersproxy that knows them?",
+                          global.proxy));
+}
+
+// What was not shown yet, the oldest first. Ids begin anew with each process:
+// one that has not come to the last one shown is another.
+Json NewOf(const Json& events, std::uint64_t shown) {
+  if (!events.empty() && NumberIn(events.front(), "id") < shown) shown = 0;
+  Json fresh = Json::array();
+  for (const Json& event : events) {
+    if (NumberIn(event, "id") > shown) fresh.insert(fresh.begin(), event);
+  }
+  return fresh;
+}
+
+Status PrintEvents(const GlobalOptions& global, const Json& events) {
+  std::string text;
+  for (const Json& event : events) {
+    text += global.json ? Line(event) : EventText(event) + "\n";
+  }
+  return text.empty() ? Status() : Print(text);
+}
+
+// Until the output ends, or the daemon has not answered for so long.
+Status Follow(const GlobalOptions& global, std::uint64_t shown) {
+  steady_clock::time_point heard = steady_clock::now();
+  for (;;) {
+    // The daemon sends no word of its own: it is asked again.
+    std::this_thread::sleep_for(kFollowEvery);
+    if (OutputHasEnded()) return {};
+    const Result<Json> events = AskEvents(global);
+    if (!events) {
+      const std::chrono::duration<double> silence = steady_clock::now() - heard;
+      if (events.error().code() == StatusCode::kUnavailable &&
+          silence.count() <= global.timeout_seconds) {
+        continue;
+      }
+      return events.error();
+    }
+    heard = steady_clock::now();
+    const Status printed = PrintEvents(global, NewOf(*events, shown));
+    if (!printed.ok()) return printed;
+    shown = events->empty() ? 0 : NumberIn(events->front(), "id");
+  }
+}
+
+Ending Events(const GlobalOptions& global, const EventArguments& arguments) {
+  const Result<Json> events = AskEvents(global);
+  if (!events) return events.error();
+  Json shown = NewOf(*events, 0);
+  const std::uint64_t most = arguments.last.value_or(shown.size());
+  while (shown.size() > most) shown.erase(shown.begin());
+  const Status printed = PrintEvents(global, shown);
+  if (!printed.ok() || !arguments.follow) return printed;
+  return Follow(global, events->empty() ? 0 : NumberIn(events->front(), "id"));
+}
+
+}  // namespace
+
+void AddEvents(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<EventArguments>();
+  CLI::App* events = app.add_subcommand(
+      "events", "Shows what happened at a daemon, and which client asked");
+  events
+      ->add_option("--last", arguments->last,
+                   "The last so many alone (default: all that it remembers)")
+      ->check(IsWhole())
+      ->type_name("N");
+  events->add_flag("--follow", arguments->follow,
+                   "Stays, and shows what happens from now on");
+  events->footer(
+      "Goes to the admin address of an ersproxy, which remembers 256 events.\n"
+      "Example: ersctl --proxy localhost:11280 events --last 20 --follow");
+  events->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return Events(chosen.global, *arguments);
+    };
+  });
+}
+
+}  // namespace ers::ctl

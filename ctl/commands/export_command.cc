@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/units.h"
+#include "ctl/commands/commands.h"
+#include "ctl/support/outcomes.h"
+#include "ctl/support/progress.h"
+#include "ctl/support/report.h"
+#include "ctl/support/selection.h"
+
+namespace ers::ctl {
+namespace {
+
+struct ExportArguments {
+  Selection selection;
+  bool dry_run = false;
+};
+
+// What became of the objects, and the bytes of the values that are exported.
+struct Counts : Outcomes {
+  std::uint64_t bytes = 0;
+};
+
+std::string ReportJson(const ExportArguments& arguments, const Counts& counts) {
+  const Json json = {
+      {"dry_run", arguments.dry_run},  {"selected", counts.selected},
+      {"exported", counts.done},       {"bytes", counts.bytes},
+      {"already", counts.already},     {"gone", counts.gone},
+      {"too_large", counts.too_large}, {"failed", counts.failed},
+      {"errors", counts.ErrorsJson()}};
+  return Line(json);
+}
+
+std::string ReportText(const ExportArguments& arguments, const Counts& counts) {
+  return counts.ErrorsText() +
+         fmt::format(
+             "{} {} of {} objects ({}); {} were plain items already, {} gone, "
+             "{} too large, {} failed\n",
+             arguments.dry_run ? "would export" : "exported", counts.done,
+             counts.selected, cli::BytesText(counts.bytes), counts.already,
+             counts.gone, counts.too_large, counts.failed);
+}
+
+Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
+  const Selection& selection = arguments.selection;
+  const Result<proxy::KeyPattern> pattern = CheckSelection(selection);
+  if (!pattern) return pattern.error();
+  auto client = arguments.dry_run ? OpenReader(global) : OpenClient(global);
+  if (!client) return client.error();
+  const auto keys = SelectKeys(**client, selection, *pattern);
+  if (!keys) return keys.error();
+  const ExportMode mode =
+      arguments.dry_run ? ExportMode::kCheckOnly : ExportMode::kExport;
+  Counts counts;
+  {
+    Progress progress("export", Progress::Unit::kObjects, keys->size());
+    for (const std::string& key : *keys) {
+      const Result<ObjectInfo> result = (*client)->Export(key, mode);
+      counts.Add(key, result ? Status() : result.error(), !selection.Walks());
+      if (result) counts.bytes += result->length;
+      progress.Advance(1);
+    }
+  }
+  const Status printed = Print(global.json ? ReportJson(arguments, counts)
+                                           : ReportText(arguments, counts));
+  return counts.End(printed, "exported");
+}
+
+}  // namespace
+
+void AddExport(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand(
+      "export", "Turns objects back into plain memcached items");
+  AddSelection(*command, arguments->selection);
+  command->add_flag("--dry-run", arguments->dry_run,
+                    "Reads and checks all, changes nothing");
+  command->footer("Example: ersctl export --prefix session: --dry-run");
+  command->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return Export(chosen.global, *arguments);
+    };
+  });
+}
+
+}  // namespace ers::ctl

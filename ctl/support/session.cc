@@ -1,0 +1,129 @@
+#include "ctl/support/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "ctl/support/admin_client.h"
+#include "ctl/support/environment.h"
+
+namespace ers::ctl {
+namespace {
+
+// Creates the folder that `path` lies in.
+Status MakeFolderOf(const std::string& path) {
+  const std::filesystem::path folder =
+      std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return {StatusCode::kInvalidArgument,
+          fmt::format("--state: cannot create {}: {}; name a file that can be "
+                      "written, or - for none",
+                      folder.string(), error.message())};
+}
+
+// Whether the default state file can be kept. Makes its folder.
+bool HasPlace(std::string_view servers) {
+  const Result<std::string> path = DefaultStateFile(servers);
+  if (!path || !MakeFolderOf(*path).ok()) return false;
+  const auto folder = std::filesystem::path(*path).parent_path();
+  return access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+}  // namespace
+
+Result<std::string> DefaultStateFile(std::string_view servers) {
+  std::multiset<std::string_view> sorted;
+  for (std::size_t begin = 0; begin <= servers.size();) {
+    const std::size_t end = std::min(servers.find(',', begin), servers.size());
+    sorted.insert(servers.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const std::string list = fmt::format("{}", fmt::join(sorted, ","));
+  const XXH128_hash_t hash = XXH3_128bits(list.data(), list.size());
+
+  const std::string folder = FolderOf("XDG_STATE_HOME", "/.local/state");
+  if (folder.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                "--state: neither XDG_STATE_HOME nor HOME is set; name a "
+                "file, or - for none");
+  }
+  return fmt::format("{}/{:016x}{:016x}.view", folder, hash.high64, hash.low64);
+}
+
+Result<GlobalOptions> WithServers(const GlobalOptions& global) {
+  if (global.proxy.empty()) return global;
+  const Result<Json> status = AskAdmin(global, Method::kGet, "/status");
+  if (!status) return Fail(status.error());
+  GlobalOptions direct = global;
+  direct.proxy.clear();
+  direct.servers = status->value("server_list", std::string());
+  direct.max_failures = status->value("max_failures", 0);
+  if (!direct.servers.empty()) return direct;
+  return Fail(StatusCode::kIncompatible,
+              fmt::format("{}: its /status does not name the servers: is it an "
+                          "ersproxy of this version?",
+                          global.proxy));
+}
+
+Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& named) {
+  const Result<GlobalOptions> global = WithServers(named);
+  if (!global) return Fail(global.error());
+  if (global->servers.empty()) {
+    return Fail(StatusCode::kInvalidArgument,
+                "no servers: give --servers host:port,... or set ERS_SERVERS; "
+                "or --proxy or ERS_PROXY, and an ersproxy's admin address");
+  }
+  ClusterOptions options;
+  // Clients of a daemon may have stored any.
+  options.binary_keys = true;
+  options.servers = global->servers;
+  options.max_failures = global->max_failures;
+  options.min_redundancy = global->min_redundancy;
+  const std::chrono::milliseconds timeout(
+      static_cast<std::int64_t>(global->timeout_seconds * 1000));
+  options.operation_timeout = timeout;
+  options.request_timeout = std::min(options.request_timeout, timeout);
+  options.connect_timeout = std::min(options.connect_timeout, timeout);
+
+  if (global->state_file.empty()) {
+    Result<std::string> path = DefaultStateFile(global->servers);
+    if (!path) return Fail(path.error());
+    options.state_file = *path;
+  } else if (global->state_file != "-") {
+    options.state_file = global->state_file;
+  }
+  // The library checks the server list before anything is created for it.
+  auto cluster = Cluster::Open(options);
+  if (!cluster) return Fail(cluster.error());
+  const Status folder = MakeFolderOf(options.state_file);
+  if (!folder.ok()) return Fail(folder);
+  return *cluster;
+}
+
+Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,
+                                           const ClientOptions& options) {
+  const auto cluster = OpenCluster(global);
+  if (!cluster) return Fail(cluster.error());
+  return Client::Open(*cluster, options);
+}
+
+Result<std::unique_ptr<Client>> OpenReader(const GlobalOptions& named) {
+  const Result<GlobalOptions> global = WithServers(named);
+  if (!global) return Fail(global.error());
+  GlobalOptions options = *global;
+  const bool by_default = options.state_file.empty();
+  // The list is checked before anything is created for it.
+  options.state_file = by_default ? "-" : options.state_file;
+  auto client = OpenClient(options);
+  if (!client || !by_default || !HasPlace(global->servers)) return client;
+  return OpenClient(*global);
+}
+
+}  // namespace ers::ctl
