@@ -54,7 +54,8 @@ struct Served {
 };
 Served CountServed(TestCluster& cluster);
 // Whether they have answered so many since; and heartbeats, which read two
-// records on each server that they go to, and write nothing.
+// records on each server that they go to, and write one only where the machine
+// stood still for so long that the process's entry has expired.
 bool ServedAlone(TestCluster& cluster, const Served& before, long hits,
                  long sets);
 
