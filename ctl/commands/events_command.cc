@@ -43,13 +43,33 @@ Result<Json> AskEvents(const GlobalOptions& global) {
                           global.proxy));
 }
 
-// What was not shown yet, the oldest first. Ids begin anew with each process:
-// one that has not come to the last one shown is another.
-Json NewOf(const Json& events, std::uint64_t shown) {
-  if (!events.empty() && NumberIn(events.front(), "id") < shown) shown = 0;
+// The newest event that was shown; id 0: none was.
+struct Shown {
+  std::uint64_t id = 0;
+  std::uint64_t time_ms = 0;
+
+  explicit Shown(const Json& events) {
+    if (events.empty()) return;
+    id = NumberIn(events.front(), "id");
+    time_ms = NumberIn(events.front(), "time_ms");
+  }
+};
+
+// Ids begin anew with each process, which shows by the times.
+bool AreOfAnother(const Json& events, const Shown& shown) {
+  if (events.empty() || NumberIn(events.front(), "id") < shown.id) return true;
+  return std::any_of(events.begin(), events.end(), [&shown](const Json& event) {
+    return NumberIn(event, "id") == shown.id &&
+           NumberIn(event, "time_ms") != shown.time_ms;
+  });
+}
+
+// What was not shown yet, the oldest first.
+Json NewOf(const Json& events, const Shown& shown) {
+  const std::uint64_t last = AreOfAnother(events, shown) ? 0 : shown.id;
   Json fresh = Json::array();
   for (const Json& event : events) {
-    if (NumberIn(event, "id") > shown) fresh.insert(fresh.begin(), event);
+    if (NumberIn(event, "id") > last) fresh.insert(fresh.begin(), event);
   }
   return fresh;
 }
@@ -63,7 +83,7 @@ Status PrintEvents(const GlobalOptions& global, const Json& events) {
 }
 
 // Until the output ends, or the daemon has not answered for so long.
-Status Follow(const GlobalOptions& global, std::uint64_t shown) {
+Status Follow(const GlobalOptions& global, Shown shown) {
   steady_clock::time_point heard = steady_clock::now();
   for (;;) {
     // The daemon sends no word of its own: it is asked again.
@@ -81,19 +101,19 @@ Status Follow(const GlobalOptions& global, std::uint64_t shown) {
     heard = steady_clock::now();
     const Status printed = PrintEvents(global, NewOf(*events, shown));
     if (!printed.ok()) return printed;
-    shown = events->empty() ? 0 : NumberIn(events->front(), "id");
+    shown = Shown(*events);
   }
 }
 
 Ending Events(const GlobalOptions& global, const EventArguments& arguments) {
   const Result<Json> events = AskEvents(global);
   if (!events) return events.error();
-  Json shown = NewOf(*events, 0);
-  const std::uint64_t most = arguments.last.value_or(shown.size());
-  while (shown.size() > most) shown.erase(shown.begin());
-  const Status printed = PrintEvents(global, shown);
+  Json last = NewOf(*events, Shown(Json::array()));
+  const std::uint64_t most = arguments.last.value_or(last.size());
+  while (last.size() > most) last.erase(last.begin());
+  const Status printed = PrintEvents(global, last);
   if (!printed.ok() || !arguments.follow) return printed;
-  return Follow(global, events->empty() ? 0 : NumberIn(events->front(), "id"));
+  return Follow(global, Shown(*events));
 }
 
 }  // namespace

@@ -171,6 +171,7 @@ void AddJobs(const Json& status, Rows& rows) {
   std::vector<std::string_view> colours = {kDim};
   for (const Json& job : jobs) {
     if (cells.size() > kMaxJobs) break;
+    if (!job.is_object()) continue;
     const Json objects = ObjectIn(job, "objects");
     const double selected = RealIn(objects, "selected");
     const double done = selected - RealIn(objects, "left");

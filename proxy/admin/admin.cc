@@ -28,7 +28,7 @@ namespace {
 constexpr std::string_view kApi = "/v1/";
 constexpr std::string_view kTransitioning = "/v1/transitioning";
 constexpr int kUnavailable = 503;
-constexpr timeval kSampleEvery = {1, 0};
+constexpr timeval kSamplePeriod = {1, 0};
 
 HttpReply Page(const char* type, std::string body) {
   HttpReply reply;
@@ -139,7 +139,7 @@ bool Admin::Loop::Prepare() {
         static_cast<Loop*>(loop)->Sample();
       },
       this));
-  if (!sample_event || event_add(sample_event.get(), &kSampleEvery) != 0) {
+  if (!sample_event || event_add(sample_event.get(), &kSamplePeriod) != 0) {
     return false;
   }
   server = HttpServer::Open(

@@ -153,6 +153,15 @@ class EventsTest(SeeCase):
                 self.assertNotEqual(part, b"")
                 shown += part
         self.assertEqual(shown.count(b"SIGHUP by process"), 2)
+        # Another process, whose ids begin anew.
+        daemon.stop()
+        again = self.start("--config", self.config(""), "--admin", self.admin)
+        again.reload()
+        while shown.count(b"has started") < 2 or shown.count(
+                b"reloaded") < 3:
+            self.assertTrue(select.select([process.stdout], [], [],
+                                          DEADLINE_S)[0], shown)
+            shown += os.read(process.stdout.fileno(), 65536)
 
 
 class ViewEventsTest(SeeCase):
