@@ -477,7 +477,7 @@ class CommandLine(unittest.TestCase):
                 (("sweep", "--format", "x"),
                  "--format: 'x' is none of table, csv, json"),
                 (("count", "--fromat", "csv", "4", "1", "5"),
-                 "there is no option --fromat")):
+                 "there is no option --fromat: did you mean --format?")):
             self.assertIn(f"ers-analyze: {text} (ers-analyze {arguments[0]} "
                           "--help says more)\n", run(*arguments).stderr)
 

@@ -91,8 +91,6 @@ class StoreTest(MetricsCase):
         self.ask(client, put(b"set", b"t", bytes(MIB)))
         for target, kind, path in (("wide", "widen", b"plan"),
                                    ("narrow", "narrow", b"plan"),
-                                   ("wide,2", "widen", b"plan"),
-                                   ("narrow,1", "narrow", b"plan"),
                                    ("rs:3,2", "reencode", b"reencode"),
                                    ("rs:3,3", "parity", b"parity")):
             before = self.metrics()
