@@ -20,6 +20,8 @@ struct Arguments {
   // What it says of settings. One text, or more where that takes several.
   std::vector<std::pair<const Setting*, std::vector<std::string>>> settings;
   std::string port_file;
+  // How this process was started, its program first: as another one is.
+  std::vector<std::string> command;
 };
 
 // `arguments` is filled in when `app` parses, and outlives it.

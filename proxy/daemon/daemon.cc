@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <ctime>
 #include <latch>
@@ -12,10 +13,14 @@
 
 #include "config/user.h"
 #include "metrics/event_log.h"
+#include "net/event_loop.h"
 #include "net/resolver.h"
+#include "net/task.h"
 #include "server/descriptors.h"
 #include "shared/address.h"
 #include "shared/token.h"
+#include "store/membership/serving.h"
+#include "store/membership/session.h"
 
 namespace ers::proxy {
 
@@ -32,7 +37,8 @@ void Daemon::SetLimits(const ServerOptions& options) {
   shared_.memory_in_flight_bytes.store(options.memory_in_flight_bytes);
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::Open(ServerOptions options) {
+Result<std::unique_ptr<Daemon>> Daemon::Open(ServerOptions options,
+                                             Inheritance& inherited) {
   options.cluster.binary_keys = true;
   options.cluster.adopt_plain_items = true;
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(options)));
@@ -42,9 +48,14 @@ Result<std::unique_ptr<Daemon>> Daemon::Open(ServerOptions options) {
   daemon->cluster_ = std::move(*cluster);
   net::Resolver::OfProcess().Prepare(daemon->cluster_->endpoints,
                                      net::Resolver::kAtStart);
-  Status status = daemon->Listen();
+  daemon->shares_sockets_.store(inherited.kept);
+  Status status = daemon->Listen(std::move(inherited.listening));
   // Whatever else is opened, the user could open again.
   if (status.ok()) status = daemon->BecomeUser();
+  // The state folder is the other one's until then.
+  if (status.ok() && inherited.before) {
+    status = daemon->AwaitPlace(*inherited.before);
+  }
   if (!status.ok()) return Fail(std::move(status));
   Result<std::unique_ptr<Jobs>> jobs =
       Jobs::Open(daemon->options_, daemon->cluster_, daemon->shared_.changing);
@@ -56,20 +67,56 @@ Result<std::unique_ptr<Daemon>> Daemon::Open(ServerOptions options) {
   return daemon;
 }
 
-Status Daemon::Listen() {
+Status Daemon::Listen(std::vector<Socket> inherited) {
   for (const std::string& address : options_.listen) {
-    Result<Listener> listener = proxy::Listen(address, options_.threads);
+    Result<Listener> listener =
+        proxy::Listen(address, options_.threads, inherited);
     if (!listener) return listener.error();
     listeners_.push_back(std::move(*listener));
   }
-  if (options_.admin.empty()) return {};
-  Result<Listener> listener = proxy::Listen(*AdminAddress(options_.admin), 1);
-  if (!listener) {
-    return {listener.error().code(),
-            fmt::format("admin: {}", listener.error().message())};
+  if (!options_.admin.empty()) {
+    Result<Listener> listener =
+        proxy::Listen(*AdminAddress(options_.admin), 1, inherited);
+    if (!listener) {
+      return {listener.error().code(),
+              fmt::format("admin: {}", listener.error().message())};
+    }
+    admin_listener_ = std::move(*listener);
   }
-  admin_listener_ = std::move(*listener);
+  for (const Socket& socket : inherited) {
+    options_.cluster.log(
+        LogLevel::kWarning,
+        fmt::format("the socket at {} is closed: it was given to this process, "
+                    "and no setting (listen, admin) has it",
+                    NameOf(socket)));
+  }
   return {};
+}
+
+// By connections and a lease of its own, which end: what this process will
+// serve with is not begun beside the other one's for nothing.
+Status Daemon::CheckServing() const {
+  const Result<std::shared_ptr<store::ClusterState>> cluster =
+      store::OpenClusterState(options_.cluster);
+  if (!cluster) return cluster.error();
+  const std::unique_ptr<net::EventLoop> loop = net::NewEventLoop();
+  store::Session session(*loop, *cluster, /*cached_manifests=*/1);
+  return net::SyncWait(*loop, store::CheckServing(session));
+}
+
+Status Daemon::AwaitPlace(const HandoverChannel& before) const {
+  const Status serves = CheckServing();
+  if (!serves.ok()) {
+    return {serves.code(),
+            fmt::format("this process does not take over: it could not serve: "
+                        "{}",
+                        serves.message())};
+  }
+  const bool said = before.Send(HandoverChannel::Word::kMayServe);
+  const auto answer = said ? before.Receive() : std::nullopt;
+  if (answer && answer->word == HandoverChannel::Word::kPlaceIsFree) return {};
+  return {StatusCode::kUnavailable,
+          "this process does not take over: the one before has ended"};
 }
 
 Status Daemon::BecomeUser() {
@@ -96,21 +143,32 @@ Status Daemon::BecomeUser() {
   return {};
 }
 
+// Each socket has a worker, and each worker a socket of each address: those
+// that were inherited need not be as many as there are workers.
+std::vector<int> Daemon::SocketsOf(int worker) const {
+  const auto workers = static_cast<std::size_t>(options_.threads);
+  std::vector<int> sockets;
+  for (const Listener& listener : listeners_) {
+    const std::size_t count = listener.sockets.size();
+    for (auto i = static_cast<std::size_t>(worker);
+         i < std::max(count, workers); i += workers) {
+      sockets.push_back(listener.sockets[i % count].get());
+    }
+  }
+  return sockets;
+}
+
 Status Daemon::Start() {
   for (int i = 0; i < options_.threads; ++i) {
-    std::vector<int> sockets;
-    for (const Listener& listener : listeners_) {
-      const auto own = static_cast<std::size_t>(i) % listener.sockets.size();
-      sockets.push_back(listener.sockets[own].get());
-    }
     workers_.push_back(std::make_unique<Worker>(
-        options_, cluster_, std::move(sockets), shared_,
+        options_, cluster_, SocketsOf(i), shared_,
         [this](const std::string& argument, const Stats::Visit& stat) {
           return stats_.Answer(argument, stat);
         }));
   }
   stats_.Watch(workers_, &jobs_->session_counters(), cluster_->clock);
   if (admin_listener_) {
+    admin_socket_ = admin_listener_->sockets.front().get();
     Result<std::unique_ptr<Admin>> admin = Admin::Open(
         std::move(*admin_listener_), options_.admin_token,
         [this] { return Describe(); }, *jobs_);
@@ -188,6 +246,7 @@ Facts Daemon::Describe() const {
 void Daemon::Stop() {
   // From now on clients are refused, in place of waiting for nothing.
   for (const Listener& listener : listeners_) {
+    if (shares_sockets_.load()) break;
     for (const Socket& socket : listener.sockets) {
       shutdown(socket.get(), SHUT_RDWR);
     }
@@ -200,7 +259,41 @@ void Daemon::Stop() {
 
 void Daemon::Join() {
   for (const auto& worker : workers_) worker->Join();
+  if (!gave_way_.load()) jobs_->Join();
+}
+
+std::vector<int> Daemon::listening() const {
+  std::vector<int> sockets;
+  for (const Listener& listener : listeners_) {
+    for (const Socket& socket : listener.sockets) {
+      sockets.push_back(socket.get());
+    }
+  }
+  if (admin_) sockets.push_back(admin_socket_);
+  return sockets;
+}
+
+void Daemon::GiveWay() {
+  shares_sockets_.store(true);
+  gave_way_.store(true);
+  admin_.reset();
+  jobs_->Stop();
   jobs_->Join();
+}
+
+void Daemon::HandOver(std::shared_ptr<const HandoverChannel> to) {
+  stopping_.store(true);
+  for (const auto& worker : workers_) {
+    // Where the other process is gone, so is the client.
+    worker->HandOver([to](int client, std::string_view unread) {
+      (void)to->Send(HandoverChannel::Word::kClient, unread, client);
+    });
+  }
+}
+
+void Daemon::Adopt(Socket client, std::string unread) {
+  workers_[adopted_++ % workers_.size()]->Adopt(std::move(client),
+                                                std::move(unread));
 }
 
 bool Daemon::HasServers(const std::string& list) const {

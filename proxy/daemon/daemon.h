@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "admin/admin.h"
 #include "config/options.h"
+#include "daemon/handover.h"
 #include "ers/status.h"
 #include "jobs/jobs.h"
 #include "server/stats.h"
@@ -26,8 +28,11 @@ namespace ers::proxy {
 class Daemon {
  public:
   // Listens, and goes on as the user of the options; does not serve yet. The
-  // options are complete. kInvalidArgument names the one at fault.
-  static Result<std::unique_ptr<Daemon>> Open(ServerOptions options);
+  // options are complete. kInvalidArgument names the one at fault. Takes the
+  // sockets that it `inherited`; where there is a process before it, waits for
+  // the place of that, having shown that it could serve.
+  static Result<std::unique_ptr<Daemon>> Open(ServerOptions options,
+                                              Inheritance& inherited);
 
   // Called on another thread once the servers were checked for the first time,
   // and where serving begins or ends; before Start.
@@ -40,6 +45,21 @@ class Daemon {
   void Stop();
   // Until all workers have ended.
   void Join();
+
+  // The listening sockets; for a process that is to take over.
+  [[nodiscard]] std::vector<int> listening() const;
+  // As of an Inheritance.
+  [[nodiscard]] bool kept() const { return shares_sockets_.load(); }
+  // Jobs and the admin port end, so that another process may have them; clients
+  // are served as before. Then HandOver or Stop.
+  void GiveWay();
+  // No more clients are taken; each goes over `to` between two of its requests.
+  // Then the workers end.
+  void HandOver(std::shared_ptr<const HandoverChannel> to);
+  // Serves a client that the process before had.
+  void Adopt(Socket client, std::string unread);
+  [[nodiscard]] int connections() const { return shared_.connections.load(); }
+
   // Are these the servers that it has, though some were replaced since its
   // start? Any thread.
   [[nodiscard]] bool HasServers(const std::string& list) const;
@@ -52,7 +72,10 @@ class Daemon {
 
  private:
   explicit Daemon(ServerOptions options);
-  Status Listen();
+  Status Listen(std::vector<Socket> inherited);
+  Status AwaitPlace(const HandoverChannel& before) const;
+  Status CheckServing() const;
+  [[nodiscard]] std::vector<int> SocketsOf(int worker) const;
   Status BecomeUser();
   void SetLimits(const ServerOptions& options);
   // Any thread, once Start was called.
@@ -62,6 +85,12 @@ class Daemon {
   std::shared_ptr<store::ClusterState> cluster_;
   std::vector<Listener> listeners_;
   std::optional<Listener> admin_listener_;
+  int admin_socket_ = -1;  // the admin port's
+  // With systemd, or a process that takes over: they are not this one's to shut
+  // down.
+  std::atomic<bool> shares_sockets_{false};
+  std::atomic<bool> gave_way_{false};
+  std::size_t adopted_ = 0;
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -26,7 +27,9 @@
 #include "cli/usage.h"
 #include "config/arguments.h"
 #include "config/machine.h"
+#include "daemon/attendant.h"
 #include "daemon/daemon.h"
+#include "daemon/handover.h"
 #include "metrics/event_log.h"
 #include "server/descriptors.h"
 #include "shared/log.h"
@@ -48,6 +51,8 @@ Examples:
 SIGTERM and SIGINT take no more clients, answer what was asked and end; the
 second one cuts off. SIGHUP reads the file of --config again: rules, policies,
 backfill, limits, the token and the log's level change, clients stay connected.
+SIGUSR2 starts the program anew, with the same arguments: once that can serve, it
+takes over all clients, and this process ends.
 Exit codes: 0 ended so, 2 bad usage, or other servers, weights or f than those of the
 cluster, 3 failed.)";
 
@@ -56,7 +61,7 @@ int OpenSignals() {
   signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1})
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2})
     sigaddset(&signals, number);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   return signalfd(-1, &signals, SFD_CLOEXEC);
@@ -74,87 +79,6 @@ std::string WritePortFile(const ServerOptions& options,
   const bool written =
       file && std::rename(fresh.c_str(), options.port_file.c_str()) == 0;
   return written ? std::string() : std::generic_category().message(errno);
-}
-
-// The sender; of the kernel's own, as by a terminal, none.
-std::string SenderOf(const signalfd_siginfo& info) {
-  return fmt::format("{} by process {} of user {}",
-                     info.ssi_signo == SIGHUP   ? "SIGHUP"
-                     : info.ssi_signo == SIGINT ? "SIGINT"
-                                                : "SIGTERM",
-                     info.ssi_pid, info.ssi_uid);
-}
-
-// A bad file changes nothing.
-void Reload(const Arguments& arguments, ServerOptions& running,
-            Daemon& daemon) {
-  if (arguments.config.empty()) {
-    spdlog::warn("SIGHUP: there is no configuration file to read again");
-    return;
-  }
-  Result<ServerOptions> fresh = OptionsOf(arguments);
-  Status status = fresh ? Status() : fresh.error();
-  if (status.ok()) {
-    // What was chosen at the start is fixed by now.
-    if (fresh->cluster.max_failures == 0 &&
-        running.places.count("max_failures") == 0) {
-      fresh->cluster.max_failures = running.cluster.max_failures;
-    }
-    status = CompleteOptions(*fresh);
-  }
-  if (fresh && daemon.HasServers(fresh->cluster.servers)) {
-    running.cluster.servers = fresh->cluster.servers;
-  }
-  if (status.ok()) status = CheckReload(running, *fresh);
-  if (status.ok()) {
-    running = std::move(*fresh);
-    SetLogLevel(running.log_level);
-    RaiseDescriptorLimit(running);
-    daemon.Reload(running);
-    EventLog::OfProcess().Add(
-        EventKind::kDaemon, LogLevel::kInfo,
-        fmt::format("reloaded {}: {} rules", running.config_file,
-                    running.rules->list.size()));
-  } else {
-    EventLog::OfProcess().Add(
-        EventKind::kDaemon, LogLevel::kError,
-        fmt::format("not reloaded, the old settings stay: {}",
-                    status.message()));
-  }
-}
-
-// Until the workers have ended.
-void Wait(const Arguments& arguments, ServerOptions& options, Daemon& daemon,
-          int signals) {
-  signalfd_siginfo info{};
-  int stops = 0;
-  std::thread joiner;
-  while (read(signals, &info, sizeof info) == sizeof info) {
-    if (info.ssi_signo == SIGHUP) {
-      if (stops > 0) continue;
-      EventLog::OfProcess().Add(EventKind::kDaemon, LogLevel::kInfo,
-                                SenderOf(info));
-      sd_notify(0, "RELOADING=1");
-      Reload(arguments, options, daemon);
-      sd_notify(0, "READY=1");
-      continue;
-    }
-    if (info.ssi_signo == SIGUSR1) break;  // the workers have ended
-    EventLog::OfProcess().Add(
-        EventKind::kDaemon, LogLevel::kInfo,
-        fmt::format("{}: {}", SenderOf(info),
-                    stops == 0 ? "stopping: clients are answered first"
-                               : "stopping at once"));
-    daemon.Stop();
-    sd_notify(0, "STOPPING=1");
-    if (stops++ == 0) {
-      joiner = std::thread([&daemon] {
-        daemon.Join();
-        kill(getpid(), SIGUSR1);
-      });
-    }
-  }
-  if (joiner.joinable()) joiner.join();
 }
 
 // What is sent to systemd, or to what stands in for it.
@@ -203,12 +127,17 @@ class Notices {
 int Serve(const Arguments& arguments, ServerOptions options) {
   options.cluster.log = LogLine;
   RaiseDescriptorLimit(options);
+  Result<Inheritance> inheritance = TakeInheritance();
+  if (!inheritance) {
+    spdlog::error("{}", inheritance.error().message());
+    return kBadUsage;
+  }
   const int signals = OpenSignals();
   if (geteuid() == 0 && options.user.empty()) {
     spdlog::warn("this runs as root: give --user, or start it as another user");
   }
   Notices notices;
-  Result<std::unique_ptr<Daemon>> daemon = Daemon::Open(options);
+  Result<std::unique_ptr<Daemon>> daemon = Daemon::Open(options, *inheritance);
   if (!daemon) {
     spdlog::error("{}", daemon.error().message());
     return kBadUsage;
@@ -233,7 +162,12 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   } else if (const std::string why = WritePortFile(options, names);
              why.empty()) {
     notices.Ready();
-    Wait(arguments, options, **daemon, signals);
+    // Where it is gone, there is nothing to take over any more.
+    std::optional<HandoverChannel>& before = inheritance->before;
+    if (before) (void)before->Send(HandoverChannel::Word::kServes);
+    Attendant attendant(arguments, options, **daemon, signals,
+                        std::move(before));
+    if (!attendant.Run()) exit_code = kFailed;
   } else {
     spdlog::error("--port-file {}: cannot be written: {}", options.port_file,
                   why);
@@ -246,6 +180,19 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   return exit_code;
 }
 
+// As this process was started. A new program may be in the place of this one
+// by then, so it is named as it was.
+std::vector<std::string> CommandOf(int argc, char** argv) {
+  std::vector<std::string> command(argv, argv + argc);
+  std::error_code error;
+  const bool named = command.front().find('/') != std::string::npos;
+  const auto path =
+      named ? std::filesystem::absolute(command.front(), error)
+            : std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) command.front() = path.string();
+  return command;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(
       "Speaks the memcached protocol to any client and keeps its values on "
@@ -255,6 +202,7 @@ int Main(int argc, char** argv) {
   cli::AddCompletion(app);  // its page is man/ersproxy.8
   app.footer(kFooter);
   Arguments arguments;
+  arguments.command = CommandOf(argc, argv);
   AddArguments(app, arguments);
   const std::optional<int> ended = cli::Parse(app, argc, argv);
   if (ended) return *ended;

@@ -91,7 +91,10 @@ void JobTable::Stop() {
   for (auto& [id, one] : runs_) one.run->Stop();
 }
 
-void JobTable::End() { runs_.clear(); }
+void JobTable::End() {
+  runs_.clear();
+  journal_.reset();
+}
 
 bool JobTable::at_work() const {
   const auto works = [](const auto& one) { return one.second.run->at_work(); };

@@ -57,7 +57,7 @@ class JobTable {
   // The host is stopping.
   void Stop();
   [[nodiscard]] bool at_work() const;
-  // None is at work: their runs are over.
+  // None is at work: their runs are over, and the journal is let go.
   void End();
 
   // As JobHost says.

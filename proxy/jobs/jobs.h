@@ -59,7 +59,8 @@ class Jobs {
   // Begins nothing more; what is being changed is finished. With a state
   // folder, jobs go on at the next start.
   void Stop();
-  // Until that is so; nothing is answered any more.
+  // Until that is so; nothing is answered any more, and another process may
+  // have the state folder. Once.
   void Join();
 
   // Newest first.

@@ -57,8 +57,8 @@ namespace ers::proxy {
     "1 if any connection to the memcached server is in use")                   \
   X(kServerState, "ersproxy_server_state", "gauge", "server, state",           \
     "1 for the state in which the view has each memcached server, 0 for the "  \
-    "others; unreachable where it does not answer and has not left the view, " \
-    "unknown until a command needs the servers")                               \
+    "others; unreachable where it does not answer with its memory and has "    \
+    "not left the view, unknown until a command needs the servers")            \
   X(kServerSince, "ersproxy_server_state_since_seconds", "gauge", "server",    \
     "Unix time of the last change of each memcached server's state; 0 while "  \
     "it is unknown")                                                           \

@@ -52,6 +52,17 @@ class RequestReader {
   // Of requests to come; a value that has begun stays.
   void set_limits(const Limits& limits) { limits_ = limits; }
 
+  // What has come is whole requests, and what Unparsed() gives.
+  [[nodiscard]] bool between_requests() const {
+    return state_ == State::kStart || state_ == State::kLine ||
+           state_ == State::kHeader;
+  }
+  // Then: the bytes that another reader would have to begin with, of which
+  // `input` are those that this one was not given.
+  [[nodiscard]] std::string Unparsed(std::string_view input) const {
+    return held_ + std::string(input);
+  }
+
   // After kRequest or kValue, while bytes of the value are to come: its next
   // `count` were taken past the reader.
   void SkipValue(std::size_t count) { left_ -= count; }

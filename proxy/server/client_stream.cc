@@ -28,10 +28,11 @@ void ReadBuffers::GiveBack(std::unique_ptr<char[]> buffer) {
 }
 
 ClientStream::ClientStream(net::EventLoop& loop, int socket,
-                           ReadBuffers& buffers, Counters& counters,
-                           MemoryAccount& account,
+                           std::string_view unread, ReadBuffers& buffers,
+                           Counters& counters, MemoryAccount& account,
                            std::function<void()> on_progress)
     : loop_(loop),
+      socket_(socket),
       buffers_(buffers),
       counters_(counters),
       on_progress_(std::move(on_progress)),
@@ -42,6 +43,10 @@ ClientStream::ClientStream(net::EventLoop& loop, int socket,
       sent_condition_(loop) {
   run = [](Deferred& self) { static_cast<ClientStream&>(self).Flush(); };
   late = true;
+  if (unread.empty()) return;
+  buffer_ = buffers_.Take();
+  input_ = {buffer_.get(), unread.copy(buffer_.get(), ReadBuffers::kBytes)};
+  read_at_ = loop_.Now();
 }
 
 void ClientStream::OnReadable() {

@@ -40,9 +40,10 @@ class ReadBuffers {
 class ClientStream final : private net::StreamHandler, private net::Deferred {
  public:
   // `on_progress` is called when bytes have left and when the client is gone.
-  // The account's memory holds what is sent until it has left.
-  ClientStream(net::EventLoop& loop, int socket, ReadBuffers& buffers,
-               Counters& counters, MemoryAccount& account,
+  // The account's memory holds what is sent until it has left. `unread` has
+  // come already, and fits a buffer.
+  ClientStream(net::EventLoop& loop, int socket, std::string_view unread,
+               ReadBuffers& buffers, Counters& counters, MemoryAccount& account,
                std::function<void()> on_progress);
   ClientStream(const ClientStream&) = delete;
   ClientStream& operator=(const ClientStream&) = delete;
@@ -88,6 +89,7 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
   void Close();
   // The client is cut off, or is gone.
   void Break();
+  [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] bool closing() const { return phase_ >= Phase::kClosing; }
   [[nodiscard]] bool broken() const { return phase_ == Phase::kBroken; }
 
@@ -117,6 +119,7 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
   void Reach(Phase phase);
 
   net::EventLoop& loop_;
+  const int socket_;  // stream_'s
   ReadBuffers& buffers_;
   Counters& counters_;
   const std::function<void()> on_progress_;

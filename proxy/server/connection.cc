@@ -26,18 +26,25 @@ constexpr std::string_view kLineEnd = "\r\n";
 }  // namespace
 
 Connection::Connection(ConnectionHost& host, int socket,
+                       std::string_view unread,
                        std::function<void(Connection&)> on_end)
     : host_(host),
       on_end_(std::move(on_end)),
       account_{host.memory},
-      stream_(host.loop, socket, host.read_buffers, host.counters, account_,
-              [this] { OnProgress(); }),
+      stream_(host.loop, socket, unread, host.read_buffers, host.counters,
+              account_, [this] { OnProgress(); }),
       reader_(host.limits),
       pipeline_(host.loop, account_,
                 [this](Slot& slot, net::TimePoint now) { Deliver(slot, now); }),
       tracer_(host),
       runner_(host, stream_, pipeline_) {
   net::Spawn(Serve());
+}
+
+void Connection::HandOver() {
+  hands_over_ = true;
+  // Else it sees to that when it has read the request that it is in.
+  if (reader_.between_requests() && stream_.awaits_input()) stream_.Drain();
 }
 
 bool Connection::IdleSince(net::TimePoint then) const {
@@ -70,6 +77,7 @@ void Connection::OnProgress() {
 Task<void> Connection::Serve() {
   bool open = true;
   while (open && !stream_.closing()) {
+    if (hands_over_ && reader_.between_requests()) break;
     tracer_.BeginParse();
     switch (reader_.Next(stream_.input())) {
       case Event::kNeedInput:
@@ -93,6 +101,9 @@ Task<void> Connection::Serve() {
   }
   const auto over = [this] { return pipeline_.empty() && stream_.all_sent(); };
   co_await pipeline_.Until(over);
+  if (hands_over_ && reader_.between_requests() && !stream_.closing()) {
+    host_.hand_over(stream_.socket(), reader_.Unparsed(stream_.input()));
+  }
   on_end_(*this);
 }
 

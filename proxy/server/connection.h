@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "net/runtime.h"
 #include "net/task.h"
@@ -26,7 +27,8 @@ namespace ers::proxy {
 // last answer, and nothing runs for it any more.
 class Connection final {
  public:
-  Connection(ConnectionHost& host, int socket,
+  // `unread` is what the client has sent already; it fits a read buffer.
+  Connection(ConnectionHost& host, int socket, std::string_view unread,
              std::function<void(Connection&)> on_end);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -35,6 +37,9 @@ class Connection final {
   void SetLimits(const Limits& limits) { reader_.set_limits(limits); }
   // No more requests are read; it ends when those read are answered.
   void Drain() { stream_.Drain(); }
+  // It ends between two requests, once all that came before is answered; the
+  // client goes to host.hand_over.
+  void HandOver();
   // The client is cut off. It ends when nothing runs for it any more.
   void Abort() { stream_.Break(); }
   // Nothing has come from the client or gone to it from `then` on, and it is
@@ -73,6 +78,7 @@ class Connection final {
   RequestPipeline pipeline_;
   RequestTracer tracer_;
   RequestRunner runner_;
+  bool hands_over_ = false;
   const IncomingValue* incoming_ = nullptr;  // what is being read
 };
 

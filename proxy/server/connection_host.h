@@ -36,6 +36,9 @@ struct ConnectionHost {
       const std::function<void(std::string_view, std::string_view)>& stat)>
       stats;
   std::atomic<std::uint32_t>& verbosity;
+  // Gives a client, and what it has sent of a request, to another process.
+  // Empty: there is none.
+  std::function<void(int socket, std::string_view unread)> hand_over = {};
   int until_sample = kSampleEvery;
   ReadBuffers read_buffers = {};
 };

@@ -70,6 +70,25 @@ void Worker::Stop() {
   });
 }
 
+void Worker::HandOver(Give give) {
+  loop_->Post([this, give = std::move(give)] {
+    stopping_ = true;
+    watches_.clear();
+    host_->hand_over = give;
+    for (const auto& [pointer, owned] : connections_) pointer->HandOver();
+  });
+}
+
+void Worker::Adopt(Socket client, std::string unread) {
+  // What is posted must be copyable.
+  auto given = std::make_shared<Socket>(std::move(client));
+  loop_->Post([this, given, unread = std::move(unread)] {
+    shared_.connections.fetch_add(1);
+    Connection& connection = Add(given->Release(), unread);
+    if (stopping_) connection.Drain();
+  });
+}
+
 void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
                     const MemoryLimit& memory, const Policies& policies,
                     std::function<void()> done) {
@@ -171,7 +190,7 @@ void Worker::Accept(int socket) {
     if (client >= end) {
       TurnAway(client);
     } else if (client >= 0) {
-      Add(client);
+      TakeIn(client);
     } else {
       const bool none_left = errno == EMFILE || errno == ENFILE ||
                              errno == ENOBUFS || errno == ENOMEM;
@@ -196,15 +215,20 @@ void Worker::TurnAway(int client) {
   close(client);
 }
 
-void Worker::Add(int client) {
+void Worker::TakeIn(int client) {
   if (shared_.connections.fetch_add(1) >= shared_.max_connections.load()) {
     shared_.connections.fetch_sub(1);
     TurnAway(client);
     return;
   }
+  Add(client, {});
+}
+
+// It is counted already.
+Connection& Worker::Add(int client, std::string_view unread) {
   counters_.Add(Counter::kTotalConnections);
-  auto connection =
-      std::make_unique<Connection>(*host_, client, [this](Connection& ended) {
+  auto connection = std::make_unique<Connection>(
+      *host_, client, unread, [this](Connection& ended) {
         // It is inside one of its own calls.
         loop_->Post([this, &ended] {
           connections_.erase(&ended);
@@ -214,6 +238,7 @@ void Worker::Add(int client) {
       });
   Connection* pointer = connection.get();
   connections_.emplace(pointer, std::move(connection));
+  return *pointer;
 }
 
 // Checks again after a quarter of the time: so much later than it may, a client

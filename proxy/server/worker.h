@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +61,12 @@ class Worker {
   // second call ends at once.
   void Stop();
   void Join();
+  // Any thread: takes no more clients, gives each to `give`, on the worker's
+  // thread, as Connection::HandOver says, and ends when all are gone.
+  using Give = decltype(ConnectionHost::hand_over);
+  void HandOver(Give give);
+  // Any thread: a client that another process has had.
+  void Adopt(Socket client, std::string unread);
   // Any thread: what clients ask for goes by these when `done` is called, on
   // the worker's thread.
   void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
@@ -82,7 +90,8 @@ class Worker {
   void WatchListeners();
   void Accept(int socket);
   void PauseAccepting();
-  void Add(int client);
+  void TakeIn(int client);
+  Connection& Add(int client, std::string_view unread);
   void TurnAway(int client);
   void WatchWaiters();
   void CloseSlowClients();

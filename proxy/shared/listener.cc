@@ -1,5 +1,6 @@
 #include "shared/listener.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -8,9 +9,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "shared/address.h"
@@ -37,15 +41,79 @@ tl::unexpected<Status> RefuseErrno(std::string_view address) {
   return Refuse(address, std::strerror(error) + std::string(advice));
 }
 
-std::string NameOf(int socket_number, const Address& asked) {
+// As the kernel has it; of no family: it is no socket.
+sockaddr_storage BoundTo(const Socket& socket) {
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
-  auto* generic = reinterpret_cast<sockaddr*>(&bound);
-  getsockname(socket_number, generic, &size);
-  const int port =
-      bound.ss_family == AF_INET6
-          ? ntohs(reinterpret_cast<const sockaddr_in6&>(bound).sin6_port)
-          : ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+  return bound;
+}
+
+int PortOf(const sockaddr_storage& at) {
+  if (at.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(at).sin6_port);
+  }
+  return ntohs(reinterpret_cast<const sockaddr_in&>(at).sin_port);
+}
+
+bool SameHost(const sockaddr_storage& a, const sockaddr_storage& b) {
+  if (a.ss_family != b.ss_family) return false;
+  if (a.ss_family == AF_INET6) {
+    return std::memcmp(&reinterpret_cast<const sockaddr_in6&>(a).sin6_addr,
+                       &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr,
+                       sizeof(in6_addr)) == 0;
+  }
+  return a.ss_family == AF_INET &&
+         reinterpret_cast<const sockaddr_in&>(a).sin_addr.s_addr ==
+             reinterpret_cast<const sockaddr_in&>(b).sin_addr.s_addr;
+}
+
+// All of `inherited` that are at one address, which `fits` says of the first
+// and `same` of the others.
+template <typename Fits, typename Same>
+std::vector<Socket> TakeFrom(std::vector<Socket>& inherited, const Fits& fits,
+                             const Same& same) {
+  std::vector<Socket> taken;
+  std::optional<sockaddr_storage> first;
+  for (Socket& socket : inherited) {
+    const sockaddr_storage bound = BoundTo(socket);
+    if (first ? !same(*first, bound) : !fits(bound)) continue;
+    first = bound;
+    fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
+    taken.push_back(std::move(socket));
+  }
+  std::erase_if(inherited,
+                [](const Socket& socket) { return socket.get() < 0; });
+  return taken;
+}
+
+std::vector<Socket> TakeTcp(std::vector<Socket>& inherited,
+                            const addrinfo& where) {
+  sockaddr_storage asked{};
+  std::memcpy(&asked, where.ai_addr, where.ai_addrlen);
+  const auto same = [](const sockaddr_storage& a, const sockaddr_storage& b) {
+    return SameHost(a, b) && PortOf(a) == PortOf(b);
+  };
+  const auto fits = [&](const sockaddr_storage& bound) {
+    return PortOf(asked) == 0 ? SameHost(asked, bound) : same(asked, bound);
+  };
+  return TakeFrom(inherited, fits, same);
+}
+
+std::vector<Socket> TakeUnix(std::vector<Socket>& inherited,
+                             std::string_view path) {
+  const auto fits = [path](const sockaddr_storage& bound) {
+    return bound.ss_family == AF_UNIX &&
+           reinterpret_cast<const sockaddr_un&>(bound).sun_path == path;
+  };
+  return TakeFrom(inherited, fits, [](const auto&, const auto&) {
+    return false;  // there is one at a path
+  });
+}
+
+std::string NameOf(const Socket& socket, const Address& asked) {
+  const sockaddr_storage bound = BoundTo(socket);
+  const int port = PortOf(bound);
   return bound.ss_family == AF_INET6 ? fmt::format("[{}]:{}", asked.host, port)
                                      : fmt::format("{}:{}", asked.host, port);
 }
@@ -69,9 +137,7 @@ std::vector<Socket> OpenAt(addrinfo& where, int workers) {
     // A probe: bind without sharing fails where another socket listens.
     const Socket probe = OpenTcp(where);
     if (probe.get() < 0) return {};
-    sockaddr_storage bound{};
-    socklen_t size = sizeof bound;
-    getsockname(probe.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+    const sockaddr_storage bound = BoundTo(probe);
     std::memcpy(where.ai_addr, &bound, where.ai_addrlen);
   }
   const int on = 1;
@@ -94,7 +160,7 @@ std::vector<Socket> OpenAt(addrinfo& where, int workers) {
 }
 
 Result<Listener> ListenTcp(std::string_view address, const Address& parts,
-                           int workers) {
+                           int workers, std::vector<Socket>& inherited) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -107,13 +173,18 @@ Result<Listener> ListenTcp(std::string_view address, const Address& parts,
                                                              freeaddrinfo);
   Listener listener;
   for (addrinfo* i = found; i != nullptr; i = i->ai_next) {
+    listener.sockets = TakeTcp(inherited, *i);
+    if (!listener.sockets.empty()) break;
+  }
+  for (addrinfo* i = found; i != nullptr && listener.sockets.empty();
+       i = i->ai_next) {
     listener.sockets = OpenAt(*i, workers);
     // "localhost" is also ::1 where the machine has no IPv6.
     const bool lacks_it = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
     if (!listener.sockets.empty() || !lacks_it) break;
   }
   if (listener.sockets.empty()) return RefuseErrno(address);
-  listener.name = NameOf(listener.sockets.front().get(), parts);
+  listener.name = NameOf(listener.sockets.front(), parts);
   return listener;
 }
 
@@ -150,7 +221,12 @@ tl::unexpected<Status> RefusePath(const std::string& path, int error) {
   return RefuseErrno(path);
 }
 
-Result<Listener> ListenUnix(const std::string& path) {
+Result<Listener> ListenUnix(const std::string& path,
+                            std::vector<Socket>& inherited) {
+  Listener listener;
+  listener.name = path;
+  listener.sockets = TakeUnix(inherited, path);
+  if (!listener.sockets.empty()) return listener;
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
   std::memcpy(where.sun_path, path.data(), path.size());
@@ -167,8 +243,6 @@ Result<Listener> ListenUnix(const std::string& path) {
     if (!bind_it()) return RefusePath(path, errno);
   }
   if (listen(opened.get(), kBacklog) != 0) return RefuseErrno(path);
-  Listener listener;
-  listener.name = path;
   listener.sockets.push_back(std::move(opened));
   return listener;
 }
@@ -185,11 +259,27 @@ Socket::~Socket() {
   if (number_ >= 0) close(number_);
 }
 
-Result<Listener> Listen(std::string_view address, int workers) {
+Result<Listener> Listen(std::string_view address, int workers,
+                        std::vector<Socket>& inherited) {
   const Result<Address> parts = ParseAddress(address);
   if (!parts) return Refuse(address, parts.error().message());
-  return parts->path.empty() ? ListenTcp(address, *parts, workers)
-                             : ListenUnix(parts->path);
+  return parts->path.empty() ? ListenTcp(address, *parts, workers, inherited)
+                             : ListenUnix(parts->path, inherited);
+}
+
+std::string NameOf(const Socket& listening) {
+  const sockaddr_storage bound = BoundTo(listening);
+  if (bound.ss_family == AF_UNIX) {
+    return reinterpret_cast<const sockaddr_un&>(bound).sun_path;
+  }
+  std::array<char, NI_MAXHOST> host{};
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&bound), sizeof bound,
+                  host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "no address";
+  }
+  Address parts;
+  parts.host = host.data();
+  return NameOf(listening, parts);
 }
 
 }  // namespace ers::proxy

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ers/status.h"
@@ -19,6 +20,8 @@ class Socket {
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
   [[nodiscard]] int get() const { return number_; }
+  // From now on it is the caller's.
+  [[nodiscard]] int Release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
@@ -33,7 +36,13 @@ struct Listener {
 // "host:port", "[IPv6]:port" or "/unix/path"; port 0 takes any free one.
 // `workers` sockets (a unix path: one). An old unix socket that nothing listens
 // on is replaced. kInvalidArgument names the address and what is wrong.
-Result<Listener> Listen(std::string_view address, int workers);
+// Those of `inherited` that listen at the address already are taken from there
+// and are all that it gets; port 0 takes the first that are at the host.
+Result<Listener> Listen(std::string_view address, int workers,
+                        std::vector<Socket>& inherited);
+
+// Where it listens.
+std::string NameOf(const Socket& listening);
 
 }  // namespace ers::proxy
 

@@ -27,8 +27,8 @@ struct Fixture {
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) ==
             0);
     client = ends[0];
-    stream = std::make_unique<ClientStream>(*loop, ends[1], buffers, counters,
-                                            account, [this] { ++progress; });
+    stream = std::make_unique<ClientStream>(
+        *loop, ends[1], "", buffers, counters, account, [this] { ++progress; });
   }
   Fixture(const Fixture&) = delete;
   Fixture& operator=(const Fixture&) = delete;
@@ -73,6 +73,25 @@ struct Fixture {
   int client = -1;
   std::unique_ptr<ClientStream> stream;
 };
+
+TEST_CASE("what came before it was made is read first") {
+  Fixture fixture;
+  fixture.stream.reset();
+  std::array<int, 2> ends{};
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) ==
+          0);
+  fixture.stream = std::make_unique<ClientStream>(
+      *fixture.loop, ends[1], "came before", fixture.buffers, fixture.counters,
+      fixture.account, [] {});
+  CHECK(fixture.stream->input() == "came before");
+  CHECK(fixture.stream->socket() == ends[1]);
+  fixture.stream->input() = {};
+  REQUIRE(write(ends[0], "later", 5) == 5);
+  const auto more = fixture.loop.get();
+  CHECK(net::SyncWait(*more, fixture.stream->ReadMore()));
+  CHECK(fixture.stream->input() == "later");
+  close(ends[0]);
+}
 
 Value ValueOf(std::size_t bytes) {
   Value value;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "unit/proxy/temporary_folder.h"
@@ -17,8 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Result<Listener> ListenAt(const std::string& address, int workers) {
+  std::vector<Socket> none;
+  return Listen(address, workers, none);
+}
+
 std::string WhyNot(const std::string& address) {
-  const Result<Listener> listener = Listen(address, 1);
+  const Result<Listener> listener = ListenAt(address, 1);
   return listener ? "it listens" : std::string(listener.error().message());
 }
 
@@ -38,15 +44,15 @@ TEST_CASE("only a socket that nothing listens on is replaced") {
   const TemporaryFolder folder;
   const std::string path = folder.Of("socket");
   SECTION("a socket that was left behind") {
-    (void)Listen(path, 1);
+    (void)ListenAt(path, 1);
     REQUIRE(fs::is_socket(path));
     CHECK(Connected(path).get() < 0);
-    const Result<Listener> listener = Listen(path, 1);
+    const Result<Listener> listener = ListenAt(path, 1);
     REQUIRE(listener);
     CHECK(Connected(path).get() >= 0);
   }
   SECTION("one that a process listens on, also if it accepts none") {
-    const Result<Listener> other = Listen(path, 1);
+    const Result<Listener> other = ListenAt(path, 1);
     REQUIRE(other);
     const bool full = GENERATE(false, true);
     std::vector<Socket> waiting;
@@ -92,8 +98,59 @@ TEST_CASE("a folder that is not there is named") {
         std::string::npos);
 }
 
+std::vector<int> NumbersOf(const std::vector<Socket>& sockets) {
+  std::vector<int> numbers;
+  for (const Socket& socket : sockets) numbers.push_back(socket.get());
+  return numbers;
+}
+
+TEST_CASE("sockets that are there already are taken by their address") {
+  const TemporaryFolder folder;
+  const std::string path = folder.Of("socket");
+  std::vector<Socket> inherited;
+  std::vector<std::vector<int>> numbers;
+  std::vector<std::string> names;
+  const auto give = [&](const std::string& address, int workers) {
+    Result<Listener> made = ListenAt(address, workers);
+    REQUIRE(made);
+    names.push_back(made->name);
+    numbers.push_back(NumbersOf(made->sockets));
+    for (Socket& socket : made->sockets) {
+      inherited.push_back(std::move(socket));
+    }
+  };
+  give("127.0.0.1:0", 3);
+  give(path, 1);
+  give("127.0.0.1:0", 1);
+  give("localhost:0", 2);
+  const std::string last = NameOf(inherited.back());
+  CHECK(last.substr(last.rfind(':')) == names[3].substr(names[3].rfind(':')));
+  CHECK(NameOf(inherited[3]) == path);
+
+  const auto taken = [&](const std::string& address) {
+    const Result<Listener> listener = Listen(address, 8, inherited);
+    REQUIRE(listener);
+    const std::vector<int> found = NumbersOf(listener->sockets);
+    for (const int number : found) {
+      int listens = 0;
+      socklen_t size = sizeof listens;
+      getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size);
+      CHECK(listens == 1);
+    }
+    return std::pair(listener->name, found);
+  };
+  // By its port; then any at that host, in their order.
+  CHECK(taken(names[2]) == std::pair(names[2], numbers[2]));
+  CHECK(taken("127.0.0.1:0") == std::pair(names[0], numbers[0]));
+  CHECK(taken(path) == std::pair(path, numbers[1]));
+  CHECK(inherited.size() == 2);
+  // Another one is opened as ever.
+  CHECK(taken("127.0.0.2:0").second.size() == 8);
+  CHECK(inherited.size() == 2);
+}
+
 TEST_CASE("a name is listened on, and a port that is taken is reported") {
-  const Result<Listener> listener = Listen("localhost:0", 2);
+  const Result<Listener> listener = ListenAt("localhost:0", 2);
   REQUIRE(listener);
   CHECK(listener->sockets.size() == 2);
   const std::string port = listener->name.substr(listener->name.rfind(':'));

@@ -185,6 +185,37 @@ TEST_CASE("Next takes no byte beyond its event") {
   CHECK(reader.Next(input) == Event::kNeedInput);
 }
 
+// Cuts where a reader is in the midst of a key list or a value stay with it.
+void CheckGoneOnWith(const std::string& bytes, std::size_t stays) {
+  const std::string whole = TranscriptInPieces(bytes, {bytes.size()});
+  std::size_t stayed = 0;
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    CAPTURE(cut);
+    Transcript before;
+    before.Feed(bytes.substr(0, cut));
+    if (!before.reader().between_requests()) {
+      ++stayed;
+      continue;
+    }
+    Transcript behind;
+    behind.Feed(before.reader().Unparsed("") + bytes.substr(cut));
+    std::string both = before.text();
+    if (!both.empty() && !behind.text().empty()) both += "\n";
+    CHECK(both + behind.text() == whole);
+  }
+  CHECK(stayed == stays);
+}
+
+TEST_CASE("another reader goes on between two requests, and with half lines") {
+  // Within the value, its end and its line's.
+  CheckGoneOnWith("mn\r\nset a 0 0 2\r\nxy\r\nget a b\r\nbogus\r\nmn\r\n", 4);
+  // Two binary requests of a header alone, and one with a key.
+  const std::string header = std::string("\x80\x0a", 2) + std::string(22, '\0');
+  const std::string get = std::string("\x80\x00\x00\x01", 4) +
+                          std::string(7, '\0') + "\x01" + std::string(12, '\0');
+  CheckGoneOnWith(header + get + "k" + header, 1);
+}
+
 TEST_CASE("a request may be moved out between the keys of a get") {
   RequestReader reader;
   std::string_view input = "gats 7 first-key-of-more-than-fifteen-bytes b\r\n";
