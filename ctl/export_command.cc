@@ -9,10 +9,10 @@
 
 #include "ctl/arguments.h"
 #include "ctl/commands.h"
+#include "ctl/key_selection.h"
 #include "ctl/key_text.h"
 #include "ctl/progress.h"
 #include "ctl/report.h"
-#include "shared/key_pattern.h"
 
 namespace ers::ctl {
 namespace {
@@ -23,13 +23,13 @@ constexpr std::size_t kMaxNamed = 100;
 
 struct ExportArguments {
   std::vector<std::string> keys;
-  std::string prefix;
-  std::string pattern;
+  KeySelection selection;
   bool all = false;
   bool dry_run = false;
 
-  [[nodiscard]] bool Walks() const {
-    return all || !prefix.empty() || !pattern.empty();
+  [[nodiscard]] bool Walks() const { return all || Chooses(); }
+  [[nodiscard]] bool Chooses() const {
+    return !selection.prefix.empty() || !selection.pattern.empty();
   }
 };
 
@@ -107,33 +107,6 @@ std::string ReportText(const ExportArguments& arguments, const Counts& counts) {
                     counts.failed);
 }
 
-Result<proxy::KeyPattern> PatternOf(const ExportArguments& arguments) {
-  if (arguments.pattern.empty()) return proxy::KeyPattern();
-  Result<proxy::KeyPattern> pattern =
-      proxy::KeyPattern::Regex(arguments.pattern);
-  if (pattern) return pattern;
-  return Fail(StatusCode::kInvalidArgument,
-              fmt::format("--pattern: {}", pattern.error().message()));
-}
-
-// The keys of the objects that the arguments choose.
-Result<std::vector<std::string>> Select(Client& client,
-                                        const ExportArguments& arguments,
-                                        const proxy::KeyPattern& pattern) {
-  std::vector<std::string> keys = arguments.keys;
-  if (!arguments.Walks()) return keys;
-  const Progress progress("list");
-  const Status listed =
-      client.List([&](std::string_view key, const ObjectInfo&) {
-        if (key.starts_with(arguments.prefix) && pattern.Matches(key)) {
-          keys.emplace_back(key);
-        }
-        return true;
-      });
-  if (!listed.ok()) return Fail(listed);
-  return keys;
-}
-
 // The report says what is done and what not; the exit code does, too.
 Ending PrintReport(const GlobalOptions& global,
                    const ExportArguments& arguments, const Counts& counts) {
@@ -153,17 +126,18 @@ Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
                   "name either keys, or which of all objects: --prefix, "
                   "--pattern, or --all");
   }
-  if (arguments.all &&
-      (!arguments.prefix.empty() || !arguments.pattern.empty())) {
+  if (arguments.all && arguments.Chooses()) {
     return Status(StatusCode::kInvalidArgument,
                   "--all takes every object: leave out --all, or what chooses "
                   "some");
   }
-  const Result<proxy::KeyPattern> pattern = PatternOf(arguments);
-  if (!pattern) return pattern.error();
+  const Status selection = CheckKeySelection(arguments.selection);
+  if (!selection.ok()) return selection;
   auto client = arguments.dry_run ? OpenReader(global) : OpenClient(global);
   if (!client) return client.error();
-  const auto keys = Select(**client, arguments, *pattern);
+  const auto keys = arguments.Walks()
+                        ? ListKeys(**client, arguments.selection)
+                        : Result<std::vector<std::string>>(arguments.keys);
   if (!keys) return keys.error();
   const ExportMode mode =
       arguments.dry_run ? ExportMode::kCheckOnly : ExportMode::kExport;
@@ -185,16 +159,7 @@ void AddExport(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand(
       "export", "Turns objects back into plain memcached items");
   command->add_option("KEY", arguments->keys)->transform(IsKey());
-  command
-      ->add_option("--prefix", arguments->prefix,
-                   "Objects whose key begins with this")
-      ->transform(IsKey())
-      ->type_name("TEXT");
-  command
-      ->add_option("--pattern", arguments->pattern,
-                   "Objects whose whole key this regular expression (RE2) "
-                   "matches")
-      ->type_name("REGEX");
+  AddKeySelection(*command, arguments->selection);
   command->add_flag("--all", arguments->all, "Every object");
   command->add_flag("--dry-run", arguments->dry_run,
                     "Reads and checks all, changes nothing");
