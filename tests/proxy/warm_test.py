@@ -110,6 +110,11 @@ class WarmTest(WarmCase):
                          {"d:d": (b"old", 0, None)})
         self.assertIn(b"SERVER_ERROR the old pool's values would come back",
                       link.ask(b"flush_all"))
+        code, answer = self.api.ask("POST", "/v1/jobs", {
+            "to": "delete", "select": {"prefix": "d:"}})
+        self.assertEqual(code, 400)
+        self.assertIn("warm_from", str(answer))
+
     def test_commands_that_go_by_the_value_see_the_old_one(self):
         link = self.warm()
         for key, value in {"count": b"41", "text": b"mid", "there": b"x",
