@@ -110,6 +110,8 @@ int Main(int argc, char** argv) {
   AddStat(app, command);
   AddTransition(app, command);
   AddExport(app, command);
+  AddBackup(app, command);
+  AddRestore(app, command);
   AddVerify(app, command);
   AddRebuild(app, command);
   AddRecover(app, command);

@@ -24,6 +24,8 @@ void AddStat(CLI::App& app, Command& chosen);
 void AddTransition(CLI::App& app, Command& chosen);
 void AddJobs(CLI::App& app, Command& chosen);
 void AddExport(CLI::App& app, Command& chosen);
+void AddBackup(CLI::App& app, Command& chosen);
+void AddRestore(CLI::App& app, Command& chosen);
 void AddGarbage(CLI::App& app, Command& chosen);  // gc
 void AddRebuild(CLI::App& app, Command& chosen);  // and replace
 void AddRecover(CLI::App& app, Command& chosen);

@@ -47,11 +47,11 @@ std::string ReportText(const ExportArguments& arguments, const Counts& counts) {
 
 Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
   const Selection& selection = arguments.selection;
-  const Result<proxy::KeyPattern> pattern = CheckSelection(selection);
-  if (!pattern) return pattern.error();
+  const Status fits = CheckSelection(selection);
+  if (!fits.ok()) return fits;
   auto client = arguments.dry_run ? OpenReader(global) : OpenClient(global);
   if (!client) return client.error();
-  const auto keys = SelectKeys(**client, selection, *pattern);
+  const auto keys = SelectKeys(**client, selection);
   if (!keys) return keys.error();
   const ExportMode mode =
       arguments.dry_run ? ExportMode::kCheckOnly : ExportMode::kExport;

@@ -218,6 +218,14 @@ Result<Json> SelectionOf(const StartArguments& arguments) {
   return select;
 }
 
+Ending Create(const GlobalOptions& global, const Json& spec, bool watch) {
+  const Result<Json> job =
+      AskJob(global, Method::kPost, kJobs,
+             spec.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (!job || !watch) return PrintJob(global, job);
+  return Watch(global, TextIn(*job, "id"));
+}
+
 Ending Start(const GlobalOptions& global, const StartArguments& arguments) {
   const Result<Json> select = SelectionOf(arguments);
   if (!select) return select.error();
@@ -226,11 +234,7 @@ Ending Start(const GlobalOptions& global, const StartArguments& arguments) {
   if (arguments.bytes_per_second) {
     spec["bytes_per_second"] = *arguments.bytes_per_second;
   }
-  const Result<Json> job =
-      AskJob(global, Method::kPost, kJobs,
-             spec.dump(-1, ' ', false, Json::error_handler_t::replace));
-  if (!job || !arguments.watch) return PrintJob(global, job);
-  return Watch(global, TextIn(*job, "id"));
+  return Create(global, spec, arguments.watch);
 }
 
 Ending List(const GlobalOptions& global) {
@@ -259,6 +263,64 @@ Ending Order(const GlobalOptions& global, const std::string& id,
              std::string_view order) {
   return PrintJob(global, AskJob(global, Method::kPost,
                                  fmt::format("{}/{}/{}", kJobs, id, order)));
+}
+
+struct DeleteArguments {
+  std::string prefix;
+  std::string pattern;
+  std::optional<std::uint64_t> parallel;
+  std::optional<std::uint64_t> objects_per_second;
+  bool watch = false;
+};
+
+Ending Delete(const GlobalOptions& global, const DeleteArguments& arguments) {
+  StartArguments chosen;
+  chosen.prefix = arguments.prefix;
+  chosen.pattern = arguments.pattern;
+  const Result<Json> select = SelectionOf(chosen);
+  if (!select) return select.error();
+  Json spec = {{"to", "delete"}, {"select", *select}};
+  if (arguments.parallel) spec["parallel"] = *arguments.parallel;
+  if (arguments.objects_per_second) {
+    spec["objects_per_second"] = *arguments.objects_per_second;
+  }
+  return Create(global, spec, arguments.watch);
+}
+
+void AddDelete(CLI::App& job, Command& chosen) {
+  auto arguments = std::make_shared<DeleteArguments>();
+  CLI::App* command = job.add_subcommand(
+      "delete", "Deletes all objects of a prefix, in the background");
+  command
+      ->add_option("--prefix", arguments->prefix,
+                   "Objects whose key begins with this")
+      ->required()
+      ->transform(IsKey())
+      ->type_name("TEXT");
+  command
+      ->add_option("--pattern", arguments->pattern,
+                   "and whose whole key this regular expression (RE2) matches")
+      ->type_name("REGEX");
+  command
+      ->add_option("--parallel", arguments->parallel,
+                   "Deleted at a time (default: 4)")
+      ->check(IsWhole())
+      ->type_name("N");
+  command
+      ->add_option("--rate", arguments->objects_per_second,
+                   "At most so many objects a second")
+      ->check(IsWhole())
+      ->type_name("OBJECTS");
+  command->add_flag("--watch", arguments->watch,
+                    "Stays, shows the progress, and ends with the job");
+  command->footer(
+      "Example: ersctl --proxy localhost:11280 job delete --prefix session: "
+      "--rate 1000 --watch");
+  command->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return Delete(chosen.global, *arguments);
+    };
+  });
 }
 
 void AddStart(CLI::App& job, Command& chosen) {
@@ -342,6 +404,7 @@ void AddJobs(CLI::App& app, Command& chosen) {
   job->fallthrough();
   job->footer("Example: ersctl --proxy localhost:11280 job list");
   AddStart(*job, chosen);
+  AddDelete(*job, chosen);
   CLI::App* list = job->add_subcommand("list", "Shows all jobs, newest first");
   list->callback(
       [&chosen] { chosen.run = [&chosen] { return List(chosen.global); }; });

@@ -179,8 +179,7 @@ Status PrintMany(const GlobalOptions& global, const Many& many) {
 
 Ending ChangeMany(const GlobalOptions& global,
                   const TransitionArguments& arguments,
-                  const TransitionTarget& target,
-                  const proxy::KeyPattern& pattern) {
+                  const TransitionTarget& target) {
   const auto cluster = OpenCluster(global);
   if (!cluster) return cluster.error();
   std::vector<std::unique_ptr<Client>> clients;
@@ -189,7 +188,7 @@ Ending ChangeMany(const GlobalOptions& global,
     if (!client) return client.error();
     clients.push_back(std::move(*client));
   }
-  auto keys = SelectKeys(*clients.front(), arguments.selection, pattern);
+  auto keys = SelectKeys(*clients.front(), arguments.selection);
   if (!keys) return keys.error();
   Many many(arguments, target, std::move(*keys));
   many.Run(std::move(clients));
@@ -201,10 +200,10 @@ Ending Transition(const GlobalOptions& global,
   const Result<TransitionTarget> target = ParseTransitionTarget(arguments.to);
   if (!target) return target.error();
   const Selection& selection = arguments.selection;
-  const Result<proxy::KeyPattern> pattern = CheckSelection(selection);
-  if (!pattern) return pattern.error();
+  const Status fits = CheckSelection(selection);
+  if (!fits.ok()) return fits;
   const bool one = !selection.Walks() && selection.keys.size() == 1;
-  if (!one) return ChangeMany(global, arguments, *target, *pattern);
+  if (!one) return ChangeMany(global, arguments, *target);
   // It knows the optimal plan alone.
   if (!global.proxy.empty() && arguments.plan == "optimal") {
     return AtProxy(global, selection.keys.front(), arguments.to);

@@ -2,13 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "ctl/support/arguments.h"
 #include "ctl/support/progress.h"
+#include "shared/key_pattern.h"
 
 namespace ers::ctl {
+namespace {
 
-void AddSelection(CLI::App& command, Selection& selection) {
-  command.add_option("KEY", selection.keys)->transform(IsKey());
+Result<proxy::KeyPattern> PatternOf(const KeySelection& selection) {
+  if (selection.pattern.empty()) return proxy::KeyPattern();
+  Result<proxy::KeyPattern> pattern =
+      proxy::KeyPattern::Regex(selection.pattern);
+  if (pattern) return pattern;
+  return Fail(StatusCode::kInvalidArgument,
+              fmt::format("--pattern: {}", pattern.error().message()));
+}
+
+}  // namespace
+
+void AddKeySelection(CLI::App& command, KeySelection& selection) {
   command
       .add_option("--prefix", selection.prefix,
                   "Objects whose key begins with this")
@@ -19,44 +33,54 @@ void AddSelection(CLI::App& command, Selection& selection) {
                   "Objects whose whole key this regular expression (RE2) "
                   "matches")
       ->type_name("REGEX");
+}
+
+void AddSelection(CLI::App& command, Selection& selection) {
+  command.add_option("KEY", selection.keys)->transform(IsKey());
+  AddKeySelection(command, selection);
   command.add_flag("--all", selection.all, "Every object");
 }
 
-Result<proxy::KeyPattern> CheckSelection(const Selection& selection) {
-  if (selection.keys.empty() == !selection.Walks()) {
-    return Fail(StatusCode::kInvalidArgument,
-                "name either keys, or which of all objects: --prefix, "
-                "--pattern, or --all");
-  }
-  if (selection.all &&
-      (!selection.prefix.empty() || !selection.pattern.empty())) {
-    return Fail(StatusCode::kInvalidArgument,
-                "--all takes every object: leave out --all, or what chooses "
-                "some");
-  }
-  if (selection.pattern.empty()) return proxy::KeyPattern();
-  Result<proxy::KeyPattern> pattern =
-      proxy::KeyPattern::Regex(selection.pattern);
-  if (pattern) return pattern;
-  return Fail(StatusCode::kInvalidArgument,
-              fmt::format("--pattern: {}", pattern.error().message()));
+Status CheckKeySelection(const KeySelection& selection) {
+  const Result<proxy::KeyPattern> pattern = PatternOf(selection);
+  return pattern ? Status() : pattern.error();
 }
 
-Result<std::vector<std::string>> SelectKeys(Client& client,
-                                            const Selection& selection,
-                                            const proxy::KeyPattern& pattern) {
-  if (!selection.Walks()) return selection.keys;
+Status CheckSelection(const Selection& selection) {
+  if (selection.keys.empty() == !selection.Walks()) {
+    return {StatusCode::kInvalidArgument,
+            "name either keys, or which of all objects: --prefix, --pattern, "
+            "or --all"};
+  }
+  if (selection.all && selection.Chooses()) {
+    return {StatusCode::kInvalidArgument,
+            "--all takes every object: leave out --all, or what chooses some"};
+  }
+  return CheckKeySelection(selection);
+}
+
+Result<std::vector<std::string>> ListKeys(Client& client,
+                                          const KeySelection& selection) {
+  const Result<proxy::KeyPattern> pattern = PatternOf(selection);
+  if (!pattern) return Fail(pattern.error());
   std::vector<std::string> keys;
   const Progress progress("list");
   const Status listed =
       client.List([&](std::string_view key, const ObjectInfo&) {
-        if (key.starts_with(selection.prefix) && pattern.Matches(key)) {
+        if (key.starts_with(selection.prefix) &&
+            (selection.pattern.empty() || pattern->Matches(key))) {
           keys.emplace_back(key);
         }
         return true;
       });
   if (!listed.ok()) return Fail(listed);
   return keys;
+}
+
+Result<std::vector<std::string>> SelectKeys(Client& client,
+                                            const Selection& selection) {
+  if (!selection.Walks()) return selection.keys;
+  return ListKeys(client, selection);
 }
 
 }  // namespace ers::ctl

@@ -1,4 +1,4 @@
-// Which objects a command is for that takes many.
+// Which objects a command takes.
 #ifndef ERS_CTL_SUPPORT_SELECTION_H_
 #define ERS_CTL_SUPPORT_SELECTION_H_
 
@@ -7,34 +7,43 @@
 #include <vector>
 
 #include "ers/client.h"
-#include "shared/key_pattern.h"
 
 namespace ers::ctl {
 
-// By their keys: all that fit what is given.
-struct Selection {
-  std::vector<std::string> keys;
-  std::string prefix;
-  std::string pattern;
-  bool all = false;
+// Of all objects those whose keys fit both.
+struct KeySelection {
+  std::string prefix;   // empty: any
+  std::string pattern;  // RE2, of the whole key; empty: any
 
-  // Are the objects found by a list of all?
-  [[nodiscard]] bool Walks() const {
-    return all || !prefix.empty() || !pattern.empty();
+  [[nodiscard]] bool Chooses() const {
+    return !prefix.empty() || !pattern.empty();
   }
 };
 
-// Adds its arguments to a command.
+// Those that are named, or those of all that fit; with `all` every one.
+struct Selection : KeySelection {
+  std::vector<std::string> keys;
+  bool all = false;
+
+  // Are the objects found by a list of all?
+  [[nodiscard]] bool Walks() const { return all || Chooses(); }
+};
+
+// Add their arguments to a command. `selection` outlives the parsing.
+void AddKeySelection(CLI::App& command, KeySelection& selection);
 void AddSelection(CLI::App& command, Selection& selection);
 
-// kInvalidArgument: neither keys nor a choice of all, both, or a pattern that
-// is none. To be called before anything is changed.
-Result<proxy::KeyPattern> CheckSelection(const Selection& selection);
+// kInvalidArgument where the pattern is none; of a Selection also where it has
+// neither keys nor a choice of all, or both. To be called before anything is
+// changed.
+Status CheckKeySelection(const KeySelection& selection);
+Status CheckSelection(const Selection& selection);
 
-// The keys: those named, or those found, with a line of progress.
+// The keys, with a progress line where they are searched for.
+Result<std::vector<std::string>> ListKeys(Client& client,
+                                          const KeySelection& selection);
 Result<std::vector<std::string>> SelectKeys(Client& client,
-                                            const Selection& selection,
-                                            const proxy::KeyPattern& pattern);
+                                            const Selection& selection);
 
 }  // namespace ers::ctl
 

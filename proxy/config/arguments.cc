@@ -89,6 +89,13 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
   app.add_option("--check-config", arguments.check_config,
                  "Only check whether such a file is good: exit code 0 or 2")
       ->type_name("FILE");
+  app.add_option("--import", arguments.import,
+                 "Only print settings that are those of a pool of twemproxy's "
+                 "nutcracker.yml or mcrouter's JSON, and what they leave out")
+      ->type_name("FILE");
+  app.add_option("--pool", arguments.pool,
+                 "Of --import's file, where it has several")
+      ->type_name("NAME");
   app.add_flag("--list-metrics", arguments.list_metrics)
       ->group("");  // makes docs/reference/metrics.md
   for (const Setting& setting : Settings()) {

@@ -17,6 +17,8 @@ struct Arguments {
   std::string config;
   bool list_metrics = false;
   std::string check_config;
+  std::string import;  // another proxy's file
+  std::string pool;    // of that
   // What it says of settings. One text, or more where that takes several.
   std::vector<std::pair<const Setting*, std::vector<std::string>>> settings;
   std::string port_file;

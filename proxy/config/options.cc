@@ -75,6 +75,24 @@ Status CheckMemory(ServerOptions& options) {
                   options.memory_in_flight_bytes, options.threads, least));
 }
 
+// Values of the old pool are deleted there; a server of both would lose ours.
+Status CheckWarmFrom(const ServerOptions& options) {
+  if (options.warm_from.servers.empty()) return {};
+  const auto old_ones = net::ParseEndpoints(options.warm_from.servers);
+  const auto ours = net::ParseEndpoints(options.cluster.servers);
+  if (!old_ones || !ours) return {};
+  for (const net::Endpoint& old_one : *old_ones) {
+    for (const net::Endpoint& our_own : *ours) {
+      if (old_one.name() != our_own.name()) continue;
+      return RefuseAt(options.PlaceOf("warm_from.servers"),
+                      fmt::format("{} is a server of the cluster, too: values "
+                                  "that lie on it are found by placement",
+                                  old_one.name()));
+    }
+  }
+  return {};
+}
+
 // Else an object could be made wide and narrow by turns.
 Status CheckPolicies(const ServerOptions& options) {
   const WidenPolicy& widen = options.policies.widen;
@@ -168,6 +186,7 @@ Status CompleteOptions(ServerOptions& options) {
   Status status = CheckListen(options);
   if (status.ok()) status = CheckMemory(options);
   if (status.ok()) status = CheckPolicies(options);
+  if (status.ok()) status = CheckWarmFrom(options);
   if (status.ok()) status = CheckAdmin(options);
   if (status.ok() && !options.user.empty()) {
     const Status user = CheckUser(options.user);

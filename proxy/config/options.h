@@ -26,6 +26,15 @@ inline constexpr std::uint64_t kMaxMemoryInFlight = std::uint64_t{1} << 50;
 // Connections to the admin port at a time. The oldest make room for new ones.
 inline constexpr std::size_t kMaxAdminConnections = 128;
 
+// The old pool that misses are asked at.
+struct WarmFrom {
+  std::string servers;       // as ClusterOptions has them; empty: there is none
+  std::string distribution;  // by which its values lie there
+  std::string hash;
+  std::string hash_tag;
+  std::chrono::milliseconds timeout{250};
+};
+
 struct ServerOptions {
   std::vector<std::string> listen = {"127.0.0.1:11211"};
   ClusterOptions cluster;
@@ -34,6 +43,7 @@ struct ServerOptions {
   Policies policies;
   GarbageSettings garbage;
   BackfillLimits backfill;
+  WarmFrom warm_from;
   int threads = 2;
   std::uint64_t max_value_bytes = kMaxValueBytes;
   int max_connections = 16384;  // of all threads

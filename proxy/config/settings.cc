@@ -10,6 +10,7 @@
 #include "config/read_tiers.h"
 #include "config/read_value.h"
 #include "net/endpoint.h"
+#include "net/placement.h"
 #include "shared/address.h"
 
 namespace ers::proxy {
@@ -50,7 +51,7 @@ Status ReadListen(const YamlValue& value, ServerOptions& options) {
   return {};
 }
 
-Status ReadServers(const YamlValue& value, ServerOptions& options) {
+Status ReadServerList(const YamlValue& value, std::string& into) {
   const Result<std::vector<YamlValue>> list = value.List();
   if (!list) return list.error();
   if (list->empty()) return value.Refuse("name at least one server");
@@ -73,8 +74,12 @@ Status ReadServers(const YamlValue& value, ServerOptions& options) {
     names.push_back(name);
     texts.push_back(std::move(*text));
   }
-  options.cluster.servers = fmt::format("{}", fmt::join(texts, ","));
+  into = fmt::format("{}", fmt::join(texts, ","));
   return {};
+}
+
+Status ReadServers(const YamlValue& value, ServerOptions& options) {
+  return ReadServerList(value, options.cluster.servers);
 }
 
 // "b:1,a:1" and "a:1,b:1" are the same servers.
@@ -83,10 +88,33 @@ std::string Sorted(std::string_view servers) {
   if (!parsed) return std::string(servers);
   std::vector<std::string> names;
   for (const net::Endpoint& endpoint : *parsed) {
-    names.push_back(fmt::format("{}:{}", endpoint.name(), endpoint.weight));
+    names.push_back(fmt::format("{}:{}{}{}", endpoint.name(), endpoint.weight,
+                                endpoint.label.empty() ? "" : "=",
+                                endpoint.label));
   }
   std::sort(names.begin(), names.end());
   return fmt::format("{}", fmt::join(names, ","));
+}
+
+Status CheckPlacement(const YamlValue& mapping, const ServerOptions& options) {
+  const ClusterOptions& cluster = options.cluster;
+  const Result<net::Placement> placement =
+      net::ParsePlacement(cluster.distribution, cluster.hash, cluster.hash_tag);
+  if (placement) return {};
+  return mapping.Refuse(placement.error().message());
+}
+
+// An address of both would have its values deleted with those of the old pool.
+Status CheckWarmFrom(const YamlValue& mapping, const ServerOptions& options) {
+  const WarmFrom& warm = options.warm_from;
+  if (warm.servers.empty()) {
+    return mapping.Refuse(
+        "servers is missing: the addresses of the old pool, or of its proxy");
+  }
+  const Result<net::Placement> placement =
+      net::ParsePlacement(warm.distribution, warm.hash, warm.hash_tag);
+  if (!placement) return mapping.Refuse(placement.error().message());
+  return {};
 }
 
 // --- The log -----------------------------------------------------------------
@@ -139,7 +167,9 @@ Status CheckNarrow(const YamlValue& mapping, const ServerOptions& options) {
   return CheckOneForm(mapping, options, "hits");
 }
 
-constexpr Section kSections[] = {{"policies.widen", CheckWiden},
+constexpr Section kSections[] = {{"placement", CheckPlacement},
+                                 {"warm_from", CheckWarmFrom},
+                                 {"policies.widen", CheckWiden},
                                  {"policies.narrow", CheckNarrow}};
 
 // --- The table ---------------------------------------------------------------
@@ -182,6 +212,10 @@ constexpr Setting Reloaded(Setting setting) {
   return setting;
 }
 
+constexpr std::string_view kKeepsPlacement =
+    ": a cluster keeps the placement that it was set up with; put the old one "
+    "back";
+
 constexpr Setting kSettings[] = {
     {.name = "listen",
      .option = {"--listen", "ADDRESS",
@@ -207,6 +241,12 @@ constexpr Setting kSettings[] = {
          ": a cluster keeps its servers and their weights, over a restart, "
          "too; put the old list back (one at another address comes in by "
          "`ersctl replace OLD NEW`)"},
+    Text<ERS_PROXY_AT(cluster.distribution)>(
+        {.name = "placement.distribution", .advice = kKeepsPlacement}),
+    Text<ERS_PROXY_AT(cluster.hash)>(
+        {.name = "placement.hash", .advice = kKeepsPlacement}),
+    Text<ERS_PROXY_AT(cluster.hash_tag)>(
+        {.name = "placement.hash_tag", .advice = kKeepsPlacement}),
     Number<ERS_PROXY_AT(cluster.max_failures), 1, kMaxFailures>(
         {.name = "max_failures",
          .option = {"--max-failures", "F",
@@ -292,6 +332,22 @@ constexpr Setting kSettings[] = {
     Reloaded(
         Number<ERS_PROXY_AT(backfill.bytes_per_second), 0, kMaxBytesPerSecond>(
             {.name = "backfill.bytes_per_second"})),
+
+    {.name = "warm_from.servers",
+     .read =
+         [](const YamlValue& value, ServerOptions& options) {
+           return ReadServerList(value, options.warm_from.servers);
+         },
+     .fixed =
+         [](const ServerOptions& options) {
+           return options.warm_from.servers;
+         }},
+    Text<ERS_PROXY_AT(warm_from.distribution)>(
+        {.name = "warm_from.distribution"}),
+    Text<ERS_PROXY_AT(warm_from.hash)>({.name = "warm_from.hash"}),
+    Text<ERS_PROXY_AT(warm_from.hash_tag)>({.name = "warm_from.hash_tag"}),
+    Number<ERS_PROXY_AT(warm_from.timeout), 1, kMaxTimeoutMs>(
+        {.name = "warm_from.timeout_ms"}),
 
     Text<ERS_PROXY_AT(admin)>(
         {.name = "admin",

@@ -180,25 +180,40 @@ constexpr std::pair<std::string_view, std::string_view> kRenamedKeys[] = {
 
 Result<YamlValue::Entries> YamlValue::Mapping(
     std::span<const std::string_view> allowed) const {
-  if (!node_.IsMap()) {
-    return Fail(RefuseKind(
-        fmt::format("a mapping with keys of {}", fmt::join(allowed, ", "))));
-  }
+  const auto check = [allowed](const YamlValue& key, const std::string& name) {
+    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) {
+      return Status();
+    }
+    for (const auto& [old_name, new_name] : kRenamedKeys) {
+      if (name != old_name) continue;
+      return key.Refuse(
+          fmt::format("\"{}\" is called \"{}\" now", old_name, new_name));
+    }
+    return key.Refuse(fmt::format("unknown key \"{}\": allowed are {}", name,
+                                  fmt::join(allowed, ", ")));
+  };
+  return MappingOf(
+      fmt::format("a mapping with keys of {}", fmt::join(allowed, ", ")),
+      check);
+}
+
+Result<YamlValue::Entries> YamlValue::AnyMapping() const {
+  return MappingOf("a mapping", [](const YamlValue&, const std::string&) {
+    return Status();
+  });
+}
+
+Result<YamlValue::Entries> YamlValue::MappingOf(std::string_view expected,
+                                                const Check& check) const {
+  if (!node_.IsMap()) return Fail(RefuseKind(expected));
   Entries entries;
   std::map<std::string, int> lines;
   for (const auto& item : node_) {
     const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
     // Complaints about a key stand where the key does, not its value.
     const YamlValue key(file_, path_, item.first.Mark(), item.first);
-    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      for (const auto& [old_name, new_name] : kRenamedKeys) {
-        if (name != old_name) continue;
-        return Fail(key.Refuse(
-            fmt::format("\"{}\" is called \"{}\" now", old_name, new_name)));
-      }
-      return Fail(key.Refuse(fmt::format("unknown key \"{}\": allowed are {}",
-                                         name, fmt::join(allowed, ", "))));
-    }
+    Status allowed = check(key, name);
+    if (!allowed.ok()) return Fail(std::move(allowed));
     const int line = LineOf(item.first.Mark());
     const auto [earlier, is_new] = lines.emplace(name, line);
     if (!is_new) {

@@ -6,6 +6,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,8 +50,14 @@ class YamlValue {
   // Refuses keys that are not `allowed`, and those given twice.
   [[nodiscard]] Result<Entries> Mapping(
       std::span<const std::string_view> allowed) const;
+  // The same with any keys.
+  [[nodiscard]] Result<Entries> AnyMapping() const;
 
  private:
+  using Check =
+      std::function<Status(const YamlValue& key, const std::string& name)>;
+  [[nodiscard]] Result<Entries> MappingOf(std::string_view expected,
+                                          const Check& check) const;
   YamlValue(std::string file, std::string path, const YAML::Mark& mark,
             YAML::Node node);
   // What stands there in place of what was expected.

@@ -36,8 +36,8 @@ std::string SenderOf(const signalfd_siginfo& info) {
 }
 
 // An event of the daemon, which is logged, too.
-void Note(LogLevel level, std::string text) {
-  EventLog::OfProcess().Add(EventKind::kDaemon, level, std::move(text));
+void Note(LogLevel level, std::string_view text) {
+  EventLog::OfProcess().Add(EventKind::kDaemon, level, text);
 }
 
 std::string HowItEnded(pid_t pid) {

@@ -26,6 +26,7 @@
 #include "cli/describe.h"
 #include "cli/usage.h"
 #include "config/arguments.h"
+#include "config/import.h"
 #include "config/machine.h"
 #include "daemon/attendant.h"
 #include "daemon/daemon.h"
@@ -45,6 +46,7 @@ constexpr std::chrono::seconds kFirstCheck{2};
 constexpr const char* kFooter = R"(
 Examples:
   ersproxy --config /etc/ersproxy.yaml
+  ersproxy --import /etc/nutcracker/nutcracker.yml > /etc/ersproxy.yaml
   ersproxy --listen 127.0.0.1:11311 --scheme ers2:4,1,5 \
     --servers 10.0.0.1:11211,10.0.0.2:11211,...
 
@@ -193,6 +195,18 @@ std::vector<std::string> CommandOf(int argc, char** argv) {
   return command;
 }
 
+int Refuse(const Status& status) {
+  fmt::print(stderr, "ersproxy: {}\n", status.message());
+  return kBadUsage;
+}
+
+int Import(const CLI::App& app, const Arguments& arguments) {
+  const Result<std::string> settings =
+      ImportSettings(arguments.import, arguments.pool);
+  if (!settings) return Refuse(settings.error());
+  return cli::Print(app, *settings) ? kDone : kFailed;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(
       "Speaks the memcached protocol to any client and keeps its values on "
@@ -209,16 +223,14 @@ int Main(int argc, char** argv) {
   if (arguments.list_metrics) {
     return cli::Print(app, MetricsList()) ? kDone : kFailed;
   }
+  if (!arguments.import.empty()) return Import(app, arguments);
   Result<ServerOptions> options = OptionsOf(arguments);
   Status status = options ? CompleteOptions(*options) : options.error();
   if (status.ok()) status = CheckFolders(*options);
   if (status.ok() && !arguments.check_config.empty()) {
     status = CheckNames(*options);
   }
-  if (!status.ok()) {
-    fmt::print(stderr, "ersproxy: {}\n", status.message());
-    return kBadUsage;
-  }
+  if (!status.ok()) return Refuse(status);
   if (!arguments.check_config.empty()) {
     const std::string good =
         fmt::format("{} is good: {} rules\n", arguments.check_config,

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "engine/census.h"
 #include "engine/changing_keys.h"
@@ -15,6 +17,8 @@
 #include "store/objects/store.h"
 
 namespace ers::proxy {
+
+struct Warming;
 
 struct EngineLimits {
   // Longer values are streamed.
@@ -33,6 +37,14 @@ struct EngineContext {
     return proxy::Failed(status, counters);
   }
 
+  // How long the value was when it was last seen, if it may be streamed without
+  // another read: not while a miss may be warmed.
+  [[nodiscard]] std::optional<std::uint64_t> LengthToStream(
+      std::string_view key) const {
+    if (warming != nullptr) return std::nullopt;
+    return store.KnownLength(key);
+  }
+
   store::Store& store;
   Counters& counters;
   ChangingKeys& changing;  // shared by all engines of the daemon
@@ -40,6 +52,7 @@ struct EngineContext {
   ItemTerms terms;
   CensusBoard* board = nullptr;  // where to publish; null: nowhere
   WideHits* hits = nullptr;      // where to note them; null: nowhere
+  Warming* warming = nullptr;    // null: there is no old pool
 };
 
 }  // namespace ers::proxy

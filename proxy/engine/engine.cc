@@ -9,6 +9,7 @@
 #include "engine/quick_hits.h"
 #include "engine/quick_stores.h"
 #include "engine/recache.h"
+#include "engine/warming.h"
 
 namespace ers::proxy {
 
@@ -40,7 +41,8 @@ Engine::Engine(const Engine& engine, store::Store& store)
                engine.context_.limits,
                engine.context_.terms,
                engine.context_.board,
-               engine.context_.hits} {}
+               engine.context_.hits,
+               engine.context_.warming} {}
 
 // The rule goes by what the object is, which only the store knows.
 Task<Result<ObjectInfo>> Engine::SetExpiry(const ClientRequest& request) {
@@ -118,12 +120,24 @@ Task<Result<GetInfo>> Engine::Read(const ClientRequest& request,
   }
 }
 
+Task<Result<GetInfo>> Engine::ReadOrWarm(const ClientRequest& request,
+                                         store::Memory& memory, Value& value,
+                                         store::ReadTerms terms,
+                                         std::optional<std::uint64_t> known) {
+  Result<GetInfo> info = co_await Read(request, memory, value, terms, known);
+  const bool missed = !info && info.error().code() == StatusCode::kNotFound;
+  if (context_.warming == nullptr || !missed) co_return info;
+  if (!co_await WarmKey(context_, request.key, memory)) co_return info;
+  terms.begun = nullptr;
+  co_return co_await Read(request, memory, value, terms, std::nullopt);
+}
+
 Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory,
                          store::QuickGet* begun) {
   Gotten gotten;
   if (begun == nullptr) context_.counters.Add(Counter::kCmdGet);
   const std::optional<std::uint64_t> known =
-      context_.store.KnownLength(request.key);
+      context_.LengthToStream(request.key);
   const bool only_reads = !request.exptime && !request.vivify &&
                           request.style.dialect != Dialect::kMeta;
   if (begun == nullptr && only_reads && request.want_value &&
@@ -138,7 +152,7 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory,
   store::ReadTerms terms{request.no_bump, reports_access ? &before : nullptr,
                          begun};
   Result<GetInfo> info =
-      co_await Read(request, memory, gotten.value, terms, known);
+      co_await ReadOrWarm(request, memory, gotten.value, terms, known);
   gotten.counted = true;
   for (int i = 0; !info && info.error().code() == StatusCode::kNotManaged;
        ++i) {
@@ -219,6 +233,17 @@ Task<Status> Engine::Stream(const ClientRequest& request, bool counted,
 
 Task<Done> Engine::Store(const ClientRequest& request, store::Content& content,
                          store::Memory& memory, store::QuickPut* begun) {
+  if (context_.warming == nullptr) {
+    return StoreHere(request, content, memory, begun);
+  }
+  return RunWarming(context_, request, memory, [&, this] {
+    return StoreHere(request, content, memory, nullptr);
+  });
+}
+
+Task<Done> Engine::StoreHere(const ClientRequest& request,
+                             store::Content& content, store::Memory& memory,
+                             store::QuickPut* begun) {
   if (begun == nullptr) context_.counters.Add(Counter::kCmdSet);
   if (request.mode == StoreMode::kAppend ||
       request.mode == StoreMode::kPrepend) {
@@ -253,7 +278,16 @@ Task<Done> Engine::Store(const ClientRequest& request, store::Content& content,
 }
 
 Task<Done> Engine::Update(const ClientRequest& request,
-                          std::span<const std::byte> bytes) {
+                          std::span<const std::byte> bytes,
+                          store::Memory& memory) {
+  if (context_.warming == nullptr) return UpdateHere(request, bytes);
+  return RunWarming(context_, request, memory, [this, &request, bytes] {
+    return UpdateHere(request, bytes);
+  });
+}
+
+Task<Done> Engine::UpdateHere(const ClientRequest& request,
+                              std::span<const std::byte> bytes) {
   const Result<ObjectInfo> updated =
       co_await context_.store.Update(request.key, request.offset, bytes);
   if (!updated) co_return context_.Failed(updated.error());
@@ -263,6 +297,13 @@ Task<Done> Engine::Update(const ClientRequest& request,
 }
 
 Task<Done> Engine::Change(const ClientRequest& request, store::Memory& memory) {
+  if (context_.warming == nullptr) return ChangeHere(request, memory);
+  return RunWarming(context_, request, memory,
+                    [&, this] { return ChangeHere(request, memory); });
+}
+
+Task<Done> Engine::ChangeHere(const ClientRequest& request,
+                              store::Memory& memory) {
   switch (request.operation) {
     case Operation::kDelete:
       return Delete(request);

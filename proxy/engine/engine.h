@@ -63,7 +63,8 @@ class Engine {
   net::Task<Done> Change(const ClientRequest& request, store::Memory& memory);
   net::Task<Gotten> GetPlain(const ClientRequest& request);
   net::Task<Done> Update(const ClientRequest& request,
-                         std::span<const std::byte> bytes);
+                         std::span<const std::byte> bytes,
+                         store::Memory& memory);
   // Calls `visit` for each object of a kList; false ends the list.
   net::Task<Done> List(const ClientRequest& request, const Listing& visit);
 
@@ -79,6 +80,8 @@ class Engine {
   void SetCensusBoard(CensusBoard* board) { context_.board = board; }
   // Where to note them, null: nowhere; outlives this.
   void SetWideHits(WideHits* hits) { context_.hits = hits; }
+  // Asked on a miss, null: nothing; outlives this.
+  void SetWarming(Warming* warming) { context_.warming = warming; }
   // Of stores that begin from now on.
   void SetRules(std::shared_ptr<const Rules> rules) {
     context_.terms.SetRules(std::move(rules));
@@ -91,6 +94,20 @@ class Engine {
                                   store::ReadTerms terms,
                                   std::optional<std::uint64_t> known);
   net::Task<Status> TouchRead(const ClientRequest& request);
+
+  // The same; a miss is warmed where there is an old pool.
+  net::Task<Result<GetInfo>> ReadOrWarm(const ClientRequest& request,
+                                        store::Memory& memory, Value& value,
+                                        store::ReadTerms terms,
+                                        std::optional<std::uint64_t> known);
+  // Without what an old pool has to do with it.
+  net::Task<Done> StoreHere(const ClientRequest& request,
+                            store::Content& content, store::Memory& memory,
+                            store::QuickPut* begun);
+  net::Task<Done> ChangeHere(const ClientRequest& request,
+                             store::Memory& memory);
+  net::Task<Done> UpdateHere(const ClientRequest& request,
+                             std::span<const std::byte> bytes);
 
   net::Task<Done> Delete(const ClientRequest& request);
   net::Task<Status> Invalidate(const ClientRequest& request);

@@ -38,7 +38,7 @@ std::unique_ptr<store::QuickPut> BeginQuickStore(const EngineContext& context,
                                                  std::string_view value,
                                                  store::QuickPut::Call call,
                                                  void* call_context) {
-  if (request.operation != Operation::kStore ||
+  if (context.warming != nullptr || request.operation != Operation::kStore ||
       request.mode == StoreMode::kAppend ||
       request.mode == StoreMode::kPrepend) {
     return nullptr;

@@ -1,4 +1,5 @@
-// Job: objects that are to change their width or scheme, and how far it is.
+// Job: objects that are to change their width or scheme, or to be deleted, and
+// how far it is.
 #ifndef ERS_PROXY_JOBS_JOB_H_
 #define ERS_PROXY_JOBS_JOB_H_
 
@@ -32,12 +33,17 @@ std::optional<JobState> ParseJobState(std::string_view name);
 // It will not change any more.
 bool Ended(JobState state);
 
+// What a job that deletes has in place of a target.
+inline constexpr std::string_view kDeleteTarget = "delete";
+
 struct JobSpec {
   std::string to = "wide";  // as it was given
+  bool deletes = false;     // `to` is kDeleteTarget
   TransitionTarget target;  // what `to` means
   Selection select;
-  int parallel = kDefaultParallel;     // objects at a time
-  std::uint64_t bytes_per_second = 0;  // read and written; 0: no limit
+  int parallel = kDefaultParallel;       // objects at a time
+  std::uint64_t bytes_per_second = 0;    // read and written; 0: no limit
+  std::uint64_t objects_per_second = 0;  // of one that deletes; 0: no limit
 };
 
 // Objects. What the selection took is in one of these or left.

@@ -89,11 +89,29 @@ Status TakeSelection(const json& value, Selection& select) {
   return fields.Finish();
 }
 
-void TakeSpec(JsonFields& fields, JobSpec& spec) {
-  TakeTarget(fields, spec.to, spec.target);
+// Of a job that deletes: a mistake must not take everything.
+void TakeDelete(JsonFields& fields, JobSpec& spec) {
+  fields.Text("to", spec.to);
+  fields.Number("objects_per_second", 0, kMaxWhole, spec.objects_per_second);
+  if (spec.select.prefix.empty()) {
+    fields.Refuse("select",
+                  "prefix is missing: which keys are to be deleted? "
+                  "(flush_all takes every one)");
+  }
+  if (spec.select.idle_seconds > 0 || spec.select.age_seconds > 0) {
+    fields.Refuse("select",
+                  "idle_seconds and age_seconds are not for a job that "
+                  "deletes: an object may be used by the time of its turn");
+  }
+}
+
+void TakeSpec(JsonFields& fields, const json& value, JobSpec& spec) {
+  spec.deletes = fields.Has("to") && value["to"] == kDeleteTarget;
+  if (!spec.deletes) TakeTarget(fields, spec.to, spec.target);
   if (const json* select = fields.Take("select"); select != nullptr) {
     fields.Refuse(TakeSelection(*select, spec.select));
   }
+  if (spec.deletes) TakeDelete(fields, spec);
   auto parallel = static_cast<std::uint64_t>(spec.parallel);
   fields.Number("parallel", 1, kMaxParallel, parallel);
   spec.parallel = static_cast<int>(parallel);
@@ -127,7 +145,7 @@ std::uint64_t IdOf(const std::string& text) {
 // A job as JobJson gives it.
 Status TakeJob(const json& value, Job& job) {
   JsonFields fields(value, "job.");
-  TakeSpec(fields, job.spec);
+  TakeSpec(fields, value, job.spec);
   std::string id;
   fields.Text("id", id);
   job.id = IdOf(id);
@@ -191,7 +209,7 @@ Result<JobSpec> ParseJobSpec(std::string_view text) {
   if (!value) return Fail(value.error());
   JsonFields fields(*value, "");
   JobSpec spec;
-  TakeSpec(fields, spec);
+  TakeSpec(fields, *value, spec);
   Status status = fields.Finish();
   if (!status.ok()) return Fail(std::move(status));
   return spec;
@@ -224,6 +242,9 @@ ordered_json JobJson(const Job& job) {
   root["select"] = SelectionJson(job.spec.select);
   root["parallel"] = job.spec.parallel;
   root["bytes_per_second"] = job.spec.bytes_per_second;
+  if (job.spec.deletes) {
+    root["objects_per_second"] = job.spec.objects_per_second;
+  }
   root["created"] = job.created;
   root["ended"] = job.ended != 0 ? ordered_json(job.ended) : ordered_json();
   root["objects"] = {

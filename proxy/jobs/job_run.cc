@@ -54,7 +54,9 @@ JobRun::JobRun(JobHost& host, JournalEntry entry)
     : host_(host),
       runtime_(host.session.runtime()),
       job_(std::move(entry.job)),
-      limiter_(job_.spec.bytes_per_second, runtime_.Now()),
+      limiter_(job_.spec.deletes ? job_.spec.objects_per_second
+                                 : job_.spec.bytes_per_second,
+               runtime_.Now()),
       lap_(runtime_.Now()) {
   job_.seconds_left.reset();
   if (!Ended(job_.state) && entry.listed) {
@@ -184,7 +186,8 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
                         Status& status) {
   const store::Manifest& manifest = *object.manifest;
   const Selection& select = job_.spec.select;
-  const Need need = NeedOf(manifest, job_.spec.target);
+  const Need need =
+      job_.spec.deletes ? Need::kChange : NeedOf(manifest, job_.spec.target);
   if (!select.TakesLength(manifest.length) || need == Need::kImpossible) return;
   if (select.in_blocks && manifest.is_inline) return;
   // By now what was changed before is neither idle nor old.
@@ -347,6 +350,7 @@ Task<bool> JobRun::Admit(std::uint64_t estimate) {
 }
 
 std::uint64_t JobRun::Estimate(std::uint64_t length) const {
+  if (job_.spec.deletes) return 1;  // object
   const double each = changed_bytes_ == 0
                           ? kFirstGuess
                           : static_cast<double>(moved_bytes_) /
@@ -355,6 +359,11 @@ std::uint64_t JobRun::Estimate(std::uint64_t length) const {
 }
 
 Task<Result<TransitionInfo>> JobRun::Move(const Queued& object) {
+  if (job_.spec.deletes) {
+    const Status deleted = co_await host_.store.Delete(object.key);
+    if (!deleted.ok()) co_return Fail(deleted);
+    co_return TransitionInfo();
+  }
   const TransitionTarget target = object.chosen.value_or(job_.spec.target);
   // It may have waited for long, and be as wide by now as what was chosen.
   const Width width = target.width.value_or(Width::kWide);
@@ -386,7 +395,7 @@ Task<void> JobRun::Change(const Queued& object, std::uint64_t estimate) {
   }
   under_way_.erase(mine);
   Count(*result, uncertain);
-  if (*result) {
+  if (*result && !job_.spec.deletes) {
     const std::uint64_t moved =
         (*result)->bytes_read + (*result)->bytes_written;
     limiter_.Correct(estimate, moved);

@@ -274,6 +274,11 @@ Status Jobs::CheckTarget(const TransitionTarget& target) const {
 
 void Jobs::Create(JobSpec spec, Callback done) {
   Status fits = CheckTarget(spec.target);
+  if (spec.deletes && !options_.warm_from.servers.empty()) {
+    fits = Status(StatusCode::kInvalidArgument,
+                  "to: values that are deleted would come back from the old "
+                  "pool: take warm_from out of the settings first");
+  }
   if (!fits.ok()) return done(Fail(std::move(fits)));
   loop_->Post([this, spec = std::move(spec), done = std::move(done)] {
     table_.Create(spec, done);

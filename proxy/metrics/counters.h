@@ -54,7 +54,16 @@ namespace ers::proxy {
   X(kIdleClients, "idle_kicks", "ersproxy_idle_clients_closed_total",      \
     "Connections closed for being idle")                                   \
   X(kClosedConnections, "ers_closed_connections",                          \
-    "ersproxy_connections_closed_total", "Connections that ended")
+    "ersproxy_connections_closed_total", "Connections that ended")         \
+  X(kWarmHits, "ers_warm_hits", "ersproxy_warm_hits_total",                \
+    "Misses that the old pool had a value for, which was stored")          \
+  X(kWarmMisses, "ers_warm_misses", "ersproxy_warm_misses_total",          \
+    "Misses that were misses of the old pool, too")                        \
+  X(kWarmFailures, "ers_warm_failures", "ersproxy_warm_failures_total",    \
+    "Misses that the old pool gave no good answer to")                     \
+  X(kWarmForwardFailures, "ers_warm_forward_failures",                     \
+    "ersproxy_warm_forward_failures_total",                                \
+    "Changes after which the old pool may have its old value still")
 
 enum class Counter : std::uint8_t {
 #define ERS_PROXY_ENUMERATOR(name, stat, metric, help) name,

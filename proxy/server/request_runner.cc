@@ -205,7 +205,7 @@ Task<void> RequestRunner::StoreOn(Slot& slot) {
   const auto bytes = std::as_bytes(std::span(slot.text));
   Done done;
   if (slot.request.operation == Operation::kUpdate) {
-    done = co_await EngineOf(slot).Update(slot.request, bytes);
+    done = co_await EngineOf(slot).Update(slot.request, bytes, slot.memory);
   } else {
     store::MemoryContent content(bytes);
     const bool extends = slot.request.mode == StoreMode::kAppend ||

@@ -127,6 +127,14 @@ void Worker::Run() {
   if (!options_.policies.narrow.tiers.empty()) {
     engine_->SetWideHits(wide_hits_.get());
   }
+  if (!options_.warm_from.servers.empty()) {
+    old_pool_ = std::make_unique<OldPool>(*loop_, options_.warm_from,
+                                          options_.max_value_bytes,
+                                          options_.cluster.log);
+    warming_ =
+        std::make_unique<Warming>(Warming{*loop_, *old_pool_, shared_.flights});
+    engine_->SetWarming(warming_.get());
+  }
   Limits limits;
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
@@ -147,6 +155,8 @@ void Worker::Run() {
   count_timer_.reset();
   host_.reset();
   engine_.reset();
+  warming_.reset();
+  old_pool_.reset();
   wide_hits_.reset();
   store_.reset();
   session_.reset();

@@ -16,6 +16,7 @@
 #include "config/options.h"
 #include "engine/changing_keys.h"
 #include "engine/engine.h"
+#include "engine/warming.h"
 #include "metrics/counters.h"
 #include "metrics/request_meter.h"
 #include "net/event_loop.h"
@@ -32,6 +33,7 @@ namespace ers::proxy {
 struct Shared {
   CensusBoard census;
   ChangingKeys changing;
+  WarmFlights flights;
   std::atomic<int> connections{0};
   std::atomic<int> max_connections{0};
   int beside_clients = 0;                       // file descriptors; constant
@@ -117,6 +119,8 @@ class Worker {
   std::unique_ptr<store::Session> session_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<WideHits> wide_hits_;
+  std::unique_ptr<OldPool> old_pool_;  // null: there is none
+  std::unique_ptr<Warming> warming_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<ConnectionHost> host_;
   std::vector<std::unique_ptr<net::Watch>> watches_;

@@ -1,41 +1,24 @@
 // Any text as a configuration file: it is refused with a place and a reason, or
 // gives settings that are the same when they are read from a file again.
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/load.h"
 #include "config/options.h"
+#include "fuzz/memory_file.h"
 #include "fuzz/require.h"
 
 namespace ers::proxy {
 namespace {
 
 using fuzz::Require;
-
-// A file without a name, of which one process has its own.
-class File {
- public:
-  File()
-      : number_(memfd_create("config", 0)),
-        name_(fmt::format("/proc/self/fd/{}", number_)) {}
-  void Write(std::string_view text) const {
-    Require(ftruncate(number_, 0) == 0 &&
-                pwrite(number_, text.data(), text.size(), 0) ==
-                    static_cast<ssize_t>(text.size()),
-            "the file can be written");
-  }
-  [[nodiscard]] const std::string& name() const { return name_; }
-
- private:
-  int number_;
-  std::string name_;
-};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
@@ -52,6 +35,27 @@ bool IsPlain(std::string_view text) {
   return true;
 }
 
+std::vector<std::string> Split(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    parts.emplace_back(list.substr(0, list.find(',')));
+    list.remove_prefix(std::min(parts.back().size() + 1, list.size()));
+  }
+  return parts;
+}
+
+// What is set of these, behind `begin`; empty where nothing is.
+std::string Placed(std::string_view begin, std::string_view distribution,
+                   std::string_view hash, std::string_view hash_tag) {
+  std::string text;
+  for (const auto& [name, value] :
+       {std::pair{"distribution", distribution}, std::pair{"hash", hash},
+        std::pair{"hash_tag", hash_tag}}) {
+    if (!value.empty()) text += fmt::format("{}: {}, ", name, Quoted(value));
+  }
+  return text.empty() ? "" : fmt::format("{}{}}}\n", begin, text);
+}
+
 // Most of what a file can say. Empty where it holds what YAML has no escapes
 // for: bytes that are no text.
 std::string AsYaml(const ServerOptions& options) {
@@ -62,11 +66,8 @@ std::string AsYaml(const ServerOptions& options) {
   }
   yaml += "servers:\n";
   if (!IsPlain(options.cluster.servers)) return {};
-  std::string_view servers = options.cluster.servers;
-  while (!servers.empty()) {
-    const std::string_view one = servers.substr(0, servers.find(','));
+  for (const std::string& one : Split(options.cluster.servers)) {
     yaml += fmt::format("  - {}\n", Quoted(one));
-    servers.remove_prefix(std::min(one.size() + 1, servers.size()));
   }
   const auto text = [&yaml](std::string_view name, const std::string& value) {
     if (!value.empty()) yaml += fmt::format("{}: {}\n", name, Quoted(value));
@@ -79,6 +80,19 @@ std::string AsYaml(const ServerOptions& options) {
     return {};
   }
   const ClusterOptions& cluster = options.cluster;
+  const WarmFrom& warm = options.warm_from;
+  yaml += Placed("placement: {", cluster.distribution, cluster.hash,
+                 cluster.hash_tag);
+  if (!warm.servers.empty()) {
+    if (!IsPlain(warm.servers)) return {};
+    yaml += fmt::format("warm_from: {{timeout_ms: {}, servers: [",
+                        warm.timeout.count());
+    for (const std::string& one : Split(warm.servers)) {
+      yaml += Quoted(one) + ",";
+    }
+    yaml += Placed("], ", warm.distribution, warm.hash, warm.hash_tag);
+    if (yaml.back() != '\n') yaml += "]}\n";
+  }
   yaml += fmt::format(
       "max_failures: {}\nmin_redundancy: {}\nscheme: {}\ninline_below: {}\n"
       "column_below: {}\n"
@@ -108,7 +122,7 @@ std::string AsYaml(const ServerOptions& options) {
   return yaml;
 }
 
-void CheckLoaded(const File& file, ServerOptions options) {
+void CheckLoaded(const fuzz::MemoryFile& file, ServerOptions options) {
   const Status complete = CompleteOptions(options);
   if (!complete.ok()) {
     Require(complete.message().starts_with(file.name()) ||
@@ -137,6 +151,7 @@ void CheckLoaded(const File& file, ServerOptions options) {
               again->idle_timeout == options.idle_timeout &&
               again->admin_token == options.admin_token &&
               again->memory_in_flight_bytes == options.memory_in_flight_bytes &&
+              again->warm_from.timeout == options.warm_from.timeout &&
               again->log_level == options.log_level,
           "settings are read as they were written");
 }
@@ -146,7 +161,7 @@ void CheckLoaded(const File& file, ServerOptions options) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  static const ers::proxy::File file;
+  static const ers::fuzz::MemoryFile file;
   file.Write({reinterpret_cast<const char*>(data), size});
   ers::Result<ers::proxy::ServerOptions> options =
       ers::proxy::LoadOptions(file.name());

@@ -43,6 +43,8 @@ void CheckSpec(std::string_view text) {
   if (!spec) return CheckRefusal(spec.error());
   Require(spec->parallel >= 1 && spec->parallel <= kMaxParallel,
           "a job has its limits");
+  Require(!spec->deletes || !spec->select.prefix.empty(),
+          "a job that deletes has a prefix");
   JournalEntry entry;
   entry.job.id = 1;
   entry.job.spec = *spec;
@@ -52,6 +54,8 @@ void CheckSpec(std::string_view text) {
   const Selection& asked = spec->select;
   Require(again.to == spec->to && again.parallel == spec->parallel &&
               again.bytes_per_second == spec->bytes_per_second &&
+              again.deletes == spec->deletes &&
+              again.objects_per_second == spec->objects_per_second &&
               again.select.prefix == asked.prefix &&
               again.select.pattern == asked.pattern &&
               again.select.min_bytes == asked.min_bytes &&

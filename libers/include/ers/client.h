@@ -107,8 +107,8 @@ class ERS_API Client {
   virtual Status Delete(std::string_view key) = 0;
 
   // Turns an object into the plain memcached item that clients without this
-  // library find: under the same key, on the server where libmemcached's
-  // weighted ketama puts it, with client flags and expiry, whole and without
+  // library find: under the same key, on the server where the placement of
+  // the cluster puts it, with client flags and expiry, whole and without
   // redundancy. Its CAS is the server's then; marks (stale, won) are lost.
   // Whatever dies in the middle, the key reads as the object or as the item.
   // kTooLarge for the server's item limit; kAlreadyThere: it is a plain item;

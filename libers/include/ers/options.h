@@ -36,9 +36,18 @@ inline constexpr std::size_t kMaxColumnBelow = std::size_t{1} << 20;
 inline constexpr int kMaxHedgePercent = 100;
 
 struct ClusterOptions {
-  // "host:port[:weight],[IPv6]:port,/unix/socket,...": every member, in any
-  // order, the same list for every process of the cluster.
+  // "host:port[:weight][=label],[IPv6]:port,/unix/socket,...": every member, in
+  // any order, the same list for every process of the cluster. The process that
+  // is first to use a cluster fixes labels, and of modula and ch3 the order.
   std::string servers;
+  // Which server a key belongs to, as the proxy or client had it that the
+  // servers' values come from: "ketama", "modula" or "ch3"; a hash such as
+  // "md5" or "fnv1a_64"; two characters between which the part of a key is that
+  // decides. Fixed when the cluster is first used. All empty: the cluster's; of
+  // a new one ketama with md5, as libmemcached's clients have it.
+  std::string distribution;
+  std::string hash;
+  std::string hash_tag;
   // Where this process keeps the newest view it has seen, so that it never goes
   // back behind it after a restart. Empty: kept on the servers alone.
   std::string state_file;

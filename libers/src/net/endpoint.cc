@@ -15,12 +15,15 @@ constexpr int kMaxWeight = 1000;
 constexpr int kMaxPort = 65535;
 // sun_path holds a terminating zero as well.
 constexpr std::size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+constexpr std::size_t kMaxLabel = 255;
 
 bool AllDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return c >= '0' && c <= '9';
   });
 }
+
+bool IsGraphic(char c) { return c > ' ' && c <= '~'; }
 
 std::optional<int> NumberIn(std::string_view text, int low, int high) {
   int value = 0;
@@ -103,16 +106,7 @@ Result<std::string> TakeHost(std::string_view text, std::string_view* rest) {
   return std::string(host);
 }
 
-}  // namespace
-
-std::string Endpoint::name() const {
-  if (is_unix()) return path;
-  const std::string digits = std::to_string(port);
-  if (host.find(':') != std::string::npos) return "[" + host + "]:" + digits;
-  return host + ":" + digits;
-}
-
-Result<Endpoint> ParseEndpoint(std::string_view text) {
+Result<Endpoint> ParseAddressOf(std::string_view text) {
   if (text.starts_with('/')) return ParseUnix(text, text);
   if (text.starts_with("unix:")) return ParseUnix(text, text.substr(5));
   if (text.empty()) return Refuse(text, "a comma is one too many");
@@ -150,6 +144,43 @@ Result<Endpoint> ParseEndpoint(std::string_view text) {
   return endpoint;
 }
 
+// Where "=label" begins; npos: nowhere. A path may itself hold "=": its label
+// follows a weight.
+std::size_t LabelAt(std::string_view text) {
+  const bool is_path = text.starts_with('/') || text.starts_with("unix:");
+  const std::size_t equals = text.find('=');
+  if (!is_path) return equals;
+  const std::string_view path = text.substr(0, text.rfind('='));
+  const std::size_t colon = path.rfind(':');
+  const bool weighted = path.size() < text.size() &&
+                        colon != std::string_view::npos &&
+                        AllDigits(path.substr(colon + 1));
+  return weighted ? path.size() : std::string_view::npos;
+}
+
+}  // namespace
+
+bool IsLabel(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxLabel &&
+         std::all_of(text.begin(), text.end(), IsGraphic);
+}
+
+std::string Endpoint::name() const {
+  if (is_unix()) return path;
+  const std::string digits = std::to_string(port);
+  if (host.find(':') != std::string::npos) return "[" + host + "]:" + digits;
+  return host + ":" + digits;
+}
+
+Result<Endpoint> ParseEndpoint(std::string_view text) {
+  const std::size_t equals = LabelAt(text);
+  Result<Endpoint> endpoint = ParseAddressOf(text.substr(0, equals));
+  if (!endpoint || equals == std::string_view::npos) return endpoint;
+  endpoint->label = text.substr(equals + 1);
+  if (IsLabel(endpoint->label)) return endpoint;
+  return Refuse(text, "a label is one word of printable characters");
+}
+
 Result<std::vector<Endpoint>> ParseEndpoints(std::string_view text) {
   std::vector<Endpoint> endpoints;
   if (text.empty()) {
@@ -166,6 +197,7 @@ Result<std::vector<Endpoint>> ParseEndpoints(std::string_view text) {
       }
     }
     endpoints.push_back(std::move(*endpoint));
+    endpoints.back().position = static_cast<int>(endpoints.size()) - 1;
     begin = end + 1;
   }
   return endpoints;

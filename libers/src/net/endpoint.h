@@ -17,6 +17,9 @@ struct Endpoint {
   int port = 0;
   std::string path;
   int weight = 1;
+  // Its name on the ring of a proxy that gave it one; empty: its address.
+  std::string label;
+  int position = 0;  // in the list that it came from
 
   [[nodiscard]] bool is_unix() const { return !path.empty(); }
   // The canonical text without the weight: "host:port", "[v6]:port" or
@@ -25,8 +28,12 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
+// May a server have this label? One word of printable characters.
+bool IsLabel(std::string_view text);
+
 // Parses "host:port", "[IPv6]:port" or "/path" (or "unix:/path"), each with an
-// optional ":weight" (1..1000) behind. kInvalidArgument quotes the text.
+// optional ":weight" (1..1000) behind, and "=label" behind that.
+// kInvalidArgument quotes the text.
 Result<Endpoint> ParseEndpoint(std::string_view text);
 // Comma-separated; refuses an empty list and duplicates, naming the culprit.
 Result<std::vector<Endpoint>> ParseEndpoints(std::string_view text);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
+#include <utility>
 
 namespace ers::net {
 namespace {
@@ -22,9 +24,11 @@ int DigestsOf(int weight, float total_weight, float members) {
       std::floor(share * kPointsPerServer / 4 * members + 0.0000000001F));
 }
 
-// The text whose digests are the member's points: the default port is left
-// out, an IPv6 host has no brackets, a unix socket has port 0.
+// The text whose digests are the member's points: its label; or its address,
+// where the default port is left out, an IPv6 host has no brackets, and a unix
+// socket has port 0.
 std::string PointPrefix(const Endpoint& member) {
+  if (!member.label.empty()) return member.label + "-";
   if (member.is_unix()) return member.path + ":0-";
   if (member.port == kDefaultPort) return member.host + "-";
   return member.host + ":" + std::to_string(member.port) + "-";
@@ -39,8 +43,17 @@ std::uint32_t LittleEndian(const unsigned char* bytes) {
 
 }  // namespace
 
-Ring::Ring(std::span<const Endpoint> members)
-    : members_(static_cast<int>(members.size())) {
+Ring::Ring(std::span<const Endpoint> members, Placement placement)
+    : placement_(std::move(placement)),
+      members_(static_cast<int>(members.size())) {
+  if (placement_.distribution == Distribution::kKetama) {
+    AddKetama(members);
+  } else {
+    AddInOrder(members);
+  }
+}
+
+void Ring::AddKetama(std::span<const Endpoint> members) {
   std::uint64_t total_weight = 0;
   for (const Endpoint& member : members) {
     total_weight += static_cast<std::uint64_t>(member.weight);
@@ -67,6 +80,35 @@ Ring::Ring(std::span<const Endpoint> members)
   std::sort(points_.begin(), points_.end());
 }
 
+void Ring::AddInOrder(std::span<const Endpoint> members) {
+  std::vector<int> order(members.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [members](int a, int b) {
+    return members[static_cast<std::size_t>(a)].position <
+           members[static_cast<std::size_t>(b)].position;
+  });
+  const bool weighted = placement_.distribution == Distribution::kModula;
+  for (const int member : order) {
+    const int weight = members[static_cast<std::size_t>(member)].weight;
+    points_.insert(points_.end(),
+                   static_cast<std::size_t>(weighted ? weight : 1),
+                   {0, member});
+  }
+}
+
+Ring::Points::const_iterator Ring::Begin(std::string_view key) const {
+  const std::string_view hashed = placement_.Hashed(key);
+  const auto size = static_cast<std::uint32_t>(points_.size());
+  if (placement_.distribution == Distribution::kCh3) {
+    return points_.begin() + FurcHash(hashed, size);
+  }
+  const std::uint32_t hash = HashOf(placement_.hash, hashed);
+  if (placement_.distribution == Distribution::kModula) {
+    return points_.begin() + (size == 0 ? 0 : hash % size);
+  }
+  return std::lower_bound(points_.begin(), points_.end(), std::pair(hash, 0));
+}
+
 std::vector<int> Ring::Walk(std::string_view key, int count) const {
   std::vector<int> walk;
   const auto wanted = static_cast<std::size_t>(std::min(count, members_));
@@ -78,10 +120,7 @@ std::vector<int> Ring::Walk(std::string_view key, int count) const {
     walk.push_back(member);
   };
 
-  const std::uint32_t hash =
-      libhashkit_digest(key.data(), key.size(), HASHKIT_HASH_MD5);
-  const auto first =
-      std::lower_bound(points_.begin(), points_.end(), std::pair(hash, 0));
+  const auto first = Begin(key);
   for (auto i = first; i != points_.end() && walk.size() < wanted; ++i) {
     meet(i->second);
   }

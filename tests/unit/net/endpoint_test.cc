@@ -92,6 +92,26 @@ TEST_CASE("what is beside a server's address is named") {
   CHECK(list.error().message() == c.why);
 }
 
+TEST_CASE("a label stands behind all, of a path behind its weight") {
+  const auto tcp = ParseEndpoint("a:1:3=name-1");
+  REQUIRE(tcp);
+  CHECK(tcp->name() == "a:1");
+  CHECK(tcp->weight == 3);
+  CHECK(tcp->label == "name-1");
+  const auto path = ParseEndpoint("/run/a=b:2=c");
+  REQUIRE(path);
+  CHECK(path->path == "/run/a=b");
+  CHECK(path->label == "c");
+  CHECK(ParseEndpoint("/run/a=b")->path == "/run/a=b");
+  CHECK(ParseEndpoint("/run/a=b")->label.empty());
+  for (const char* text : {"a:1=", "a:1=b c", "a:1=\n", "/run/a:1="}) {
+    CAPTURE(text);
+    const auto refused = ParseEndpoint(text);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message().find("label") != std::string::npos);
+  }
+}
+
 TEST_CASE("lists of endpoints keep their order and refuse what is doubled") {
   const auto list = ParseEndpoints("b:2,a:1:5,/s,[::1]:1");
   REQUIRE(list);

@@ -260,10 +260,12 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
   const Case test = GENERATE(values<Case>({
       {"\nthread: 3\n",
        "FILE:2: unknown key \"thread\": allowed are listen, servers, "
-       "max_failures, min_redundancy, state_file, scheme, inline_below, "
+       "placement, max_failures, min_redundancy, state_file, scheme, "
+       "inline_below, "
        "column_below, "
        "rules, "
-       "policies, backfill, admin, admin_token_file, state_dir, user, "
+       "policies, backfill, warm_from, admin, admin_token_file, state_dir, "
+       "user, "
        "count_objects_s, "
        "garbage, threads, hedge_percent, timeouts, limits, log"},
       {"max_parity: 1\n",
@@ -273,10 +275,12 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"fill:\n  parallel: 3\n", "FILE:1: \"fill\" is called \"backfill\" now"},
       {"[1]: 3\n",
        "FILE:1: unknown key \"\": allowed are listen, servers, "
-       "max_failures, min_redundancy, state_file, scheme, inline_below, "
+       "placement, max_failures, min_redundancy, state_file, scheme, "
+       "inline_below, "
        "column_below, "
        "rules, "
-       "policies, backfill, admin, admin_token_file, state_dir, user, "
+       "policies, backfill, warm_from, admin, admin_token_file, state_dir, "
+       "user, "
        "count_objects_s, "
        "garbage, threads, hedge_percent, timeouts, limits, log"},
       {"hedge_percent: 101\n",
@@ -448,10 +452,12 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "FILE: servers: missing: list every memcached server of the "
        "cluster, there or by --servers"},
       {"[a, b]\n",
-       "FILE:1: expected a mapping with keys of listen, servers, max_failures, "
-       "min_redundancy, state_file, scheme, inline_below, column_below, rules, "
+       "FILE:1: expected a mapping with keys of listen, servers, placement, "
+       "max_failures, min_redundancy, state_file, scheme, inline_below, "
+       "column_below, rules, "
        "policies, "
-       "backfill, admin, admin_token_file, state_dir, user, count_objects_s, "
+       "backfill, warm_from, admin, admin_token_file, state_dir, user, "
+       "count_objects_s, "
        "garbage, "
        "threads, hedge_percent, timeouts, limits, log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",

@@ -58,6 +58,34 @@ TEST_CASE("a job's fields are read, and have defaults") {
   CHECK(select.age_seconds == 3);
 }
 
+TEST_CASE("a job that deletes has a prefix and a rate, and is kept") {
+  const std::string text = R"({"to": "delete", "select": {"prefix": "a:"}, )"
+                           R"("objects_per_second": 5})";
+  const JobSpec spec = ParseJobSpec(text).value();
+  CHECK(spec.deletes);
+  CHECK(spec.objects_per_second == 5);
+  CHECK_FALSE(ParseJobSpec(R"({"to": "wide"})").value().deletes);
+  JournalEntry entry;
+  entry.job.id = 1;
+  entry.job.spec = spec;
+  const JobSpec kept = ParseJournalText(JournalText(entry)).value().job.spec;
+  CHECK(kept.deletes);
+  CHECK(kept.objects_per_second == 5);
+  CHECK(kept.select.prefix == "a:");
+
+  CHECK_THAT(ErrorOf(R"({"to": "delete"})"),
+             Catch::StartsWith("select: prefix is missing"));
+  CHECK_THAT(ErrorOf(R"({"to": "delete", "select": {"pattern": "a.*"}})"),
+             Catch::StartsWith("select: prefix is missing"));
+  CHECK_THAT(ErrorOf(R"({"to": "delete", "select": {"prefix": "a", )"
+                     R"("age_seconds": 1}})"),
+             Catch::StartsWith("select: idle_seconds and age_seconds"));
+  CHECK_THAT(ErrorOf(R"({"to": "wide", "objects_per_second": 1})"),
+             Catch::StartsWith("objects_per_second: no such field"));
+  // It is no target of a transition.
+  CHECK_FALSE(ParseOneTransition(R"({"key": "k", "to": "delete"})"));
+}
+
 TEST_CASE("what is wrong with a job is reported by the field's name") {
   CHECK(ErrorOf("").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("\xff").find("no JSON") != std::string::npos);

@@ -31,6 +31,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kFormat = 6;
+// Of a view whose keys lie otherwise than by libmemcached's ketama.
+constexpr std::uint64_t kPlacedFormat = 7;
+
+bool IsPlaced(const View& view) {
+  return view.placement != net::Placement() ||
+         std::any_of(
+             view.members.begin(), view.members.end(),
+             [](const Member& member) { return !member.label.empty(); });
+}
 
 Result<MemberState> ParseState(const std::string& text) {
   for (const MemberState state :
@@ -41,6 +50,7 @@ Result<MemberState> ParseState(const std::string& text) {
 }
 
 json ToJson(const View& view) {
+  const bool placed = IsPlaced(view);
   json members = json::array();
   for (const Member& member : view.members) {
     json& entry =
@@ -52,6 +62,8 @@ json ToJson(const View& view) {
                                   {"joined", member.joined},
                                   {"boot_mark", member.boot_mark},
                                   {"since", member.since}});
+    if (placed) entry["position"] = member.position;
+    if (!member.label.empty()) entry["label"] = member.label;
     if (member.lacking) entry["lacking"] = true;
     if (!member.address.empty()) entry["address"] = member.address;
     if (!member.previous.empty()) entry["previous"] = member.previous;
@@ -60,6 +72,12 @@ json ToJson(const View& view) {
                {"max_failures", view.max_failures},
                {"flushed_before", view.flushed_before},
                {"members", std::move(members)}};
+  if (placed) {
+    root["placement"] = {
+        {"distribution", net::NameOf(view.placement.distribution)},
+        {"hash", net::NameOf(view.placement.hash)},
+        {"hash_tag", view.placement.hash_tag}};
+  }
   if (!view.flush_at.empty()) root["flush_at"] = view.flush_at;
   if (view.flush_mark != 0) {
     root["flush_mark"] = view.flush_mark;
@@ -75,6 +93,36 @@ Result<std::string> ParseAddress(const json& entry, const char* name) {
   const Result<net::Endpoint> endpoint = net::ParseEndpoint(text + ":1");
   if (endpoint && endpoint->name() == text) return text;
   return Fail(StatusCode::kCorruption, "the view record names no server");
+}
+
+// What another distribution than libmemcached's needs.
+Status ReadPlacement(const json& root, View& view) {
+  if (!root.contains("placement")) return {};
+  const json& entry = root.at("placement");
+  const bool has_hash =
+      entry.at("distribution") != net::NameOf(net::Distribution::kCh3);
+  const std::string distribution = entry.at("distribution");
+  const std::string hash = entry.at("hash");
+  const std::string hash_tag = entry.at("hash_tag");
+  Result<net::Placement> placement =
+      net::ParsePlacement(distribution, has_hash ? hash : "", hash_tag);
+  if (!placement) return {StatusCode::kCorruption, placement.error().message()};
+  view.placement = std::move(*placement);
+  std::set<std::uint64_t> positions;
+  for (std::size_t i = 0; i < view.members.size(); ++i) {
+    const json& member = root.at("members")[i];
+    const std::uint64_t position = UnsignedOf(member, "position");
+    if (position >= view.members.size() || !positions.insert(position).second) {
+      return {StatusCode::kCorruption, "two servers have one position"};
+    }
+    view.members[i].position = static_cast<int>(position);
+    if (!member.contains("label")) continue;
+    member.at("label").get_to(view.members[i].label);
+    if (!net::IsLabel(view.members[i].label)) {
+      return {StatusCode::kCorruption, "a server's label makes no sense"};
+    }
+  }
+  return {};
 }
 
 Result<View> FromJson(const json& root) {
@@ -126,6 +174,8 @@ Result<View> FromJson(const json& root) {
       view.Quorum() < 1) {
     return Fail(StatusCode::kCorruption, "the view record makes no sense");
   }
+  Status status = ReadPlacement(root, view);
+  if (!status.ok()) return Fail(std::move(status));
   return view;
 }
 
@@ -211,7 +261,7 @@ void View::AddFlushes(const std::vector<std::uint64_t>& times_us,
 }
 
 std::string EncodeView(const View& view) {
-  return SealRecord(ToJson(view), kFormat);
+  return SealRecord(ToJson(view), IsPlaced(view) ? kPlacedFormat : kFormat);
 }
 
 Result<View> DecodeView(std::string_view text) {
@@ -222,7 +272,7 @@ Result<View> DecodeView(std::string_view text) {
         view = FromJson(root);
         return view ? Status() : view.error();
       },
-      kFormat, kFormat);
+      kPlacedFormat, kFormat);
   if (!status.ok()) return Fail(status);
   return view;
 }

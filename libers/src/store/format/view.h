@@ -12,6 +12,7 @@
 #include "ers/object_info.h"
 #include "ers/status.h"
 #include "net/endpoint.h"
+#include "net/placement.h"
 #include "net/ring.h"
 #include "store/format/change_id.h"
 
@@ -40,6 +41,9 @@ struct Member {
   // (store/memory_loss.h): it decides, and lacks what others have until it has
   // been backfilled. Of members in sync only.
   bool lacking = false;
+  // On the ring of the proxy that the cluster came from; empty: its name.
+  std::string label;
+  int position = 0;  // in the list of that proxy
 
   [[nodiscard]] const std::string& server() const {
     return address.empty() ? name : address;
@@ -59,6 +63,7 @@ struct Member {
 struct View {
   std::uint64_t epoch = 0;
   int max_failures = 1;  // f
+  net::Placement placement;
   // What changes were made under another one than this counts as absent; 0:
   // nothing was flushed yet.
   FlushMark flush_mark = 0;

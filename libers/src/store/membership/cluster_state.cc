@@ -20,6 +20,18 @@ bool IsUtf8(const std::string& name) {
   return json::parse(text) == name;
 }
 
+Result<std::optional<net::Placement>> PlacementOf(
+    const ClusterOptions& options) {
+  if (options.distribution.empty() && options.hash.empty() &&
+      options.hash_tag.empty()) {
+    return std::optional<net::Placement>();
+  }
+  Result<net::Placement> placement =
+      net::ParsePlacement(options.distribution, options.hash, options.hash_tag);
+  if (!placement) return Fail(placement.error());
+  return std::optional(std::move(*placement));
+}
+
 }  // namespace
 
 ClusterState::ClusterState(ClusterOptions cluster_options,
@@ -92,12 +104,16 @@ Result<std::shared_ptr<ClusterState>> OpenClusterState(
                   fmt::format("{} must be above 0 ms", name));
     }
   }
+  Result<std::optional<net::Placement>> placement = PlacementOf(options);
+  if (!placement) return Fail(placement.error());
   std::sort(endpoints->begin(), endpoints->end(),
             [](const net::Endpoint& a, const net::Endpoint& b) {
               return a.name() < b.name();
             });
-  return std::make_shared<ClusterState>(
+  auto state = std::make_shared<ClusterState>(
       std::move(options), std::move(*endpoints), std::move(process_label));
+  state->placement = std::move(*placement);
+  return state;
 }
 
 }  // namespace ers::store

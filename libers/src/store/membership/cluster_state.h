@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "ers/options.h"
 #include "ers/status.h"
 #include "net/endpoint.h"
+#include "net/placement.h"
 #include "net/ring.h"
 #include "store/membership/in_doubt_writes.h"
 #include "store/membership/lease.h"
@@ -36,6 +38,8 @@ struct ClusterState {
   // As this process was given them, sorted by name: members' numbers in a new
   // cluster. The view may have others in their places.
   std::vector<net::Endpoint> endpoints;
+  // Of a new cluster; empty: the cluster's, of a new one the default.
+  std::optional<net::Placement> placement;
   SlotRing slots;
   ViewKeeper keeper;
   Lease lease;

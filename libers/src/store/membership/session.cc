@@ -36,10 +36,13 @@ Session::Session(net::Runtime& runtime, std::shared_ptr<ClusterState> cluster,
       holding_(runtime) {
   cluster_->lease.AddSession();
   View given;
+  given.placement = cluster_->placement.value_or(net::Placement());
   for (const net::Endpoint& endpoint : cluster_->endpoints) {
     Member& member = given.members.emplace_back();
     member.name = endpoint.name();
     member.weight = endpoint.weight;
+    member.label = endpoint.label;
+    member.position = endpoint.position;
     names_.push_back(member.name);
     links_.push_back(MakeLink(static_cast<int>(links_.size()), endpoint,
                               cluster_->options.request_timeout, this));

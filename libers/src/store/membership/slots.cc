@@ -17,6 +17,12 @@ Result<net::Endpoint> ParseServer(const std::string& name, int weight) {
   return net::ParseEndpoint(fmt::format("{}:{}", name, weight));
 }
 
+net::Endpoint OnRing(net::Endpoint endpoint, const Member& member) {
+  endpoint.label = member.label;
+  endpoint.position = member.position;
+  return endpoint;
+}
+
 // Of `servers`, the one that stands for the slot; null: none.
 const net::Endpoint* FindSlot(const Servers& servers, const Member& slot) {
   for (const std::string* name : {&slot.address, &slot.name, &slot.previous}) {
@@ -36,7 +42,7 @@ Servers ByName(std::span<const net::Endpoint> servers) {
 }  // namespace
 
 net::Endpoint EndpointOf(const Member& member) {
-  return ParseServer(member.server(), member.weight).value();
+  return OnRing(ParseServer(member.server(), member.weight).value(), member);
 }
 
 bool FitsServers(std::span<const net::Endpoint> servers, const View& view) {
@@ -60,6 +66,10 @@ std::string Differences(std::span<const net::Endpoint> servers,
     } else if (server->weight != slot.weight) {
       add(fmt::format("{} has weight {}, not {}", server->name(), slot.weight,
                       server->weight));
+    } else if (!server->label.empty() && server->label != slot.label) {
+      add(fmt::format("{} has {}, not label {}", server->name(),
+                      slot.label.empty() ? "no label" : "label " + slot.label,
+                      server->label));
     }
     if (server != nullptr) left.erase(server->name());
   }
@@ -95,14 +105,17 @@ std::shared_ptr<const net::Ring> SlotRing::Of(const View& view) {
   const bool same = std::equal(
       slots_.begin(), slots_.end(), view.members.begin(), view.members.end(),
       [](const net::Endpoint& a, const Member& b) {
-        return a.weight == b.weight && a.name() == b.name;
+        return a.weight == b.weight && a.name() == b.name &&
+               a.label == b.label && a.position == b.position;
       });
-  if (same && ring_) return ring_;
+  if (same && ring_ && placement_ == view.placement) return ring_;
+  placement_ = view.placement;
   slots_.clear();
   for (const Member& member : view.members) {
-    slots_.push_back(ParseServer(member.name, member.weight).value());
+    slots_.push_back(
+        OnRing(ParseServer(member.name, member.weight).value(), member));
   }
-  ring_ = std::make_shared<const net::Ring>(slots_);
+  ring_ = std::make_shared<const net::Ring>(slots_, placement_);
   return ring_;
 }
 

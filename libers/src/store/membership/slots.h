@@ -46,6 +46,7 @@ class SlotRing {
  private:
   Mutex mutex_;
   std::vector<net::Endpoint> slots_ ERS_GUARDED_BY(mutex_);
+  net::Placement placement_ ERS_GUARDED_BY(mutex_);
   std::shared_ptr<const net::Ring> ring_ ERS_GUARDED_BY(mutex_);
 };
 

@@ -32,6 +32,13 @@ Status CheckMembers(const Session& session, ClusterState& cluster,
                         "in by `ersctl replace OLD NEW`)",
                         differences, names)};
   }
+  if (cluster.placement && *cluster.placement != view.placement) {
+    return {StatusCode::kIncompatible,
+            fmt::format("the placement is {}, but this cluster was set up with "
+                        "{}: give that, or none",
+                        net::Describe(*cluster.placement),
+                        net::Describe(view.placement))};
+  }
   const int wanted = cluster.options.max_failures;
   if (wanted != 0 && wanted != view.max_failures) {
     return {

@@ -34,6 +34,9 @@ View FirstView(Session& session, int max_failures, const View* before) {
   View view;
   view.max_failures = max_failures;
   if (before != nullptr) view.flush_mark = before->flush_mark;
+  view.placement = before != nullptr
+                       ? before->placement
+                       : session.cluster().placement.value_or(net::Placement());
   const std::int64_t now = session.WallMicros();
   view.epoch = std::max<std::uint64_t>(
       before == nullptr ? 1 : before->epoch + 1,
@@ -43,7 +46,13 @@ View FirstView(Session& session, int max_failures, const View* before) {
     const bool up = link.state() == net::ServerLink::State::kUp;
     Member member;
     if (before != nullptr) member = before->members[i];
-    if (before == nullptr) member.name = session.member_name(i);
+    if (before == nullptr) {
+      const net::Endpoint& given =
+          session.cluster().endpoints[static_cast<std::size_t>(i)];
+      member.name = session.member_name(i);
+      member.label = given.label;
+      member.position = given.position;
+    }
     member.weight = link.endpoint().weight;
     member.incarnation = static_cast<std::uint64_t>(now);
     member.state = up ? MemberState::kInSync : MemberState::kDown;

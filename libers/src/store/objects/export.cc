@@ -70,7 +70,7 @@ Status CheckPlace(Session& session, std::string_view key) {
   }
   if (replaced.empty()) return {};
   const int ours = session.ring().Walk(key, 1).front();
-  const int theirs = net::Ring(servers).Walk(key, 1).front();
+  const int theirs = net::Ring(servers, view->placement).Walk(key, 1).front();
   if (ours == theirs) return {};
   return {StatusCode::kUnavailable,
           fmt::format("key '{}': as a plain item it would be on {}, and plain "

@@ -117,16 +117,44 @@ inline constexpr std::string_view kReplacedViewText =
     R"(ation":1700000000000000,"joined":0,"name":"10.0.0.2:11211",")"
     R"(since":1700000100,"state":"down","weight":2}]})";
 
+// Of a cluster that came from another proxy.
+inline constexpr std::string_view kPlacedViewText =
+    R"({"crc32c":3410974395,"epoch":3,"flushed_before":0,"format":7)"
+    R"(,"max_failures":1,"members":[{"boot_mark":"12/34/ab","id":0,)"
+    R"("incarnation":1700000000000000,"joined":0,"name":"10.0.0.1:1)"
+    R"(1211","position":1,"since":1700000000,"state":"in_sync","wei)"
+    R"(ght":1},{"boot_mark":"56/78/cd","id":1,"incarnation":1700000)"
+    R"(000000000,"joined":0,"label":"old-name","name":"10.0.0.2:112)"
+    R"(11","position":0,"since":1700000100,"state":"down","weight":)"
+    R"(2}],"placement":{"distribution":"modula","hash":"fnv1a_64",")"
+    R"(hash_tag":"{}"}})";
+
 inline store::View ViewExample() {
   store::View view;
   view.epoch = 3;
   view.members.resize(2);
-  view.members[0] = {"10.0.0.1:11211",     1,  1700000000000000,
-                     MemberState::kInSync, 0,  "12/34/ab",
-                     1700000000,           "", ""};
-  view.members[1] = {"10.0.0.2:11211",   2,  1700000000000000,
-                     MemberState::kDown, 0,  "56/78/cd",
-                     1700000100,         "", ""};
+  view.members[0] = {"10.0.0.1:11211",
+                     1,
+                     1700000000000000,
+                     MemberState::kInSync,
+                     0,
+                     "12/34/ab",
+                     1700000000,
+                     "",
+                     "",
+                     false,
+                     ""};
+  view.members[1] = {"10.0.0.2:11211",
+                     2,
+                     1700000000000000,
+                     MemberState::kDown,
+                     0,
+                     "56/78/cd",
+                     1700000100,
+                     "",
+                     "",
+                     false,
+                     ""};
   return view;
 }
 

@@ -70,6 +70,35 @@ TEST_CASE("a view names the members that were taken in empty") {
   CHECK(odd.error().code() == StatusCode::kCorruption);
 }
 
+TEST_CASE("a view keeps a placement of its own, in a format of its own") {
+  View view = test::ViewExample();
+  CHECK(EncodeView(view).find("\"format\":6") != std::string::npos);
+  view.placement = *net::ParsePlacement("modula", "fnv1a_64", "{}");
+  view.members[0].position = 1;
+  view.members[1].label = "old-name";
+  const std::string text = EncodeView(view);
+  CHECK(text == test::kPlacedViewText);
+  const Result<View> read = DecodeView(text);
+  REQUIRE(read.has_value());
+  CHECK(read->placement == view.placement);
+  CHECK(read->members[0].position == 1);
+  CHECK(read->members[1].position == 0);
+  CHECK(read->members[1].label == "old-name");
+
+  View labelled = test::ViewExample();
+  labelled.members[0].label = "x";
+  labelled.members[1].position = 1;
+  REQUIRE(DecodeView(EncodeView(labelled)).has_value());
+  CHECK(DecodeView(EncodeView(labelled))->members[0].label == "x");
+  CHECK(DecodeView(EncodeView(labelled))->placement == net::Placement());
+  // Two servers at one place, and a label that is no word.
+  labelled.members[1].position = 0;
+  CHECK_FALSE(DecodeView(EncodeView(labelled)).has_value());
+  labelled.members[1].position = 1;
+  labelled.members[0].label = "a b";
+  CHECK_FALSE(DecodeView(EncodeView(labelled)).has_value());
+}
+
 TEST_CASE("no flush takes another one back, in effect or to come") {
   View view = test::ViewExample();
   CHECK(view.Flush(1000, 2000).ok());
@@ -206,7 +235,7 @@ TEST_CASE("no changed byte of a view record goes unseen") {
 }
 
 TEST_CASE("a view of another format is distinguished from a broken one") {
-  for (const int format : {1, 5, 7}) {
+  for (const int format : {1, 5, 8}) {
     const Result<View> other = DecodeView(
         fmt::format(R"({{"format":{},"crc32c":0,"unheard":[1]}})", format));
     REQUIRE_FALSE(other.has_value());

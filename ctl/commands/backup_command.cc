@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ctl/commands/commands.h"
+#include "ctl/support/backup_format.h"
+#include "ctl/support/files.h"
+#include "ctl/support/key_text.h"
+#include "ctl/support/progress.h"
+#include "ctl/support/report.h"
+#include "ctl/support/selection.h"
+
+namespace ers::ctl {
+namespace {
+
+struct BackupArguments {
+  std::string file;
+  KeySelection selection;
+};
+
+// What became of the objects.
+struct Counts {
+  std::uint64_t gone = 0;
+  std::uint64_t failed = 0;
+  Status last;  // why the last of those failed
+};
+
+// Of one object. A failure is that of the file; one of the object is counted.
+Status Save(Client& client, const std::string& key, BackupWriter& writer,
+            Counts& counts) {
+  Status written;
+  bool begun = false;
+  const Result<GetInfo> got = client.GetTo(
+      key,
+      [&](const GetInfo& info) {
+        begun = true;
+        written = writer.BeginObject({key, FormatScheme(info.scheme),
+                                      WidthName(info.scheme, info.width),
+                                      info.client_flags, info.expiry});
+      },
+      [&](std::span<const std::byte> bytes) {
+        if (written.ok()) written = writer.Bytes(bytes);
+        return written;
+      });
+  if (!written.ok()) return written;
+  if (got) return writer.EndObject();
+  if (begun) written = writer.Abandon();
+  const StatusCode code = got.error().code();
+  if (code == StatusCode::kNotFound || code == StatusCode::kNotManaged) {
+    ++counts.gone;
+  } else {
+    ++counts.failed;
+    counts.last = Status(
+        code, fmt::format("key {}: {}", KeyText(key), got.error().message()));
+  }
+  return written;
+}
+
+Ending Report(const GlobalOptions& global, const std::string& file,
+              const BackupWriter& writer, const Counts& counts) {
+  const auto& [objects, bytes] = writer.counts();
+  const std::string text =
+      global.json
+          ? Line({{"objects", objects},
+                  {"bytes", bytes},
+                  {"gone", counts.gone},
+                  {"failed", counts.failed}})
+          : fmt::format("backed up {} objects ({} bytes); {} gone, {} failed\n",
+                        objects, bytes, counts.gone, counts.failed);
+  // Standard output may be the backup's.
+  const bool to_stdout = file.empty() || file == "-";
+  if (to_stdout) (void)std::fputs(text.c_str(), stderr);
+  const Status printed = to_stdout ? Status() : Print(text);
+  if (counts.failed > 0) {
+    return Status(counts.last.code(),
+                  fmt::format("{} objects are not in the backup; {}",
+                              counts.failed, counts.last.message()));
+  }
+  return {printed, true};
+}
+
+Ending Backup(const GlobalOptions& global, const BackupArguments& arguments) {
+  const Status selection = CheckKeySelection(arguments.selection);
+  if (!selection.ok()) return selection;
+  auto client = OpenReader(global);
+  if (!client) return client.error();
+  Result<Output> output = Output::Open(arguments.file);
+  if (!output) return output.error();
+  const auto keys = ListKeys(**client, arguments.selection);
+  if (!keys) return keys.error();
+  BackupWriter writer([&output](std::span<const std::byte> bytes) {
+    return output->Write(bytes);
+  });
+  Counts counts;
+  Status status = writer.Begin();
+  {
+    Progress progress("backup", Progress::Unit::kObjects, keys->size());
+    for (const std::string& key : *keys) {
+      if (!status.ok()) break;
+      status = Save(**client, key, writer, counts);
+      progress.Advance(1);
+    }
+  }
+  if (status.ok()) status = writer.End();
+  if (status.ok()) status = output->Commit();
+  if (!status.ok()) return status;
+  return Report(global, arguments.file, writer, counts);
+}
+
+}  // namespace
+
+void AddBackup(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<BackupArguments>();
+  CLI::App* command = app.add_subcommand(
+      "backup", "Writes objects, with flags and times to live, to a file");
+  command
+      ->add_option("FILE", arguments->file,
+                   "Replaced when all is there; - for standard output")
+      ->required();
+  AddKeySelection(*command, arguments->selection);
+  command->footer(
+      "Example: ersctl backup - | zstd > objects.ersback.zst\n"
+      "The report goes to standard error where the backup is written to "
+      "standard output.");
+  command->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return Backup(chosen.global, *arguments);
+    };
+  });
+}
+
+}  // namespace ers::ctl

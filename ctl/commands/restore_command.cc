@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "ctl/commands/commands.h"
+#include "ctl/support/arguments.h"
+#include "ctl/support/backup_format.h"
+#include "ctl/support/files.h"
+#include "ctl/support/key_text.h"
+#include "ctl/support/progress.h"
+#include "ctl/support/report.h"
+
+namespace ers::ctl {
+namespace {
+
+struct RestoreArguments {
+  std::string file;
+  std::string scheme;
+  bool keep = false;
+  bool check = false;
+};
+
+struct Counts {
+  std::uint64_t restored = 0;
+  std::uint64_t kept = 0;       // was there already
+  std::uint64_t expired = 0;    // its time was over
+  std::uint64_t abandoned = 0;  // the backup has it in part
+};
+
+Result<PutOptions> OptionsOf(const BackupObject& object,
+                             const RestoreArguments& arguments) {
+  const std::string& text =
+      arguments.scheme.empty() ? object.scheme : arguments.scheme;
+  const Result<Scheme> scheme = ParseScheme(text);
+  if (!scheme) return Fail(scheme.error());
+  PutOptions options;
+  options.scheme = *scheme;
+  options.width = WidthNamed(*scheme, object.width).value_or(Width::kNarrow);
+  options.client_flags = object.client_flags;
+  options.expiry = object.expiry;
+  return options;
+}
+
+// Is there an object, or a plain item, already?
+Result<bool> IsThere(Client& client, const std::string& key) {
+  Value none;
+  const Result<GetInfo> got = client.GetRange(key, 0, 0, none);
+  if (got) return true;
+  const StatusCode code = got.error().code();
+  if (code == StatusCode::kNotFound) return false;
+  if (code == StatusCode::kNotManaged) return true;
+  return Fail(got.error());
+}
+
+// One that is to be stored: false where the backup has a part of it only.
+Result<bool> Store(Client& client, BackupReader& reader,
+                   const BackupObject& object,
+                   const RestoreArguments& arguments) {
+  const Result<PutOptions> options = OptionsOf(object, arguments);
+  if (!options) return Fail(options.error());
+  bool abandoned = false;
+  const Result<ObjectInfo> stored = client.PutFrom(
+      object.key,
+      [&](std::span<std::byte> into) {
+        Result<std::size_t> got = reader.Read(into);
+        abandoned = !got && got.error().code() == StatusCode::kConflict;
+        return got;
+      },
+      *options);
+  if (stored) return true;
+  if (abandoned) return false;
+  return Fail(
+      stored.error().code(),
+      fmt::format("key {}: {}", KeyText(object.key), stored.error().message()));
+}
+
+Status Take(Client& client, BackupReader& reader, const BackupObject& object,
+            const RestoreArguments& arguments, std::int64_t now,
+            Counts& counts) {
+  bool there = false;
+  const bool expired = object.expiry != 0 && object.expiry <= now;
+  if (arguments.keep && !expired) {
+    const Result<bool> found = IsThere(client, object.key);
+    if (!found) return found.error();
+    there = *found;
+  }
+  if (expired || there) {
+    const Result<bool> whole = reader.Skip();
+    if (!whole) return whole.error();
+    ++(!*whole ? counts.abandoned : expired ? counts.expired : counts.kept);
+    return {};
+  }
+  const Result<bool> stored = Store(client, reader, object, arguments);
+  if (!stored) return stored.error();
+  ++(*stored ? counts.restored : counts.abandoned);
+  return {};
+}
+
+// The rest of the file, without a cluster.
+Result<Counts> Check(BackupReader& reader) {
+  Counts counts;
+  for (;;) {
+    const auto object = reader.Next();
+    if (!object) return Fail(object.error());
+    if (!*object) return counts;
+    const Result<bool> whole = reader.Skip();
+    if (!whole) return Fail(whole.error());
+    ++(*whole ? counts.restored : counts.abandoned);
+  }
+}
+
+// What was done, and how to go on.
+Status CutOff(const Counts& counts, const Status& why) {
+  return {why.code(),
+          fmt::format("{} ({} objects are restored, and stay; to go on where "
+                      "this ended: ersctl restore --keep)",
+                      why.message(), counts.restored)};
+}
+
+Result<Counts> RestoreAll(Client& client, BackupReader& reader,
+                          const RestoreArguments& arguments,
+                          Progress& progress) {
+  const Result<ClusterInfo> cluster = client.Servers();
+  if (!cluster) return Fail(cluster.error());
+  Counts counts;
+  for (;;) {
+    const auto object = reader.Next();
+    if (!object) return Fail(CutOff(counts, object.error()));
+    if (!*object) return counts;
+    const Status taken =
+        Take(client, reader, **object, arguments, cluster->time, counts);
+    if (!taken.ok()) return Fail(CutOff(counts, taken));
+    progress.Advance(1);
+  }
+}
+
+Ending Report(const GlobalOptions& global, const RestoreArguments& arguments,
+              const BackupReader& reader, const Counts& counts) {
+  if (global.json) {
+    return PrintDone(Line({{"check", arguments.check},
+                           {"objects", reader.counts().objects},
+                           {"bytes", reader.counts().bytes},
+                           {"restored", arguments.check ? 0 : counts.restored},
+                           {"kept", counts.kept},
+                           {"expired", counts.expired},
+                           {"abandoned", counts.abandoned}}));
+  }
+  if (arguments.check) {
+    return PrintDone(fmt::format("{} objects ({} bytes), all whole\n",
+                                 reader.counts().objects,
+                                 reader.counts().bytes));
+  }
+  return PrintDone(fmt::format(
+      "restored {} of {} objects; {} were there already and kept, {} had "
+      "expired\n",
+      counts.restored, reader.counts().objects, counts.kept, counts.expired));
+}
+
+Ending Restore(const GlobalOptions& global, const RestoreArguments& arguments) {
+  if (!arguments.scheme.empty()) {
+    const Result<Scheme> scheme = ParseScheme(arguments.scheme);
+    if (!scheme) return scheme.error();
+  }
+  Result<Input> input = Input::Open(arguments.file);
+  if (!input) return input.error();
+  BackupReader reader(
+      [&input](std::span<std::byte> into) { return input->Read(into); });
+  const Status begun = reader.Begin();
+  if (!begun.ok()) {
+    return Status(begun.code(),
+                  fmt::format("{}: {}", arguments.file, begun.message()));
+  }
+  Result<Counts> counts = [&]() -> Result<Counts> {
+    Progress progress(arguments.check ? "check" : "restore",
+                      Progress::Unit::kObjects, 0);
+    if (arguments.check) return Check(reader);
+    auto client = OpenClient(global);
+    if (!client) return Fail(client.error());
+    return RestoreAll(**client, reader, arguments, progress);
+  }();
+  if (!counts) return counts.error();
+  return Report(global, arguments, reader, *counts);
+}
+
+}  // namespace
+
+void AddRestore(CLI::App& app, Command& chosen) {
+  auto arguments = std::make_shared<RestoreArguments>();
+  CLI::App* command =
+      app.add_subcommand("restore", "Stores the objects of a backup");
+  command->add_option("FILE", arguments->file, "- for standard input")
+      ->required();
+  command
+      ->add_option("--scheme", arguments->scheme,
+                   "In place of the one that each object had")
+      ->type_name("SCHEME");
+  command->add_flag("--keep", arguments->keep,
+                    "Leaves alone what is there already");
+  command->add_flag("--check", arguments->check,
+                    "Only reads the file to its end, and checks it");
+  command->footer("Example: zstd -dc objects.ersback.zst | ersctl restore -");
+  command->callback([&chosen, arguments] {
+    chosen.run = [&chosen, arguments] {
+      return Restore(chosen.global, *arguments);
+    };
+  });
+}
+
+}  // namespace ers::ctl
