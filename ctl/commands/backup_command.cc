@@ -23,7 +23,7 @@ struct BackupArguments {
 };
 
 // What became of the objects.
-struct Counts {
+struct BackupCounts {
   std::uint64_t gone = 0;
   std::uint64_t failed = 0;
   Status last;  // why the last of those failed
@@ -31,7 +31,7 @@ struct Counts {
 
 // Of one object. A failure is that of the file; one of the object is counted.
 Status Save(Client& client, const std::string& key, BackupWriter& writer,
-            Counts& counts) {
+            BackupCounts& counts) {
   Status written;
   bool begun = false;
   const Result<GetInfo> got = client.GetTo(
@@ -61,7 +61,7 @@ Status Save(Client& client, const std::string& key, BackupWriter& writer,
 }
 
 Ending Report(const GlobalOptions& global, const std::string& file,
-              const BackupWriter& writer, const Counts& counts) {
+              const BackupWriter& writer, const BackupCounts& counts) {
   const auto& [objects, bytes] = writer.counts();
   const std::string text =
       global.json
@@ -95,7 +95,7 @@ Ending Backup(const GlobalOptions& global, const BackupArguments& arguments) {
   BackupWriter writer([&output](std::span<const std::byte> bytes) {
     return output->Write(bytes);
   });
-  Counts counts;
+  BackupCounts counts;
   Status status = writer.Begin();
   {
     Progress progress("backup", Progress::Unit::kObjects, keys->size());

@@ -21,11 +21,12 @@ struct ExportArguments {
 };
 
 // What became of the objects, and the bytes of the values that are exported.
-struct Counts : Outcomes {
+struct ExportCounts : Outcomes {
   std::uint64_t bytes = 0;
 };
 
-std::string ReportJson(const ExportArguments& arguments, const Counts& counts) {
+std::string ReportJson(const ExportArguments& arguments,
+                       const ExportCounts& counts) {
   const Json json = {
       {"dry_run", arguments.dry_run},  {"selected", counts.selected},
       {"exported", counts.done},       {"bytes", counts.bytes},
@@ -35,7 +36,8 @@ std::string ReportJson(const ExportArguments& arguments, const Counts& counts) {
   return Line(json);
 }
 
-std::string ReportText(const ExportArguments& arguments, const Counts& counts) {
+std::string ReportText(const ExportArguments& arguments,
+                       const ExportCounts& counts) {
   return counts.ErrorsText() +
          fmt::format(
              "{} {} of {} objects ({}); {} were plain items already, {} gone, "
@@ -55,7 +57,7 @@ Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
   if (!keys) return keys.error();
   const ExportMode mode =
       arguments.dry_run ? ExportMode::kCheckOnly : ExportMode::kExport;
-  Counts counts;
+  ExportCounts counts;
   {
     Progress progress("export", Progress::Unit::kObjects, keys->size());
     for (const std::string& key : *keys) {

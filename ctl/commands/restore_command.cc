@@ -24,7 +24,7 @@ struct RestoreArguments {
   bool check = false;
 };
 
-struct Counts {
+struct RestoreCounts {
   std::uint64_t restored = 0;
   std::uint64_t kept = 0;       // was there already
   std::uint64_t expired = 0;    // its time was over
@@ -80,7 +80,7 @@ Result<bool> Store(Client& client, BackupReader& reader,
 
 Status Take(Client& client, BackupReader& reader, const BackupObject& object,
             const RestoreArguments& arguments, std::int64_t now,
-            Counts& counts) {
+            RestoreCounts& counts) {
   bool there = false;
   const bool expired = object.expiry != 0 && object.expiry <= now;
   if (arguments.keep && !expired) {
@@ -101,8 +101,8 @@ Status Take(Client& client, BackupReader& reader, const BackupObject& object,
 }
 
 // The rest of the file, without a cluster.
-Result<Counts> Check(BackupReader& reader) {
-  Counts counts;
+Result<RestoreCounts> Check(BackupReader& reader) {
+  RestoreCounts counts;
   for (;;) {
     const auto object = reader.Next();
     if (!object) return Fail(object.error());
@@ -114,19 +114,19 @@ Result<Counts> Check(BackupReader& reader) {
 }
 
 // What was done, and how to go on.
-Status CutOff(const Counts& counts, const Status& why) {
+Status CutOff(const RestoreCounts& counts, const Status& why) {
   return {why.code(),
           fmt::format("{} ({} objects are restored, and stay; to go on where "
                       "this ended: ersctl restore --keep)",
                       why.message(), counts.restored)};
 }
 
-Result<Counts> RestoreAll(Client& client, BackupReader& reader,
-                          const RestoreArguments& arguments,
-                          Progress& progress) {
+Result<RestoreCounts> RestoreAll(Client& client, BackupReader& reader,
+                                 const RestoreArguments& arguments,
+                                 Progress& progress) {
   const Result<ClusterInfo> cluster = client.Servers();
   if (!cluster) return Fail(cluster.error());
-  Counts counts;
+  RestoreCounts counts;
   for (;;) {
     const auto object = reader.Next();
     if (!object) return Fail(CutOff(counts, object.error()));
@@ -139,7 +139,7 @@ Result<Counts> RestoreAll(Client& client, BackupReader& reader,
 }
 
 Ending Report(const GlobalOptions& global, const RestoreArguments& arguments,
-              const BackupReader& reader, const Counts& counts) {
+              const BackupReader& reader, const RestoreCounts& counts) {
   if (global.json) {
     return PrintDone(Line({{"check", arguments.check},
                            {"objects", reader.counts().objects},
@@ -174,7 +174,7 @@ Ending Restore(const GlobalOptions& global, const RestoreArguments& arguments) {
     return Status(begun.code(),
                   fmt::format("{}: {}", arguments.file, begun.message()));
   }
-  Result<Counts> counts = [&]() -> Result<Counts> {
+  Result<RestoreCounts> counts = [&]() -> Result<RestoreCounts> {
     Progress progress(arguments.check ? "check" : "restore",
                       Progress::Unit::kObjects, 0);
     if (arguments.check) return Check(reader);

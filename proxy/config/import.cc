@@ -15,7 +15,7 @@
 namespace ers::proxy {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxImportBytes = std::size_t{16} << 20;
 
 // As a scalar in quotes: what JSON writes, YAML reads.
 std::string Quoted(std::string_view text) {
@@ -118,7 +118,7 @@ std::string SettingsOf(const ImportedPool& pool, std::string_view source) {
 
 Result<std::string> ImportSettings(const std::string& file,
                                    const std::string& pool) {
-  const Result<std::string> text = ReadRegularFile(file, kMaxFileBytes);
+  const Result<std::string> text = ReadRegularFile(file, kMaxImportBytes);
   if (!text) {
     return Fail(
         StatusCode::kInvalidArgument,

@@ -10,7 +10,7 @@
 namespace ers::net {
 namespace {
 
-constexpr std::pair<KeyHash, std::string_view> kNames[] = {
+constexpr std::pair<KeyHash, std::string_view> kHashNames[] = {
     {KeyHash::kMd5, "md5"},         {KeyHash::kOneAtATime, "one_at_a_time"},
     {KeyHash::kCrc16, "crc16"},     {KeyHash::kCrc32, "crc32"},
     {KeyHash::kCrc32a, "crc32a"},   {KeyHash::kCrc32a31, "crc32a_31"},
@@ -181,14 +181,14 @@ class BitsOfKey {
 }  // namespace
 
 std::string_view NameOf(KeyHash hash) {
-  for (const auto& [each, name] : kNames) {
+  for (const auto& [each, name] : kHashNames) {
     if (each == hash) return name;
   }
   return "unknown";
 }
 
 std::optional<KeyHash> KeyHashNamed(std::string_view name) {
-  for (const auto& [hash, each] : kNames) {
+  for (const auto& [hash, each] : kHashNames) {
     if (each == name) return hash;
   }
   return std::nullopt;
@@ -196,7 +196,7 @@ std::optional<KeyHash> KeyHashNamed(std::string_view name) {
 
 std::string KeyHashNames() {
   std::string names;
-  for (const auto& [hash, name] : kNames) {
+  for (const auto& [hash, name] : kHashNames) {
     names.append(names.empty() ? "" : ", ").append(name);
   }
   return names;

@@ -9,7 +9,7 @@
 namespace ers::net {
 namespace {
 
-constexpr std::pair<Distribution, std::string_view> kNames[] = {
+constexpr std::pair<Distribution, std::string_view> kDistributionNames[] = {
     {Distribution::kKetama, "ketama"},
     {Distribution::kModula, "modula"},
     {Distribution::kCh3, "ch3"},
@@ -22,7 +22,7 @@ tl::unexpected<Status> Refuse(std::string message) {
 }  // namespace
 
 std::string_view NameOf(Distribution distribution) {
-  for (const auto& [each, name] : kNames) {
+  for (const auto& [each, name] : kDistributionNames) {
     if (each == distribution) return name;
   }
   return "unknown";
@@ -50,11 +50,12 @@ Result<Placement> ParsePlacement(std::string_view distribution,
         "can be found: fill the new cluster by warm_from");
   }
   if (!distribution.empty()) {
-    const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
+    const auto* const found = std::find_if(std::begin(kDistributionNames),
+                                           std::end(kDistributionNames),
                                            [distribution](const auto& each) {
                                              return each.second == distribution;
                                            });
-    if (found == std::end(kNames)) {
+    if (found == std::end(kDistributionNames)) {
       return Refuse(
           fmt::format("distribution \"{}\": it must be ketama, modula or ch3",
                       distribution));
