@@ -6,11 +6,13 @@ started, used, upgraded, removed and purged.
 Fetches a Debian system by apt's tools. Exits with 77 where that, or starting
 it, cannot be done here."""
 
+import concurrent.futures
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 
 import clean_root
@@ -42,6 +44,25 @@ with socket.create_connection(("127.0.0.1", 11211), timeout=30) as link:
             break
         got += piece
 print(got.decode(), end="")
+"""
+# Which process a connection is served by, before and after another one took
+# over.
+TAKE_OVER = r"""
+import socket, sys, time
+with socket.create_connection(("127.0.0.1", 11211), timeout=30) as link:
+    file = link.makefile("rb")
+    def pid():
+        link.sendall(b"stats\r\n")
+        lines = iter(file.readline, b"END\r\n")
+        found, = [line.split()[2] for line in lines
+                  if line.startswith(b"STAT pid ")]
+        return found.decode()
+    before = pid()
+    open(sys.argv[1], "w").close()
+    end = time.monotonic() + 30
+    while (now := pid()) == before and time.monotonic() < end:
+        time.sleep(0.1)
+    print(before, now)
 """
 
 
@@ -106,6 +127,7 @@ class CleanRootTest(unittest.TestCase):
         self.configure()
         self.start()
         self.use()
+        self.take_over()
         self.upgrade()
         self.remove()
         self.purge(before)
@@ -166,16 +188,38 @@ class CleanRootTest(unittest.TestCase):
         self.assertEqual(self.ask(r"get kept\r\n", "END").split("\n")[:3],
                          ["VALUE kept 5 7", "content", "END"])
 
+    def taken_over(self, before):
+        """systemd goes by another process, and has started none itself."""
+        now = self.service("MainPID")
+        self.assertNotEqual(now, before)
+        self.assertEqual(self.service("NRestarts"), "0")
+        self.assertEqual(self.service("ActiveState"), "active")
+        log = self.there.run("journalctl", "--unit=ersproxy", "--no-pager")
+        self.assertIn(f"process {now} serves: clients are handed over", log)
+
+    def take_over(self):
+        before = self.service("MainPID")
+        connected = os.path.join(self.work, "connected")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            client = pool.submit(self.there.python, TAKE_OVER, connected)
+            while not os.path.exists(connected) and not client.done():
+                time.sleep(0.1)
+            self.there.run("systemctl", "kill", "--kill-whom=main",
+                           "--signal=SIGUSR2", "ersproxy")
+            pids = client.result().split()
+        self.assertEqual(pids, [before, self.service("MainPID")])
+        self.taken_over(before)
+        self.assertEqual(self.ready().split()[0], "200")
+
     def upgrade(self):
         before = self.service("MainPID")
         self.there.apt("install", *self.newer)
+        self.taken_over(before)
         self.assertIn(NEWER, self.there.run("dpkg-query", "--show",
                                             "ersproxy"))
         self.assertEqual(self.there.read(CONFIG), self.config)
         self.assertTrue(self.there.read(CONFIG + ".dpkg-dist")
                         .endswith(ADDED))
-        self.assertEqual(self.service("ActiveState"), "active")
-        self.assertNotEqual(self.service("MainPID"), before)
         self.assertEqual(self.ready().split()[0], "200")
         self.get()
 

@@ -102,7 +102,9 @@ class DebianTest(unittest.TestCase):
                       "--config /etc/ersproxy.yaml\n", text)
         script = self.script("ersproxy", "postinst")
         self.assertIn("systemd-sysusers", script)
-        self.assertIn("_dh_action=restart", script)
+        # What runs is replaced and not restarted.
+        self.assertIn("--signal=SIGUSR2", script)
+        self.assertNotIn("restart", script.replace("by\n# a restart", ""))
         # It is enabled where it was before, and not else.
         self.assertIn("was-enabled 'ersproxy.service'", script)
         self.assertEqual(script.count("deb-systemd-helper enable"), 1)
