@@ -57,8 +57,10 @@ Result<std::string> KeyOf(const Json& json) {
   const bool taken = encoded.is_string() &&
                      proxy::DecodeBase64(encoded.get<std::string>(), bytes);
   if (taken) return bytes;
-  return Fail(StatusCode::kIncompatible,
-              fmt::format("no key in {}", Line(json)));
+  return Fail(
+      StatusCode::kIncompatible,
+      fmt::format("no key in {}",
+                  json.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 }  // namespace ers::ctl
