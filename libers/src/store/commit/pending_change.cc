@@ -150,7 +150,7 @@ NewToken PendingChange::Seal() {
   next_.history = HistoryAfter(there_.get(), next_);
   next_.confirmed = false;
   if (cas_ == ClientCas::kRises) {
-    next_.cas = NextCas(session_.WallMicros(), there_.get());
+    next_.cas = NextCas(session_.RisingMicros(), there_.get());
   }
   if (Planted(PlantedBug::kDropBeforeFlip)) {
     DropReplaced(session_, there_, std::make_shared<const Manifest>(next_));

@@ -3,6 +3,7 @@
 #ifndef ERS_STORE_MEMBERSHIP_SESSION_H_
 #define ERS_STORE_MEMBERSHIP_SESSION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,6 +44,10 @@ class Session final : private net::LinkGuard {
   ClusterState& cluster() { return *cluster_; }
   // The time of the cluster, in Unix microseconds: what is stored goes by it.
   std::int64_t WallMicros() { return cluster_->clock.Micros(runtime_); }
+  // The same, and more at each call: of two changes in one microsecond, too.
+  std::int64_t RisingMicros() {
+    return last_rising_us_ = std::max(last_rising_us_ + 1, WallMicros());
+  }
   // The name of a change that begins now.
   ChangeId NewChangeId();
   // What the ids of this session's changes have in common.
@@ -126,6 +131,7 @@ class Session final : private net::LinkGuard {
   std::shared_ptr<ClusterState> cluster_;
   std::shared_ptr<SessionCounters> counters_;
   ChangeIdSource change_ids_;
+  std::int64_t last_rising_us_ = 0;
   ManifestCache manifests_;
   BufferPool buffers_;
   TouchTimes touch_times_;
