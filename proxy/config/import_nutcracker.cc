@@ -178,13 +178,13 @@ std::string NameOf(const std::string& server) {
 // twemproxy counts its servers in the order of their names, shorter ones first,
 // whatever the order of its file.
 void SortAsTheyCount(std::vector<std::string>& servers) {
-  std::stable_sort(servers.begin(), servers.end(),
-                   [](const std::string& a, const std::string& b) {
-                     const std::string one = NameOf(a);
-                     const std::string other = NameOf(b);
-                     return std::pair(one.size(), one) <
-                            std::pair(other.size(), other);
-                   });
+  std::sort(servers.begin(), servers.end(),
+            [](const std::string& a, const std::string& b) {
+              const std::string one = NameOf(a);
+              const std::string other = NameOf(b);
+              return std::pair(one.size(), one) <
+                     std::pair(other.size(), other);
+            });
 }
 
 Result<ImportedPool> PoolOf(const std::string& name, const YamlValue& value) {
