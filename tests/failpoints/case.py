@@ -190,12 +190,10 @@ class Runner:
         object none of its."""
         # What a server has that is out meanwhile stays: one whose silence shows
         # only now was full when the change was checked.
-        def settled():
-            epoch = self.world.view()["epoch"]
-            listed = self.world.collect_garbage()
+        epoch = None
+        while epoch != (epoch := self.world.view()["epoch"]):
+            self.world.collect_garbage()
             self.world.heal()
-            return listed and self.world.view()["epoch"] == epoch
-        until(settled, "all servers list what they have")
         self._await_blocks(self._blocks_all_there(key))
         self.world.link.ask(f"delete {key}".encode())
         self._await_blocks(0)
