@@ -65,6 +65,11 @@ Result<GlobalOptions> WithServers(const GlobalOptions& global) {
   direct.proxy.clear();
   direct.servers = status->value("server_list", std::string());
   direct.max_failures = status->value("max_failures", 0);
+  // A new cluster must not get another one than the daemon would give it.
+  const Json placement = status->value("placement", Json::object());
+  direct.distribution = placement.value("distribution", std::string());
+  direct.hash = placement.value("hash", std::string());
+  direct.hash_tag = placement.value("hash_tag", std::string());
   if (!direct.servers.empty()) return direct;
   return Fail(StatusCode::kIncompatible,
               fmt::format("{}: its /status does not name the servers: is it an "
@@ -84,6 +89,9 @@ Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& named) {
   // Clients of a daemon may have stored any.
   options.binary_keys = true;
   options.servers = global->servers;
+  options.distribution = global->distribution;
+  options.hash = global->hash;
+  options.hash_tag = global->hash_tag;
   options.max_failures = global->max_failures;
   options.min_redundancy = global->min_redundancy;
   const std::chrono::milliseconds timeout(

@@ -18,6 +18,10 @@ struct GlobalOptions {
   std::string token_file;   // of the proxy's admin port; "": it needs none
   // "": DefaultStateFile; "-": none.
   std::string state_file;
+  // As ClusterOptions has them: what a proxy says.
+  std::string distribution;
+  std::string hash;
+  std::string hash_tag;
   int max_failures = 0;
   int min_redundancy = 0;
   double timeout_seconds = 30;
@@ -28,8 +32,8 @@ struct GlobalOptions {
 // order of the servers.
 Result<std::string> DefaultStateFile(std::string_view servers);
 
-// With the servers and the f that its proxy knows, in place of that; as it is
-// where it has none.
+// With the servers, their placement and the f that its proxy knows, in place of
+// that; as it is where it has none.
 Result<GlobalOptions> WithServers(const GlobalOptions& global);
 
 // The cluster that `global` names; creates the folder of its state file. Where

@@ -190,6 +190,9 @@ std::string StatusText(const Facts& facts) {
   root["max_memory_in_flight_bytes"] = facts.memory_limit_bytes;
   root["listeners"] = facts.listeners;
   root["server_list"] = facts.server_list;
+  root["placement"] = {{"distribution", facts.distribution},
+                       {"hash", facts.hash},
+                       {"hash_tag", facts.hash_tag}};
   root["epoch"] = facts.epoch;
   root["max_failures"] = facts.max_failures;
   root["last_event"] = facts.last_event;

@@ -58,6 +58,9 @@ struct Facts {
   std::vector<std::string> listeners;
   // As other processes of the cluster are given them.
   std::string server_list;
+  std::string distribution;  // empty, as the next two: the cluster's
+  std::string hash;
+  std::string hash_tag;
   int max_failures = 0;
   std::uint64_t epoch = 0;                 // of the view; 0: none is in force
   std::uint64_t last_event = 0;            // 0: there is none

@@ -205,6 +205,9 @@ Facts Daemon::Describe() const {
     facts.listeners.push_back(listener.name);
   }
   facts.server_list = options_.cluster.servers;
+  facts.distribution = options_.cluster.distribution;
+  facts.hash = options_.cluster.hash;
+  facts.hash_tag = options_.cluster.hash_tag;
   facts.max_failures = options_.cluster.max_failures;
   facts.transitioning = shared_.changing.WithPrefix("");
   facts.serving = jobs_->serving();

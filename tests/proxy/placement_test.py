@@ -140,6 +140,21 @@ class PlacementTest(DaemonCase):
                 max_failures=False)).stderr)
         self.forget_the_cluster()
 
+    def test_ersctl_makes_a_new_cluster_as_its_proxy_would(self):
+        one = Pool("modula", "fnv1a_64", names=tuple("uvwxyz"))
+        daemon = self.start("--config", self.config(
+            one.placement(),
+            servers=one.new_servers(self.servers.split(",")),
+            max_failures=False), "--admin", "127.0.0.1:0")
+        self.ctl("--proxy", daemon.addresses[-1], "put", "first", "-",
+                 data=b"1", servers="")
+        self.assertEqual(daemon.client().line(b"get first\r\n"),
+                         b"VALUE first 0 1")
+        daemon.stop()
+        # Otherwise this would be refused.
+        self.daemon(one).stop()
+        self.forget_the_cluster()
+
 
 if __name__ == "__main__":
     unittest.main()
