@@ -124,6 +124,7 @@ class Many {
       const Result<TransitionInfo> info =
           client.Transition(key, target_, VariantOf(arguments_.plan));
       progress_.Advance(1);
+      // For the rate that is asked for.
       std::this_thread::sleep_until(Count(key, info));
     }
   }

@@ -182,6 +182,7 @@ class OverwriteTest(CtlCase):
             self.assertIn(b"wait: what long values replaced goes",
                           result.stderr)
             self.assertLess(time.monotonic(), end, result.stderr)
+            # What expires at a server causes no event here: try again.
             time.sleep(0.5)
 
 

@@ -61,7 +61,7 @@ with socket.create_connection(("127.0.0.1", 11211), timeout=30) as link:
     open(sys.argv[1], "w").close()
     end = time.monotonic() + 30
     while (now := pid()) == before and time.monotonic() < end:
-        time.sleep(0.1)
+        time.sleep(0.1)  # a client is told nothing of it: ask again
     print(before, now)
 """
 
@@ -203,7 +203,7 @@ class CleanRootTest(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor() as pool:
             client = pool.submit(self.there.python, TAKE_OVER, connected)
             while not os.path.exists(connected) and not client.done():
-                time.sleep(0.1)
+                time.sleep(0.1)  # a file that appears causes no event
             self.there.run("systemctl", "kill", "--kill-whom=main",
                            "--signal=SIGUSR2", "ersproxy")
             pids = client.result().split()

@@ -36,6 +36,7 @@ class OldServer:
             except OSError:
                 if time.monotonic() > end:
                     raise
+                # A port that is listened on causes no event.
                 time.sleep(0.01)
 
     def stop(self):
