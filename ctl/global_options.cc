@@ -124,8 +124,8 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
                  "[IPv6]:port,/unix/socket,... (environment: ERS_SERVERS)")
       ->type_name("LIST");
   app.add_option("--proxy", global.proxy,
-                 "The admin address of an ersproxy, which knows the servers "
-                 "and does the work that it has commands for (environment: "
+                 "The admin address of an ersproxy, which knows the servers: "
+                 "nothing else need be reachable from here (environment: "
                  "ERS_PROXY)")
       ->type_name("ADDRESS");
   app.add_option("--config", global.config_file,

@@ -27,11 +27,12 @@ Examples:
   ersctl get photo -o copy.jpg
   ersctl transition photo --to wide
   ersctl stat photo --json
-  export ERS_PROXY=localhost:11280
-  ersctl transition --to wide --prefix 2025/
-  ersctl job start --to wide --idle 7d --rate 50MB/s --watch
   tar c src | ersctl put backup -
   ersctl advise --object-size 1MiB --mbit 1000
+By an ersproxy, in place of the servers:
+  unset ERS_SERVERS; export ERS_PROXY=localhost:11280
+  ersctl transition --to wide --prefix 2025/
+  ersctl job start --to wide --idle 7d --rate 50MB/s --watch
 
 Exit codes: 0 done, 1 not found, 2 bad usage, 3 cluster error, 4 done but the
 report could not be written, 7 it is so already; 5 and 6: see verify and
@@ -51,8 +52,7 @@ bool Parse(CLI::App& app, int argc, char** argv, Command& command,
     std::ostringstream out;
     std::ostringstream err;
     app.exit(success, out, err);
-    const Status printed = Print(out.str());
-    exit_code = ReportError(printed, false);
+    exit_code = ReportError(PrintRead(out.str()), false);
   } catch (const CLI::Error& error) {
     // Nothing was parsed to the end, so the flag itself is searched for.
     const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));

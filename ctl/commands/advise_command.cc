@@ -164,7 +164,7 @@ Result<int> ServersIn(const std::string& list) {
   return static_cast<int>(std::count(list.begin(), list.end(), ',')) + 1;
 }
 
-Status RunAdvise(const GlobalOptions& named, AdviseOptions options) {
+Ending RunAdvise(const GlobalOptions& named, AdviseOptions options) {
   const Result<GlobalOptions> global = WithServers(named);
   if (!global) return global.error();
   std::string path = options.model;
@@ -180,8 +180,8 @@ Status RunAdvise(const GlobalOptions& named, AdviseOptions options) {
   options.question.most_servers = *servers;
   const Result<Advice> advice = Advise(*model, options.question);
   if (!advice) return advice.error();
-  return Print(global->json ? AdviceJson(*model, options.question, *advice)
-                            : Text(*model, options.question, *advice));
+  return PrintRead(global->json ? AdviceJson(*model, options.question, *advice)
+                                : Text(*model, options.question, *advice));
 }
 
 }  // namespace

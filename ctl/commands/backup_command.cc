@@ -13,6 +13,7 @@
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
 #include "ctl/support/selection.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -64,21 +65,22 @@ Ending Report(const GlobalOptions& global, const std::string& file,
               const BackupWriter& writer, const BackupCounts& counts) {
   const auto& [objects, bytes] = writer.counts();
   const std::string text =
-      global.json
-          ? Line({{"objects", objects},
-                  {"bytes", bytes},
-                  {"gone", counts.gone},
-                  {"failed", counts.failed}})
-          : fmt::format("backed up {} objects ({} bytes); {} gone, {} failed\n",
-                        objects, bytes, counts.gone, counts.failed);
+      global.json ? Line({{"objects", objects},
+                          {"bytes", bytes},
+                          {"gone", counts.gone},
+                          {"failed", counts.failed}})
+                  : fmt::format("backed up {} ({} bytes); {} gone, {} failed\n",
+                                proxy::CountText(objects, "object"), bytes,
+                                counts.gone, counts.failed);
   // Standard output may be the backup's.
   const bool to_stdout = file.empty() || file == "-";
   if (to_stdout) (void)std::fputs(text.c_str(), stderr);
   const Status printed = to_stdout ? Status() : Print(text);
   if (counts.failed > 0) {
     return Status(counts.last.code(),
-                  fmt::format("{} objects are not in the backup; {}",
-                              counts.failed, counts.last.message()));
+                  fmt::format("{} not in the backup; {}",
+                              proxy::CountIsText(counts.failed, "object"),
+                              counts.last.message()));
   }
   return {printed, true};
 }

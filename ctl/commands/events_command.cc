@@ -74,21 +74,21 @@ Json NewOf(const Json& events, const Shown& shown) {
   return fresh;
 }
 
-Status PrintEvents(const GlobalOptions& global, const Json& events) {
+Ending PrintEvents(const GlobalOptions& global, const Json& events) {
   std::string text;
   for (const Json& event : events) {
     text += global.json ? Line(event) : EventText(event) + "\n";
   }
-  return text.empty() ? Status() : Print(text);
+  return text.empty() ? Status() : PrintRead(text);
 }
 
 // Until the output ends, or the daemon has not answered for so long.
-Status Follow(const GlobalOptions& global, Shown shown) {
+Ending Follow(const GlobalOptions& global, Shown shown) {
   steady_clock::time_point heard = steady_clock::now();
   for (;;) {
     // The daemon sends no word of its own: it is asked again.
     std::this_thread::sleep_for(kFollowEvery);
-    if (OutputHasEnded()) return {};
+    if (OutputHasEnded()) return Status();
     const Result<Json> events = AskEvents(global);
     if (!events) {
       const std::chrono::duration<double> silence = steady_clock::now() - heard;
@@ -99,8 +99,8 @@ Status Follow(const GlobalOptions& global, Shown shown) {
       return events.error();
     }
     heard = steady_clock::now();
-    const Status printed = PrintEvents(global, NewOf(*events, shown));
-    if (!printed.ok()) return printed;
+    Ending printed = PrintEvents(global, NewOf(*events, shown));
+    if (!printed.status.ok()) return printed;
     shown = Shown(*events);
   }
 }
@@ -111,8 +111,8 @@ Ending Events(const GlobalOptions& global, const EventArguments& arguments) {
   Json last = NewOf(*events, Shown(Json::array()));
   const std::uint64_t most = arguments.last.value_or(last.size());
   while (last.size() > most) last.erase(last.begin());
-  const Status printed = PrintEvents(global, last);
-  if (!printed.ok() || !arguments.follow) return printed;
+  Ending printed = PrintEvents(global, last);
+  if (!printed.status.ok() || !arguments.follow) return printed;
   return Follow(global, Shown(*events));
 }
 

@@ -11,6 +11,7 @@
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
 #include "ctl/support/selection.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -40,11 +41,12 @@ std::string ReportText(const ExportArguments& arguments,
                        const ExportCounts& counts) {
   return counts.ErrorsText() +
          fmt::format(
-             "{} {} of {} objects ({}); {} were plain items already, {} gone, "
+             "{} {} of {} ({}); {} were plain items already, {} gone, "
              "{} too large, {} failed\n",
              arguments.dry_run ? "would export" : "exported", counts.done,
-             counts.selected, cli::BytesText(counts.bytes), counts.already,
-             counts.gone, counts.too_large, counts.failed);
+             proxy::CountText(counts.selected, "object"),
+             cli::BytesText(counts.bytes), counts.already, counts.gone,
+             counts.too_large, counts.failed);
 }
 
 Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {

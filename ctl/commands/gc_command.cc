@@ -14,6 +14,7 @@
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
 #include "shared/garbage_json.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -32,14 +33,15 @@ std::string ReportText(const Json& json) {
     return json.value(name, std::uint64_t{0});
   };
   std::string text = fmt::format(
-      "{} {} of {} blocks ({}, {} flushed objects); {} are live, {} too "
-      "young, {} expire, {} are skipped, {} servers did not list "
+      "{} {} of {} ({}, {}); {} are live, {} too "
+      "young, {} expire, {} are skipped, {} did not list "
       "theirs\n",
       json.value("dry_run", false) ? "would drop" : "dropped",
-      number("dropped"), number("listed"),
-      cli::BytesText(number("dropped_bytes")), number("flushed"),
-      number("live"), number("young"), number("expiring"), number("skipped"),
-      number("silent"));
+      number("dropped"), proxy::CountText(number("listed"), "block"),
+      cli::BytesText(number("dropped_bytes")),
+      proxy::CountText(number("flushed"), "flushed object"), number("live"),
+      number("young"), number("expiring"), number("skipped"),
+      proxy::CountText(number("silent"), "server"));
   if (json.contains("why")) {
     text += fmt::format("left for a later run: {}\n",
                         json.value("why", std::string()));

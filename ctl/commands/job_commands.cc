@@ -19,6 +19,7 @@
 #include "ctl/support/key_text.h"
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -93,7 +94,10 @@ std::string JobText(const Json& job) {
       {"select", job.value("select", Json::object()).dump()}};
   for (const char* name :
        {"selected", "changed", "already", "gone", "failed", "left"}) {
-    rows.push_back({name, fmt::format("{} objects", Objects(job, name))});
+    rows.push_back({name, proxy::CountText(Objects(job, name), "object")});
+  }
+  if (job.value("objects", Json::object()).contains("kept")) {
+    rows.push_back({"kept", proxy::CountText(Objects(job, "kept"), "object")});
   }
   rows.push_back(
       {"traffic", fmt::format("{} read, {} written",
@@ -156,10 +160,10 @@ Ending PrintEnd(const GlobalOptions& global, const Json& job) {
   const std::uint64_t failed = Objects(job, "failed");
   if (state == "done" && failed == 0) return Status();
   const std::string error = TextIn(job, "last_error");
-  return Status(
-      StatusCode::kUnavailable,
-      fmt::format("job {} is {}, {} objects failed{}{}", TextIn(job, "id"),
-                  state, failed, error.empty() ? "" : ": ", error));
+  return Status(StatusCode::kUnavailable,
+                fmt::format("job {} is {}, {} failed{}{}", TextIn(job, "id"),
+                            state, proxy::CountText(failed, "object"),
+                            error.empty() ? "" : ": ", error));
 }
 
 // Until it ends. A proxy that is started anew in the meantime goes on with its
@@ -246,7 +250,7 @@ Ending List(const GlobalOptions& global) {
     return NoJobs(global);
   }
   const Json& jobs = *found;
-  return Print(global.json ? Line(jobs) : ListText(jobs));
+  return PrintRead(global.json ? Line(jobs) : ListText(jobs));
 }
 
 Ending Forget(const GlobalOptions& global, const std::string& id) {
@@ -331,7 +335,7 @@ void AddStart(CLI::App& job, Command& chosen) {
       ->add_option("--to", arguments->to,
                    "narrow, wide or data blocks of a stripe, with ,M for as "
                    "many parity blocks (same,M: of the width that each has); "
-                   "or any scheme")
+                   "any scheme; or pack, for small values")
       ->required()
       ->type_name("TARGET");
   start

@@ -36,9 +36,9 @@ class Printer {
     first_ = false;
     return printed_.ok();
   }
-  Status End() {
-    if (!printed_.ok() || !json_) return printed_;
-    return Print(first_ ? "[]\n" : "]\n");
+  Ending End() {
+    if (!printed_.ok() || !json_) return {printed_, kReportLost};
+    return PrintRead(first_ ? "[]\n" : "]\n");
   }
 
  private:
@@ -48,7 +48,7 @@ class Printer {
 };
 
 // Only the proxy knows what it is changing; the servers know the objects.
-Status ListTransitioning(const GlobalOptions& global) {
+Ending ListTransitioning(const GlobalOptions& global) {
   const Result<Json> answer =
       AskAdmin(global, Method::kGet, "/v1/transitioning");
   if (!answer) return answer.error();
@@ -67,7 +67,7 @@ Status ListTransitioning(const GlobalOptions& global) {
   return printer.End();
 }
 
-Status List(const GlobalOptions& global, const ListArguments& arguments) {
+Ending List(const GlobalOptions& global, const ListArguments& arguments) {
   if (arguments.transitioning) return ListTransitioning(global);
   const std::string& width = arguments.width;
   auto client = OpenReader(global);
@@ -79,7 +79,7 @@ Status List(const GlobalOptions& global, const ListArguments& arguments) {
             width.empty() || WidthNamed(info.scheme, width) == info.width;
         return !wanted || printer.Add(key, info);
       });
-  return listed.ok() ? printer.End() : listed;
+  return listed.ok() ? printer.End() : Ending(listed);
 }
 
 }  // namespace

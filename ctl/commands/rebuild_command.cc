@@ -14,6 +14,7 @@
 #include "ctl/support/arguments.h"
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -41,11 +42,12 @@ std::string ReportText(const RebuildReport& report) {
   if (report.backfilled.empty() && report.out.empty()) {
     text += "all servers are in sync\n";
   }
-  text += fmt::format(
-      "stored {} blocks of {} objects: {} read, {} written; {} objects are "
-      "lost\n",
-      report.blocks, report.objects, cli::BytesText(report.bytes_read),
-      cli::BytesText(report.bytes_written), report.lost);
+  text += fmt::format("stored {} of {}: {} read, {} written; {} lost\n",
+                      proxy::CountText(report.blocks, "block"),
+                      proxy::CountText(report.objects, "object"),
+                      cli::BytesText(report.bytes_read),
+                      cli::BytesText(report.bytes_written),
+                      proxy::CountIsText(report.lost, "object"));
   return text;
 }
 
@@ -78,9 +80,8 @@ Ending PrintReport(const GlobalOptions& global, const RebuildReport& report) {
   }
   if (report.lost == 0) return Status();
   return {Status(StatusCode::kCorruption,
-                 fmt::format("{} objects cannot be read any more: see ersctl "
-                             "verify",
-                             report.lost)),
+                 fmt::format("{} cannot be read any more: see ersctl verify",
+                             proxy::CountText(report.lost, "object"))),
           kObjectsLost};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ctl/commands/commands.h"
+#include "ctl/support/admin_client.h"
 #include "ctl/support/report.h"
 
 namespace ers::ctl {
@@ -68,6 +69,20 @@ bool IsTyped() {
   return std::getline(std::cin, line) && line == kWord;
 }
 
+// A proxy lets no process reach what is no server of its own, unless it is to
+// become one.
+Status NameAtProxy(const GlobalOptions& global,
+                   const std::vector<Successor>& successors) {
+  for (const Successor& successor : successors) {
+    const Json named = {{"old", successor.old_server},
+                        {"new", successor.new_server}};
+    const Result<Json> answer =
+        AskAdmin(global, Method::kPost, "/v1/successors", named.dump());
+    if (!answer) return answer.error();
+  }
+  return {};
+}
+
 Ending Recover(const GlobalOptions& global, const RecoverArguments& arguments) {
   if (!arguments.accepts_loss) {
     return Status(StatusCode::kInvalidArgument,
@@ -75,6 +90,10 @@ Ending Recover(const GlobalOptions& global, const RecoverArguments& arguments) {
   }
   const Result<std::vector<Successor>> successors = Parse(arguments.places);
   if (!successors) return successors.error();
+  if (!global.proxy.empty()) {
+    Status named = NameAtProxy(global, *successors);
+    if (!named.ok()) return named;
+  }
   auto client = OpenClient(global);
   if (!client) return client.error();
   bool refused = false;

@@ -13,6 +13,7 @@
 #include "ctl/support/key_text.h"
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -115,10 +116,12 @@ Result<RestoreCounts> Check(BackupReader& reader) {
 
 // What was done, and how to go on.
 Status CutOff(const RestoreCounts& counts, const Status& why) {
-  return {why.code(),
-          fmt::format("{} ({} objects are restored, and stay; to go on where "
-                      "this ended: ersctl restore --keep)",
-                      why.message(), counts.restored)};
+  return {
+      why.code(),
+      fmt::format("{} ({} restored, and {}; to go on where this ended: ersctl "
+                  "restore --keep)",
+                  why.message(), proxy::CountIsText(counts.restored, "object"),
+                  counts.restored == 1 ? "stays" : "stay")};
 }
 
 Result<RestoreCounts> RestoreAll(Client& client, BackupReader& reader,
@@ -150,14 +153,16 @@ Ending Report(const GlobalOptions& global, const RestoreArguments& arguments,
                            {"abandoned", counts.abandoned}}));
   }
   if (arguments.check) {
-    return PrintDone(fmt::format("{} objects ({} bytes), all whole\n",
-                                 reader.counts().objects,
-                                 reader.counts().bytes));
+    return PrintDone(
+        fmt::format("{} ({} bytes), all whole\n",
+                    proxy::CountText(reader.counts().objects, "object"),
+                    reader.counts().bytes));
   }
   return PrintDone(fmt::format(
-      "restored {} of {} objects; {} were there already and kept, {} had "
+      "restored {} of {}; {} were there already and kept, {} had "
       "expired\n",
-      counts.restored, reader.counts().objects, counts.kept, counts.expired));
+      counts.restored, proxy::CountText(reader.counts().objects, "object"),
+      counts.kept, counts.expired));
 }
 
 Ending Restore(const GlobalOptions& global, const RestoreArguments& arguments) {

@@ -11,6 +11,7 @@
 #include "ctl/support/admin_client.h"
 #include "ctl/support/admin_text.h"
 #include "ctl/support/report.h"
+#include "shared/plain_text.h"
 #include "shared/servers_json.h"
 
 namespace ers::ctl {
@@ -24,17 +25,18 @@ std::string ServersText(const ClusterInfo& info) {
       {"server", "state", "since", "answers", "memcached", "item-max", "evicts",
        "weight", "incarnation", "p50", "p99", "beside others", "last error"}};
   for (const ServerInfo& server : info.servers) {
-    rows.push_back(
-        {ServerText(server.name, server.slot),
-         std::string(MemberStateName(server.state)), TimeText(server.since),
-         server.reachable ? "yes" : "NO", server.version,
-         server.reachable ? cli::BytesText(server.item_size_max) : "?",
-         !server.reachable  ? "?"
-         : server.evictions ? "yes"
-                            : "no",
-         fmt::format("{}", server.weight),
-         fmt::format("{}", server.incarnation), "-", "-", "-",
-         server.last_error});
+    const bool known = !server.version.empty();
+    rows.push_back({ServerText(server.name, server.slot),
+                    std::string(MemberStateName(server.state)),
+                    TimeText(server.since), server.answers ? "yes" : "NO",
+                    server.version,
+                    known ? cli::BytesText(server.item_size_max) : "?",
+                    !known             ? "?"
+                    : server.evictions ? "yes"
+                                       : "no",
+                    fmt::format("{}", server.weight),
+                    fmt::format("{}", server.incarnation), "-", "-", "-",
+                    server.last_error});
   }
   if (info.epoch == 0) {
     return "no view yet: the first put makes one\n\n" + Columns(rows);
@@ -43,9 +45,10 @@ std::string ServersText(const ClusterInfo& info) {
       info.servers.begin(), info.servers.end(), [](const ServerInfo& server) {
         return server.state != MemberState::kInSync || !server.reachable;
       });
-  const std::string view =
-      fmt::format("view {}: {} servers may be out at once, {} are", info.epoch,
-                  info.max_failures, out);
+  const std::string view = fmt::format(
+      "view {}: {} may be out at once, {} {}", info.epoch,
+      proxy::CountText(static_cast<std::uint64_t>(info.max_failures), "server"),
+      out, out == 1 ? "is" : "are");
   return view + "\n\n" + Columns(rows);
 }
 
@@ -91,13 +94,13 @@ Status InSync(const GlobalOptions& global, const std::string& wanted) {
   return info ? CheckInSync(wanted, proxy::ServersJson(*info)) : info.error();
 }
 
-Status Servers(const GlobalOptions& global) {
+Ending Servers(const GlobalOptions& global) {
   auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ClusterInfo> info = (*client)->Servers();
   if (!info) return info.error();
-  return Print(global.json ? Line(proxy::ServersJson(*info))
-                           : ServersText(*info));
+  return PrintRead(global.json ? Line(proxy::ServersJson(*info))
+                               : ServersText(*info));
 }
 
 // What a proxy's /status has of a server, under the names of ServersJson.
@@ -123,22 +126,23 @@ std::string TextOfProxy(const Json& servers) {
   return Columns(rows);
 }
 
-Status ServersOfProxy(const GlobalOptions& global) {
+Ending ServersOfProxy(const GlobalOptions& global) {
   const Result<Json> answer = AskAdmin(global, Method::kGet, "/status");
   if (!answer) return answer.error();
   const Json known = answer->value("servers", Json());
   if (!known.is_array()) {
-    return {StatusCode::kIncompatible,
-            fmt::format("{}: its /status has no servers: is it an ersproxy's "
-                        "admin address?",
-                        global.proxy)};
+    return Status(
+        StatusCode::kIncompatible,
+        fmt::format("{}: its /status has no servers: is it an ersproxy's "
+                    "admin address?",
+                    global.proxy));
   }
   Json servers = Json::array();
   for (const Json& server : known) {
     if (server.is_object()) servers.push_back(OfProxy(server));
   }
-  return Print(global.json ? Line({{"servers", servers}})
-                           : TextOfProxy(servers));
+  return PrintRead(global.json ? Line({{"servers", servers}})
+                               : TextOfProxy(servers));
 }
 
 }  // namespace

@@ -40,8 +40,9 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
       {"length", cli::ExactBytesText(detail.length)},
       {"version", detail.version},
       {"stored",
-       detail.is_inline
-           ? "in the manifest"
+       detail.is_inline ? "in the manifest"
+       : !detail.pack.empty()
+           ? fmt::format("in the pack {}", detail.pack)
            : fmt::format("{} groups of up to {} bytes, in {}", detail.groups,
                          detail.group_bytes, UnitName(detail.unit))},
       {"flags", fmt::format("{}", detail.client_flags)},
@@ -64,13 +65,13 @@ std::string DetailText(const std::string& key, const ObjectDetail& detail) {
   return text + "\n" + Columns(rows);
 }
 
-Status Stat(const GlobalOptions& global, const std::string& key) {
+Ending Stat(const GlobalOptions& global, const std::string& key) {
   auto client = OpenReader(global);
   if (!client) return client.error();
   const Result<ObjectDetail> detail = (*client)->Stat(key);
   if (!detail) return detail.error();
-  return Print(global.json ? DetailJson(key, *detail)
-                           : DetailText(key, *detail));
+  return PrintRead(global.json ? DetailJson(key, *detail)
+                               : DetailText(key, *detail));
 }
 
 }  // namespace

@@ -75,10 +75,11 @@ Screen ThisScreen() {
 Ending ShowOnce(const GlobalOptions& global) {
   const Result<Seen> seen = Ask(global);
   if (!seen) return seen.error();
-  if (global.json) return Print(Line(seen->status));
+  if (global.json) return PrintRead(Line(seen->status));
   Screen screen = ThisScreen();
   screen.lines = 0;
-  return Print(TopText(seen->status, seen->events, global.proxy, "", screen));
+  return PrintRead(
+      TopText(seen->status, seen->events, global.proxy, "", screen));
 }
 
 // Signals that end it, or say that the window has another size, are waited for.
@@ -138,7 +139,7 @@ Ending Watch(GlobalOptions global, const TopArguments& arguments) {
     if (now) seen = std::move(*now);
   }
   const Status left = Print(terminal ? kLeave : "");
-  return printed.ok() ? left : printed;
+  return {printed.ok() ? left : printed, kReportLost};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
 #include "ctl/support/selection.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -170,9 +171,10 @@ Status PrintMany(const GlobalOptions& global, const Many& many) {
                        {"errors", outcomes.ErrorsJson()}}));
   }
   return Print(outcomes.ErrorsText() +
-               fmt::format("changed {} of {} objects ({} read, {} written); {} "
+               fmt::format("changed {} of {} ({} read, {} written); {} "
                            "were so already, {} gone, {} failed\n",
-                           outcomes.done, outcomes.selected,
+                           outcomes.done,
+                           proxy::CountText(outcomes.selected, "object"),
                            cli::BytesText(many.bytes_read()),
                            cli::BytesText(many.bytes_written()),
                            outcomes.already, outcomes.gone, outcomes.failed));
@@ -189,7 +191,9 @@ Ending ChangeMany(const GlobalOptions& global,
     if (!client) return client.error();
     clients.push_back(std::move(*client));
   }
-  auto keys = SelectKeys(*clients.front(), arguments.selection);
+  // A value that gets another scheme leaves its pack.
+  const Packs packs = target.scheme ? Packs::kLeftOut : Packs::kTaken;
+  auto keys = SelectKeys(*clients.front(), arguments.selection, packs);
   if (!keys) return keys.error();
   Many many(arguments, target, std::move(*keys));
   many.Run(std::move(clients));

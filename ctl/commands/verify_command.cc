@@ -13,6 +13,7 @@
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
 #include "shared/key_pattern.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -92,9 +93,9 @@ std::string ReportText(const VerifyArguments& arguments,
                        const std::vector<Named>& findings) {
   std::string text;
   for (const Named& named : findings) text += NamedText(named);
-  text +=
-      fmt::format("checked {} objects, {} blocks, {} bytes: ", report.objects,
-                  report.blocks, report.bytes);
+  text += fmt::format(
+      "checked {}, {}, {} bytes: ", proxy::CountText(report.objects, "object"),
+      proxy::CountText(report.blocks, "block"), report.bytes);
   if (report.damaged == 0) {
     text += "all whole";
   } else {
@@ -102,8 +103,8 @@ std::string ReportText(const VerifyArguments& arguments,
                         report.unreadable);
   }
   if (arguments.repair) {
-    text += fmt::format("; {} repaired ({} blocks)", report.repaired,
-                        report.repaired_blocks);
+    text += fmt::format("; {} repaired ({})", report.repaired,
+                        proxy::CountText(report.repaired_blocks, "block"));
   }
   if (report.unchecked > 0) {
     text +=
@@ -127,13 +128,15 @@ Ending PrintReport(const GlobalOptions& global,
   if (report.Whole()) return Status();
   const bool lost = report.unreadable > 0;
   const std::uint64_t left = report.damaged - report.repaired;
-  return {Status(StatusCode::kCorruption,
-                 left == 0 ? fmt::format("{} objects kept changing and are not "
-                                         "checked: try again",
-                                         report.unchecked)
-                           : fmt::format("{} of {} objects are not whole", left,
-                                         report.objects)),
-          lost && left > 0 ? kObjectsLost : kNotWhole};
+  return {
+      Status(StatusCode::kCorruption,
+             left == 0
+                 ? fmt::format("{} not checked, for changing all the "
+                               "time: try again",
+                               proxy::CountIsText(report.unchecked, "object"))
+                 : fmt::format("{} of {} not whole", left,
+                               proxy::CountIsText(report.objects, "object"))),
+      lost && left > 0 ? kObjectsLost : kNotWhole};
 }
 
 Ending Verify(const GlobalOptions& global, const VerifyArguments& arguments) {

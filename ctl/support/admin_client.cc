@@ -12,20 +12,13 @@
 #include <utility>
 
 #include "ctl/support/proxy_address.h"
-#include "shared/token.h"
+#include "shared/event_owned.h"
 
 namespace ers::ctl {
 namespace {
 
 // More than the list of every job takes.
 constexpr ev_ssize_t kMaxBody = 64 << 20;
-
-template <typename T, void (*free_it)(T*)>
-struct Free {
-  void operator()(T* pointer) const { free_it(pointer); }
-};
-template <typename T, void (*free_it)(T*)>
-using Owned = std::unique_ptr<T, Free<T, free_it>>;
 
 struct Answer {
   int code = 0;  // 0: none came
@@ -59,11 +52,8 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
   if (!where) return Fail(where.error());
   std::string authorization;
   if (!global.token_file.empty()) {
-    const Result<std::string> token = proxy::ReadToken(global.token_file);
-    if (!token) {
-      return Fail(StatusCode::kInvalidArgument,
-                  fmt::format("--token-file {}", token.error().message()));
-    }
+    const Result<std::string> token = ReadTokenFile(global.token_file);
+    if (!token) return Fail(token.error());
     authorization = "Bearer " + *token;
   }
   const std::string host = where->host.empty() ? "localhost" : where->host;
@@ -72,8 +62,8 @@ Result<Answer> Exchange(const GlobalOptions& global, Method method,
                   port);
   // What it would print on standard error is reported below.
   event_set_log_callback([](int, const char*) {});
-  const Owned<event_base, event_base_free> base(event_base_new());
-  const Owned<evhttp_connection, evhttp_connection_free> link(
+  const proxy::EventOwned<event_base, event_base_free> base(event_base_new());
+  const proxy::EventOwned<evhttp_connection, evhttp_connection_free> link(
       base ? evhttp_connection_base_new(base.get(), nullptr, host.c_str(),
                                         static_cast<ev_uint16_t>(port))
            : nullptr);

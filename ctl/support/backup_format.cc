@@ -10,6 +10,7 @@
 
 #include "ctl/support/key_text.h"
 #include "ers/options.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -149,9 +150,10 @@ Status BackupWriter::End() {
 tl::unexpected<Status> BackupReader::Damaged(std::string_view what) const {
   return Fail(
       StatusCode::kCorruption,
-      fmt::format(
-          "the backup is damaged behind {} objects{}: {}", counts_.objects,
-          key_.empty() ? std::string() : ", at key " + KeyText(key_), what));
+      fmt::format("the backup is damaged behind {}{}: {}",
+                  proxy::CountText(counts_.objects, "object"),
+                  key_.empty() ? std::string() : ", at key " + KeyText(key_),
+                  what));
 }
 
 Result<std::size_t> BackupReader::Refill() {

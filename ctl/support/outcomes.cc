@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ctl/support/key_text.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -59,9 +60,10 @@ std::string Outcomes::ErrorsText() const {
 Ending Outcomes::End(const Status& printed, std::string_view done_word) const {
   if (!printed.ok()) return {printed, true};
   if (worst.ok()) return Status();
-  return Status(worst.code(), fmt::format("{} of {} objects are not {}; {}",
-                                          selected - done - already, selected,
-                                          done_word, worst.message()));
+  return Status(worst.code(),
+                fmt::format("{} of {} not {}; {}", selected - done - already,
+                            proxy::CountIsText(selected, "object"), done_word,
+                            worst.message()));
 }
 
 }  // namespace ers::ctl

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ctl/support/files.h"
+#include "shared/token.h"
 
 namespace ers::ctl {
 namespace {
@@ -54,12 +55,10 @@ int Connect(int family, const sockaddr* to, socklen_t bytes, double timeout,
 }  // namespace
 
 Result<proxy::Address> ParseProxy(const std::string& address) {
-  Result<proxy::Address> where = proxy::ParseAddress(address);
+  Result<proxy::Address> where = proxy::ParseTcpAddress(address);
   std::string why;
   if (!where) {
     why = where.error().message();
-  } else if (!where->path.empty()) {
-    why = "an admin port is host:port or [IPv6]:port";
   } else if (where->port == "0") {
     why =
         "nothing listens on port 0: give the port that the ersproxy wrote to "
@@ -68,6 +67,13 @@ Result<proxy::Address> ParseProxy(const std::string& address) {
   if (why.empty()) return where;
   return Fail(StatusCode::kInvalidArgument,
               fmt::format("--proxy {}: {}", address, why));
+}
+
+Result<std::string> ReadTokenFile(const std::string& path) {
+  Result<std::string> token = proxy::ReadToken(path);
+  if (token) return token;
+  return Fail(StatusCode::kInvalidArgument,
+              fmt::format("--token-file {}", token.error().message()));
 }
 
 Status TryProxy(const std::string& address, double timeout_seconds) {

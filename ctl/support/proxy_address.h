@@ -13,6 +13,9 @@ namespace ers::ctl {
 // kInvalidArgument where it is none.
 Result<proxy::Address> ParseProxy(const std::string& address);
 
+// The token of its file (--token-file). kInvalidArgument where it holds none.
+Result<std::string> ReadTokenFile(const std::string& path);
+
 // Whether something listens there: kUnavailable says why not, and what to do.
 // Waits so long at most.
 Status TryProxy(const std::string& address, double timeout_seconds);

@@ -37,7 +37,7 @@ ExitCode ReportError(const Ending& ending, bool json) {
       ending.done ? kReportLost
                   : ending.exit_code.value_or(ExitCodeOf(status.code()));
   const std::string_view name =
-      ending.done ? "report-lost" : StatusCodeName(status.code());
+      exit_code == kReportLost ? "report-lost" : StatusCodeName(status.code());
   std::string message(status.message().empty() ? name : status.message());
   if (ending.done) {
     message = fmt::format(
@@ -79,15 +79,17 @@ Json ObjectJson(std::string_view key, const ObjectInfo& info) {
                {"flags", info.client_flags},
                {"cas", info.cas},
                {"expiry", info.expiry}});
+  if (!info.pack.empty()) json["pack"] = info.pack;
   return json;
 }
 
 std::string ObjectText(const ObjectInfo& info) {
   // A bare number would say little.
   const bool chain = info.scheme.kind == SchemeKind::kChain;
-  return fmt::format("{} bytes, {}, {}{}", info.length,
+  return fmt::format("{} bytes, {}, {}{}{}", info.length,
                      FormatScheme(info.scheme), chain ? "width " : "",
-                     WidthName(info.scheme, info.width));
+                     WidthName(info.scheme, info.width),
+                     info.pack.empty() ? "" : ", packed");
 }
 
 std::string Columns(const std::vector<std::vector<std::string>>& rows) {
@@ -139,6 +141,8 @@ bool OutputHasEnded() {
   return poll(&output, 1, 0) > 0 &&
          (output.revents & (POLLERR | POLLNVAL)) != 0;
 }
+
+Ending PrintRead(std::string_view text) { return {Print(text), kReportLost}; }
 
 Ending PrintDone(std::string_view text) { return {Print(text), true}; }
 

@@ -37,7 +37,8 @@ struct Ending {
   Ending(Status of) : status(std::move(of)) {}
   Ending(Status of, bool did_its_work)
       : status(std::move(of)), done(did_its_work) {}
-  // With an exit code of the command's own.
+  // With an exit code of the command's own; kReportLost: `of` is what became of
+  // the report of a command that changes nothing.
   Ending(Status of, ExitCode code) : status(std::move(of)), exit_code(code) {}
 
   Status status;
@@ -69,6 +70,8 @@ Status WriteAll(int descriptor, std::span<const std::byte> bytes,
 Status Print(std::string_view text);
 // Of standard output: its reader has left, as Print does not say.
 bool OutputHasEnded();
+// The report of a command that changes nothing.
+Ending PrintRead(std::string_view text);
 // The report of a change that was made, or of a file that was written.
 Ending PrintDone(std::string_view text);
 

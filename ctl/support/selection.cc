@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string_view>
 
 #include "ctl/support/arguments.h"
@@ -60,27 +61,35 @@ Status CheckSelection(const Selection& selection) {
 }
 
 Result<std::vector<std::string>> ListKeys(Client& client,
-                                          const KeySelection& selection) {
+                                          const KeySelection& selection,
+                                          Packs packs) {
   const Result<proxy::KeyPattern> pattern = PatternOf(selection);
   if (!pattern) return Fail(pattern.error());
+  const auto fits = [&](std::string_view key) {
+    return key.starts_with(selection.prefix) &&
+           (selection.pattern.empty() || pattern->Matches(key));
+  };
   std::vector<std::string> keys;
+  std::set<std::string> found;
   const Progress progress("list");
   const Status listed =
-      client.List([&](std::string_view key, const ObjectInfo&) {
-        if (key.starts_with(selection.prefix) &&
-            (selection.pattern.empty() || pattern->Matches(key))) {
-          keys.emplace_back(key);
+      client.List([&](std::string_view key, const ObjectInfo& info) {
+        if (fits(key)) keys.emplace_back(key);
+        if (packs == Packs::kTaken && !info.pack.empty() && fits(info.pack)) {
+          found.insert(info.pack);
         }
         return true;
       });
   if (!listed.ok()) return Fail(listed);
+  keys.insert(keys.end(), found.begin(), found.end());
   return keys;
 }
 
 Result<std::vector<std::string>> SelectKeys(Client& client,
-                                            const Selection& selection) {
+                                            const Selection& selection,
+                                            Packs packs) {
   if (!selection.Walks()) return selection.keys;
-  return ListKeys(client, selection);
+  return ListKeys(client, selection, packs);
 }
 
 }  // namespace ers::ctl

@@ -39,11 +39,16 @@ void AddSelection(CLI::App& command, Selection& selection);
 Status CheckKeySelection(const KeySelection& selection);
 Status CheckSelection(const Selection& selection);
 
+// Are packs that have values of listed objects taken, too, where their own keys
+// fit?
+enum class Packs { kLeftOut, kTaken };
 // The keys, with a progress line where they are searched for.
 Result<std::vector<std::string>> ListKeys(Client& client,
-                                          const KeySelection& selection);
+                                          const KeySelection& selection,
+                                          Packs packs = Packs::kLeftOut);
 Result<std::vector<std::string>> SelectKeys(Client& client,
-                                            const Selection& selection);
+                                            const Selection& selection,
+                                            Packs packs = Packs::kLeftOut);
 
 }  // namespace ers::ctl
 

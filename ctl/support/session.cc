@@ -5,12 +5,15 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "ctl/support/admin_client.h"
 #include "ctl/support/environment.h"
+#include "ctl/support/proxy_address.h"
 
 namespace ers::ctl {
 namespace {
@@ -36,6 +39,27 @@ bool HasPlace(std::string_view servers) {
   return access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
+// Time for the proxy's own connection to a server, which takes it a second at
+// most, and for the way to the proxy.
+constexpr std::chrono::milliseconds kConnectThrough{3000};
+
+// Has every server be reached through the proxy.
+Status GoThrough(const GlobalOptions& global, ClusterOptions& options) {
+  if (global.proxy.empty()) return {};
+  const Result<proxy::Address> at = ParseProxy(global.proxy);
+  if (!at) return at.error();
+  const std::string host = at->host.empty() ? "localhost" : at->host;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  options.through =
+      fmt::format("{}:{}", is_v6 ? "[" + host + "]" : host, at->port);
+  options.connect_timeout = kConnectThrough;
+  if (global.token_file.empty()) return {};
+  Result<std::string> token = ReadTokenFile(global.token_file);
+  if (!token) return token.error();
+  options.through_token = std::move(*token);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> DefaultStateFile(std::string_view servers) {
@@ -58,19 +82,18 @@ Result<std::string> DefaultStateFile(std::string_view servers) {
 }
 
 Result<GlobalOptions> WithServers(const GlobalOptions& global) {
-  if (global.proxy.empty()) return global;
+  if (global.proxy.empty() || !global.servers.empty()) return global;
   const Result<Json> status = AskAdmin(global, Method::kGet, "/status");
   if (!status) return Fail(status.error());
-  GlobalOptions direct = global;
-  direct.proxy.clear();
-  direct.servers = status->value("server_list", std::string());
-  direct.max_failures = status->value("max_failures", 0);
+  GlobalOptions known = global;
+  known.servers = status->value("server_list", std::string());
+  known.max_failures = status->value("max_failures", 0);
   // A new cluster must not get another one than the daemon would give it.
   const Json placement = status->value("placement", Json::object());
-  direct.distribution = placement.value("distribution", std::string());
-  direct.hash = placement.value("hash", std::string());
-  direct.hash_tag = placement.value("hash_tag", std::string());
-  if (!direct.servers.empty()) return direct;
+  known.distribution = placement.value("distribution", std::string());
+  known.hash = placement.value("hash", std::string());
+  known.hash_tag = placement.value("hash_tag", std::string());
+  if (!known.servers.empty()) return known;
   return Fail(StatusCode::kIncompatible,
               fmt::format("{}: its /status does not name the servers: is it an "
                           "ersproxy of this version?",
@@ -94,6 +117,8 @@ Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& named) {
   options.hash_tag = global->hash_tag;
   options.max_failures = global->max_failures;
   options.min_redundancy = global->min_redundancy;
+  const Status through = GoThrough(*global, options);
+  if (!through.ok()) return Fail(through);
   const std::chrono::milliseconds timeout(
       static_cast<std::int64_t>(global->timeout_seconds * 1000));
   options.operation_timeout = timeout;

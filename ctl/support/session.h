@@ -11,9 +11,9 @@
 namespace ers::ctl {
 
 struct GlobalOptions {
-  // One of the two is "".
+  // One of the two is "", until the proxy has named the servers.
   std::string servers;
-  std::string proxy;        // admin address: it knows the servers
+  std::string proxy;        // admin address, by which the servers are reached
   std::string config_file;  // "": DefaultConfigFile
   std::string token_file;   // of the proxy's admin port; "": it needs none
   // "": DefaultStateFile; "-": none.
@@ -32,13 +32,13 @@ struct GlobalOptions {
 // order of the servers.
 Result<std::string> DefaultStateFile(std::string_view servers);
 
-// With the servers, their placement and the f that its proxy knows, in place of
-// that; as it is where it has none.
+// With the servers, their placement and the f that its proxy knows; as it is
+// where it has none.
 Result<GlobalOptions> WithServers(const GlobalOptions& global);
 
 // The cluster that `global` names; creates the folder of its state file. Where
-// that is by a proxy, it is asked for the servers. kInvalidArgument names the
-// option at fault. Connects to no server.
+// that is by a proxy, it is asked for the servers, and each is reached through
+// it. kInvalidArgument names the option at fault. Connects to no server.
 Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& global);
 // A client of it.
 Result<std::unique_ptr<Client>> OpenClient(const GlobalOptions& global,

@@ -12,11 +12,12 @@ namespace {
 
 using Bound = Verdict::Bound;
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
 
 struct Comparison {
   Case test_case;
-  const char* base;
+  const char* base;  // in comparison with it
   Bound bound;
   double limit;
 };
@@ -24,21 +25,40 @@ struct Comparison {
 struct Setting {
   const char* scheme;
   std::size_t bytes;
-  std::vector<std::string> names;
+  std::vector<std::string> names;  // the first one is compared with others
   std::vector<Case> cases;
-  std::vector<Comparison> comparisons;  // of libers with others
+  std::vector<Comparison> comparisons;
 };
 
+// Values of up to `kMaxColumnBelow`, beside the same items by bare sockets.
+Setting SmallSetting(std::size_t bytes) {
+  return {"ers2:4,1,5",
+          bytes,
+          {"columns", "bare-columns", "plain", "copies", "rep"},
+          {Case::kPut, Case::kGet},
+          {{Case::kPut, "bare-columns", Bound::kReported, 0},
+           {Case::kPut, "copies", Bound::kReported, 0},
+           {Case::kPut, "rep", Bound::kReported, 0},
+           {Case::kGet, "bare-columns", Bound::kAtMost, 1.25},
+           {Case::kGet, "plain", Bound::kReported, 0},
+           {Case::kGet, "rep", Bound::kReported, 0}}};
+}
+
 std::vector<Setting> Settings() {
-  return {{"ers2:4,1,5",
+  return {SmallSetting(16 * kKiB),
+          SmallSetting(64 * kKiB),
+          {"ers2:4,1,5",
            1 * kMiB,
-           {"libers", "libers-reuse", "plain", "copies", "rep", "one-by-one"},
+           {"libers", "libers-reuse", "bare", "plain", "copies", "rep",
+            "one-by-one"},
            {Case::kPut, Case::kGet},
-           {{Case::kPut, "copies", Bound::kAtMost, 0.55},
-            {Case::kPut, "one-by-one", Bound::kAtMost, 0.25},
+           {{Case::kPut, "bare", Bound::kAtMost, 1.25},
+            {Case::kPut, "copies", Bound::kReported, 0},
+            {Case::kPut, "one-by-one", Bound::kReported, 0},
             {Case::kPut, "rep", Bound::kReported, 0},
             {Case::kPut, "plain", Bound::kReported, 0},
-            {Case::kGet, "plain", Bound::kAtMost, 0.75},
+            {Case::kGet, "bare", Bound::kAtMost, 1.15},
+            {Case::kGet, "plain", Bound::kReported, 0},
             {Case::kGet, "libers-reuse", Bound::kReported, 0},
             {Case::kGet, "rep", Bound::kReported, 0},
             {Case::kGet, "one-by-one", Bound::kReported, 0}}},
@@ -63,6 +83,11 @@ double Median(const std::vector<StoreRow>& rows, Case c,
   return row == rows.end() ? 0 : row->microseconds.median;
 }
 
+std::string SizeText(std::size_t bytes) {
+  return bytes < kMiB ? fmt::format("{} KiB", bytes / kKiB)
+                      : fmt::format("{} MiB", bytes / kMiB);
+}
+
 Status CheckStore(const CheckOptions& options, const Setting& setting,
                   std::vector<Verdict>* verdicts) {
   const auto scheme = ParseScheme(setting.scheme);
@@ -78,12 +103,13 @@ Status CheckStore(const CheckOptions& options, const Setting& setting,
   store.stopped = options.stopped;
   const auto rows = RunStore(store);
   if (!rows.has_value()) return rows.error();
+  const std::string& subject = setting.names.front();
   for (const Comparison& comparison : setting.comparisons) {
     verdicts->push_back(
-        {fmt::format("{} {} MiB, {}: libers / {}",
-                     CaseName(comparison.test_case), setting.bytes / kMiB,
-                     setting.scheme, comparison.base),
-         Median(*rows, comparison.test_case, "libers") /
+        {fmt::format("{} {}, {}: {} / {}", CaseName(comparison.test_case),
+                     SizeText(setting.bytes), setting.scheme, subject,
+                     comparison.base),
+         Median(*rows, comparison.test_case, subject) /
              Median(*rows, comparison.test_case, comparison.base),
          comparison.bound, comparison.limit});
   }

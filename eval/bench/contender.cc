@@ -23,8 +23,9 @@ std::string_view CaseName(Case c) {
 }
 
 std::vector<std::string> ContenderNames() {
-  return {"libers", "libers-reuse", "columns", "plain",   "copies",
-          "rep",    "one-by-one",   "srs",     "reencode"};
+  return {"libers",       "libers-reuse", "columns", "bare",
+          "bare-columns", "plain",        "copies",  "rep",
+          "one-by-one",   "srs",          "reencode"};
 }
 
 Result<std::unique_ptr<Contender>> MakeContender(std::string_view name,
@@ -42,6 +43,11 @@ Result<std::unique_ptr<Contender>> MakeContender(std::string_view name,
     if (!scheme.elastic()) return nullptr;
     return MakeLibraryContender("columns", field, scheme, GetMemory::kFresh,
                                 Unit::kColumns);
+  }
+  if (name == "bare") return MakeBareContender("bare", field, Unit::kBlocks);
+  if (name == "bare-columns") {
+    if (!scheme.elastic()) return nullptr;
+    return MakeBareContender("bare-columns", field, Unit::kColumns);
   }
   if (name == "plain") return MakeCopiesContender("plain", field, 1);
   if (name == "copies") return MakeCopiesContender("copies", field, copies);

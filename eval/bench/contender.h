@@ -68,8 +68,8 @@ struct Field {
   int max_failures = 0;
 };
 
-// Names in print order: libers, libers-reuse, columns, plain, copies, rep,
-// one-by-one, srs, reencode.
+// Names in print order: libers, libers-reuse, columns, bare, bare-columns,
+// plain, copies, rep, one-by-one, srs, reencode.
 std::vector<std::string> ContenderNames();
 
 // nullptr where the field has no such contender (columns, srs and reencode of a

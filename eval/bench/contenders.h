@@ -37,6 +37,13 @@ Result<std::unique_ptr<Contender>> MakeCopiesContender(std::string name,
 // commit.
 Result<std::unique_ptr<Contender>> MakeOneByOneContender(const Field& field);
 
+// The same items as the library's on the same servers, by bare sockets all at
+// once: the floor. Parity has as many bytes, and none is computed; no
+// checksums, and no commit.
+Result<std::unique_ptr<Contender>> MakeBareContender(std::string name,
+                                                     const Field& field,
+                                                     Unit unit);
+
 }  // namespace ers::bench
 
 #endif  // ERS_EVAL_BENCH_CONTENDERS_H_

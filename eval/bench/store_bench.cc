@@ -216,7 +216,7 @@ Result<std::vector<std::unique_ptr<Contender>>> MakeContenders(
   std::vector<std::unique_ptr<Contender>> contenders;
   for (const std::string& name : options.names) {
     // Values that long are in blocks.
-    if (name == "columns" && options.bytes >= kMaxColumnBelow) continue;
+    if (name.ends_with("columns") && options.bytes >= kMaxColumnBelow) continue;
     auto made = MakeContender(name, field);
     if (!made.has_value()) return Fail(made.error());
     const auto measures = [&](Case c) { return (*made)->Measures(c); };

@@ -39,7 +39,7 @@ struct Session::End final : net::StreamHandler {
 
   Session& session;
   Lane lane;  // to this end
-  std::unique_ptr<net::AcceptedStream> stream;
+  std::unique_ptr<net::PacedStream> stream;
 };
 
 Session::Session(net::EventLoop& loop, Owner& owner, Traffic& traffic,

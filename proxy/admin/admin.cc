@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::string_view kApi = "/v1/";
 constexpr std::string_view kTransitioning = "/v1/transitioning";
-constexpr int kUnavailable = 503;
 constexpr timeval kSamplePeriod = {1, 0};
 
 HttpReply Page(const char* type, std::string body) {
@@ -66,6 +65,7 @@ struct Admin::Loop {
   std::function<Facts()> facts;
   RecentRequests recent;
   Jobs* jobs = nullptr;
+  Tunnels* tunnels = nullptr;
   Gate gate;
   Socket stop{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Socket listener;
@@ -147,9 +147,12 @@ bool Admin::Loop::Prepare() {
       [this](const HttpRequest& request, HttpServer::Answer answer) {
         std::optional<HttpReply> refused = gate.Refuse(request);
         if (refused) return answer(std::move(*refused));
+        if (request.method == "CONNECT") {
+          return tunnels->Ask(request.path, std::move(answer));
+        }
         const bool shown = request.path == kTransitioning;
         if (request.path.starts_with(kApi) && !shown) {
-          return ServeApi(*jobs, request, std::move(answer));
+          return ServeApi(*jobs, *tunnels, request, std::move(answer));
         }
         answer(Show(request));
       });
@@ -161,10 +164,11 @@ Admin::Admin(std::string name, std::unique_ptr<Loop> loop)
 
 Result<std::unique_ptr<Admin>> Admin::Open(Listener listener, std::string token,
                                            std::function<Facts()> facts,
-                                           Jobs& jobs) {
+                                           Jobs& jobs, Tunnels& tunnels) {
   auto loop = std::make_unique<Loop>();
   loop->facts = std::move(facts);
   loop->jobs = &jobs;
+  loop->tunnels = &tunnels;
   loop->gate.SetToken(std::move(token));
   loop->listener = std::move(listener.sockets.front());
   if (!loop->Prepare()) {

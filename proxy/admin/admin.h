@@ -1,6 +1,7 @@
-// Admin: HTTP to watch a daemon by, /healthz, /status and /metrics, and to have
-// it change objects in the background, /v1/. The room's entry points: Admin,
-// and Facts, which the daemon fills in. It asks jobs/, never the store.
+// Admin: HTTP to watch a daemon by, /healthz, /status and /metrics, to have it
+// change objects in the background, /v1/, and to reach its servers, CONNECT.
+// The room's entry points: Admin, Tunnels, and Facts, which the daemon fills
+// in. It asks jobs/, never the store.
 #ifndef ERS_PROXY_ADMIN_ADMIN_H_
 #define ERS_PROXY_ADMIN_ADMIN_H_
 
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "admin/facts.h"
+#include "admin/tunnels.h"
 #include "ers/status.h"
 #include "shared/listener.h"
 
@@ -19,12 +21,12 @@ namespace ers::proxy {
 class Admin {
  public:
   // Serves the clients of `listener`. `token`: as for SetToken. `facts` is
-  // called on the admin's thread; `jobs` ends after it. kNoMemory: also where
-  // there is no file descriptor.
+  // called on the admin's thread; `jobs` and `tunnels` end after it. kNoMemory:
+  // also where there is no file descriptor.
   static Result<std::unique_ptr<Admin>> Open(Listener listener,
                                              std::string token,
                                              std::function<Facts()> facts,
-                                             Jobs& jobs);
+                                             Jobs& jobs, Tunnels& tunnels);
   // Cuts readers off.
   ~Admin();
   Admin(const Admin&) = delete;

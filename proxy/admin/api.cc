@@ -24,6 +24,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kTransition = "/v1/transition";
 constexpr std::string_view kGarbage = "/v1/garbage";
 constexpr std::string_view kReplace = "/v1/replace";
+constexpr std::string_view kSuccessors = "/v1/successors";
 constexpr std::string_view kServers = "/v1/servers";
 constexpr std::string_view kJobs = "/v1/jobs";
 constexpr std::string_view kJson = "application/json";
@@ -34,7 +35,7 @@ int CodeOf(const Status& status) {
       return 404;
     case StatusCode::kInvalidArgument:
     case StatusCode::kTooLarge:
-      return 400;
+      return kBadRequest;
     case StatusCode::kAlreadyThere:
     case StatusCode::kConflict:
     case StatusCode::kNotManaged:
@@ -176,6 +177,26 @@ void Replace(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   });
 }
 
+// A server that is no server of the daemon's yet, and one whose place it is to
+// have: from now on there are tunnels to it.
+void NameSuccessor(Tunnels& tunnels, const HttpRequest& request,
+                   ApiAnswer answer) {
+  if (request.method != "POST") return answer(NotAllowed("POST"));
+  const Result<Replacement> named = ParseReplacement(request.body);
+  if (!named) return answer(Error(named.error()));
+  tunnels.Admit(*named, [answer = std::move(answer), sender = request.sender,
+                         named = *named](const Status& status) {
+    NoteAsked(EventKind::kServer,
+              fmt::format("tunnels to {}, as the successor of {}",
+                          named.new_server, named.old_server),
+              status.ok() ? "admitted" : status.message(), sender);
+    if (!status.ok()) return answer(Error(status));
+    const ordered_json root = {{"old", named.old_server},
+                               {"new", named.new_server}};
+    answer(Json(200, root));
+  });
+}
+
 void Servers(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   if (request.method != "GET" && request.method != "HEAD") {
     return answer(NotAllowed("GET, HEAD"));
@@ -241,7 +262,7 @@ void CommandJob(Jobs& jobs, const HttpRequest& request, std::uint64_t id,
                 std::string_view command, ApiAnswer answer) {
   if (request.method != "POST") return answer(NotAllowed("POST"));
   if (!request.body.empty() && request.body != "{}") {
-    return answer(HttpError(400, "send no body, or {}"));
+    return answer(HttpError(kBadRequest, "send no body, or {}"));
   }
   Jobs::Callback done =
       AnswerJob(std::move(answer), 200, command, request.sender);
@@ -277,7 +298,8 @@ std::optional<JobPath> ParseJobPath(std::string_view path) {
 
 }  // namespace
 
-void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
+void ServeApi(Jobs& jobs, Tunnels& tunnels, const HttpRequest& request,
+              ApiAnswer answer) {
   if (std::optional<HttpReply> refused = RefuseSender(request); refused) {
     return answer(std::move(*refused));
   }
@@ -289,6 +311,9 @@ void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
   }
   if (request.path == kReplace) {
     return Replace(jobs, request, std::move(answer));
+  }
+  if (request.path == kSuccessors) {
+    return NameSuccessor(tunnels, request, std::move(answer));
   }
   if (request.path == kServers) {
     return Servers(jobs, request, std::move(answer));
@@ -302,10 +327,11 @@ void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer) {
     return CommandJob(jobs, request, path->id, path->command,
                       std::move(answer));
   }
-  answer(HttpError(404,
-                   "nothing is here: there are /v1/transition, /v1/garbage, "
-                   "/v1/replace, /v1/servers, /v1/jobs, /v1/jobs/ID and "
-                   "/v1/jobs/ID/pause, /resume and /cancel"));
+  answer(HttpError(
+      404,
+      "nothing is here: there are /v1/transition, /v1/garbage, "
+      "/v1/replace, /v1/successors, /v1/servers, /v1/jobs, /v1/jobs/ID and "
+      "/v1/jobs/ID/pause, /resume and /cancel"));
 }
 
 }  // namespace ers::proxy

@@ -1,4 +1,4 @@
-// The /v1/ part of the admin port: transitions and jobs, as JSON
+// The /v1/ part of the admin port: transitions, jobs and servers, as JSON
 // (docs/reference/protocol.md).
 #ifndef ERS_PROXY_ADMIN_API_H_
 #define ERS_PROXY_ADMIN_API_H_
@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "admin/http.h"
+#include "admin/tunnels.h"
 #include "jobs/jobs.h"
 
 namespace ers::proxy {
@@ -15,7 +16,8 @@ using ApiAnswer = std::function<void(HttpReply)>;
 
 // Any thread. What the request points to is not needed any more when it
 // returns.
-void ServeApi(Jobs& jobs, const HttpRequest& request, ApiAnswer answer);
+void ServeApi(Jobs& jobs, Tunnels& tunnels, const HttpRequest& request,
+              ApiAnswer answer);
 
 }  // namespace ers::proxy
 

@@ -35,6 +35,9 @@ nlohmann::ordered_json PoliciesJson(const Policies& policies,
   all["narrow"]["tiers"] = TiersJson(policies.narrow.tiers);
   SetBytes(all["narrow"], "prefix", policies.narrow.prefix);
   all["narrow"]["within_s"] = policies.narrow.within_seconds;
+  all["pack"]["idle_s"] = policies.pack.idle_seconds;
+  SetBytes(all["pack"], "prefix", policies.pack.prefix);
+  all["pack"]["every_s"] = policies.pack.every_seconds;
   for (std::size_t i = 0; i < std::size(kPolicyKinds); ++i) {
     nlohmann::ordered_json& one = all[std::string(kPolicyKinds[i])];
     for (std::size_t j = 0; j < std::size(kPolicyOutcomes); ++j) {
@@ -186,6 +189,11 @@ std::string StatusText(const Facts& facts) {
   root["threads"] = facts.threads;
   root["connections"] = facts.connections;
   root["max_connections"] = facts.max_connections;
+  root["tunnels"] = {{"open", facts.tunnels.open},
+                     {"opened", facts.tunnels.opened},
+                     {"refused", facts.tunnels.refused},
+                     {"sent_bytes", facts.tunnels.sent_bytes},
+                     {"received_bytes", facts.tunnels.received_bytes}};
   root["memory_in_flight_bytes"] = facts.memory_bytes;
   root["max_memory_in_flight_bytes"] = facts.memory_limit_bytes;
   root["listeners"] = facts.listeners;

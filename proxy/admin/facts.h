@@ -15,6 +15,7 @@
 #include "metrics/recent_requests.h"
 #include "metrics/totals.h"
 #include "store/upkeep/memory_use.h"
+#include "tracing/trace_exporter.h"
 
 namespace ers::proxy {
 
@@ -42,6 +43,15 @@ struct Facts {
     std::optional<store::MemoryUse> memory = {};
   };
 
+  // As TunnelCounts.
+  struct TunnelSums {
+    std::uint64_t open = 0;
+    std::uint64_t opened = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t sent_bytes = 0;
+    std::uint64_t received_bytes = 0;
+  };
+
   std::string version;
   std::int64_t time_s = 0;  // Unix time, by this machine's clock
   std::int64_t started_s = 0;
@@ -52,6 +62,7 @@ struct Facts {
   ServingState serving;
   int connections = 0;
   int max_connections = 0;
+  TunnelSums tunnels;
   int threads = 0;
   std::uint64_t memory_bytes = 0;  // in flight
   std::uint64_t memory_limit_bytes = 0;
@@ -76,6 +87,7 @@ struct Facts {
   PolicyCounts policy_counts;
   GarbageTotals garbage;
   BackfillState backfill;
+  TraceCounts traces;
 };
 
 // The keys of objects that are being transitioned, as JSON.

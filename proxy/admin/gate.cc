@@ -12,8 +12,6 @@
 namespace ers::proxy {
 namespace {
 
-constexpr int kForbidden = 403;
-
 // "Bearer TOKEN"; empty where it is anything else.
 std::string_view BearerOf(std::string_view authorization) {
   constexpr std::string_view kScheme = "Bearer ";
@@ -56,11 +54,32 @@ std::string Gate::token() const {
 }
 
 std::optional<HttpReply> Gate::Refuse(const HttpRequest& request) const {
+  if (request.method == "CONNECT") return RefuseConnect(request);
   if (request.path == "/healthz" || request.path == "/readyz" ||
       request.path == "/") {
     return std::nullopt;
   }
   return RefuseStranger(request);
+}
+
+// A browser sends it for no page, and not with a page's headers. Host is the
+// server's name there.
+std::optional<HttpReply> Gate::RefuseConnect(const HttpRequest& request) const {
+  if (!request.origin.empty() || !request.fetch_site.empty()) {
+    return HttpError(kForbidden, "pages may not connect to servers");
+  }
+  HttpRequest nameless = request;
+  nameless.host.clear();
+  std::optional<HttpReply> refused = RefuseStranger(nameless);
+  if (refused && refused->code == kUnauthorized) {
+    refused->code = kProxyUnauthorized;
+    refused->body = HttpError(kProxyUnauthorized,
+                              "send the token of this port: "
+                              "Proxy-Authorization: Bearer TOKEN (--token-file "
+                              "of ersctl)")
+                        .body;
+  }
+  return refused;
 }
 
 std::optional<HttpReply> Gate::RefuseStranger(

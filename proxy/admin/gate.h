@@ -27,6 +27,8 @@ class Gate {
   }
 
  private:
+  [[nodiscard]] std::optional<HttpReply> RefuseConnect(
+      const HttpRequest& request) const;
   [[nodiscard]] std::optional<HttpReply> RefuseStranger(
       const HttpRequest& request) const;
   [[nodiscard]] std::string token() const;

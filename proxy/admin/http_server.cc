@@ -2,12 +2,15 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -62,16 +65,41 @@ HttpRequest Read(evhttp_request* request) {
   const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
   const char* path = uri == nullptr ? nullptr : evhttp_uri_get_path(uri);
   if (path != nullptr) read.path = path;
+  const bool connects = read.method == "CONNECT";
+  if (connects) read.path = evhttp_request_get_uri(request);
   evbuffer* body = evhttp_request_get_input_buffer(request);
   read.body.resize(evbuffer_get_length(body));
   evbuffer_copyout(body, read.body.data(), read.body.size());
   read.content_type = HeaderOf(request, "Content-Type");
   read.host = HeaderOf(request, "Host");
-  read.authorization = HeaderOf(request, "Authorization");
+  read.authorization =
+      HeaderOf(request, connects ? "Proxy-Authorization" : "Authorization");
   read.origin = HeaderOf(request, "Origin");
   read.fetch_site = HeaderOf(request, "Sec-Fetch-Site");
   read.sender = {AddressOf(request), HeaderOf(request, "User-Agent")};
   return read;
+}
+
+// Why a request cannot be taken for what it says; empty: it can.
+std::string_view WhyUnclear(evhttp_request* request) {
+  if (evhttp_request_get_command(request) != EVHTTP_REQ_CONNECT) return {};
+  const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
+  // libevent has cut the name at the '@'.
+  if (uri == nullptr || evhttp_uri_get_userinfo(uri) != nullptr) {
+    return "CONNECT takes host:port, without user and @";
+  }
+  // No server would get it.
+  const evkeyvalq* headers = evhttp_request_get_input_headers(request);
+  for (const evkeyval* header = headers->tqh_first; header != nullptr;
+       header = header->next.tqe_next) {
+    const bool length =
+        evutil_ascii_strcasecmp(header->key, "Content-Length") == 0;
+    if ((length && header->value != std::string_view("0")) ||
+        evutil_ascii_strcasecmp(header->key, "Transfer-Encoding") == 0) {
+      return "CONNECT has no body";
+    }
+  }
+  return {};
 }
 
 void Send(evhttp_request* request, const HttpReply& reply) {
@@ -91,12 +119,38 @@ void Send(evhttp_request* request, const HttpReply& reply) {
   if (reply.code == kUnauthorized) {
     evhttp_add_header(headers, "WWW-Authenticate", "Bearer");
   }
+  if (reply.code == kProxyUnauthorized) {
+    evhttp_add_header(headers, "Proxy-Authenticate", "Bearer");
+  }
   if (!reply.allow.empty()) {
     evhttp_add_header(headers, "Allow", reply.allow.c_str());
+  }
+  if (evhttp_request_get_command(request) == EVHTTP_REQ_CONNECT) {
+    // libevent takes no answer to it to have a body.
+    evhttp_add_header(headers, "Content-Length",
+                      std::to_string(reply.body.size()).c_str());
   }
   const EventOwned<evbuffer, evbuffer_free> body(evbuffer_new());
   evbuffer_add(body.get(), reply.body.data(), reply.body.size());
   evhttp_send_reply(request, reply.code, nullptr, body.get());
+}
+
+// What comes behind it may be no request: the connection ends with the answer.
+void RefuseAndEnd(evhttp_request* request, std::string_view why) {
+  evhttp_add_header(evhttp_request_get_output_headers(request), "Connection",
+                    "close");
+  // After a CONNECT libevent goes on whatever that header says.
+  evhttp_request_set_on_complete_cb(
+      request,
+      [](evhttp_request* answered, void*) {
+        bufferevent* stream = evhttp_connection_get_bufferevent(
+            evhttp_request_get_connection(answered));
+        evbuffer* rest = bufferevent_get_input(stream);
+        evbuffer_drain(rest, evbuffer_get_length(rest));
+        shutdown(bufferevent_getfd(stream), SHUT_RDWR);
+      },
+      nullptr);
+  Send(request, HttpError(kBadRequest, why));
 }
 
 void Pause(evconnlistener* listener, const timeval& time) {
@@ -254,6 +308,9 @@ void HttpServer::SetAnswering(evhttp_request* request, bool answering) {
 }
 
 void HttpServer::Ask(evhttp_request* request) {
+  if (const std::string_view why = WhyUnclear(request); !why.empty()) {
+    return RefuseAndEnd(request, why);
+  }
   SetAnswering(request, true);
   const HttpRequest read = Read(request);
   // Where the client leaves meanwhile, libevent keeps the request until it is
@@ -270,8 +327,37 @@ void HttpServer::Ask(evhttp_request* request) {
 void HttpServer::CarryAnswers() {
   for (const auto& [request, reply] : answers_->Take()) {
     SetAnswering(request, false);
-    Send(request, reply);
+    if (reply.take_over) {
+      GiveAway(request, reply);
+    } else {
+      Send(request, reply);
+    }
   }
+}
+
+void HttpServer::GiveAway(evhttp_request* request, const HttpReply& reply) {
+  evhttp_connection* connection = evhttp_request_get_connection(request);
+  // Where the client has left, this is but the end of the request.
+  if (connection == nullptr) return Send(request, reply);
+  bufferevent* stream = evhttp_connection_get_bufferevent(connection);
+  // It may have waited here for any time, and a server must not get a write
+  // that is too old.
+  if (evbuffer_get_length(bufferevent_get_input(stream)) > 0) {
+    return RefuseAndEnd(
+        request, "nothing may be sent behind CONNECT before it is answered");
+  }
+  const int number = bufferevent_getfd(stream);
+  Socket client(fcntl(number, F_DUPFD_CLOEXEC, 0));
+  if (client.get() < 0) {
+    return Send(request, HttpError(kUnavailable, "no file descriptor is left"));
+  }
+  // libevent shuts down the socket of a connection that it frees, and has no
+  // other way to part with one. So it gets something else under that number.
+  bufferevent_disable(stream, EV_READ | EV_WRITE);
+  dup3(answers_->ready.get(), number, O_CLOEXEC);
+  evhttp_connection_free(connection);
+  ForgetClosed();
+  reply.take_over(std::move(client));
 }
 
 }  // namespace ers::proxy

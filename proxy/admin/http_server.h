@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "admin/http.h"
+#include "shared/event_owned.h"
 
 struct bufferevent;
 struct evconnlistener;
@@ -19,14 +20,6 @@ namespace ers::proxy {
 
 // Longer ones are refused.
 inline constexpr std::size_t kMaxHttpBody = 64 << 10;
-
-// For what libevent makes.
-template <typename T, void (*free_it)(T*)>
-struct EventFree {
-  void operator()(T* pointer) const { free_it(pointer); }
-};
-template <typename T, void (*free_it)(T*)>
-using EventOwned = std::unique_ptr<T, EventFree<T, free_it>>;
 
 // The loop's thread only.
 class HttpServer {
@@ -59,6 +52,7 @@ class HttpServer {
   void SetAnswering(evhttp_request* request, bool answering);
   void Ask(evhttp_request* request);
   void CarryAnswers();
+  void GiveAway(evhttp_request* request, const HttpReply& reply);
 
   event_base* const base_;
   const Handler handler_;

@@ -145,6 +145,8 @@ void AddCensus(const Census& census, MetricsWriter& writer) {
   for (const auto& [form, sum] : census.sums) {
     writer.Add({form.first, form.second}, sum.bytes);
   }
+  AddOne(Metric::kPackedObjects, census.packed, writer);
+  AddOne(Metric::kPacks, census.packs, writer);
   AddOne(Metric::kObjectsCounted,
          static_cast<std::uint64_t>(census.counted_at_s), writer);
 }
@@ -202,6 +204,22 @@ void AddBackfill(const BackfillState& backfill, MetricsWriter& writer) {
   AddOne(Metric::kBackfillWrittenBytes, backfill.bytes_written, writer);
 }
 
+void AddTraces(const TraceCounts& traces, MetricsWriter& writer) {
+  AddOne(Metric::kTraceSpansSent, traces.sent, writer);
+  Begin(Metric::kTraceSpansDropped, writer);
+  for (std::size_t i = 0; i < traces.dropped.size(); ++i) {
+    writer.Add({kTraceDrops[i]}, traces.dropped[i]);
+  }
+}
+
+void AddTunnels(const Facts::TunnelSums& tunnels, MetricsWriter& writer) {
+  AddOne(Metric::kTunnelsOpen, tunnels.open, writer);
+  AddOne(Metric::kTunnels, tunnels.opened, writer);
+  AddOne(Metric::kTunnelsRefused, tunnels.refused, writer);
+  AddOne(Metric::kTunnelSentBytes, tunnels.sent_bytes, writer);
+  AddOne(Metric::kTunnelReceivedBytes, tunnels.received_bytes, writer);
+}
+
 }  // namespace
 
 std::string MetricsText(const Facts& facts) {
@@ -213,6 +231,7 @@ std::string MetricsText(const Facts& facts) {
          static_cast<std::uint64_t>(facts.connections), writer);
   AddOne(Metric::kConnectionsLimit,
          static_cast<std::uint64_t>(facts.max_connections), writer);
+  AddTunnels(facts.tunnels, writer);
   AddOne(Metric::kMemory, facts.memory_bytes, writer);
   AddOne(Metric::kMemoryLimit, facts.memory_limit_bytes, writer);
   AddOne(Metric::kUptime, facts.uptime_s, writer);
@@ -226,6 +245,7 @@ std::string MetricsText(const Facts& facts) {
   AddPolicies(facts.policy_counts, writer);
   AddGarbage(facts.garbage, writer);
   AddBackfill(facts.backfill, writer);
+  AddTraces(facts.traces, writer);
   AddProcess(facts, writer);
   Begin(Metric::kBuildInfo, writer);
   writer.Add({facts.version}, 1);

@@ -84,6 +84,7 @@ void AddLabels(std::string& out) {
   AddValues("policy", kPolicyKinds, out);
   AddValues("policy_outcome", kPolicyOutcomes, out);
   AddValues("backfill_outcome", kBackfillOutcomes, out);
+  AddValues("drop_reason", kTraceDrops, out);
   out += "\nAnd of `step`, in the order in which `ers trace` lists them:\n\n";
   out += "| step | while |\n| --- | --- |\n";
   for (const store::StepInfo& step : store::kStepTable) {

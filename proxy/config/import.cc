@@ -148,7 +148,8 @@ Result<std::string> ImportSettings(const std::string& file,
                                            file, pool, names));
   }
   const ImportedPool& imported = pool.empty() ? pools->front() : *chosen;
-  Status status = CheckPool(file, imported);
+  Status status = imported.taken;
+  if (status.ok()) status = CheckPool(file, imported);
   if (!status.ok()) return Fail(std::move(status));
   return SettingsOf(imported, file);
 }

@@ -12,7 +12,8 @@ namespace ers::proxy {
 
 // twemproxy's nutcracker.yml, or mcrouter's JSON, as text of a YAML file: the
 // same listeners, servers in order, weights and placement, and in comments what
-// was not carried over, and why. `pool` says which, where there are several.
+// was not carried over, and why. `pool` says which, where there are several;
+// what the others have is no matter.
 // kInvalidArgument names the place at fault, also where values could not be
 // found by any setting of this proxy.
 Result<std::string> ImportSettings(const std::string& file,

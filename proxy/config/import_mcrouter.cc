@@ -116,14 +116,17 @@ class Importer {
     if (status.ok() && route.contains("hash")) {
       status = TakeHash(route["hash"], place, taken);
     }
-    if (!status.ok()) return status;
-    if (!fresh && (known->second.distribution != taken.distribution ||
-                   known->second.hash != taken.hash)) {
-      return Refuse(place,
-                    fmt::format("pool {} has routes by several hashes", name));
+    if (status.ok() && !fresh && known->second.taken.ok() &&
+        (known->second.distribution != taken.distribution ||
+         known->second.hash != taken.hash)) {
+      status = Refuse(
+          place, fmt::format("pool {} has routes by several hashes", name));
     }
     Note(taken);
-    known->second = std::move(taken);
+    if (fresh || known->second.taken.ok()) {
+      taken.taken = std::move(status);
+      known->second = std::move(taken);
+    }
     return {};
   }
 

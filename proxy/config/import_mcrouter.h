@@ -12,7 +12,8 @@
 
 namespace ers::proxy {
 
-// kInvalidArgument names the file and the place at fault.
+// kInvalidArgument names the file and the place at fault, of the file or, in
+// the pool itself, of one pool.
 // The text may hold comments, as mcrouter's files may.
 Result<std::vector<ImportedPool>> ImportMcrouter(const std::string& file,
                                                  std::string_view text);

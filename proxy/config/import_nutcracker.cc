@@ -187,17 +187,15 @@ void SortAsTheyCount(std::vector<std::string>& servers) {
             });
 }
 
-Result<ImportedPool> PoolOf(const std::string& name, const YamlValue& value) {
+Status TakePool(const YamlValue& value, ImportedPool& pool) {
   const Result<YamlValue::Entries> entries = value.AnyMapping();
-  if (!entries) return Fail(entries.error());
-  ImportedPool pool;
-  pool.name = name;
+  if (!entries) return entries.error();
   // twemproxy's own defaults.
   pool.distribution = "ketama";
   pool.hash = "fnv1a_64";
   for (const auto& [setting, at] : *entries) {
     Status status = TakeSetting(setting, at, pool);
-    if (!status.ok()) return Fail(std::move(status));
+    if (!status.ok()) return status;
   }
   if (pool.distribution == "modula") {
     SortAsTheyCount(pool.servers);
@@ -206,7 +204,7 @@ Result<ImportedPool> PoolOf(const std::string& name, const YamlValue& value) {
         "shorter "
         "names first, and so they stand here");
   }
-  return pool;
+  return {};
 }
 
 }  // namespace
@@ -218,9 +216,9 @@ Result<std::vector<ImportedPool>> ImportNutcracker(const std::string& file) {
   if (!entries) return Fail(entries.error());
   std::vector<ImportedPool> pools;
   for (const auto& [name, value] : *entries) {
-    Result<ImportedPool> pool = PoolOf(name, value);
-    if (!pool) return Fail(pool.error());
-    pools.push_back(std::move(*pool));
+    ImportedPool& pool = pools.emplace_back();
+    pool.name = name;
+    pool.taken = TakePool(value, pool);
   }
   return pools;
 }

@@ -10,7 +10,8 @@
 
 namespace ers::proxy {
 
-// kInvalidArgument names the file and the place at fault.
+// kInvalidArgument names the file and the place at fault, of the file or, in
+// the pool itself, of one pool.
 Result<std::vector<ImportedPool>> ImportNutcracker(const std::string& file);
 
 }  // namespace ers::proxy

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ers/status.h"
+
 namespace ers::proxy {
 
 // A plain value.
@@ -21,6 +23,7 @@ struct ImportedPool {
   std::optional<std::uint64_t> max_connections;
   // "field: why it was not carried over".
   std::vector<std::string> left_out;
+  Status taken;  // why it cannot be imported; of the file's others no matter
 };
 
 }  // namespace ers::proxy

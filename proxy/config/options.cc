@@ -234,6 +234,26 @@ Status CompleteOptions(ServerOptions& options) {
   return status;
 }
 
+std::vector<std::string> WarningsOf(const ServerOptions& options) {
+  if (options.policies.pack.idle_seconds == 0) return {};
+  const int most = options.cluster.max_failures;
+  std::vector<std::string> warnings;
+  const auto check = [&](const std::string& place, const Scheme& scheme) {
+    if (scheme.m >= most) return;
+    warnings.push_back(
+        fmt::format("{}: packs of {} outlive the loss of m = {} of the "
+                    "servers, and small values that are kept whole that of "
+                    "max_failures = {}: choose a scheme with m = {}, or leave "
+                    "policies.pack out",
+                    place, FormatScheme(scheme), scheme.m, most, most));
+  };
+  check(options.PlaceOf("scheme"), options.client.scheme);
+  for (const Rule& rule : options.rules->list) {
+    if (rule.scheme) check(rule.place, *rule.scheme);
+  }
+  return warnings;
+}
+
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh) {
   for (const Setting& setting : Settings()) {
     if (setting.fixed == nullptr) continue;

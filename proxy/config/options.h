@@ -60,6 +60,10 @@ struct ServerOptions {
   std::string admin_token;  // what was there, once the options are complete
   // Where jobs are kept over a restart; empty: nowhere.
   std::string state_dir;
+  // Where traces of requests are sent, as ParseCollectorUrl takes it; empty:
+  // nowhere.
+  std::string trace_export;
+  double trace_sample = 0.001;  // the part of the requests, 0 to 1
   std::string user;  // that root's process becomes; empty: it stays as it is
   std::string port_file;  // gets the names of the listeners; empty: none
   std::string log_level = "info";  // one of kLogLevels
@@ -85,9 +89,14 @@ std::uint64_t MemoryReserve(const ServerOptions& options);
 // holds. kInvalidArgument: the message begins with the place at fault.
 Status CompleteOptions(ServerOptions& options);
 
+// What is right, and yet seldom meant: each begins with its place. Of options
+// that are complete.
+std::vector<std::string> WarningsOf(const ServerOptions& options);
+
 // OK where a running daemon can take `fresh` in place of `running`: only rules,
-// policies, backfill, limits, the token and the log's level differ. Else
-// kInvalidArgument names what differs. Both are complete.
+// policies, backfill, limits, the token, the share of traced requests and the
+// log's level differ. Else kInvalidArgument names what differs. Both are
+// complete.
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh);
 
 }  // namespace ers::proxy

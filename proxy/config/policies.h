@@ -1,5 +1,5 @@
 // Policies: what a daemon changes by itself: cold objects wide, hot ones
-// narrow.
+// narrow, cold small values packed.
 #ifndef ERS_PROXY_CONFIG_POLICIES_H_
 #define ERS_PROXY_CONFIG_POLICIES_H_
 
@@ -49,6 +49,14 @@ struct NarrowPolicy : PolicyPace {
   bool operator==(const NarrowPolicy&) const = default;
 };
 
+// Packs small values that were neither read nor changed for so long.
+struct PackPolicy : PolicyPace {
+  std::uint64_t idle_seconds = 0;  // 0: off
+  std::int64_t every_seconds = 600;
+
+  bool operator==(const PackPolicy&) const = default;
+};
+
 // How often garbage is collected, and what: see ers/garbage.h. A plain value.
 struct GarbageSettings {
   std::chrono::seconds grace{3600};
@@ -67,6 +75,7 @@ struct BackfillLimits {
 struct Policies {
   WidenPolicy widen;
   NarrowPolicy narrow;
+  PackPolicy pack;
   // No policy touches an object that was changed, by whomever, less long ago.
   std::int64_t leave_alone_seconds = 600;
 };

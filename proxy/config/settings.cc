@@ -6,6 +6,7 @@
 #include <chrono>
 #include <vector>
 
+#include "config/collector_url.h"
 #include "config/read_rules.h"
 #include "config/read_tiers.h"
 #include "config/read_value.h"
@@ -117,6 +118,24 @@ Status CheckWarmFrom(const YamlValue& mapping, const ServerOptions& options) {
   return {};
 }
 
+// --- Traces ------------------------------------------------------------------
+
+Status ReadTraceExport(const YamlValue& value, ServerOptions& options) {
+  Result<std::string> text = value.Text();
+  if (!text) return text.error();
+  const Result<CollectorUrl> url = ParseCollectorUrl(*text);
+  if (!url) return value.Refuse(url.error().message());
+  options.trace_export = std::move(*text);
+  return {};
+}
+
+Status ReadTraceSample(const YamlValue& value, ServerOptions& options) {
+  const Result<double> share = value.Share();
+  if (!share) return share.error();
+  options.trace_sample = *share;
+  return {};
+}
+
 // --- The log -----------------------------------------------------------------
 
 Status ReadLogLevel(const YamlValue& value, ServerOptions& options) {
@@ -167,10 +186,18 @@ Status CheckNarrow(const YamlValue& mapping, const ServerOptions& options) {
   return CheckOneForm(mapping, options, "hits");
 }
 
+Status CheckPackPolicy(const YamlValue& mapping, const ServerOptions& options) {
+  if (options.policies.pack.idle_seconds > 0) return {};
+  return mapping.Refuse(
+      "idle_s is missing: after so many seconds without a read or change a "
+      "small value is packed");
+}
+
 constexpr Section kSections[] = {{"placement", CheckPlacement},
                                  {"warm_from", CheckWarmFrom},
                                  {"policies.widen", CheckWiden},
-                                 {"policies.narrow", CheckNarrow}};
+                                 {"policies.narrow", CheckNarrow},
+                                 {"policies.pack", CheckPackPolicy}};
 
 // --- The table ---------------------------------------------------------------
 
@@ -321,6 +348,18 @@ constexpr Setting kSettings[] = {
     Reloaded(Number<ERS_PROXY_AT(policies.narrow.bytes_per_second), 0,
                     kMaxBytesPerSecond>(
         {.name = "policies.narrow.bytes_per_second"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.pack.idle_seconds), 1, kMaxPolicyS>(
+        {.name = "policies.pack.idle_s"})),
+    Reloaded(Number<ERS_PROXY_AT(policies.pack.every_seconds), 1, kMaxPolicyS>(
+        {.name = "policies.pack.every_s"})),
+    Reloaded(Text<ERS_PROXY_AT(policies.pack.prefix)>(
+        {.name = "policies.pack.prefix"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(policies.pack.parallel), 1, kMaxPolicyParallel>(
+            {.name = "policies.pack.parallel"})),
+    Reloaded(
+        Number<ERS_PROXY_AT(policies.pack.bytes_per_second), 0,
+               kMaxBytesPerSecond>({.name = "policies.pack.bytes_per_second"})),
     Reloaded(Number<ERS_PROXY_AT(policies.leave_alone_seconds), 0, kMaxPolicyS>(
         {.name = "policies.leave_alone_s"})),
 
@@ -407,6 +446,18 @@ constexpr Setting kSettings[] = {
              .option = {"--memory-in-flight", "BYTES",
                         "What requests under way may hold of values, together "
                         "(default: 1073741824)"}})),
+    {.name = "trace_export",
+     .option = {"--trace-export", "URL",
+                "http://host:port of an OpenTelemetry collector that gets "
+                "traces of requests (default: nowhere)"},
+     .read = ReadTraceExport,
+     .fixed =
+         [](const ServerOptions& options) { return options.trace_export; }},
+    {.name = "trace_sample",
+     .option = {"--trace-sample", "SHARE",
+                "Of the requests: are traced for that, 0 to 1 (default: "
+                "0.001)"},
+     .read = ReadTraceSample},
     {.name = "log.level",
      .option = {"--log-level", "LEVEL",
                 "debug, info (default), warning or error"},

@@ -127,21 +127,34 @@ Status YamlValue::RefuseKind(std::string_view expected) const {
   return Refuse(fmt::format("expected {}, found {}", expected, found));
 }
 
+template <typename Kind>
+std::optional<Kind> YamlValue::Parsed() const {
+  if (!node_.IsScalar() || node_.Tag() == kQuoted) return std::nullopt;
+  const std::string& text = node_.Scalar();
+  const char* end = text.data() + text.size();
+  Kind number{};
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
 Result<std::uint64_t> YamlValue::Number(std::uint64_t least,
                                         std::uint64_t most) const {
-  std::uint64_t number = 0;
-  bool good = node_.IsScalar() && node_.Tag() != kQuoted;
-  if (good) {
-    const std::string& text = node_.Scalar();
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, number);
-    good = parsed.ec == std::errc() && parsed.ptr == end;
-  }
-  if (!good || number < least || number > most) {
+  const auto number = Parsed<std::uint64_t>();
+  if (!number || *number < least || *number > most) {
     return Fail(
         RefuseKind(fmt::format("a whole number from {} to {}", least, most)));
   }
-  return number;
+  return *number;
+}
+
+Result<double> YamlValue::Share() const {
+  const auto number = Parsed<double>();
+  // What is no number is not in between, either.
+  if (!number || !(*number >= 0 && *number <= 1)) {
+    return Fail(RefuseKind("a number from 0 to 1"));
+  }
+  return *number;
 }
 
 Result<std::string> YamlValue::Text() const {

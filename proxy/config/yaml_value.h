@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ class YamlValue {
   // A whole number. Quoted digits are text, and refused.
   [[nodiscard]] Result<std::uint64_t> Number(std::uint64_t least,
                                              std::uint64_t most) const;
+  // A number from 0 to 1, as 0.01; the same of quoted ones.
+  [[nodiscard]] Result<double> Share() const;
   // Not empty.
   [[nodiscard]] Result<std::string> Text() const;
   // One of these words.
@@ -60,6 +63,9 @@ class YamlValue {
                                           const Check& check) const;
   YamlValue(std::string file, std::string path, const YAML::Mark& mark,
             YAML::Node node);
+  // Nothing: the value is none, or it is quoted.
+  template <typename Kind>
+  [[nodiscard]] std::optional<Kind> Parsed() const;
   // What stands there in place of what was expected.
   [[nodiscard]] Status RefuseKind(std::string_view expected) const;
 

@@ -149,6 +149,9 @@ void Attendant::Reload() {
     Note(LogLevel::kInfo,
          fmt::format("reloaded {}: {} rules", running_.config_file,
                      running_.rules->list.size()));
+    for (const std::string& warning : WarningsOf(running_)) {
+      Note(LogLevel::kWarning, warning);
+    }
   } else {
     Note(LogLevel::kError,
          fmt::format("not reloaded, the old settings stay: {}",

@@ -13,6 +13,7 @@
 
 #include "config/user.h"
 #include "metrics/event_log.h"
+#include "net/endpoint.h"
 #include "net/event_loop.h"
 #include "net/resolver.h"
 #include "net/task.h"
@@ -23,6 +24,12 @@
 #include "store/membership/session.h"
 
 namespace ers::proxy {
+namespace {
+
+// Less than clients wait for their tunnel.
+constexpr net::Duration kLongestTunnelConnect = std::chrono::seconds(1);
+
+}  // namespace
 
 Daemon::Daemon(ServerOptions options)
     : options_(std::move(options)), stats_(options_, shared_) {
@@ -159,6 +166,13 @@ std::vector<int> Daemon::SocketsOf(int worker) const {
 }
 
 Status Daemon::Start() {
+  if (!options_.trace_export.empty()) {
+    Result<std::unique_ptr<TraceExporter>> exporter =
+        TraceExporter::Open(options_.trace_export);
+    if (!exporter) return exporter.error();
+    exporter_ = std::move(*exporter);
+    shared_.exporter = exporter_.get();
+  }
   for (int i = 0; i < options_.threads; ++i) {
     workers_.push_back(std::make_unique<Worker>(
         options_, cluster_, SocketsOf(i), shared_,
@@ -169,9 +183,15 @@ Status Daemon::Start() {
   stats_.Watch(workers_, &jobs_->session_counters(), cluster_->clock);
   if (admin_listener_) {
     admin_socket_ = admin_listener_->sockets.front().get();
+    tunnels_ = std::make_unique<Tunnels>(Tunnels::Terms{
+        .most =
+            [this] { return static_cast<std::size_t>(MostTunnels(options_)); },
+        .connect_timeout = std::min<net::Duration>(
+            options_.cluster.connect_timeout, kLongestTunnelConnect),
+        .find = [this](std::string_view name) { return ServerAt(name); }});
     Result<std::unique_ptr<Admin>> admin = Admin::Open(
         std::move(*admin_listener_), options_.admin_token,
-        [this] { return Describe(); }, *jobs_);
+        [this] { return Describe(); }, *jobs_, *tunnels_);
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
   }
@@ -183,34 +203,28 @@ Status Daemon::Start() {
   return {};
 }
 
-Facts Daemon::Describe() const {
-  Facts facts;
-  facts.version = ERS_VERSION;
-  facts.time_s = std::time(nullptr);
-  facts.started_s = started_s_;
-  facts.last_event = EventLog::OfProcess().last_id();
-  facts.uptime_s = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(
-          std::chrono::steady_clock::now() - started_)
-          .count());
-  facts.stopping = stopping_.load();
-  facts.connections = shared_.connections.load();
-  facts.max_connections = shared_.max_connections.load();
-  facts.threads = options_.threads;
-  facts.memory_limit_bytes = shared_.memory_in_flight_bytes.load();
-  for (const auto& worker : workers_) {
-    facts.memory_bytes += worker->held_bytes();
+std::optional<net::Endpoint> Daemon::ServerAt(
+    std::string_view authority) const {
+  for (const net::Endpoint& server : cluster_->endpoints) {
+    if (server.authority() == authority) return server;
   }
-  for (const Listener& listener : listeners_) {
-    facts.listeners.push_back(listener.name);
+  // One may have been replaced since the start.
+  const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
+  if (!view) return std::nullopt;
+  for (const store::Member& member : view->members) {
+    Result<net::Endpoint> server = net::ParseEndpoint(member.server());
+    if (server && server->authority() == authority) return *server;
   }
-  facts.server_list = options_.cluster.servers;
-  facts.distribution = options_.cluster.distribution;
-  facts.hash = options_.cluster.hash;
-  facts.hash_tag = options_.cluster.hash_tag;
-  facts.max_failures = options_.cluster.max_failures;
-  facts.transitioning = shared_.changing.WithPrefix("");
-  facts.serving = jobs_->serving();
+  return std::nullopt;
+}
+
+int Daemon::connections() const {
+  const auto of_tunnels =
+      tunnels_ ? static_cast<int>(tunnels_->counts().open.Get()) : 0;
+  return shared_.connections.load() + of_tunnels;
+}
+
+void Daemon::DescribeServers(Facts& facts) const {
   const std::vector<std::string>& unreachable = facts.serving.unreachable;
   const MemoryReports memory = jobs_->memory_reports();
   const std::shared_ptr<const store::View> view = cluster_->keeper.Current();
@@ -235,6 +249,45 @@ Facts Daemon::Describe() const {
     if (!silent && !out && i < memory.size()) server.memory = memory[i];
     facts.servers.push_back(std::move(server));
   }
+}
+
+Facts Daemon::Describe() const {
+  Facts facts;
+  facts.version = ERS_VERSION;
+  facts.time_s = std::time(nullptr);
+  facts.started_s = started_s_;
+  facts.last_event = EventLog::OfProcess().last_id();
+  facts.uptime_s = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(
+          std::chrono::steady_clock::now() - started_)
+          .count());
+  facts.stopping = stopping_.load();
+  facts.connections = shared_.connections.load();
+  facts.max_connections = shared_.max_connections.load();
+  if (tunnels_) {
+    const TunnelCounts& counts = tunnels_->counts();
+    facts.tunnels = {.open = counts.open.Get(),
+                     .opened = counts.opened.Get(),
+                     .refused = counts.refused.Get(),
+                     .sent_bytes = counts.sent.Get(),
+                     .received_bytes = counts.received.Get()};
+  }
+  facts.threads = options_.threads;
+  facts.memory_limit_bytes = shared_.memory_in_flight_bytes.load();
+  for (const auto& worker : workers_) {
+    facts.memory_bytes += worker->held_bytes();
+  }
+  for (const Listener& listener : listeners_) {
+    facts.listeners.push_back(listener.name);
+  }
+  facts.server_list = options_.cluster.servers;
+  facts.distribution = options_.cluster.distribution;
+  facts.hash = options_.cluster.hash;
+  facts.hash_tag = options_.cluster.hash_tag;
+  facts.max_failures = options_.cluster.max_failures;
+  facts.transitioning = shared_.changing.WithPrefix("");
+  facts.serving = jobs_->serving();
+  DescribeServers(facts);
   facts.totals = stats_.Sum();
   facts.census = shared_.census.Last();
   facts.jobs = jobs_->List();
@@ -243,6 +296,7 @@ Facts Daemon::Describe() const {
   facts.policy_counts = jobs_->policy_counts();
   facts.garbage = jobs_->garbage_totals();
   facts.backfill = jobs_->backfill_state();
+  if (exporter_) facts.traces = exporter_->counts();
   return facts;
 }
 
@@ -257,12 +311,15 @@ void Daemon::Stop() {
   }
   stopping_.store(true);
   jobs_->Stop();
+  if (tunnels_) tunnels_->Stop();
   for (const auto& worker : workers_) worker->Stop();
 }
 
 void Daemon::Join() {
   for (const auto& worker : workers_) worker->Join();
+  if (tunnels_) tunnels_->Join();
   if (!gave_way_.load()) jobs_->Join();
+  if (exporter_) exporter_->Stop();
 }
 
 std::vector<int> Daemon::listening() const {
@@ -286,6 +343,7 @@ void Daemon::GiveWay() {
 
 void Daemon::HandOver(std::shared_ptr<const HandoverChannel> to) {
   stopping_.store(true);
+  if (tunnels_) tunnels_->Drain();
   for (const auto& worker : workers_) {
     // Where the other process is gone, so is the client.
     worker->HandOver([to](int client, std::string_view unread) {
@@ -315,7 +373,7 @@ void Daemon::Reload(const ServerOptions& fresh) {
   std::latch taken(static_cast<std::ptrdiff_t>(workers_.size()));
   for (const auto& worker : workers_) {
     worker->Reload(fresh.rules, limits, MemoryLimitOf(fresh), fresh.policies,
-                   [&taken] { taken.count_down(); });
+                   fresh.trace_sample, [&taken] { taken.count_down(); });
   }
   taken.wait();
 }

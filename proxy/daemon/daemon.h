@@ -11,10 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "admin/admin.h"
+#include "admin/tunnels.h"
 #include "config/options.h"
 #include "daemon/handover.h"
 #include "ers/status.h"
@@ -22,6 +24,7 @@
 #include "server/stats.h"
 #include "server/worker.h"
 #include "shared/listener.h"
+#include "tracing/trace_exporter.h"
 
 namespace ers::proxy {
 
@@ -58,7 +61,8 @@ class Daemon {
   void HandOver(std::shared_ptr<const HandoverChannel> to);
   // Serves a client that the process before had.
   void Adopt(Socket client, std::string unread);
-  [[nodiscard]] int connections() const { return shared_.connections.load(); }
+  // Of clients, and through the admin port to servers.
+  [[nodiscard]] int connections() const;
 
   // Are these the servers that it has, though some were replaced since its
   // start? Any thread.
@@ -80,6 +84,10 @@ class Daemon {
   void SetLimits(const ServerOptions& options);
   // Any thread, once Start was called.
   Facts Describe() const;
+  void DescribeServers(Facts& facts) const;
+  // As Tunnels::Terms has it.
+  [[nodiscard]] std::optional<net::Endpoint> ServerAt(
+      std::string_view authority) const;
 
   const ServerOptions options_;
   std::shared_ptr<store::ClusterState> cluster_;
@@ -91,6 +99,8 @@ class Daemon {
   std::atomic<bool> shares_sockets_{false};
   std::atomic<bool> gave_way_{false};
   std::size_t adopted_ = 0;
+  // Outlives the workers; null: there is no collector.
+  std::unique_ptr<TraceExporter> exporter_;
   Shared shared_;
   Stats stats_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -99,7 +109,8 @@ class Daemon {
       std::chrono::steady_clock::now();
   const std::int64_t started_s_ = std::time(nullptr);  // Unix time
   std::atomic<bool> stopping_{false};
-  std::unique_ptr<Admin> admin_;  // ends before what it reports
+  std::unique_ptr<Tunnels> tunnels_;  // null: there is no admin port
+  std::unique_ptr<Admin> admin_;      // ends before what it reports
 };
 
 }  // namespace ers::proxy

@@ -1,5 +1,7 @@
 // ersproxy: any memcached client, on erasure-coded servers.
+#include <event2/event.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/signalfd.h>
@@ -20,6 +22,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "admin/metrics_list.h"
 #include "base/mutex.h"
@@ -52,7 +55,8 @@ Examples:
 
 SIGTERM and SIGINT take no more clients, answer what was asked and end; the
 second one cuts off. SIGHUP reads the file of --config again: rules, policies,
-backfill, limits, the token and the log's level change, clients stay connected.
+backfill, limits, the token, trace_sample and the log's level change, clients stay
+connected.
 SIGUSR2 starts the program anew, with the same arguments: once that can serve, it
 takes over all clients, and this process ends.
 Exit codes: 0 ended so, 2 bad usage, or other servers, weights or f than those of the
@@ -126,8 +130,22 @@ class Notices {
   bool ready_ ERS_GUARDED_BY(mutex_) = false;
 };
 
+// `names`, of which the last is the admin port's where there is one.
+std::string ListenersText(std::vector<std::string> names, bool has_admin) {
+  std::string admin;
+  if (has_admin) {
+    admin = "; admin port " + names.back();
+    names.pop_back();
+  }
+  return fmt::format("{}{}", fmt::join(names, ", "), admin);
+}
+
 int Serve(const Arguments& arguments, ServerOptions options) {
   options.cluster.log = LogLine;
+  // What it would print on standard error, as of each name server that is
+  // silent.
+  event_set_log_callback(
+      [](int, const char* line) { LogLine(LogLevel::kDebug, line); });
   RaiseDescriptorLimit(options);
   Result<Inheritance> inheritance = TakeInheritance();
   if (!inheritance) {
@@ -153,7 +171,7 @@ int Serve(const Arguments& arguments, ServerOptions options) {
   const std::vector<std::string> names = (*daemon)->listener_names();
   EventLog::OfProcess().Add(EventKind::kDaemon, LogLevel::kInfo,
                             "ersproxy " ERS_VERSION " has started");
-  for (const std::string& name : names) spdlog::info("listening on {}", name);
+  spdlog::info("listening on {}", ListenersText(names, !options.admin.empty()));
   int exit_code = kDone;
   const Status fits = notices.AwaitFirstCheck();
   if (!fits.ok()) {
@@ -232,6 +250,9 @@ int Main(int argc, char** argv) {
   }
   if (!status.ok()) return Refuse(status);
   if (!arguments.check_config.empty()) {
+    for (const std::string& warning : WarningsOf(*options)) {
+      fmt::print(stderr, "ersproxy: warning: {}\n", warning);
+    }
     const std::string good =
         fmt::format("{} is good: {} rules\n", arguments.check_config,
                     options->rules->list.size());
@@ -239,6 +260,9 @@ int Main(int argc, char** argv) {
   }
   OpenLog(options->log_format);
   SetLogLevel(options->log_level);
+  for (const std::string& warning : WarningsOf(*options)) {
+    spdlog::warn("{}", warning);
+  }
   return Serve(arguments, std::move(*options));
 }
 

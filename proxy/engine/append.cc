@@ -61,7 +61,7 @@ Task<Done> AppendOrPrepend(const EngineContext& context,
       co_await Rewrite(context, request, memory, room, extend);
   if (!stored) co_return refused(stored.error());
   Done done;
-  done.reply.item = context.terms.ItemOf(*stored);
+  done.reply.item = context.ItemOf(*stored);
   co_return done;
 }
 

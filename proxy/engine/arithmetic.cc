@@ -51,7 +51,7 @@ Task<Done> CreateNumber(const EngineContext& context,
     co_return context.Failed(created.error());
   }
   Done done;
-  done.reply.item = context.terms.ItemOf(*created);
+  done.reply.item = context.ItemOf(*created);
   done.reply.item.ttl = context.terms.TtlOf(times.reported);
   done.reply.number = request.initial;
   done.reply.created = true;
@@ -104,7 +104,7 @@ Task<Done> Arithmetic(const EngineContext& context,
   if (info) {
     context.counters.Add(hits);
     Done done;
-    done.reply.item = context.terms.ItemOf(*info);
+    done.reply.item = context.ItemOf(*info);
     done.reply.item.ttl = context.terms.TtlOf(reported);
     done.reply.number = number;
     co_return done;

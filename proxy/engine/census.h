@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "base/mutex.h"
@@ -19,12 +20,6 @@ struct Census {
     std::uint64_t bytes = 0;  // of their values
   };
 
-  void Add(const ObjectInfo& info) {
-    Sum& sum =
-        sums[{FormatScheme(info.scheme), WidthName(info.scheme, info.width)}];
-    ++sum.objects;
-    sum.bytes += info.length;
-  }
   [[nodiscard]] Sum Total() const {
     Sum total;
     for (const auto& [form, sum] : sums) {
@@ -35,7 +30,28 @@ struct Census {
   }
 
   std::map<std::pair<std::string, std::string>, Sum> sums;
+  std::uint64_t packed = 0;       // of the objects
+  std::uint64_t packs = 0;        // that these are in
   std::int64_t counted_at_s = 0;  // Unix time; 0: never
+};
+
+// Makes one, object by object.
+class CensusTaker {
+ public:
+  void Add(const ObjectInfo& info) {
+    Census::Sum& sum = census_.sums[{FormatScheme(info.scheme),
+                                     WidthName(info.scheme, info.width)}];
+    ++sum.objects;
+    sum.bytes += info.length;
+    if (info.pack.empty()) return;
+    ++census_.packed;
+    if (packs_.insert(info.pack).second) ++census_.packs;
+  }
+  [[nodiscard]] const Census& census() const { return census_; }
+
+ private:
+  Census census_;
+  std::unordered_set<std::string> packs_;
 };
 
 // The last one that was made. Any thread.

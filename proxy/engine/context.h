@@ -15,6 +15,7 @@
 #include "ers/options.h"
 #include "metrics/counters.h"
 #include "store/objects/store.h"
+#include "tracing/request_trace.h"
 
 namespace ers::proxy {
 
@@ -37,6 +38,19 @@ struct EngineContext {
     return proxy::Failed(status, counters);
   }
 
+  // What a reply says of an object that was found or stored.
+  [[nodiscard]] ItemInfo ItemOf(const ObjectInfo& info) const {
+    NoteObject(info);
+    return terms.ItemOf(info);
+  }
+  // Of an ObjectInfo, or of a manifest.
+  template <typename Object>
+  void NoteObject(const Object& object) const {
+    if (traced_object == nullptr) return;
+    *traced_object = {object.scheme, object.width, object.is_inline,
+                      object.length};
+  }
+
   // How long the value was when it was last seen, if it may be streamed without
   // another read: not while a miss may be warmed.
   [[nodiscard]] std::optional<std::uint64_t> LengthToStream(
@@ -53,6 +67,8 @@ struct EngineContext {
   CensusBoard* board = nullptr;  // where to publish; null: nowhere
   WideHits* hits = nullptr;      // where to note them; null: nowhere
   Warming* warming = nullptr;    // null: there is no old pool
+  // Where to note what was found or stored; null: nowhere.
+  std::optional<TracedObject>* traced_object = nullptr;
 };
 
 }  // namespace ers::proxy

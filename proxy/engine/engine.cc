@@ -179,7 +179,7 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory,
     co_return gotten;
   }
   ItemInfo& item = gotten.done.reply.item;
-  item = context_.terms.ItemOf(*info);
+  item = context_.ItemOf(*info);
   ShowAccess(before, item);
   if (request.style.dialect == Dialect::kMeta) {
     const ItemTerms::Times times =
@@ -212,7 +212,7 @@ Task<Status> Engine::Stream(const ClientRequest& request, bool counted,
   window.no_bump = counted;
   const store::StreamBegin first = [&](const GetInfo& info) {
     CountHit(context_, request, info.width);
-    begin(context_.terms.ItemOf(info));
+    begin(context_.ItemOf(info));
   };
   const Result<GetInfo> info =
       co_await context_.store.Stream(request.key, window, first, sink);
@@ -273,7 +273,7 @@ Task<Done> Engine::StoreHere(const ClientRequest& request,
     co_return done;
   }
   Done done;
-  done.reply.item = context_.terms.ItemOf(*stored);
+  done.reply.item = context_.ItemOf(*stored);
   co_return done;
 }
 
@@ -292,7 +292,7 @@ Task<Done> Engine::UpdateHere(const ClientRequest& request,
       co_await context_.store.Update(request.key, request.offset, bytes);
   if (!updated) co_return context_.Failed(updated.error());
   Done done;
-  done.reply.item = context_.terms.ItemOf(*updated);
+  done.reply.item = context_.ItemOf(*updated);
   co_return done;
 }
 
@@ -388,7 +388,7 @@ Task<Done> Engine::Touch(const ClientRequest& request) {
   context_.counters.Add(touched ? Counter::kTouchHits : Counter::kTouchMisses);
   if (!touched) co_return context_.Failed(touched.error());
   Done done;
-  done.reply.item = context_.terms.ItemOf(*touched);
+  done.reply.item = context_.ItemOf(*touched);
   co_return done;
 }
 
@@ -413,7 +413,7 @@ Task<Done> Engine::Debug(const ClientRequest& request) {
       co_await context_.store.GetUpTo(request.key, 0, none, terms);
   if (!info) co_return context_.Failed(info.error());
   Done done;
-  done.reply.item = context_.terms.ItemOf(*info);
+  done.reply.item = context_.ItemOf(*info);
   ShowAccess(access, done.reply.item);
   co_return done;
 }

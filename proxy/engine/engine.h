@@ -82,6 +82,10 @@ class Engine {
   void SetWideHits(WideHits* hits) { context_.hits = hits; }
   // Asked on a miss, null: nothing; outlives this.
   void SetWarming(Warming* warming) { context_.warming = warming; }
+  // Where to note what is found or stored from now on; outlives this.
+  void SetTracedObject(std::optional<TracedObject>* object) {
+    context_.traced_object = object;
+  }
   // Of stores that begin from now on.
   void SetRules(std::shared_ptr<const Rules> rules) {
     context_.terms.SetRules(std::move(rules));

@@ -73,7 +73,7 @@ Task<Done> TransitionObject(const EngineContext& context,
       request.key, *target, TransitionVariant::kOptimal);
   if (!info) co_return context.Failed(info.error());
   Done done;
-  done.reply.item = context.terms.ItemOf(info->object);
+  done.reply.item = context.ItemOf(info->object);
   done.lines = {
       {"path", std::string(TransitionPathName(info->path))},
       {"scheme", FormatScheme(info->object.scheme)},
@@ -93,7 +93,7 @@ Task<Done> InspectObject(const EngineContext& context,
   std::size_t present = 0;
   for (const BlockState& block : detail->blocks) present += block.present;
   Done done;
-  done.reply.item = context.terms.ItemOf(*detail);
+  done.reply.item = context.ItemOf(*detail);
   done.lines = {
       {"scheme", FormatScheme(detail->scheme)},
       {"width", WidthName(detail->scheme, detail->width)},
@@ -109,6 +109,7 @@ Task<Done> InspectObject(const EngineContext& context,
       {"blocks_present", Number(present)},
       {"replicas", fmt::format("{}", fmt::join(detail->replicas, ","))},
   };
+  if (!detail->pack.empty()) done.lines.emplace_back("pack", detail->pack);
   co_return done;
 }
 
@@ -117,28 +118,28 @@ Task<Done> ListObjects(const EngineContext& context,
   if (request.listed == Listed::kTransitioning) {
     co_return co_await ListChanging(context, request, visit);
   }
-  Census census;
+  CensusTaker taker;
   bool all = true;
   const auto wanted = [&](std::string_view key, const ObjectInfo& info) {
-    census.Add(info);
+    taker.Add(info);
     if (!IsListed(request, info) || !key.starts_with(request.key)) return true;
     all = visit(key, info);
     return all;
   };
   const Status status = co_await context.store.List(wanted);
-  if (status.ok() && all) Publish(context, std::move(census));
+  if (status.ok() && all) Publish(context, taker.census());
   co_return status.ok() ? Done() : context.Failed(status);
 }
 
 Task<Status> CountObjects(const EngineContext& context,
                           const std::function<bool()>& goes_on) {
-  Census census;
+  CensusTaker taker;
   const auto count = [&](std::string_view, const ObjectInfo& info) {
-    census.Add(info);
+    taker.Add(info);
     return goes_on();
   };
   Status status = co_await context.store.List(count);
-  if (status.ok() && goes_on()) Publish(context, std::move(census));
+  if (status.ok() && goes_on()) Publish(context, taker.census());
   co_return status;
 }
 

@@ -31,6 +31,7 @@ bool EndQuickGet(const EngineContext& context, const ClientRequest& request,
                  std::string_view& value) {
   const store::Manifest* const hit = begun.Hit();
   if (hit == nullptr) return false;
+  context.NoteObject(*hit);
   item.bytes = hit->length;
   item.client_flags = hit->client_flags;
   item.cas = hit->cas;

@@ -54,6 +54,7 @@ bool EndQuickStore(const EngineContext& context, store::QuickPut& begun,
                    ItemInfo& item) {
   const store::Manifest* const stored = begun.Committed();
   if (stored == nullptr) return false;
+  context.NoteObject(*stored);
   item.bytes = stored->length;
   item.client_flags = stored->client_flags;
   item.cas = stored->cas;

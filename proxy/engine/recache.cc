@@ -27,7 +27,7 @@ Task<std::optional<Gotten>> Vivify(const EngineContext& context,
     gotten.done = context.Failed(made.error());
     co_return gotten;
   }
-  gotten.done.reply.item = context.terms.ItemOf(*made);
+  gotten.done.reply.item = context.ItemOf(*made);
   gotten.done.reply.item.ttl = context.terms.TtlOf(times.reported);
   gotten.done.reply.item.won = true;
   gotten.done.reply.created = true;

@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "metrics/event_log.h"
+#include "shared/plain_text.h"
 #include "store/membership/serving.h"
 #include "store/membership/view_probe.h"
 
@@ -167,10 +168,11 @@ Task<Status> Backfiller::Fill() {
       EventLog::OfProcess().Add(
           EventKind::kServer,
           report->lost > 0 ? LogLevel::kWarning : LogLevel::kInfo,
-          fmt::format(
-              "{} is backfilled: {} blocks of {} objects; {} objects are lost",
-              host_.session.member_name(member), report->blocks,
-              report->objects, report->lost));
+          fmt::format("{} is backfilled: {} of {}; {} lost",
+                      host_.session.member_name(member),
+                      CountText(report->blocks, "block"),
+                      CountText(report->objects, "object"),
+                      CountIsText(report->lost, "object")));
     }
   }
   // Those are tried again, and the view says that they are out.

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "jobs/json_fields.h"
 #include "metrics/event_log.h"
+#include "store/upkeep/ended_objects.h"
 
 namespace ers::proxy {
 

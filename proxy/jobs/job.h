@@ -36,9 +36,13 @@ bool Ended(JobState state);
 // What a job that deletes has in place of a target.
 inline constexpr std::string_view kDeleteTarget = "delete";
 
+// Of one that packs small values.
+inline constexpr std::string_view kPackTarget = "pack";
+
 struct JobSpec {
   std::string to = "wide";  // as it was given
   bool deletes = false;     // `to` is kDeleteTarget
+  bool packs = false;       // `to` is kPackTarget
   TransitionTarget target;  // what `to` means
   Selection select;
   int parallel = kDefaultParallel;       // objects at a time
@@ -53,9 +57,11 @@ struct JobCounts {
   std::uint64_t gone = 0;     // while they waited for their turn
   std::uint64_t failed = 0;
   std::uint64_t left = 0;
+  // Of a job that packs: they stay as they are.
+  std::uint64_t kept = 0;
 
   [[nodiscard]] std::uint64_t selected() const {
-    return changed + already + gone + failed + left;
+    return changed + already + gone + failed + left + kept;
   }
 };
 

@@ -107,7 +107,9 @@ void TakeDelete(JsonFields& fields, JobSpec& spec) {
 
 void TakeSpec(JsonFields& fields, const json& value, JobSpec& spec) {
   spec.deletes = fields.Has("to") && value["to"] == kDeleteTarget;
-  if (!spec.deletes) TakeTarget(fields, spec.to, spec.target);
+  spec.packs = fields.Has("to") && value["to"] == kPackTarget;
+  if (spec.packs) fields.Text("to", spec.to);
+  if (!spec.deletes && !spec.packs) TakeTarget(fields, spec.to, spec.target);
   if (const json* select = fields.Take("select"); select != nullptr) {
     fields.Refuse(TakeSelection(*select, spec.select));
   }
@@ -126,6 +128,7 @@ Status TakeCounts(const json& value, JobCounts& counts) {
   fields.Number("gone", 0, kMaxWhole, counts.gone);
   fields.Number("failed", 0, kMaxWhole, counts.failed);
   fields.Number("left", 0, kMaxWhole, counts.left);
+  fields.Number("kept", 0, kMaxWhole, counts.kept);
   return fields.Finish();
 }
 
@@ -251,6 +254,7 @@ ordered_json JobJson(const Job& job) {
       {"selected", job.counts.selected()}, {"changed", job.counts.changed},
       {"already", job.counts.already},     {"gone", job.counts.gone},
       {"failed", job.counts.failed},       {"left", job.counts.left}};
+  if (job.spec.packs) root["objects"]["kept"] = job.counts.kept;
   root["bytes_read"] = job.bytes_read;
   root["bytes_written"] = job.bytes_written;
   root["bytes_left"] = job.bytes_left;

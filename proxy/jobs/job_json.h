@@ -38,8 +38,9 @@ struct JournalEntry {
   // Its objects were listed at least once: `changed`, `already` and `gone`
   // count those that a new listing does not show.
   bool listed = false;
-  // The counts are of this time, Unix microseconds, and count none of these
-  // keys, which were being changed by ids with this nonce.
+  // The counts are of this time, Unix microseconds among those of the ids of
+  // changes with this nonce, and count none of these keys, which were being
+  // changed by such.
   std::int64_t saved_us = 0;
   std::uint64_t nonce = 0;
   std::vector<std::string> under_way;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "base/micros.h"
 #include "store/support/wakeup.h"
@@ -29,6 +30,13 @@ bool MayHelpToTryAgain(StatusCode code) {
   return code == StatusCode::kUnavailable ||
          code == StatusCode::kOutcomeUnknown || code == StatusCode::kNoMemory ||
          code == StatusCode::kConflict;
+}
+
+Need NeedOfJob(const JobSpec& spec, store::Session& session,
+               const store::Manifest& manifest) {
+  if (spec.deletes) return Need::kChange;
+  if (spec.packs) return NeedOfPacking(session, manifest);
+  return NeedOf(manifest, spec.target);
 }
 
 }  // namespace
@@ -112,6 +120,7 @@ Status JobRun::Cancel() {
   }
   SetState(JobState::kCancelled);
   queue_.clear();
+  packs_.Clear();
   return {};
 }
 
@@ -158,7 +167,9 @@ JournalEntry JobRun::Entry() const {
     entry = *before_;
   } else {
     entry.listed = listed_;
-    entry.saved_us = host_.session.WallMicros();
+    // A name as changes have: the clock may stand still, and they rise.
+    entry.saved_us =
+        static_cast<std::int64_t>(host_.session.NewChangeId().time_us);
     entry.nonce = host_.session.maker();
     entry.under_way.assign(under_way_.begin(), under_way_.end());
   }
@@ -186,8 +197,11 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
                         Status& status) {
   const store::Manifest& manifest = *object.manifest;
   const Selection& select = job_.spec.select;
-  const Need need =
-      job_.spec.deletes ? Need::kChange : NeedOf(manifest, job_.spec.target);
+  if (job_.spec.packs) {
+    packs_.Note(object.manifest);
+    if (!select.TakesKey(manifest.key)) return;
+  }
+  const Need need = NeedOfJob(job_.spec, host_.session, manifest);
   if (!select.TakesLength(manifest.length) || need == Need::kImpossible) return;
   if (select.in_blocks && manifest.is_inline) return;
   // By now what was changed before is neither idle nor old.
@@ -202,13 +216,14 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
     ++counts.already;
     return;
   }
-  if (queue_.size() == kMaxJobObjects) {
+  if (queue_.size() + packs_.size() == kMaxJobObjects) {
     status = Status(StatusCode::kTooLarge,
                     fmt::format("more than {} objects are selected: select "
                                 "fewer, by prefix",
                                 kMaxJobObjects));
     return;
   }
+  if (job_.spec.packs) return packs_.Add(manifest);
   queue_.push_back({manifest.key, manifest.length, chosen});
   ++counts.left;
   job_.bytes_left += manifest.length;
@@ -228,9 +243,12 @@ Task<Status> JobRun::ListOnce() {
   store::StopToken stop;
   store::ListTerms terms;
   terms.stop = &stop;
+  // Any value may be in a pack.
   terms.wanted = [this](std::string_view key) {
-    return job_.spec.select.TakesKey(key);
+    return job_.spec.packs || job_.spec.select.TakesKey(key);
   };
+  terms.packs = !job_.spec.deletes;
+  packs_.Clear();
   terms.unreadable = [&](std::string_view, const Status& why) {
     ++counts.failed;
     unreadable = why.message();
@@ -245,6 +263,11 @@ Task<Status> JobRun::ListOnce() {
   listing_ = nullptr;
   if (!listed.ok()) status = listed;
   if (stop.stopped()) status = Status(StatusCode::kConflict, "stopped");
+  if (status.ok() && job_.spec.packs) {
+    co_await packs_.AddSparse(host_.session);
+    counts.left = packs_.size();
+    job_.bytes_left = packs_.bytes();
+  }
   if (!status.ok()) co_return status;
   job_.counts = counts;
   // Why an earlier try failed is past.
@@ -301,7 +324,7 @@ Task<void> JobRun::Run() {
       co_await saved;
     }
     co_await WorkOff();
-    if (Going() && queue_.empty()) SetState(JobState::kDone);
+    if (Going() && AllTaken()) SetState(JobState::kDone);
   }
   at_work_ = false;
   Report(/*state_changed=*/true);
@@ -321,7 +344,7 @@ void JobRun::BackfillLanes() {
   if (lanes_ == nullptr) return;
   for (int i = lanes_->count(); i < job_.spec.parallel; ++i) {
     lanes_->Add();
-    net::Spawn(Lane(*lanes_));
+    net::Spawn(job_.spec.packs ? PackLane(*lanes_) : Lane(*lanes_));
   }
 }
 
@@ -337,6 +360,49 @@ Task<void> JobRun::Lane(net::Latch& latch) {
     co_await Change(object, estimate);
   }
   latch.CountDown();
+}
+
+// A pack's values at a time. They give way to all other changes: no client has
+// to wait for them.
+Task<void> JobRun::PackLane(net::Latch& latch) {
+  while (Going() && !packs_.empty()) {
+    std::vector<ToPack> values = packs_.Take();
+    std::uint64_t bytes = 0;
+    for (const ToPack& value : values) bytes += value.length;
+    if (!co_await Admit(2 * bytes)) {
+      if (!Ended(job_.state)) packs_.PutBack(values);
+      break;
+    }
+    const std::uint64_t count = values.size();
+    CountPacked(co_await PackBatch(host_.store, job_.spec.select,
+                                   std::move(values),
+                                   host_.session.WallMicros()));
+    tried_ += count;
+    tried_bytes_ += bytes;
+    if (Ended(job_.state)) break;
+    job_.counts.left -= count;
+    job_.bytes_left -= bytes;
+    Report(/*state_changed=*/false);
+  }
+  latch.CountDown();
+}
+
+void JobRun::CountPacked(const PackOutcome& outcome) {
+  job_.counts.changed += outcome.changed;
+  job_.counts.already += outcome.already;
+  job_.counts.gone += outcome.gone;
+  job_.counts.failed += outcome.failed;
+  job_.counts.kept += outcome.kept;
+  if (outcome.failed > 0) job_.last_error = outcome.why.message();
+  job_.bytes_read += outcome.bytes_read;
+  job_.bytes_written += outcome.bytes_written;
+  TransitionInfo info;
+  info.bytes_read = outcome.bytes_read;
+  info.bytes_written = outcome.bytes_written;
+  for (std::uint64_t i = 0; i < outcome.changed; ++i) {
+    host_.moved(info);
+    info = TransitionInfo();
+  }
 }
 
 // False: it is not to go on.

@@ -13,6 +13,7 @@
 #include "ers/object_info.h"
 #include "jobs/job.h"
 #include "jobs/job_json.h"
+#include "jobs/pack_batch.h"
 #include "net/runtime.h"
 #include "net/task.h"
 #include "store/membership/session.h"
@@ -95,6 +96,11 @@ class JobRun {
   net::Task<void> WorkOff();
   void BackfillLanes();
   net::Task<void> Lane(net::Latch& latch);
+  net::Task<void> PackLane(net::Latch& latch);
+  void CountPacked(const PackOutcome& outcome);
+  [[nodiscard]] bool AllTaken() const {
+    return queue_.empty() && packs_.empty();
+  }
   net::Task<bool> Admit(std::uint64_t estimate);
   net::Task<Result<TransitionInfo>> Move(const Queued& object);
   net::Task<void> Change(const Queued& object, std::uint64_t estimate);
@@ -115,6 +121,7 @@ class JobRun {
   // one of that object.
   bool recovered_ = false;
   std::deque<Queued> queue_;
+  PackQueue packs_;  // in its place, of a job that packs
   std::multiset<std::string> under_way_;
   store::RateLimiter limiter_;
   store::StopToken* listing_ = nullptr;  // while it lists

@@ -8,6 +8,7 @@
 
 #include "base/micros.h"
 #include "metrics/event_log.h"
+#include "shared/plain_text.h"
 
 namespace ers::proxy {
 namespace {
@@ -22,8 +23,9 @@ void LogState(const Job& job) {
   std::string line = fmt::format("job {}, to {}: {}", job.id, job.spec.to,
                                  JobStateName(job.state));
   if (job.state != JobState::kListing) {
-    line += fmt::format(", {} objects changed, {} failed, {} left",
-                        counts.changed, counts.failed, counts.left);
+    line += fmt::format(", {} changed, {} failed, {} left",
+                        CountText(counts.changed, "object"), counts.failed,
+                        counts.left);
   }
   if (!job.last_error.empty()) line += ": " + job.last_error;
   const bool bad = job.state == JobState::kFailed || counts.failed > 0;
@@ -231,8 +233,8 @@ void JobTable::Create(JobSpec spec, const Callback& done) {
       const MutexLock lock(mutex_);
       board_[id] = run.job();
     }
+    done(run.job());  // which says whose it is
     LogState(run.job());
-    done(run.job());
     run.Begin();
   });
 }

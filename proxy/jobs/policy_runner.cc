@@ -1,7 +1,5 @@
 #include "jobs/policy_runner.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -24,50 +22,20 @@ constexpr std::uint64_t kGuess = 2;
 // A wait for the rate checks so often whether to go on.
 constexpr milliseconds kLookEvery(50);
 
-std::size_t Index(PolicyKind kind) { return static_cast<std::size_t>(kind); }
-
 }  // namespace
 
 PolicyRunner::PolicyRunner(JobHost& jobs)
     : jobs_(jobs),
       runtime_(jobs.session.runtime()),
-      widen_host_(jobs),
-      timer_(runtime_.NewTimer([this] { Scan(); })) {
-  widen_host_.changed = [this](const Job& job, bool) { CountScanned(job); };
-  widen_host_.save = [](const Job&, const std::function<void()>& then) {
-    then();
-  };
-  widen_host_.moved = [this](const TransitionInfo& info) {
-    CountMoved(PolicyKind::kWiden, info);
-  };
-  widen_host_.choose = [this](const store::ListedObject& object) {
+      widen_(jobs, PolicyKind::kWiden, ledger_),
+      pack_(jobs, PolicyKind::kPack, ledger_) {
+  widen_.host().choose = [this](const store::ListedObject& object) {
     const std::int64_t idle_s = IdleSeconds(object, jobs_.session.WallMicros());
     return TierTarget(
         policies_.widen.tiers, object.manifest->scheme, object.manifest->width,
         static_cast<std::uint64_t>(std::max<std::int64_t>(idle_s, 0)),
         TierDirection::kWider);
   };
-}
-
-void PolicyRunner::Count(PolicyKind kind, PolicyOutcome outcome,
-                         std::uint64_t count) {
-  const MutexLock lock(mutex_);
-  counts_.objects[Index(kind)][static_cast<std::size_t>(outcome)] += count;
-}
-
-void PolicyRunner::CountMoved(PolicyKind kind, const TransitionInfo& info) {
-  const MutexLock lock(mutex_);
-  counts_.moved_bytes[Index(kind)] += info.bytes_read + info.bytes_written;
-}
-
-void PolicyRunner::SetWaiting(PolicyKind kind, std::uint64_t objects) {
-  const MutexLock lock(mutex_);
-  counts_.waiting[Index(kind)] = objects;
-}
-
-PolicyCounts PolicyRunner::counts() const {
-  const MutexLock lock(mutex_);
-  return counts_;
 }
 
 Policies PolicyRunner::in_force() const {
@@ -78,9 +46,11 @@ Policies PolicyRunner::in_force() const {
 // What stays as it is goes on: where settings are read again more often than a
 // scan takes, it would never come to its end.
 void PolicyRunner::Set(const Policies& policies) {
-  const bool widen_stays =
-      policies.widen == policies_.widen &&
+  const bool leave_alone_stays =
       policies.leave_alone_seconds == policies_.leave_alone_seconds;
+  const bool widen_stays =
+      policies.widen == policies_.widen && leave_alone_stays;
+  const bool pack_stays = policies.pack == policies_.pack && leave_alone_stays;
   const bool narrow_stays = policies.narrow == policies_.narrow;
   policies_ = policies;
   {
@@ -88,20 +58,50 @@ void PolicyRunner::Set(const Policies& policies) {
     shown_ = policies;
   }
   if (!widen_stays) SetWiden();
+  if (!pack_stays) SetPack();
   if (!narrow_stays) SetNarrow();
 }
 
 void PolicyRunner::SetWiden() {
-  EndScan();
-  timer_->Stop();
-  if (!policies_.widen.tiers.empty()) timer_->Start(net::Duration(0));
+  const WidenPolicy& widen = policies_.widen;
+  if (widen.tiers.empty()) return widen_.Set(std::nullopt);
+  PolicyScan::Terms terms;
+  terms.every_seconds = widen.every_seconds;
+  JobSpec& spec = terms.spec;
+  spec.target.width = Width::kWide;  // what is there cannot become wider
+  spec.select.min_bytes = widen.min_bytes;
+  spec.select.in_blocks = true;
+  spec.select.idle_seconds =
+      static_cast<std::int64_t>(widen.tiers.front().from);
+  TakePace(widen, spec);
+  widen_.Set(std::move(terms));
+}
+
+void PolicyRunner::SetPack() {
+  const PackPolicy& pack = policies_.pack;
+  if (pack.idle_seconds == 0) return pack_.Set(std::nullopt);
+  PolicyScan::Terms terms;
+  terms.every_seconds = pack.every_seconds;
+  JobSpec& spec = terms.spec;
+  spec.to = kPackTarget;
+  spec.packs = true;
+  spec.select.idle_seconds = static_cast<std::int64_t>(pack.idle_seconds);
+  TakePace(pack, spec);
+  pack_.Set(std::move(terms));
+}
+
+void PolicyRunner::TakePace(const PolicyPace& pace, JobSpec& spec) const {
+  spec.select.prefix = pace.prefix;
+  spec.select.age_seconds = policies_.leave_alone_seconds;
+  spec.parallel = pace.parallel;
+  spec.bytes_per_second = pace.bytes_per_second;
 }
 
 void PolicyRunner::SetNarrow() {
   window_.reset();
   for (const std::string& key : hot_) hot_keys_.erase(key);
   hot_.clear();
-  SetWaiting(PolicyKind::kNarrow, 0);
+  ledger_.SetWaiting(PolicyKind::kNarrow, 0);
   if (!policies_.narrow.tiers.empty()) {
     std::vector<std::uint64_t> levels;
     for (const Tier& tier : policies_.narrow.tiers) levels.push_back(tier.from);
@@ -112,69 +112,13 @@ void PolicyRunner::SetNarrow() {
 }
 
 void PolicyRunner::Stop() {
-  timer_->Stop();
-  widen_host_.stopping = true;
-  if (scan_) scan_->Stop();
+  widen_.Stop();
+  pack_.Stop();
   hot_.clear();
 }
 
 bool PolicyRunner::at_work() const {
-  return lanes_ > 0 || (scan_ && scan_->at_work());
-}
-
-// --- Wide --------------------------------------------------------------------
-
-// A scan of all objects, and at work on those that are cold until the next one
-// is due: what was cold then may be read by now.
-void PolicyRunner::Scan() {
-  const WidenPolicy& widen = policies_.widen;
-  timer_->Start(seconds(widen.every_seconds));
-  if (scan_ && scan_->at_work()) {
-    if (scan_->job().state == JobState::kListing) return;
-    EndScan();
-    // It ends what it has begun first.
-    timer_->Start(kLookEvery);
-    return;
-  }
-  if (scan_ && scan_->job().state == JobState::kCancelled) {
-    Count(PolicyKind::kWiden, PolicyOutcome::kSkipped,
-          scan_->job().counts.left);
-  }
-  JournalEntry entry;
-  JobSpec& spec = entry.job.spec;
-  spec.target.width = Width::kWide;  // what is there cannot become wider
-  spec.select.prefix = widen.prefix;
-  spec.select.min_bytes = widen.min_bytes;
-  spec.select.in_blocks = true;
-  spec.select.idle_seconds =
-      static_cast<std::int64_t>(widen.tiers.front().from);
-  spec.select.age_seconds = policies_.leave_alone_seconds;
-  spec.parallel = widen.parallel;
-  spec.bytes_per_second = widen.bytes_per_second;
-  counted_ = {};
-  scan_ = std::make_unique<JobRun>(widen_host_, std::move(entry));
-  scan_->Begin();
-}
-
-void PolicyRunner::EndScan() {
-  // Fails where it has ended.
-  if (scan_) (void)scan_->Cancel();
-}
-
-void PolicyRunner::CountScanned(const Job& job) {
-  Count(PolicyKind::kWiden, PolicyOutcome::kChanged,
-        job.counts.changed - counted_.changed);
-  Count(PolicyKind::kWiden, PolicyOutcome::kFailed,
-        job.counts.failed - counted_.failed);
-  counted_ = job.counts;
-  SetWaiting(PolicyKind::kWiden, Ended(job.state) ? 0 : job.counts.left);
-  if (job.state == JobState::kFailed) {
-    spdlog::warn("cold objects cannot be searched for: {}", job.last_error);
-  }
-  if (job.state == JobState::kDone) {
-    const MutexLock lock(mutex_);
-    counts_.last_scan = runtime_.WallMicros() / kMicrosPerSecond;
-  }
+  return lanes_ > 0 || widen_.at_work() || pack_.at_work();
 }
 
 // --- Narrow ------------------------------------------------------------------
@@ -196,12 +140,12 @@ void PolicyRunner::Narrow(const std::string& key, std::uint64_t hits) {
     return;
   }
   if (hot_.size() >= kMaxWaiting) {
-    Count(PolicyKind::kNarrow, PolicyOutcome::kSkipped);
+    ledger_.Count(PolicyKind::kNarrow, PolicyOutcome::kSkipped);
     return;
   }
   hot_keys_.emplace(key, hits);
   hot_.push_back(key);
-  SetWaiting(PolicyKind::kNarrow, hot_.size());
+  ledger_.SetWaiting(PolicyKind::kNarrow, hot_.size());
   if (lanes_ < policies_.narrow.parallel) {
     ++lanes_;
     jobs_.session.Detach(NarrowLane());
@@ -212,7 +156,7 @@ Task<void> PolicyRunner::NarrowLane() {
   while (!hot_.empty() && !jobs_.stopping) {
     const std::string key = std::move(hot_.front());
     hot_.pop_front();
-    SetWaiting(PolicyKind::kNarrow, hot_.size());
+    ledger_.SetWaiting(PolicyKind::kNarrow, hot_.size());
     co_await NarrowOne(key);
     hot_keys_.erase(key);
   }
@@ -233,7 +177,7 @@ Task<std::optional<PolicyRunner::Narrower>> PolicyRunner::Choose(
   const std::int64_t age_us =
       jobs_.session.WallMicros() - static_cast<std::int64_t>(now->id.time_us);
   if (age_us < policies_.leave_alone_seconds * kMicrosPerSecond) {
-    Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
+    ledger_.Count(PolicyKind::kNarrow, PolicyOutcome::kRecent);
     co_return std::nullopt;
   }
   co_return Narrower{*target, now->length};
@@ -257,11 +201,11 @@ Task<void> PolicyRunner::NarrowOne(const std::string& key) {
       key, to->target, TransitionVariant::kOptimal);
   if (moved) {
     limiter_->Correct(estimate, moved->bytes_read + moved->bytes_written);
-    CountMoved(PolicyKind::kNarrow, *moved);
-    Count(PolicyKind::kNarrow, PolicyOutcome::kChanged);
+    ledger_.CountMoved(PolicyKind::kNarrow, *moved);
+    ledger_.Count(PolicyKind::kNarrow, PolicyOutcome::kChanged);
   } else if (moved.error().code() != StatusCode::kAlreadyThere &&
              moved.error().code() != StatusCode::kNotFound) {
-    Count(PolicyKind::kNarrow, PolicyOutcome::kFailed);
+    ledger_.Count(PolicyKind::kNarrow, PolicyOutcome::kFailed);
   }
 }
 

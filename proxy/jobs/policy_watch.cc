@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "metrics/event_log.h"
+#include "shared/plain_text.h"
 
 namespace ers::proxy {
 namespace {
@@ -26,10 +27,12 @@ std::string TiersText(const std::vector<Tier>& tiers, std::string_view unit) {
 }  // namespace
 
 std::string PoliciesText(const Policies& policies) {
+  const std::uint64_t idle_s = policies.pack.idle_seconds;
   return fmt::format(
-      "widen: {}; narrow: {}", TiersText(policies.widen.tiers, "s idle"),
+      "widen: {}; narrow: {}{}", TiersText(policies.widen.tiers, "s idle"),
       TiersText(policies.narrow.tiers,
-                fmt::format("reads in {} s", policies.narrow.within_seconds)));
+                fmt::format("reads in {} s", policies.narrow.within_seconds)),
+      idle_s == 0 ? "" : fmt::format("; pack: {} s idle", idle_s));
 }
 
 void PolicyWatch::Note(const Policies& policies) {
@@ -58,8 +61,8 @@ void PolicyWatch::Scan(const PolicyCounts& counts, net::TimePoint now) {
     any = true;
     EventLog::OfProcess().Add(
         EventKind::kPolicy, failed > 0 ? LogLevel::kWarning : LogLevel::kInfo,
-        fmt::format("policy {}: {} objects changed, {} failed, {} bytes moved",
-                    kPolicyKinds[i], changed, failed,
+        fmt::format("policy {}: {} changed, {} failed, {} bytes moved",
+                    kPolicyKinds[i], CountText(changed, "object"), failed,
                     counts.moved_bytes[i] - noted_.moved_bytes[i]));
   }
   if (!any) return;

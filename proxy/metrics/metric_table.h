@@ -25,6 +25,17 @@ namespace ers::proxy {
     "Connections of clients")                                                  \
   X(kConnectionsLimit, "ersproxy_connections_limit", "gauge", "",              \
     "Connections of clients that are allowed")                                 \
+  X(kTunnelsOpen, "ersproxy_tunnels_open", "gauge", "",                        \
+    "Connections to servers that clients of the admin port have through it")   \
+  X(kTunnels, "ersproxy_tunnels_total", "counter", "",                         \
+    "Connections to servers that were made for clients of the admin port")     \
+  X(kTunnelsRefused, "ersproxy_tunnels_refused_total", "counter", "",          \
+    "Connections to servers that clients of the admin port asked for and did " \
+    "not get")                                                                 \
+  X(kTunnelSentBytes, "ersproxy_tunnel_sent_bytes_total", "counter", "",       \
+    "Bytes of clients of the admin port to servers")                           \
+  X(kTunnelReceivedBytes, "ersproxy_tunnel_received_bytes_total", "counter",   \
+    "", "Bytes of servers to clients of the admin port")                       \
   X(kMemory, "ersproxy_memory_in_flight_bytes", "gauge", "",                   \
     "Memory that requests under way hold, or may take, for values")            \
   X(kMemoryLimit, "ersproxy_memory_in_flight_limit_bytes", "gauge", "",        \
@@ -100,6 +111,14 @@ namespace ers::proxy {
   X(kFollowedEvictions, "ersproxy_followed_evictions_total", "counter", "",    \
     "Copies of small values that were dropped as a server had evicted "        \
     "another")                                                                 \
+  X(kPacksMade, "ersproxy_packs_made_total", "counter", "",                    \
+    "Packs of small values that were made")                                    \
+  X(kPacksDropped, "ersproxy_packs_dropped_total", "counter", "",              \
+    "Packs that were dropped, as no manifest named them any more")             \
+  X(kPackedValues, "ersproxy_packed_values_total", "counter", "",              \
+    "Small values that were packed")                                           \
+  X(kPackedBytes, "ersproxy_packed_bytes_total", "counter", "",                \
+    "Bytes of small values that were packed")                                  \
   X(kTransitions, "ersproxy_transitions_total", "counter", "kind",             \
     "Changes of width or scheme that were committed")                          \
   X(kTransitionReadBlocks, "ersproxy_transition_read_blocks_total", "counter", \
@@ -115,6 +134,10 @@ namespace ers::proxy {
     "Objects, as last counted")                                                \
   X(kObjectBytes, "ersproxy_object_bytes", "gauge", "scheme, width",           \
     "Bytes of the objects' values, as last counted")                           \
+  X(kPackedObjects, "ersproxy_packed_objects", "gauge", "",                    \
+    "Objects that are small values in packs, as last counted")                 \
+  X(kPacks, "ersproxy_packs", "gauge", "",                                     \
+    "Packs that objects are in, as last counted")                              \
   X(kObjectsCounted, "ersproxy_objects_counted_timestamp_seconds", "gauge",    \
     "", "Unix time of the last count of objects; 0: never")                    \
   X(kJobs, "ersproxy_jobs", "gauge", "job_state",                              \
@@ -160,6 +183,12 @@ namespace ers::proxy {
     "Bytes of blocks that backfilling read")                                   \
   X(kBackfillWrittenBytes, "ersproxy_backfill_written_bytes_total", "counter", \
     "", "Bytes of blocks that backfilling wrote")                              \
+  X(kTraceSpansSent, "ersproxy_trace_spans_sent_total", "counter", "",         \
+    "Spans of traces that the collector has taken")                            \
+  X(kTraceSpansDropped, "ersproxy_trace_spans_dropped_total", "counter",       \
+    "drop_reason",                                                             \
+    "Spans that it has not: the queue was full, it was unreachable, or it "    \
+    "refused them")                                                            \
   X(kProcessCpu, "process_cpu_seconds_total", "counter", "",                   \
     "Processor time of the daemon, user and system")                           \
   X(kProcessResident, "process_resident_memory_bytes", "gauge", "",            \

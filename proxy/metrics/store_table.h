@@ -83,6 +83,22 @@ inline constexpr StoreRow kStoreTable[] = {
      {},
      "ers_followed_evictions",
      ERS_PROXY_STORE_COUNT(followed_evictions)},
+    {Metric::kPacksMade,
+     {},
+     "ers_packs_made",
+     ERS_PROXY_STORE_COUNT(packs_made)},
+    {Metric::kPacksDropped,
+     {},
+     "ers_packs_dropped",
+     ERS_PROXY_STORE_COUNT(packs_dropped)},
+    {Metric::kPackedValues,
+     {},
+     "ers_packed_values",
+     ERS_PROXY_STORE_COUNT(packed_values)},
+    {Metric::kPackedBytes,
+     {},
+     "ers_packed_bytes",
+     ERS_PROXY_STORE_COUNT(packed_bytes)},
 #define ERS_PROXY_BY_KIND(metric, block, stat, member) \
   {metric,                                             \
    {"widen", block},                                   \

@@ -123,7 +123,7 @@ class ClientStream final : private net::StreamHandler, private net::Deferred {
   ReadBuffers& buffers_;
   Counters& counters_;
   const std::function<void()> on_progress_;
-  std::unique_ptr<net::AcceptedStream> stream_;
+  std::unique_ptr<net::PacedStream> stream_;
   Phase phase_ = Phase::kReading;
 
   std::unique_ptr<char[]> buffer_;

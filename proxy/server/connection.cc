@@ -85,6 +85,7 @@ Task<void> Connection::Serve() {
         tracer_.BytesCame(stream_.read_at());
         break;
       case Event::kRequest:
+        tracer_.Came(reader_.request());
         if (!StartAtOnce()) open = co_await Dispatch();
         break;
       case Event::kError:
@@ -214,8 +215,8 @@ Task<bool> Connection::Dispatch() {
   Slot& slot = pipeline_.Add(std::move(request));
   slot.read = read;
   if (trace) {
-    trace->steps.Add(store::RequestStep::kWait,
-                     host_.loop.Now() - trace->understood);
+    trace->steps.Add(store::RequestStep::kWait, trace->understood,
+                     host_.loop.Now());
     slot.trace = std::move(trace);
   }
   switch (InfoOf(slot.request.operation).runs) {
@@ -302,7 +303,9 @@ Task<bool> Connection::DispatchStore(Slot& slot) {
 void Connection::Deliver(Slot& slot, net::TimePoint now) {
   Count(slot, now);
   if (stream_.closing()) {  // a stream that was cut off has sent what it sends
-    if (slot.closes) EndTrace(slot);
+    if (slot.closes) return EndTrace(slot);
+    // No client takes this answer; the collector may get the trace.
+    if (RequestTracer::EndsWith(slot)) (void)tracer_.End(slot);
     return;
   }
   stream_.Send(slot.head, slot.memory);

@@ -16,7 +16,9 @@
 #include "protocol/parsed.h"
 #include "server/client_stream.h"
 #include "server/memory.h"
+#include "server/request_sampler.h"
 #include "server/trace.h"
+#include "tracing/trace_exporter.h"
 
 namespace ers::proxy {
 
@@ -36,6 +38,8 @@ struct ConnectionHost {
       const std::function<void(std::string_view, std::string_view)>& stat)>
       stats;
   std::atomic<std::uint32_t>& verbosity;
+  TraceExporter* exporter;  // null: there is no collector
+  RequestSampler exported;  // which requests it gets
   // Gives a client, and what it has sent of a request, to another process.
   // Empty: there is none.
   std::function<void(int socket, std::string_view unread)> hand_over = {};

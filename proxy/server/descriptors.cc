@@ -12,17 +12,39 @@ namespace {
 // Threads have a connection to each server, and one more while they probe the
 // view; jobs are a thread more.
 constexpr std::ptrdiff_t kPerServerAndThread = 2;
+constexpr std::ptrdiff_t kTunnelsPerServer = 4;
+constexpr std::ptrdiff_t kMinTunnels = 256;
+constexpr int kPerTunnel = 2;
+// Where few file descriptors are allowed, one in so many is for tunnels.
+constexpr int kPartForTunnels = 8;
 // Loops, sockets that listen, the log, files that are written.
 constexpr std::ptrdiff_t kFiles = 64;
+
+std::ptrdiff_t ServersOf(const ServerOptions& options) {
+  const std::string& list = options.cluster.servers;
+  return 1 + std::count(list.begin(), list.end(), ',');
+}
+
+int WantedTunnels(const ServerOptions& options) {
+  return static_cast<int>(
+      std::max(kMinTunnels, kTunnelsPerServer * ServersOf(options)));
+}
 
 }  // namespace
 
 int DescriptorsBesideClients(const ServerOptions& options) {
-  const std::string& list = options.cluster.servers;
-  const std::ptrdiff_t servers = 1 + std::count(list.begin(), list.end(), ',');
   const std::ptrdiff_t to_servers =
-      kPerServerAndThread * servers * (options.threads + 1);
-  return static_cast<int>(to_servers + kFiles + kMaxAdminConnections);
+      kPerServerAndThread * ServersOf(options) * (options.threads + 1);
+  const int of_admin = options.admin.empty()
+                           ? 0
+                           : kPerTunnel * WantedTunnels(options) +
+                                 static_cast<int>(kMaxAdminConnections);
+  return static_cast<int>(to_servers + kFiles) + of_admin;
+}
+
+int MostTunnels(const ServerOptions& options) {
+  return std::min(WantedTunnels(options),
+                  AllowedDescriptors() / kPartForTunnels / kPerTunnel);
 }
 
 int AllowedDescriptors() {

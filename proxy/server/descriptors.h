@@ -11,6 +11,9 @@ namespace ers::proxy {
 
 // That all but clients may want at a time.
 int DescriptorsBesideClients(const ServerOptions& options);
+// Tunnels through the admin port at a time (HTTP's CONNECT): a client has one
+// to each server, and some more while it finds the view. Each takes two.
+int MostTunnels(const ServerOptions& options);
 // So many are allowed now.
 int AllowedDescriptors();
 // Clients' numbers are below it. Half of few that are allowed are theirs.

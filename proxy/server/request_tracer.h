@@ -1,5 +1,5 @@
 // RequestTracer: which requests of one connection are traced: those that `ers
-// trace` asks for, and a sample.
+// trace` asks for, a sample for /metrics, and a share for the collector.
 #ifndef ERS_PROXY_SERVER_REQUEST_TRACER_H_
 #define ERS_PROXY_SERVER_REQUEST_TRACER_H_
 
@@ -25,10 +25,21 @@ class RequestTracer {
   void BeginParse();
   void BytesCame(net::TimePoint at) {
     if (sample_from_) sample_from_ = at;
+    if (export_from_) export_from_ = at;
+  }
+  // It was a request, whose turn it is now.
+  void Came(const ClientRequest& request) {
+    const bool counts =
+        !request.traced && request.operation != Operation::kEndOfGets;
+    if (counts) {
+      host_.exported.Count();
+    } else {
+      export_from_.reset();
+    }
   }
   // False: TraceOf has nothing to do.
   [[nodiscard]] bool MayTrace(const ClientRequest& request) const {
-    return request.traced || sample_from_ || line_;
+    return request.traced || sample_from_ || export_from_ || line_;
   }
   // Null for all but a few. `read`: when the last bytes were.
   std::shared_ptr<Trace> TraceOf(const ClientRequest& request,
@@ -44,10 +55,13 @@ class RequestTracer {
   std::string End(const RequestPipeline::Slot& slot);
 
  private:
+  void Export(const RequestPipeline::Slot& slot, net::TimePoint end);
+
   ConnectionHost& host_;
   // Set while the request that comes next is to be traced.
   std::optional<net::TimePoint> sample_from_;
-  std::shared_ptr<Trace> line_;  // of the get line that is read
+  std::optional<net::TimePoint> export_from_;  // for the collector
+  std::shared_ptr<Trace> line_;                // of the get line that is read
 };
 
 }  // namespace ers::proxy

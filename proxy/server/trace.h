@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 
 #include "engine/engine.h"
 #include "metrics/histogram.h"
 #include "net/runtime.h"
 #include "store/objects/store.h"
 #include "store/support/step_timer.h"
+#include "tracing/request_trace.h"
 
 namespace ers::proxy {
 
@@ -24,6 +26,13 @@ struct Trace {
       : steps(runtime),
         store(untraced.store(), steps),
         engine(untraced, store) {}
+  // The collector gets it, as a request that began then.
+  void Export(net::TimePoint begin) {
+    exported = std::make_unique<RequestTrace>();
+    exported->begin = begin;
+    steps.NotePeriods(&exported->steps);
+    engine.SetTracedObject(&exported->object);
+  }
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
@@ -31,7 +40,8 @@ struct Trace {
   store::Store store;
   Engine engine;
   net::TimePoint understood;
-  net::TimePoint ended;  // the answer is ready
+  net::TimePoint ended;                    // the answer is ready
+  std::unique_ptr<RequestTrace> exported;  // null: none gets it
 };
 
 // How long the steps of those requests took that were traced. One writer, its

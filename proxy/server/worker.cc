@@ -91,15 +91,16 @@ void Worker::Adopt(Socket client, std::string unread) {
 
 void Worker::Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
                     const MemoryLimit& memory, const Policies& policies,
-                    std::function<void()> done) {
+                    double trace_sample, std::function<void()> done) {
   const bool counts_hits = !policies.narrow.tiers.empty();
   loop_->Post([this, rules = std::move(rules), limits, memory, counts_hits,
-               done = std::move(done)] {
+               trace_sample, done = std::move(done)] {
     engine_->SetRules(rules);
     engine_->SetWideHits(counts_hits ? wide_hits_.get() : nullptr);
     memory_.SetLimit(memory);
     WatchIdle();
     host_->limits = limits;
+    host_->exported.SetShare(ExportedShare(trace_sample));
     for (const auto& [pointer, owned] : connections_) {
       pointer->SetLimits(limits);
     }
@@ -139,7 +140,8 @@ void Worker::Run() {
   limits.max_value_bytes = options_.max_value_bytes;
   host_ = std::make_unique<ConnectionHost>(
       ConnectionHost{*loop_, *engine_, counters_, requests_, steps_, limits,
-                     memory_, stats_, shared_.verbosity});
+                     memory_, stats_, shared_.verbosity, shared_.exporter,
+                     RequestSampler(ExportedShare(options_.trace_sample))});
   accept_timer_ = loop_->NewTimer([this] {
     if (!stopping_) WatchListeners();
   });

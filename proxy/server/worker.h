@@ -26,6 +26,7 @@
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
+#include "tracing/trace_exporter.h"
 
 namespace ers::proxy {
 
@@ -43,6 +44,7 @@ struct Shared {
   std::atomic<std::uint64_t> memory_in_flight_bytes{0};
   // Any thread; set before any worker starts.
   std::function<void(HitBatch)> take_hits;
+  TraceExporter* exporter = nullptr;  // the same; null: there is no collector
 };
 
 // Of each worker.
@@ -73,7 +75,7 @@ class Worker {
   // the worker's thread.
   void Reload(std::shared_ptr<const Rules> rules, const Limits& limits,
               const MemoryLimit& memory, const Policies& policies,
-              std::function<void()> done);
+              double trace_sample, std::function<void()> done);
 
   // Any thread: from its start on, and so long after each count.
   void CountObjectsEvery(std::chrono::seconds period);
@@ -98,6 +100,10 @@ class Worker {
   void WatchWaiters();
   void CloseSlowClients();
   void WatchIdle();
+  // The share of requests that are traced where it is `trace_sample`.
+  [[nodiscard]] double ExportedShare(double trace_sample) const {
+    return shared_.exporter == nullptr ? 0 : trace_sample;
+  }
 
   const ServerOptions& options_;
   const std::vector<int> sockets_;

@@ -17,17 +17,12 @@ tl::unexpected<Status> Refuse(std::string why) {
   return Fail(StatusCode::kInvalidArgument, std::move(why));
 }
 
-}  // namespace
+constexpr std::string_view kTcpForms = "host:port or [IPv6]:port";
 
-Result<Address> ParseAddress(std::string_view text) {
+// `forms` are all that the user may give.
+Result<Address> ParseHostAndPort(std::string_view text,
+                                 std::string_view forms) {
   Address address;
-  if (text.starts_with('/')) {
-    if (text.size() > kMaxPath) {
-      return Refuse(fmt::format("the path is longer than {} bytes", kMaxPath));
-    }
-    address.path = text;
-    return address;
-  }
   if (text.find_first_of(" \t\r\n") != std::string_view::npos) {
     return Refuse("a blank is in it: give one address");
   }
@@ -38,7 +33,7 @@ Result<Address> ParseAddress(std::string_view text) {
   }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {
-    return Refuse("give host:port, [IPv6]:port or /unix/path");
+    return Refuse(fmt::format("give {}", forms));
   }
   address.host = text.substr(0, colon);
   address.port = text.substr(colon + 1);
@@ -56,6 +51,25 @@ Result<Address> ParseAddress(std::string_view text) {
   return address;
 }
 
+}  // namespace
+
+Result<Address> ParseAddress(std::string_view text) {
+  if (!text.starts_with('/')) {
+    return ParseHostAndPort(text, "host:port, [IPv6]:port or /unix/path");
+  }
+  if (text.size() > kMaxPath) {
+    return Refuse(fmt::format("the path is longer than {} bytes", kMaxPath));
+  }
+  Address address;
+  address.path = text;
+  return address;
+}
+
+Result<Address> ParseTcpAddress(std::string_view text) {
+  if (text.starts_with('/')) return Refuse(fmt::format("give {}", kTcpForms));
+  return ParseHostAndPort(text, kTcpForms);
+}
+
 bool IsLoopback(const Address& address) {
   if (!address.path.empty() || address.host == "localhost") return true;
   in_addr four{};
@@ -68,9 +82,8 @@ bool IsLoopback(const Address& address) {
 }
 
 Result<std::string> AdminAddress(std::string_view text) {
-  const Result<Address> address = ParseAddress(text);
+  const Result<Address> address = ParseTcpAddress(text);
   if (!address) return Fail(address.error());
-  if (!address->path.empty()) return Refuse("give host:port or [IPv6]:port");
   if (!address->host.empty()) return std::string(text);
   return fmt::format("127.0.0.1:{}", address->port);
 }

@@ -19,6 +19,8 @@ struct Address {
 // "host:port", "[IPv6]:port" or "/unix/path". kInvalidArgument says what is
 // wrong, without quoting the text. Resolves no name.
 Result<Address> ParseAddress(std::string_view text);
+// The same without the last.
+Result<Address> ParseTcpAddress(std::string_view text);
 
 // Whether only this machine reaches it: a unix path, a number of the loopback
 // interface or "localhost". Of other names it is not known.

@@ -19,6 +19,7 @@ inline nlohmann::ordered_json ServersJson(const ClusterInfo& info) {
                                {"state", MemberStateName(server.state)},
                                {"incarnation", server.incarnation},
                                {"since", server.since},
+                               {"answers", server.answers},
                                {"reachable", server.reachable},
                                {"version", server.version},
                                {"item_size_max", server.item_size_max},

@@ -70,6 +70,8 @@ class Client:
                  request_timeout: float | None = None,
                  operation_timeout: float | None = None,
                  hedge_percent: int | None = None,
+                 through: str | None = None,
+                 through_token: str | None = None,
                  inline_below: int | None = None,
                  column_below: int | None = None,
                  cached_manifests: int | None = None,
@@ -81,6 +83,8 @@ class Client:
         scheme: of values that name none: "ers2:4,1,5", "rs:4,2", "rep:2".
         parallel: how many calls may run at the same time.
         connect_timeout, request_timeout, operation_timeout: seconds.
+        through: "host:port", the admin address of an ersproxy by which the
+            servers are reached; through_token: the token of that port.
         log: takes (level, line), as Logger.log of the logging module does, on
             the thread of any call.
         All others: as ClusterOptions and ClientOptions of ers/options.h.
@@ -101,6 +105,8 @@ class Client:
                 (cluster, "request_timeout_ms", request_timeout),
                 (cluster, "operation_timeout_ms", operation_timeout),
                 (cluster, "hedge_percent", hedge_percent),
+                (cluster, "through", through),
+                (cluster, "through_token", through_token),
                 (client, "scheme", scheme),
                 (client, "inline_below", inline_below),
                 (client, "column_below", column_below),

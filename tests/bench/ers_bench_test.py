@@ -64,10 +64,11 @@ class Store(unittest.TestCase):
                          "--reps", "3", "--format", "csv")
         self.assertEqual(text.splitlines()[0], STORE_HEADER)
         content = ("libers", "columns", "rep", "one-by-one", "srs")
+        bare = ("bare", "bare-columns")
         moves = ("libers", "columns", "one-by-one", "srs", "reencode")
         expected = {(case, impl) for case, impls in (
-            ("put", ("plain", "copies", *content)),
-            ("get", ("libers-reuse", "plain", *content)),
+            ("put", ("plain", "copies", *bare, *content)),
+            ("get", ("libers-reuse", "plain", *bare, *content)),
             ("update", ("plain", "copies", *content)),
             ("forward", moves), ("backward", moves)) for impl in impls}
         rows = rows_of(text)
@@ -83,6 +84,7 @@ class Store(unittest.TestCase):
         self.assertEqual(schemes, {
             "libers": "ers2:2,1,3", "libers-reuse": "ers2:2,1,3",
             "columns": "ers2:2,1,3",
+            "bare": "ers2:2,1,3", "bare-columns": "ers2:2,1,3",
             "plain": "none", "copies": "rep:2", "rep": "rep:2",
             "one-by-one": "ers2:2,1,3", "srs": "srs:2,1,3",
             "reencode": "rs:2,1"})

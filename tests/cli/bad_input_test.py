@@ -265,12 +265,20 @@ class LostReportTest(CtlCase):
             self.assertEqual(self.read("out"), b"value")
             os.unlink(self.path("out"))
 
-    def test_a_command_that_only_reads_is_bad_usage(self):
+    def test_a_command_that_only_reads_may_be_repeated(self):
         self.put("k", b"value")
-        for words in (["get", "k"], ["stat", "k"], ["ls"], ["servers"]):
+        # The value is no report.
+        for code, words in ((BAD_USAGE, ["get", "k"]),
+                            (REPORT_LOST, ["stat", "k"]), (REPORT_LOST, ["ls"]),
+                            (REPORT_LOST, ["servers"]),
+                            (REPORT_LOST, ["--version"])):
             for result in self.run_mute(*words):
-                self.assertEqual(result.returncode, BAD_USAGE, result.stderr)
+                self.assertEqual(result.returncode, code, result.stderr)
                 self.assertIn(b"standard output", result.stderr)
+                self.assertNotIn(b"do not repeat", result.stderr)
+        full, _ = self.run_mute("stat", "k", "--json")
+        self.assertEqual(json.loads(full.stderr)["error"]["code"],
+                         "report-lost")
 
 
 class NoHalfFileTest(CtlCase):

@@ -271,9 +271,10 @@ class InspectTest(CtlCase):
         for server in info["servers"]:
             self.assertEqual(list(server), [
                 "name", "slot", "weight", "state", "incarnation", "since",
-                "reachable", "version", "item_size_max", "evictions",
+                "answers", "reachable", "version", "item_size_max", "evictions",
                 "last_error", "latency"])
             self.assertIsNone(server["latency"])  # only a proxy has it
+            self.assertIs(server["answers"], True)
             self.assertIs(server["reachable"], True)
             self.assertEqual(server["item_size_max"], 8 << 20)
         text = self.ctl("servers").decode()

@@ -36,6 +36,7 @@ class OneServerDeadTest(CtlCase):
         self.check("later", wide)
         self.ctl("rm", "small")
         servers = {s["name"]: s for s in self.ctl_json("servers")["servers"]}
+        self.assertIs(servers[dead]["answers"], False)
         self.assertIs(servers[dead]["reachable"], False)
         self.assertEqual(sum(s["reachable"] for s in servers.values()), 5)
         detail = self.ctl_json("stat", "wide")
@@ -284,6 +285,7 @@ class OldMemcachedTest(CtlCase):
         self.ctl("put", "k", "-", servers=servers, data=b"x" * 100_000)
         info = self.ctl_json("servers", servers=servers)
         about = {s["name"]: s for s in info["servers"]}[old]
+        self.assertIs(about["answers"], True)
         self.assertIs(about["reachable"], False)
         self.assertIn("1.6", about["last_error"])
 

@@ -138,6 +138,10 @@ class ServersOfProxyTest(CtlCase):
         self.tool("start", "2")
         name = self.servers.split(",")[1]
         self.refused(CLUSTER_ERROR, name, "servers", "--in-sync")
+        # It answers all the same, and what is shown says so.
+        row = next(line for line in self.ctl("servers").decode().splitlines()
+                   if line.startswith(name))
+        self.assertRegex(row, r" down .* yes +\d.* it was restarted$")
         self.ctl("rebuild")
         self.ctl("servers", "--in-sync")
 

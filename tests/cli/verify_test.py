@@ -79,6 +79,7 @@ class WholeTest(VerifyCase):
             len(self.ctl_json("stat", key)["blocks"]) for key in self.values))
         self.assertGreater(report["bytes"], 9 << 20)
         self.assertEqual(self.verify(DONE, "na.*")["objects"], 1)
+        self.assertIn(b"checked 1 object, ", self.ctl("verify", "na.*"))
         self.assertEqual(self.verify(DONE, "no such")["objects"], 0)
         self.assertIn(b"all whole", self.ctl("verify"))
         self.refused(BAD_USAGE, "PATTERN", "verify", "(")

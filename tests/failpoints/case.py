@@ -3,7 +3,7 @@
 from catalogue import OPERATIONS
 from faults import FAULTS, OtherDies
 from operations import BYSTANDERS, show, store_bystanders, value_of
-from world import Broken, SERVERS, Started, until
+from world import Broken, Lost, SERVERS, Started, until
 
 PREPARES = 3
 
@@ -45,7 +45,8 @@ class Runner:
                     raise
                 self.world.kill_proxy()
                 self.world.heal()
-                self.world.link.ask(f"delete {operation.key}".encode())
+                for key in operation.keys:
+                    self.world.link.ask(f"delete {key}".encode())
         return None
 
     def _wanted(self, operation):
@@ -156,8 +157,8 @@ class Runner:
             world.heal()
         again = operation.observe(world.link)
         if again != seen:
-            raise Broken(f"it changed by itself: {brief(seen)}, then "
-                         f"{brief(again)}")
+            raise Lost(f"it changed by itself: {brief(seen)}, then "
+                       f"{brief(again)}")
         self._go_on(operation)
         word = ("cut" if said is None else "acknowledged" if acknowledged
                 else "refused" if refused else "unknown")
@@ -177,23 +178,25 @@ class Runner:
                 operation.restore()
             seen = show(self.world.link, operation.key)
             if seen != third:
-                raise Broken(f"the next change does not show: {brief(seen)}"
-                             + " once all are in sync" * full)
+                raise Lost(f"the next change does not show: {brief(seen)}"
+                           + " once all are in sync" * full)
         for key, size in BYSTANDERS.items():
             seen = show(self.world.link, key)
             if seen != (value_of(key, "", size), 0):
-                raise Broken(f"{key} is another: {brief(seen)}")
+                raise Lost(f"{key} is another: {brief(seen)}")
 
     def _only_live(self, key):
         """With all garbage collected the servers have the blocks of the object
         and of those that were there before, and no other; and without the
         object none of its."""
-        # What a server has that is out meanwhile stays: one whose silence shows
-        # only now was full when the change was checked.
-        epoch = None
-        while epoch != (epoch := self.world.view()["epoch"]):
-            self.world.collect_garbage()
+        # What a server has that is out meanwhile, or is silent, stays: one whose
+        # silence shows only now was full when the change was checked.
+        def is_collected():
+            epoch = self.world.view()["epoch"]
+            listed = self.world.collect_garbage()
             self.world.heal()
+            return listed and self.world.view()["epoch"] == epoch
+        until(is_collected, "every server has listed what it has")
         self._await_blocks(self._blocks_all_there(key))
         self.world.link.ask(f"delete {key}".encode())
         self._await_blocks(0)
@@ -226,20 +229,21 @@ class Runner:
             until(there, "only the live blocks are left")
         except Broken as failure:
             raise Broken(f"{failure}: {wanted} of {self.world.blocks()}; "
-                         f"{self.bystanders}") from None
+                         f"{self.bystanders}; {self.world.collected}") \
+                from None
 
 
 def check_outcome(operation, said, acknowledged, refused, seen):
     """Is what is there one of the states that the answer allows?"""
     if seen not in operation.states():
-        raise Broken(f"neither old nor new: {brief(seen)}; {brief(said)}")
+        raise Lost(f"neither old nor new: {brief(seen)}; {brief(said)}")
     if acknowledged and seen not in operation.kept():
-        raise Broken(f"acknowledged and lost: {brief(said)}")
+        raise Lost(f"acknowledged and lost: {brief(said)}")
     # With others at work, or a change before it that was cut off, it may be
     # their state.
     alone = len(operation.states()) == 2 and not operation.interludes
     if refused and alone and seen != operation.states()[0]:
-        raise Broken(f"refused and done: {brief(said)}")
+        raise Lost(f"refused and done: {brief(said)}")
 
 
 def state_name(states, seen):

@@ -1,6 +1,7 @@
 """Every operation that is struck."""
 
 import operations as o
+import packs as p
 import recoveries as r
 
 OPERATIONS = [
@@ -56,4 +57,8 @@ OPERATIONS = [
     o.Stat,
     o.Servers,
     o.ReadPlain,
+    p.Pack,
+    p.ReadPacked,
+    p.AppendToPacked,
+    p.DropPack,
 ]

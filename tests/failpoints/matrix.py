@@ -18,7 +18,7 @@ from case import Runner, every_server
 from catalogue import OPERATIONS
 from faults import FAULTS, ProxyDies
 from table import BROKEN, Table
-from world import TOP, World
+from world import Lost, TOP, World
 
 SUBMITS = re.compile(r"(\.|->)Submit\(")
 COMMITS = ("commit-replica", "commit-primary", "export-replica", "export-primary",
@@ -31,6 +31,7 @@ BACKGROUND = {"probe-round": ("backfill", "complete"),
               "write-participants": ("ersctl append", "export", "servers")}
 MOST = 60  # messages of a step and an operation; those beyond are repeats
 TRIES = 24  # messages, where one of them is not sent each time
+REPEATS = 2  # of what a machine that stands still can have broken
 
 
 def work(folder, tasks, results):
@@ -64,7 +65,8 @@ def work(folder, tasks, results):
                             break
             except Exception as failure:  # pylint: disable=broad-except
                 result = {"failure": "".join(
-                    traceback.format_exception(failure)[-4:])}
+                    traceback.format_exception(failure)[-4:]),
+                    "lost": isinstance(failure, Lost)}
                 if world:
                     result["log"] = world.proxy.said()[-3000:]
                     world.close()
@@ -204,21 +206,11 @@ def run_all(arguments, workers):
              and arguments.fault in (None, task[3])]
     print(f"{len(tasks)} times a fault strikes", flush=True)
     table = Table()
-    for task, result in workers.run(tasks):
-        step, fault = task[2:4]
-        if "failure" in result:
-            failures.append((f"{step} {result['at']}, {fault}", result))
-            table.add(step, fault, operation_at(result["at"]), BROKEN)
-        elif result["outcome"]:
-            table.add(step, fault, operation_at(result["at"]),
-                      result["outcome"])
-        if arguments.verbose:
-            print(f"{result['seconds']:6.2f} s  {step} {result['at']}, "
-                  f"{fault}: {result.get('outcome', 'BROKEN')}", flush=True)
+    failures += strike_all(tasks, arguments.verbose, workers, table)
     table.show(names, list(traces))
     for what, result in failures:
-        print(f"\nBROKEN: {what}\n{result['failure']}\n"
-              f"{result.get('log', '')}")
+        print(f"\nBROKEN: {what}\n{result.get('log', '')}\n"
+              f"{result['failure']}")
     stray = stray_sends()
     for line in stray:
         print("SENT WITHOUT A NAME", line)
@@ -235,20 +227,49 @@ def run_all(arguments, workers):
     return 1 if failures or empty or stray else 0
 
 
+def strike_all(tasks, verbose, workers, table):
+    """[(what, result)] of those that are broken. What a machine that stands
+    still may have brought about is struck again, when the others have ended,
+    and so is what met no message; a promise about a value breaks once."""
+    failures = []
+    for left in reversed(range(REPEATS + 1)):
+        again = []
+        for task, result in workers.run(tasks):
+            step, fault = task[2:4]
+            outcome = BROKEN if "failure" in result else result["outcome"]
+            if outcome:
+                table.add(step, fault, operation_at(result["at"]), outcome)
+            if verbose or outcome == BROKEN:
+                print(f"{result['seconds']:6.2f} s  {step} {result['at']}, "
+                      f"{fault}: {outcome}\n{result.get('failure', '')}",
+                      end="", flush=True)
+            if left and not result.get("lost") and outcome in (None, BROKEN):
+                again.append(task)
+            elif outcome == BROKEN:
+                failures.append((f"{step} {result['at']}, {fault}", result))
+        tasks = again
+        if tasks:
+            print(f"{len(tasks)} of them are struck again: the machine may "
+                  "have stood still", flush=True)
+    return failures
+
+
 def trace_all(arguments, workers):
     """({operation: [step]}, names of all steps, [(what, result)])"""
     traces, names, failures = {}, [], []
     wanted = [operation.name for operation in OPERATIONS
               if arguments.only in (None, operation.name)]
-    for task, result in workers.run([("trace", name) for name in wanted]):
-        if "failure" in result:
-            failures.append((task[1], result))
-        else:
-            traces[task[1]], names = result["steps"], result["names"]
-        if arguments.verbose:
-            print(f"{result['seconds']:6.2f} s  {task[1]:<18}",
-                  dict(collections.Counter(result.get("steps", ()))),
-                  flush=True)
+    for left in reversed(range(REPEATS + 1)):
+        for task, result in workers.run([("trace", name) for name in wanted]):
+            if "failure" not in result:
+                traces[task[1]], names = result["steps"], result["names"]
+            elif not left or result["lost"]:
+                failures.append((task[1], result))
+            if arguments.verbose or "failure" in result:
+                print(f"{result['seconds']:6.2f} s  {task[1]:<18}",
+                      dict(collections.Counter(result.get("steps", ()))),
+                      result.get("failure", ""), flush=True)
+        wanted = [name for name in wanted if name not in traces]
     return traces, names, failures
 
 

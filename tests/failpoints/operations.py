@@ -1,7 +1,7 @@
 """What is done while a fault strikes: each operation with the states before and
 after it that are right."""
 
-from world import (Broken, KIB, LESS_PARITY, MIB, OTHER_SCHEME, SCHEME,
+from world import (Broken, KIB, LESS_PARITY, Lost, MIB, OTHER_SCHEME, SCHEME,
                    lines_of, random_bytes)
 
 SMALL, CODED, GROUPS = 100, 5 * KIB + 1, 9 * MIB
@@ -55,6 +55,7 @@ class Operation:
     def __init__(self, world):
         self.world = world
         self.key = world.new_key()
+        self.keys = [self.key]
         self.old = self.new = None
 
     def prepare(self):
@@ -414,7 +415,7 @@ class Read(Operation):
         if isinstance(said, bytes):
             return False
         if said != self.old:
-            raise Broken(f"{self.name}: another value was read")
+            raise Lost(f"{self.name}: another value was read")
         return True
 
 

@@ -319,8 +319,19 @@ class Replace(Command):
                 server.start()
         if not acknowledged:
             until(lambda: self.world.in_sync(but=places), "the others are in sync")
-            self.world.ctl(*self.words())
+            until(self.is_taken, "the place is given")
         self.world.give_place(*places)
+
+    def is_taken(self):
+        """Not yet where the new one has its place already, was restarted, and no
+        process has missed it since."""
+        try:
+            self.world.ctl(*self.words())
+        except Broken as failure:
+            if "it is to be backfilled" not in str(failure):
+                raise
+            return False
+        return True
 
 
 class ReplaceAlive(Replace):

@@ -76,6 +76,7 @@ std::string AsYaml(const ServerOptions& options) {
   if (!text("admin", options.admin) || !text("state_dir", options.state_dir) ||
       !text("admin_token_file", options.admin_token_file) ||
       !text("user", options.user) ||
+      !text("trace_export", options.trace_export) ||
       !text("state_file", options.cluster.state_file)) {
     return {};
   }
@@ -117,6 +118,7 @@ std::string AsYaml(const ServerOptions& options) {
       "memory_in_flight_bytes: {}}}\n",
       options.max_connections, options.idle_timeout.count(),
       options.max_value_bytes, options.memory_in_flight_bytes);
+  yaml += fmt::format("trace_sample: {}\n", options.trace_sample);
   yaml += fmt::format("log: {{level: {}, format: {}}}\n", options.log_level,
                       FormatName(options.log_format));
   return yaml;
@@ -152,6 +154,7 @@ void CheckLoaded(const fuzz::MemoryFile& file, ServerOptions options) {
               again->admin_token == options.admin_token &&
               again->memory_in_flight_bytes == options.memory_in_flight_bytes &&
               again->warm_from.timeout == options.warm_from.timeout &&
+              again->trace_sample == options.trace_sample &&
               again->log_level == options.log_level,
           "settings are read as they were written");
 }

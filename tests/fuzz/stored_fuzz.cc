@@ -20,6 +20,7 @@
 #include "store/format/block_header.h"
 #include "store/format/item_line.h"
 #include "store/format/manifest.h"
+#include "store/format/pack.h"
 #include "store/format/participant.h"
 #include "store/format/view.h"
 
@@ -125,6 +126,20 @@ void CheckEntry(std::string_view bytes) {
           "an entry is written again as it was read");
 }
 
+// The whole of a pack.
+void CheckPack(std::string_view bytes) {
+  Result<std::vector<PackEntry>> read =
+      DecodePackDirectory(bytes, bytes.size());
+  if (!read) return;
+  for (const PackEntry& entry : *read) {
+    Require(entry.offset + entry.length <= bytes.size(),
+            "a value is within its pack");
+  }
+  const std::string written = EncodePackDirectory(*read);
+  Require(bytes.starts_with(written),
+          "a directory is written again as it was read");
+}
+
 // `check` gets the record with the right checksum.
 void CheckSealed(std::string_view text, void (*check)(std::string_view)) {
   constexpr int kDeep = 40;
@@ -154,12 +169,12 @@ void CheckSealedRegistry(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using Check = void (*)(std::string_view);
-  constexpr std::array<Check, 9> kChecks = {
+  constexpr std::array<Check, 10> kChecks = {
       ers::store::CheckManifest,       ers::store::CheckSealedManifest,
       ers::store::CheckBlock,          ers::store::CheckView,
       ers::store::CheckSealedView,     ers::store::CheckRegistry,
       ers::store::CheckSealedRegistry, ers::store::CheckItemLine,
-      ers::store::CheckEntry};
+      ers::store::CheckEntry,          ers::store::CheckPack};
   if (size == 0) return 0;
   kChecks[data[0] % kChecks.size()](
       {reinterpret_cast<const char*>(data + 1), size - 1});

@@ -46,6 +46,9 @@ const (
 	// Of these each is asked for about once between two faults.
 	coldKeys  = 24
 	coldOneOf = 150
+	// So many fill a pack, and are rewritten soon enough to fill another.
+	smallKeys  = 200
+	smallOneOf = 4
 )
 
 // Options of one history.
@@ -158,7 +161,7 @@ func Record(options Options) (*History, error) {
 		proxies = append(proxies, proxy)
 	}
 	load := newLoad(proxies, setup, random)
-	if err := load.fillCold(random); err != nil {
+	if err := load.fill(random); err != nil {
 		return nil, err
 	}
 	faults := &cluster.Faults{Servers: servers, Log: log, Proxies: proxies,
@@ -177,6 +180,11 @@ func Record(options Options) (*History, error) {
 	go func(seed int64) {
 		defer clients.Done()
 		load.collect(rand.New(rand.NewSource(seed)))
+	}(random.Int63())
+	clients.Add(1)
+	go func(seed int64) {
+		defer clients.Done()
+		load.pack(rand.New(rand.NewSource(seed)))
 	}(random.Int63())
 	struck := faults.Run(cluster.Until(time.Now().Add(
 		time.Duration(options.Seconds*float64(time.Second)))), options.Faults)
@@ -205,8 +213,8 @@ func Record(options Options) (*History, error) {
 	if err := faults.Ended(); err != nil {
 		return nil, err
 	}
-	history.Faults = fmt.Sprintf("%s, %d collections", faults.Summary(),
-		load.collections.Load())
+	history.Faults = fmt.Sprintf("%s, %d collections, %d values packed",
+		faults.Summary(), load.collections.Load(), load.packed.Load())
 	history.take(load)
 	history.BeyondF, err = log.BeyondF(setup.MaxFailures)
 	if err != nil {

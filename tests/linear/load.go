@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,11 +21,13 @@ type load struct {
 	began   time.Time
 	keys    []string // that clients are busy on
 	cold    []string // that they seldom touch, so that faults outlast changes
+	small   []string // that are packed again and again
 	stop    atomic.Bool
 	tags    atomic.Uint64
 	clients atomic.Int64
 	// Collections of garbage that checked all there is.
 	collections atomic.Int64
+	packed      atomic.Int64 // values
 
 	mutex  sync.Mutex
 	events map[string][]Event
@@ -38,7 +42,15 @@ func newLoad(proxies []*cluster.Proxy, setup Setup, random *rand.Rand) *load {
 	for i := 0; i < coldKeys; i++ {
 		load.cold = append(load.cold, fmt.Sprintf("cold%d", i))
 	}
+	for i := 0; i < smallKeys; i++ {
+		load.small = append(load.small, fmt.Sprintf("small%d", i))
+	}
 	return load
+}
+
+func (load *load) all() []string {
+	return append(append(append([]string{}, load.cold...), load.small...),
+		load.keys...)
 }
 
 // Each client has one connection at a time, to one proxy after the other, and a
@@ -68,6 +80,8 @@ func (load *load) client(number int, random *rand.Rand) {
 func (load *load) size(key string, random *rand.Rand) int {
 	kind := random.Intn(100)
 	switch {
+	case strings.HasPrefix(key, "small"):
+		return 800 + random.Intn(400)
 	case key == "long" && kind < 25:
 		return 1<<20 + random.Intn(load.setup.LongBytes-1<<20)
 	case kind < 55:
@@ -88,6 +102,10 @@ func (load *load) one(conn *memcache.Conn, name int, known map[string]uint64,
 	if random.Intn(coldOneOf) == 0 {
 		key = load.cold[random.Intn(len(load.cold))]
 	}
+	small := random.Intn(smallOneOf) == 0
+	if small {
+		key = load.small[random.Intn(len(load.small))]
+	}
 	call := Call{}
 	switch kind := random.Intn(100); {
 	case kind < 40:
@@ -106,6 +124,8 @@ func (load *load) one(conn *memcache.Conn, name int, known map[string]uint64,
 		}
 	case kind < 88:
 		call.Verb = remove
+	case small: // of several schemes they would not fill packs
+		call.Verb = set
 	default:
 		call.Verb = transition
 	}
@@ -175,15 +195,15 @@ func dial(proxy *cluster.Proxy) (*memcache.Conn, error) {
 	return memcache.Dial(address, clientTimeout)
 }
 
-// Gives the cold keys values.
-func (load *load) fillCold(random *rand.Rand) error {
+// Gives the cold and the small keys values.
+func (load *load) fill(random *rand.Rand) error {
 	conn, err := dial(load.proxies[0])
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	name := int(load.clients.Add(1))
-	for _, key := range load.cold {
+	for _, key := range append(append([]string{}, load.cold...), load.small...) {
 		load.send(conn, name, key, Call{Verb: set, Tag: load.tags.Add(1),
 			Size: load.size(key, random)}, "")
 	}
@@ -201,7 +221,7 @@ func (load *load) readAll() ([]string, error) {
 		}
 		defer conn.Close()
 		name := int(load.clients.Add(1))
-		for _, key := range append(load.cold, load.keys...) {
+		for _, key := range load.all() {
 			answer := load.send(conn, name, key, Call{Verb: get}, "").Answer
 			if answer.Kind != memcache.Done && answer.Kind != memcache.Absent {
 				silent = append(silent, key+" ("+answer.Text+")")
@@ -224,6 +244,43 @@ func (load *load) collect(random *rand.Rand) {
 	}
 }
 
+// pack has small values packed again and again, one job after the other. It
+// fails as collect does.
+func (load *load) pack(random *rand.Rand) {
+	proxy, id, counted := load.proxies[0], "", int64(0)
+	for !load.stop.Load() {
+		time.Sleep(time.Duration(random.Intn(100)) * time.Millisecond)
+		var job job
+		if id == "" {
+			proxy = load.proxies[random.Intn(len(load.proxies))]
+			_, answer, err := proxy.Ask("POST", "/v1/jobs", map[string]any{
+				"to": "pack", "select": map[string]any{"prefix": "small"}})
+			if err == nil && json.Unmarshal(answer, &job) == nil {
+				id, counted = job.ID, 0
+			}
+			continue
+		}
+		code, answer, err := proxy.Ask("GET", "/v1/jobs/"+id, nil)
+		if err != nil {
+			continue
+		}
+		if code != 200 || json.Unmarshal(answer, &job) != nil {
+			id = "" // it ended before it was written down
+			continue
+		}
+		load.packed.Add(job.Objects["changed"] - counted)
+		counted = job.Objects["changed"]
+		if job.State != "listing" && job.State != "running" {
+			id = ""
+		}
+	}
+}
+
+type job struct {
+	ID, State string
+	Objects   map[string]int64
+}
+
 func (load *load) deleteAll() error {
 	return load.insist("delete", (*memcache.Conn).Delete)
 }
@@ -236,7 +293,7 @@ func (load *load) insist(what string,
 		return err
 	}
 	defer conn.Close()
-	for _, key := range append(load.cold, load.keys...) {
+	for _, key := range load.all() {
 		err := conn.Insist(what+" "+key,
 			func() memcache.Reply { return ask(conn, key) })
 		if err != nil {

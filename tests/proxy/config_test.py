@@ -278,6 +278,14 @@ class CheckTest(DaemonCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("is good: 3 rules", result.stdout)
 
+    def test_a_good_file_with_a_warning(self):
+        path = self.config("policies: {pack: {idle_s: 60}}\n")
+        result = self.run_proxy("--check-config", path)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("is good: 0 rules", result.stdout)
+        self.assertTrue(result.stderr.startswith(
+            f"ersproxy: warning: {path}: scheme: packs of "), result.stderr)
+
     def test_folders_and_names_that_are_not_there(self):
         none = self.path("none")
         for setting, why in (

@@ -213,8 +213,9 @@ class ByProxyTest(ByProxyCase):
         self.at_fails(CLUSTER_ERROR, "Connection refused", "stat", "k",
                       address=absent)
         self.at_fails(CLUSTER_ERROR, absent, "ls", address=absent)
-        self.at_fails(BAD_USAGE, "--proxy", "stat", "k", address="localhost")
-        self.at_fails(BAD_USAGE, "[IPv6]:port", "stat", "k", address="/a/path")
+        for address in ("localhost", "/a/path"):
+            self.at_fails(BAD_USAGE, f"--proxy {address}: give host:port or "
+                          "[IPv6]:port\n", "stat", "k", address=address)
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen()

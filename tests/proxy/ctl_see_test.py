@@ -75,7 +75,7 @@ class EventsTest(SeeCase):
         self.assertEqual(asked[3][1]["agent"], "x" * 120)
         texts = self.texts("job")
         self.assertTrue(any(re.match(
-            rf"job {job}, to wide: done, 1 objects changed", text)
+            rf"job {job}, to wide: done, 1 object changed", text)
             for text in texts), texts)
         # All of it is in the log, too, in lines of their own.
         log = daemon.log()

@@ -266,6 +266,25 @@ class HandoverTest(DaemonCase):
         self.assertEqual(daemon.process.wait(DEADLINE_S), FAILED, daemon.log())
         self.assertIn("this one ends, too", daemon.log())
 
+    def test_tunnels_go_on_and_are_waited_for(self):
+        daemon = self.begin()
+        tunnels = []
+        server = self.servers.split(",")[0]
+
+        def ask_for_tunnel():
+            tunnels.append(self.link_to(daemon.addresses[-1]))
+            tunnels[-1].send(f"CONNECT {server} HTTP/1.1\r\n\r\n".encode())
+            self.assertIn(b" 200 ", tunnels[-1].until(b"\r\n\r\n"))
+        ask_for_tunnel()
+        old = self.next_of(daemon)
+        ask_for_tunnel()  # of the new one
+        for tunnel in tunnels:
+            self.assertTrue(tunnel.ask(b"version").startswith(b"VERSION"))
+        self.assertIsNone(old.poll())
+        tunnels[0].socket.close()
+        self.assertEqual(old.wait(DEADLINE_S), ENDED, daemon.log())
+        self.assertTrue(tunnels[1].ask(b"version").startswith(b"VERSION"))
+
     def test_sockets_that_it_is_started_with_are_used(self):
         """As systemd does it (LISTEN_FDS)."""
         with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -20,6 +20,8 @@ class ListenerTest(ProxyCase):
         self.assertEqual(len(proxy.addresses), 3)
         self.assertTrue(proxy.addresses[1].startswith("[::1]:"))
         self.assertEqual(proxy.addresses[2], path)
+        self.assertIn("listening on " + ", ".join(proxy.addresses),
+                      proxy.said())
         links = [self.link(address) for address in proxy.addresses]
         for i, link in enumerate(links):
             value = random_bytes(2 * MIB, seed=i)

@@ -220,6 +220,8 @@ class ErrorsTest(PackageCase):
         for text, servers, options in (
                 ("port", "nowhere", {}),
                 ("hedge_percent", "127.0.0.1:1", {"hedge_percent": 200}),
+                ("through: .*port", "127.0.0.1:1", {"through": "nowhere"}),
+                ("through_token", "127.0.0.1:1", {"through_token": "a\nb"}),
                 ("scheme", "127.0.0.1:1", {"scheme": "rs:1"}),
                 ("inline_below", "127.0.0.1:1", {"inline_below": 2 * MiB}),
                 ("column_below", "127.0.0.1:1", {"column_below": 2 * MiB})):
@@ -232,6 +234,13 @@ class ErrorsTest(PackageCase):
         lonely = self.open(servers=["127.0.0.1:1", "127.0.0.1:2"],
                            operation_timeout=0.3, scheme="rep:2")
         with self.assertRaisesRegex(ers.Unavailable, r"127\.0\.0\.1:[12]"):
+            lonely.get("key")
+
+    def test_a_silent_proxy_is_named(self):
+        lonely = self.open(through="127.0.0.1:1", through_token="secret",
+                           operation_timeout=0.3)
+        with self.assertRaisesRegex(ers.Unavailable,
+                                    r"proxy at 127\.0\.0\.1:1 cannot be"):
             lonely.get("key")
 
     def test_a_negative_offset_is_refused(self):

@@ -120,6 +120,8 @@ typedef struct ers_cluster_options {
   int hedge_percent; /* of what is read: in vain, to be sooner; 0: none */
   ers_log_sink log;  /* NULL: silent */
   void* log_context;
+  const char* through;       /* "host:port" of a proxy; NULL: none */
+  const char* through_token; /* which it wants; NULL: none */
 } ers_cluster_options;
 
 /* Sets every member to its default; `servers` to NULL. */
@@ -190,7 +192,8 @@ ERS_API ers_status ers_width_name(const char* scheme, ers_width width,
 typedef struct ers_object_info {
   char scheme[ERS_SCHEME_BYTES];
   ers_width width;
-  int is_inline;        /* 1: the value rides in the manifest */
+  int is_inline;        /* 1: the value rides in the manifest; 0, and
+                           no groups: in a pack */
   int in_columns;       /* 1: its items are columns, not blocks */
   uint64_t length;      /* bytes */
   uint64_t group_bytes; /* value bytes of a full group */
@@ -417,7 +420,7 @@ typedef struct ers_server_info {
   uint64_t incarnation;
   int64_t since;       /* Unix seconds of the last change of state */
   int reachable;       /* 1: answered now, with the memory of the view */
-  const char* version; /* memcached's, "" where it does not answer */
+  const char* version; /* memcached's, "" where nothing answers */
   uint64_t item_size_max;
   int evictions; /* 1: the server may evict */
   const char* last_error;

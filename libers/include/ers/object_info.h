@@ -14,11 +14,12 @@ namespace ers {
 struct ObjectInfo {
   Scheme scheme;
   Width width = Width::kNarrow;
-  bool is_inline = false;         // the value rides in the manifest
-  std::uint64_t length = 0;       // bytes
+  bool is_inline = false;    // the value rides in the manifest
+  std::string pack;          // key of the pack that has the value; mostly empty
+  std::uint64_t length = 0;  // bytes
   Unit unit = Unit::kBlocks;      // what the items are, when not inline
   std::uint64_t group_bytes = 0;  // value bytes of a full group
-  int groups = 0;                 // 0 when inline
+  int groups = 0;                 // 0 when inline or packed
   std::uint32_t client_flags = 0;
   std::uint64_t cas = 0;    // changes exactly when content does
   std::int64_t expiry = 0;  // Unix seconds, 0 never
@@ -115,8 +116,9 @@ struct ServerInfo {
   MemberState state = MemberState::kInSync;
   std::uint64_t incarnation = 0;
   std::int64_t since = 0;  // Unix seconds of the last change of state
-  bool reachable = false;  // answered just now, with the memory of the view
-  std::string version;     // memcached's, where reachable
+  bool answers = false;    // just now, also with another memory than it had
+  bool reachable = false;  // it does with the memory of the view
+  std::string version;     // memcached's, and what is next, where it answers
   std::uint64_t item_size_max = 0;
   bool evictions = false;
   std::string last_error;

@@ -40,6 +40,12 @@ struct ClusterOptions {
   // any order, the same list for every process of the cluster. The process that
   // is first to use a cluster fixes labels, and of modula and ch3 the order.
   std::string servers;
+  // "host:port" of an HTTP proxy that takes CONNECT, as the admin port of an
+  // ersproxy does: every connection to a server is made through it, and
+  // servers' names are resolved there. connect_timeout then has to do for the
+  // proxy's own connection, too. Empty: none.
+  std::string through;
+  std::string through_token;  // which it wants (Bearer); empty: none
   // Which server a key belongs to, as the proxy or client had it that the
   // servers' values come from: "ketama", "modula" or "ch3"; a hash such as
   // "md5" or "fnv1a_64"; two characters between which the part of a key is that

@@ -49,6 +49,10 @@ ers::ClusterOptions FromC(const ers_cluster_options& options) {
   out.operation_timeout =
       std::chrono::milliseconds(options.operation_timeout_ms);
   out.hedge_percent = options.hedge_percent;
+  if (options.through != nullptr) out.through = options.through;
+  if (options.through_token != nullptr) {
+    out.through_token = options.through_token;
+  }
   if (options.log != nullptr) {
     out.log = [sink = options.log, context = options.log_context](
                   ers::LogLevel level, std::string_view line) {

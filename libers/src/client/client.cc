@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "net/event_loop.h"
 #include "net/resolver.h"
+#include "net/tunnel_stream.h"
 #include "store/membership/accept_loss.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
@@ -35,6 +38,30 @@ class ClusterImpl final : public Cluster {
   std::shared_ptr<store::ClusterState> state_;
 };
 
+// Nothing: none is named.
+Result<std::optional<net::HttpProxy>> ProxyOf(const ClusterOptions& options) {
+  const std::string& token = options.through_token;
+  const bool is_word = std::all_of(token.begin(), token.end(),
+                                   [](char c) { return c > ' ' && c <= '~'; });
+  if (!is_word) {
+    return Fail(StatusCode::kInvalidArgument,
+                "through_token: a token is one word of printable characters");
+  }
+  if (options.through.empty()) return std::nullopt;
+  Result<net::Endpoint> at = net::ParseEndpoint(options.through);
+  if (!at) {
+    return Fail(StatusCode::kInvalidArgument,
+                fmt::format("through: {}", at.error().message()));
+  }
+  return net::HttpProxy{std::move(*at), token};
+}
+
+// Its proxy was checked.
+std::unique_ptr<net::Runtime> NewLoop(const ClusterOptions& options) {
+  std::optional<net::HttpProxy> proxy = *ProxyOf(options);
+  return proxy ? net::NewEventLoop(std::move(*proxy)) : net::NewEventLoop();
+}
+
 // Each call runs the client's own loop until its task has ended, and what it
 // began that other clients of the cluster wait for: the loop does not run
 // afterwards.
@@ -42,7 +69,7 @@ class ClientImpl final : public Client {
  public:
   ClientImpl(std::shared_ptr<store::ClusterState> cluster,
              const ClientOptions& options)
-      : loop_(net::NewEventLoop()),
+      : loop_(NewLoop(cluster->options)),
         session_(*loop_, std::move(cluster), options.cached_manifests),
         store_(session_, options) {}
 
@@ -142,11 +169,14 @@ std::optional<int> CountOf(std::string_view text) {
 std::string_view Version() { return ERS_VERSION; }
 
 Result<std::shared_ptr<Cluster>> Cluster::Open(ClusterOptions options) {
+  const Result<std::optional<net::HttpProxy>> proxy = ProxyOf(options);
+  if (!proxy) return Fail(proxy.error());
   Result<std::shared_ptr<store::ClusterState>> state =
       store::OpenClusterState(std::move(options));
   if (!state) return Fail(state.error());
-  net::Resolver::OfProcess().Prepare((*state)->endpoints,
-                                     net::Resolver::kAtStart);
+  net::Resolver::OfProcess().Prepare(
+      *proxy ? std::vector<net::Endpoint>{(*proxy)->at} : (*state)->endpoints,
+      net::Resolver::kAtStart);
   return std::make_shared<ClusterImpl>(std::move(*state));
 }
 

@@ -1,5 +1,6 @@
 #include "net/endpoint.h"
 
+#include <fmt/format.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -170,6 +171,19 @@ std::string Endpoint::name() const {
   const std::string digits = std::to_string(port);
   if (host.find(':') != std::string::npos) return "[" + host + "]:" + digits;
   return host + ":" + digits;
+}
+
+std::string Endpoint::authority() const {
+  if (!is_unix()) return name();
+  std::string text;
+  for (const char c : path) {
+    if (IsHostCharacter(c)) {
+      text += c;
+    } else {
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return text + ":0";
 }
 
 Result<Endpoint> ParseEndpoint(std::string_view text) {

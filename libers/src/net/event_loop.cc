@@ -11,6 +11,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -49,7 +50,8 @@ event_base* NewBase() {
 
 class LibeventLoop final : public EventLoop {
  public:
-  explicit LibeventLoop(Resolver& resolver);
+  explicit LibeventLoop(Resolver& resolver,
+                        std::optional<HttpProxy> through = std::nullopt);
   ~LibeventLoop() override;
 
   TimePoint Now() override { return std::chrono::steady_clock::now(); }
@@ -61,10 +63,18 @@ class LibeventLoop final : public EventLoop {
   std::uint64_t Random() override { return random_(); }
   std::unique_ptr<Stream> Connect(const Endpoint& endpoint,
                                   StreamHandler& handler) override {
+    if (!through_) return ConnectPaced(endpoint, handler);
+    return NewTunnelStream(*through_, endpoint, handler,
+                           [this](StreamHandler& tunnel) {
+                             return ConnectPaced(through_->at, tunnel);
+                           });
+  }
+  std::unique_ptr<PacedStream> ConnectPaced(const Endpoint& endpoint,
+                                            StreamHandler& handler) override {
     return NewSocketStream(base_, *this, resolver_, endpoint, handler);
   }
-  std::unique_ptr<AcceptedStream> Adopt(int socket,
-                                        StreamHandler& handler) override {
+  std::unique_ptr<PacedStream> Adopt(int socket,
+                                     StreamHandler& handler) override {
     return AdoptSocket(base_, socket, handler);
   }
   std::unique_ptr<Watch> WatchReadable(int descriptor,
@@ -81,6 +91,7 @@ class LibeventLoop final : public EventLoop {
 
   event_base* base_;
   Resolver& resolver_;
+  const std::optional<HttpProxy> through_;
   std::mt19937_64 random_ = SeededRandom();
   DeferredQueue deferred_;
   bool running_ = false;  // RunUntil
@@ -199,9 +210,10 @@ class ReadableWatch final : public Watch {
   event* event_;
 };
 
-LibeventLoop::LibeventLoop(Resolver& resolver)
+LibeventLoop::LibeventLoop(Resolver& resolver, std::optional<HttpProxy> through)
     : base_(NewBase()),
       resolver_(resolver),
+      through_(std::move(through)),
       wake_up_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       wake_up_event_(
           event_new(base_, wake_up_fd_, EV_READ | EV_PERSIST, OnWakeUp, this)) {
@@ -282,6 +294,11 @@ void LibeventLoop::RunUntil(const std::function<bool()>& done) {
 
 std::unique_ptr<EventLoop> NewEventLoop() {
   return NewEventLoopWith(Resolver::OfProcess());
+}
+
+std::unique_ptr<EventLoop> NewEventLoop(HttpProxy through) {
+  return std::make_unique<LibeventLoop>(Resolver::OfProcess(),
+                                        std::move(through));
 }
 
 std::unique_ptr<EventLoop> NewEventLoopWith(Resolver& resolver) {

@@ -6,17 +6,20 @@
 #include <memory>
 
 #include "net/runtime.h"
+#include "net/tunnel_stream.h"
 
 namespace ers::net {
 
-// A Stream to a client that was accepted. Its handler hears of no OnConnected.
-class AcceptedStream : public Stream {
+// A Stream that is read when its handler wants to.
+class PacedStream : public Stream {
  public:
   // Whether OnReadable is called; at first it is. A handler that does not want
   // to read does not learn of the peer's leaving either.
   virtual void WantRead(bool want) = 0;
   // Bytes that ReadV would give now, as far as is known.
   virtual std::size_t Unread() const = 0;
+  // The peer is to see the end of the stream behind what was written.
+  virtual void EndWriting() = 0;
 };
 
 // Ends the watching when destroyed.
@@ -31,9 +34,13 @@ class Watch {
 class EventLoop : public Runtime {
  public:
   // Takes over a connected socket (and closes it with the stream); TCP_NODELAY
-  // where it is TCP. `handler` outlives the stream.
-  virtual std::unique_ptr<AcceptedStream> Adopt(int socket,
-                                                StreamHandler& handler) = 0;
+  // where it is TCP. `handler` outlives the stream, and hears of no
+  // OnConnected.
+  virtual std::unique_ptr<PacedStream> Adopt(int socket,
+                                             StreamHandler& handler) = 0;
+  // As Connect.
+  virtual std::unique_ptr<PacedStream> ConnectPaced(const Endpoint& endpoint,
+                                                    StreamHandler& handler) = 0;
   // Calls `ready` as long as `descriptor`, which stays the caller's, can be
   // read. `ready` may not end its own watch.
   virtual std::unique_ptr<Watch> WatchReadable(int descriptor,
@@ -41,6 +48,8 @@ class EventLoop : public Runtime {
 };
 
 std::unique_ptr<EventLoop> NewEventLoop();
+// One whose connections (Connect) are made through a proxy.
+std::unique_ptr<EventLoop> NewEventLoop(HttpProxy through);
 
 }  // namespace ers::net
 

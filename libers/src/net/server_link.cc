@@ -9,6 +9,7 @@
 
 #include "net/resolver.h"
 #include "net/server_link_impl.h"
+#include "net/tunnel_stream.h"
 
 namespace ers::net {
 namespace {
@@ -18,7 +19,11 @@ constexpr Duration kLazyDelay = std::chrono::milliseconds(20);
 constexpr int kMaxLazyWaiting = 64;
 
 // What keeps a link from being up; `stream` may be null.
-const char* Lack(const InFlight& in_flight, const Stream* stream) {
+std::string Lack(const InFlight& in_flight, const Stream* stream) {
+  const auto* by_way = dynamic_cast<const ByWay*>(stream);
+  if (by_way != nullptr && !by_way->Obstacle().empty()) {
+    return by_way->Obstacle();
+  }
   if (in_flight.front() != nullptr) return "connected, but no answer";
   const auto* named = dynamic_cast<const AwaitsName*>(stream);
   return named != nullptr && named->Resolving()
@@ -330,7 +335,7 @@ void ServerLink::Impl::OnDeadline() {
     return;
   }
   Fail(fmt::format("{} in time", state_ == State::kUp
-                                     ? "no reply"
+                                     ? std::string("no reply")
                                      : Lack(in_flight_, stream_.get())));
 }
 

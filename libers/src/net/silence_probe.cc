@@ -7,13 +7,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "net/errno_text.h"
+
 namespace ers::net {
-namespace {
-
-bool MustWait() { return errno == EAGAIN || errno == EWOULDBLOCK; }
-
-}  // namespace
-
 SilenceProbe::SilenceProbe(Runtime& runtime, const Endpoint& endpoint,
                            Duration patience,
                            std::function<void(bool answered)> end)

@@ -22,7 +22,7 @@ namespace {
 // So long an address is waited for while there are others to be tried.
 constexpr timeval kTurn = {0, 150'000};
 
-class SocketStream final : public AcceptedStream, public AwaitsName {
+class SocketStream final : public PacedStream, public AwaitsName {
  public:
   SocketStream(event_base* base, Runtime& runtime, Resolver& resolver,
                Endpoint endpoint, StreamHandler& handler)
@@ -62,6 +62,7 @@ class SocketStream final : public AcceptedStream, public AwaitsName {
   }
   void WantRead(bool want) override;
   std::size_t Unread() const override;
+  void EndWriting() override { shutdown(fd_, SHUT_WR); }
 
  private:
   static void OnTimer(int, short, void* self);
@@ -263,15 +264,15 @@ std::size_t SocketStream::Unread() const {
 
 }  // namespace
 
-std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, int socket,
-                                            StreamHandler& handler) {
+std::unique_ptr<PacedStream> AdoptSocket(event_base* base, int socket,
+                                         StreamHandler& handler) {
   return std::make_unique<SocketStream>(base, socket, handler);
 }
 
-std::unique_ptr<Stream> NewSocketStream(event_base* base, Runtime& runtime,
-                                        Resolver& resolver,
-                                        const Endpoint& endpoint,
-                                        StreamHandler& handler) {
+std::unique_ptr<PacedStream> NewSocketStream(event_base* base, Runtime& runtime,
+                                             Resolver& resolver,
+                                             const Endpoint& endpoint,
+                                             StreamHandler& handler) {
   return std::make_unique<SocketStream>(base, runtime, resolver, endpoint,
                                         handler);
 }

@@ -16,17 +16,17 @@ namespace ers::net {
 // Starts connecting; see Runtime::Connect. A host name is resolved by
 // `resolver`, and its addresses are tried one after the other, those last that
 // did not connect before. All but `endpoint` outlive the stream.
-std::unique_ptr<Stream> NewSocketStream(event_base* base, Runtime& runtime,
-                                        Resolver& resolver,
-                                        const Endpoint& endpoint,
-                                        StreamHandler& handler);
+std::unique_ptr<PacedStream> NewSocketStream(event_base* base, Runtime& runtime,
+                                             Resolver& resolver,
+                                             const Endpoint& endpoint,
+                                             StreamHandler& handler);
 
 // A loop whose host names are resolved by `resolver`, which outlives it.
 std::unique_ptr<EventLoop> NewEventLoopWith(Resolver& resolver);
 
 // See EventLoop::Adopt. `base` and `handler` outlive the stream.
-std::unique_ptr<AcceptedStream> AdoptSocket(event_base* base, int socket,
-                                            StreamHandler& handler);
+std::unique_ptr<PacedStream> AdoptSocket(event_base* base, int socket,
+                                         StreamHandler& handler);
 
 }  // namespace ers::net
 

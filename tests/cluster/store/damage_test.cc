@@ -226,7 +226,7 @@ TEST_CASE("a manifest of a newer format is an error, never a miss") {
   auto client = cluster.Open(kScheme);
   REQUIRE_OK(client->Put("key", Bytes(20000, 1), {}));
   for (const StoredItem& replica : ReplicasOf(cluster, *client, "key")) {
-    replica.Write("eRS\x05 of the future");
+    replica.Write("eRS\x06 of the future");
   }
   CHECK(CodeOfGet(*client, "key") == StatusCode::kUnsupportedFormat);
   CHECK(client->Put("key", Bytes(9, 1), {}).error().code() ==

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "cluster/store/test_cluster.h"
+#include "sanitized.h"
 
 namespace ers::test {
 namespace {
@@ -86,6 +87,11 @@ TEST_CASE("any choice of up to m dead servers loses nothing") {
   for (const Parameters& p :
        {Parameters{2, 1, 3}, Parameters{4, 1, 5}, Parameters{4, 2, 6}}) {
     ForEachChoice(p.kp + p.m, p.m, [&](const std::vector<int>& dead) {
+      // Every fifth, which meets all widths and units.
+      if (kSanitized && number % 5 != 0) {
+        ++number;
+        return;
+      }
       Survive(p, number % 2 == 0 ? Width::kNarrow : Width::kWide, dead,
               number / 2 % 2 == 0,
               (number + number / 4) % 2 == 0 ? Unit::kBlocks : Unit::kColumns);

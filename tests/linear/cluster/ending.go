@@ -32,6 +32,7 @@ func (remains Remains) String() string {
 const (
 	epochTries    = 10
 	dropsDeadline = 20 * time.Second
+	stubsDeadline = 70 * time.Second
 	mostNamed     = 100
 )
 
@@ -103,6 +104,11 @@ func (ending *Ending) epoch() (int, error) {
 }
 
 func (ending *Ending) collectOnce() (Remains, error) {
+	// Packs that nothing names any more count as objects until then.
+	packs, err := ending.collectGarbage()
+	if err != nil {
+		return Remains{}, err
+	}
 	verified := struct {
 		Objects, Damaged, Unreadable, Unchecked, Blocks int
 		Findings                                        []json.RawMessage
@@ -117,19 +123,32 @@ func (ending *Ending) collectOnce() (Remains, error) {
 			verified.Objects, verified.Unreadable, verified.Unchecked,
 			verified.Findings)
 	}
+	rest, err := ending.collectGarbage()
+	remains.Garbage = packs + rest
+	return remains, err
+}
+
+// The number of blocks.
+func (ending *Ending) collectGarbage() (int, error) {
 	collected := struct {
 		Dropped, Skipped, Silent int
 		Why                      string
 	}{}
-	if err := ending.ask(&collected, "gc", "--grace", "0"); err != nil {
-		return remains, err
+	for end := time.Now().Add(stubsDeadline); ; time.Sleep(time.Second) {
+		if err := ending.ask(&collected, "gc", "--grace", "0"); err != nil {
+			return 0, err
+		}
+		// Of a pack that was never stored: it says no key.
+		stub := strings.HasSuffix(collected.Why, "is being written")
+		if !stub || time.Now().After(end) {
+			break
+		}
 	}
-	remains.Garbage = collected.Dropped
 	if collected.Skipped+collected.Silent > 0 {
-		return remains, fmt.Errorf("%d blocks may be garbage and are left: %s",
-			collected.Skipped, collected.Why)
+		return collected.Dropped, fmt.Errorf("%d blocks may be garbage and are "+
+			"left: %s", collected.Skipped, collected.Why)
 	}
-	return remains, nil
+	return collected.Dropped, nil
 }
 
 // Waits until so many of the items that last are of a kind: what was replaced

@@ -342,6 +342,48 @@ TEST_CASE("good histories of flushes pass") {
   tale.IsGood();
 }
 
+TEST_CASE("what is packed behind the time of a flush under way may stay") {
+  Tale tale;
+  const auto a = tale.Put(1, 2, Ending::kAcked, 1);
+  const auto flushed = [&](Ending packed, int from, int to) {
+    tale.Flush(3, 20, 10);
+    tale.Other(OperationKind::kPack, from, to, packed);
+    tale.Get(21, 22, {a});
+  };
+  SECTION("packed") {
+    flushed(Ending::kAcked, 12, 13);
+    tale.IsGood();
+  }
+  SECTION("across that time") {
+    flushed(Ending::kAcked, 9, 13);
+    tale.IsGood();
+  }
+  SECTION("cut off") {
+    flushed(Ending::kUnknown, 12, 13);
+    tale.IsGood();
+  }
+  SECTION("or goes") {
+    tale.Flush(3, 20, 10);
+    tale.Other(OperationKind::kPack, 12, 13);
+    tale.Miss(21, 22);
+    tale.IsGood();
+  }
+  SECTION("not what was packed before") {
+    flushed(Ending::kUnknown, 8, 9);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("nor what was not packed") {
+    flushed(Ending::kFailed, 12, 13);
+    tale.Breaks(Invariant::kOneChain);
+  }
+  SECTION("nor once it is done") {
+    tale.Flush(3, 5, 10);
+    tale.Other(OperationKind::kPack, 12, 13);
+    tale.Get(21, 22, {a});
+    tale.Breaks(Invariant::kOneChain);
+  }
+}
+
 TEST_CASE("a flush that does too much, too little, or is taken back is found") {
   Tale tale;
   const auto a = tale.Put(1, 2, Ending::kAcked, 1);

@@ -38,8 +38,9 @@ enum class OperationKind : std::uint8_t {
   kTouch,    // another expiry
   kFlush,    // of all keys: its own is empty
   kVerify,   // and repairs; keeps the content
+  kPack,     // of no client; keeps the content, and says nothing of it
 };
-inline constexpr std::size_t kOperationKinds = 13;
+inline constexpr std::size_t kOperationKinds = 14;
 std::string_view OperationName(OperationKind kind);
 // Is it a put, under whatever condition?
 bool PutsWhole(OperationKind kind);
@@ -109,7 +110,7 @@ class History {
   // For puts and kTouch.
   void SetExpiry(std::uint32_t id, TimePoint expires);
   std::uint32_t BeginFlush(int client, TimePoint flush_at, TimePoint now);
-  // kGet, kDelete, kTransition, kExport, kTouch or kVerify.
+  // kGet, kDelete, kTransition, kExport, kTouch, kVerify or kPack.
   std::uint32_t Begin(int client, std::string key, OperationKind kind,
                       TimePoint now);
   void End(std::uint32_t id, Ending ending, TimePoint now);

@@ -115,7 +115,8 @@ class Search {
   }
   static bool Matters(const Operation& operation,
                       const std::vector<const Operation*>& all) {
-    if (operation.ending == Ending::kFailed) return false;
+    const bool packs = operation.kind == OperationKind::kPack;
+    if (operation.ending == Ending::kFailed || packs) return false;
     // A check goes by the newest view that servers show, also by one with a
     // flush that is not in force yet.
     if (operation.kind == OperationKind::kVerify &&
@@ -242,6 +243,8 @@ class Search {
       case OperationKind::kVerify:
       case OperationKind::kExport:
         return alive || options_.values_may_vanish;
+      case OperationKind::kPack:
+        return true;  // see Matters
     }
     return false;
   }
@@ -269,9 +272,12 @@ class Search {
     }
     return between ? Fate::kEither : Fate::kGoes;
   }
-  // By when it has taken effect, if ever.
+  // By when it has taken effect, if ever. Packing is no later than its end,
+  // whatever came of it: by then its changes have their ids.
   static TimePoint EndOf(const Operation& operation) {
-    return IsCertain(&operation) ? operation.returned : TimePoint::max();
+    const bool ended =
+        IsCertain(&operation) || operation.kind == OperationKind::kPack;
+    return ended ? operation.returned : TimePoint::max();
   }
 
   // A flush, or the coming of one's time: all that may follow.

@@ -78,7 +78,7 @@ TEST_CASE(
   }
   bool ended = false;
   const auto begin = [](SimClient& client, bool& done) -> net::Task<void> {
-    (void)co_await store::EnsureView(client.session, 0);
+    (void)co_await store::EnsureView(client.session);
     done = true;
   };
   net::Spawn(begin(newcomer, ended));
@@ -123,7 +123,7 @@ TEST_CASE(
   std::optional<Status> outcome;
   const auto begin = [](SimClient& client,
                         std::optional<Status>& status) -> net::Task<void> {
-    status = co_await store::EnsureView(client.session, 0);
+    status = co_await store::EnsureView(client.session);
   };
   net::Spawn(begin(newcomer, outcome));
   while (!outcome && newcomer.process.Now() - begun < seconds(60)) {

@@ -33,7 +33,7 @@ struct Process {
         cluster(Open(servers, name)),
         counters(std::make_shared<store::SessionCounters>(kServers)),
         session(runtime, cluster, 16, counters) {
-    begun = net::SyncWait(runtime, store::EnsureView(session, 1));
+    begun = net::SyncWait(runtime, store::EnsureView(session));
   }
   std::uint64_t Received() const {
     std::uint64_t bytes = 0;

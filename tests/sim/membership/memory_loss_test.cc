@@ -216,8 +216,7 @@ TEST_CASE("no loop of a process goes by a memory that its view does not know") {
   for (std::size_t i = 2; i < kServers; ++i) {
     world.servers()[i]->SetReachable(false);
   }
-  CHECK_FALSE(
-      net::SyncWait(newcomer.process, store::EnsureView(other, 0)).ok());
+  CHECK_FALSE(net::SyncWait(newcomer.process, store::EnsureView(other)).ok());
   REQUIRE(other.link(0).state() == net::ServerLink::State::kUp);
   for (const auto& server : world.servers()) server->SetReachable(true);
   const TimePoint begun = newcomer.process.Now();

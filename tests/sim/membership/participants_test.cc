@@ -280,7 +280,7 @@ TEST_CASE("calls that wait for a change of the view do not hold it up") {
       net::Spawn([](SimClient& caller, const bool& over,
                     int& count) -> net::Task<void> {
         while (!over) {
-          (void)co_await store::EnsureView(caller.session, 0);
+          (void)co_await store::EnsureView(caller.session);
           const auto nap = store::Wakeup::New(caller.process);
           (void)co_await nap->Wait(milliseconds(3));
         }
@@ -424,7 +424,7 @@ TEST_CASE("no cluster is shared with a process of an older version") {
   std::optional<Status> status;
   net::Spawn(
       [](SimClient& client, std::optional<Status>& into) -> net::Task<void> {
-        into = co_await store::EnsureView(client.session, 0);
+        into = co_await store::EnsureView(client.session);
       }(one, status));
   for (int i = 0; i < 40 && !status; ++i) {
     f.world.RunUntil([&] { return status.has_value(); }, milliseconds(500));

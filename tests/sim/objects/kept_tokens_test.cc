@@ -128,6 +128,20 @@ TEST_CASE("a value that does not ride in its manifest is put as ever") {
   CHECK(f.writer.quick_ends == 0);
 }
 
+TEST_CASE("a put for which there are too few servers is refused all the same") {
+  Fixture f;
+  f.writer.PutTwice();
+  const std::string_view small = "third";
+  PutOptions options;
+  options.scheme = Scheme{SchemeKind::kRs, 2 * kServers, 1, 2 * kServers};
+  const auto put = net::SyncWait(
+      f.writer.process, QuickWrite(f.writer.store, kKey,
+                                   std::as_bytes(std::span(small)), options));
+  REQUIRE_FALSE(put.has_value());
+  CHECK(put.error().code() == StatusCode::kInvalidArgument);
+  CHECK(f.writer.Get() == "second");
+}
+
 TEST_CASE("a put waits for one of the same process that is under way") {
   Fixture f;
   f.writer.PutTwice();

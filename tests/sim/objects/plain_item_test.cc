@@ -101,6 +101,15 @@ TEST_CASE("a plain item can be read as it is, and is left alone") {
             .code() == StatusCode::kNotFound);
 }
 
+TEST_CASE("a flush is of objects, and leaves a plain item alone") {
+  Fixture f(false);
+  REQUIRE(net::SyncWait(f.process, f.store.Flush(store::kAtOnce)).ok());
+  CHECK(
+      net::SyncWait(f.process, f.store.Get("other", f.value)).error().code() ==
+      StatusCode::kNotFound);
+  CHECK(net::SyncWait(f.process, f.store.GetPlain("k", f.value)).has_value());
+}
+
 TEST_CASE("a put makes an object of a plain item where that is wanted") {
   Fixture f(true);
   CHECK(f.Get().error().code() == StatusCode::kNotManaged);

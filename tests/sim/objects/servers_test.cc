@@ -74,6 +74,24 @@ TEST_CASE("a server that was restarted is in sync only once it is backfilled") {
   CHECK(joined > 0);
 }
 
+TEST_CASE("a server that was restarted answers, though what it had is gone") {
+  World world(35);
+  SimClient client(world, world.AddServers(kServers), "one");
+  REQUIRE(client.Put().ok());
+  Restart(world, kLost);
+  REQUIRE(client.MarkDown(kLost).ok());
+  const auto lost = [&client] {
+    return net::SyncWait(client.process, client.store.Servers())
+        ->servers[kLost];
+  };
+  CHECK(lost().answers);
+  CHECK_FALSE(lost().reachable);
+  CHECK_FALSE(lost().version.empty());
+  CHECK(lost().item_size_max > 0);
+  world.servers()[kLost]->Crash();
+  CHECK_FALSE(lost().answers);
+}
+
 TEST_CASE("a process that has rested says what others have found meanwhile") {
   World world(32);
   const std::string servers = world.AddServers(kServers);

@@ -45,6 +45,7 @@ bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
     case OperationKind::kTouch:
     case OperationKind::kFlush:
     case OperationKind::kVerify:
+    case OperationKind::kPack:
       return false;
     default:
       break;

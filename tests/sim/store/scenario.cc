@@ -106,6 +106,24 @@ void DrawChanges(SeededRandom& random, Scenario& scenario) {
   scenario.pause = std::chrono::milliseconds(200);
 }
 
+// So that many changes are old enough, and few take that long.
+std::chrono::milliseconds DrawGrace(SeededRandom& random,
+                                    const Scenario& scenario) {
+  const bool far = scenario.latency > std::chrono::milliseconds(1);
+  const std::chrono::milliseconds unit(far ? 80 : 1);
+  return OneOf(random, std::array{3, 10}) * unit;
+}
+
+void DrawPacks(SeededRandom& random, Scenario& scenario, Profile profile) {
+  const bool all = profile == Profile::kPacks;
+  scenario.packs = all || (profile != Profile::kRivals && random.Below(6) == 0);
+  if (!scenario.packs) return;
+  scenario.inline_below = std::max<std::size_t>(scenario.inline_below, 4096);
+  if (all && scenario.grace.count() == 0 && !scenario.clocks) {
+    scenario.grace = DrawGrace(random, scenario);
+  }
+}
+
 }  // namespace
 
 Scenario DrawScenario(SeededRandom& random, Profile profile) {
@@ -136,7 +154,8 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.inline_below =
       OneOf(random, std::array<std::size_t, 4>{0, 0, 64, 4096});
   if (random.Below(4) == 0) scenario.item_size_max = 2048;
-  const bool kinds = profile == Profile::kKinds || profile == Profile::kViews;
+  const bool kinds = profile == Profile::kKinds || profile == Profile::kViews ||
+                     profile == Profile::kPacks;
   scenario.stress =
       random.Below(kinds ? 2 : 3) == 0 || profile == Profile::kRivals;
   if (scenario.stress) {
@@ -199,10 +218,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   // One fault after the other, and what was stored before them all.
   if (scenario.rolls) scenario.pause = std::chrono::milliseconds(60);
   if (random.Below(2) == 0 || scenario.hides) {
-    // So that many changes are old enough, and few take that long.
-    const bool far = scenario.latency > std::chrono::milliseconds(1);
-    const std::chrono::milliseconds unit(far ? 80 : 1);
-    scenario.grace = OneOf(random, std::array{3, 10}) * unit;
+    scenario.grace = DrawGrace(random, scenario);
   }
   // Drawn aside: the rest of the run is the same with it.
   SeededRandom aside = random;
@@ -238,6 +254,7 @@ Scenario DrawScenario(SeededRandom& random, Profile profile) {
   scenario.adopts = scenario.exports || aside.Below(2) == 0;
   scenario.column_below =
       OneOf(aside, std::array<std::size_t, 4>{0, 0, 200, kMaxColumnBelow});
+  DrawPacks(aside, scenario, profile);
   return scenario;
 }
 
@@ -254,17 +271,17 @@ std::string Describe(const Scenario& scenario) {
                       : scenario.scope == FaultScope::kWithin ? "within m"
                                                               : "beyond m";
   return fmt::format(
-      "{}{} servers, f={},{}; {} processes of {} clients on {} sessions, {} "
+      "{}{}{} servers, f={},{}; {} processes of {} clients on {} sessions, {} "
       "keys, up to {} "
       "cells "
       "of {} bytes, inline below {}, columns below {}, item limit "
       "{}{}{}{}{}{}; {}, "
       "victims{}{}{}{}{}",
-      scenario.stress ? "stress, " : "", scenario.servers,
-      scenario.max_failures, schemes, scenario.processes, scenario.clients,
-      scenario.sessions, scenario.keys.size(), scenario.max_cells,
-      scenario.cell_bytes, scenario.inline_below, scenario.column_below,
-      scenario.item_size_max,
+      scenario.stress ? "stress, " : "", scenario.packs ? "packs, " : "",
+      scenario.servers, scenario.max_failures, schemes, scenario.processes,
+      scenario.clients, scenario.sessions, scenario.keys.size(),
+      scenario.max_cells, scenario.cell_bytes, scenario.inline_below,
+      scenario.column_below, scenario.item_size_max,
       scenario.exports  ? ", exports"
       : scenario.adopts ? ", adopts"
                         : "",

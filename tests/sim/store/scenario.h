@@ -86,6 +86,8 @@ struct Scenario {
   // kBeyond: more than f servers restart, empty, at about the same time, again
   // and again. All are up in the end, and then everything must go on.
   bool loses = false;
+  // Small values are packed, and packs are packed anew, all the time.
+  bool packs = false;
   // The longest that a client waits from one operation to the next.
   Duration pause = std::chrono::milliseconds(2);
 };
@@ -99,6 +101,7 @@ enum class Profile {
   // Operations of all kinds, by two processes with three clients and more, at
   // least 200; every other run a stress of the commit, with as many of each.
   kKinds,
+  kPacks,  // the same, and in every run small values are packed
 };
 
 Scenario DrawScenario(SeededRandom& random, Profile profile);

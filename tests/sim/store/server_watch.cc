@@ -175,10 +175,25 @@ void ServerWatch::OnApplied(SimServer& server, int member,
     OnBlock(server, member, command);
   } else if (command.key == store::kViewKey) {
     OnView(server, command);
-  } else if (const auto found = key_of_item_.find(command.key);
-             found != key_of_item_.end()) {
+  } else {
+    NotePack(command);
+    const auto found = key_of_item_.find(command.key);
+    if (found == key_of_item_.end()) return;
     OnManifest(server, member, found->second, command);
   }
+}
+
+// Packs get their names on the way.
+void ServerWatch::NotePack(const AppliedCommand& command) {
+  if (!scenario_.packs || !Stores(command.verb) ||
+      key_of_item_.contains(command.key) ||
+      !store::HashOfHashedName(command.key)) {
+    return;
+  }
+  const Result<Manifest> manifest =
+      store::DecodeManifest(command.key, command.value);
+  if (!manifest || !store::IsPackKey(manifest->key)) return;
+  key_of_item_[std::string(command.key)] = manifest->key;
 }
 
 void ServerWatch::OnBlock(SimServer& server, int member,
@@ -235,6 +250,34 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
   if (is_replica && IsInSyncIn(*now, member) &&
       &ServerIn(*now, member) == &server) {
     CheckNamedBlocks(key, *manifest);
+    CheckPack(key, *manifest);
+  }
+}
+
+// No replica in sync names a pack that has ended. Beyond f what too many of its
+// blocks are gone of ends, too.
+void ServerWatch::CheckPack(const std::string& key, const Manifest& manifest) {
+  if (scenario_.scope == FaultScope::kBeyond) return;
+  if (manifest.is_packed() && ended_packs_.contains(manifest.pack)) {
+    Report(Invariant::kBlocksOfManifest, key,
+           fmt::format("change {} names a pack that has ended",
+                       store::FormatChangeId(manifest.id)));
+  }
+  const std::optional<store::ChangeId> pack = store::PackOfKey(key);
+  const std::shared_ptr<const store::View> now = view();
+  if (!pack || !manifest.tombstone || !ended_packs_.insert(*pack).second) {
+    return;
+  }
+  for (const std::string& object : scenario_.keys) {
+    for (const int replica : ReplicasUnder(*now, object).members) {
+      if (!IsInSyncIn(*now, replica)) continue;
+      const std::optional<Manifest> shown = AtReplica(*now, replica, object);
+      if (!shown || shown->pack != *pack) continue;
+      Report(
+          Invariant::kBlocksOfManifest, object,
+          fmt::format("pack {} ends while a replica's manifest names it", key));
+      return;
+    }
   }
 }
 
@@ -378,8 +421,10 @@ std::optional<Manifest> ServerWatch::AtReplica(const store::View& view,
 std::optional<std::string> ServerWatch::NamedBy(
     int member, std::string_view block_key) const {
   const std::shared_ptr<const store::View> now = view();
-  if (!now) return std::nullopt;
-  for (const std::string& key : scenario_.keys) {
+  const std::optional<store::BlockName> name = store::ParseBlockKey(block_key);
+  if (!now || !name) return std::nullopt;
+  for (const auto& [item, key] : key_of_item_) {
+    if (!(store::HashKey(key) == name->hash)) continue;
     for (const int replica : ReplicasUnder(*now, key).members) {
       if (!IsInSyncIn(*now, replica)) continue;
       const std::optional<Manifest> manifest = AtReplica(*now, replica, key);

@@ -79,6 +79,8 @@ class ServerWatch : private store::StoreWatch {
   void OnManifest(const SimServer& server, int member, const std::string& key,
                   const AppliedCommand& command);
   [[nodiscard]] SimServer& ServerIn(const store::View& view, int member) const;
+  void NotePack(const AppliedCommand& command);
+  void CheckPack(const std::string& key, const store::Manifest& manifest);
   void OnView(const SimServer& server, const AppliedCommand& command);
   void CheckLease(std::uint64_t epoch, int member, std::string_view item_key);
   void CheckBarrier(int member, const std::string& key,
@@ -113,6 +115,7 @@ class ServerWatch : private store::StoreWatch {
   mutable store::SlotRing slots_;
   std::map<const SimServer*, int> slot_of_;
   std::map<std::string, std::string, std::less<>> key_of_item_;
+  std::set<store::ChangeId> ended_packs_;
   // Member and block key.
   std::map<std::pair<int, std::string>, Staged> staged_;
   // Member, item key, token, change: the view that the write was made in.

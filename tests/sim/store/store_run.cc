@@ -71,7 +71,8 @@ class Driver {
       : world_(seed),
         scenario_(DrawScenario(world_.random(), profile)),
         clocks_(seed * 17 + 3),
-        stops_(seed * 19 + 7) {
+        stops_(seed * 19 + 7),
+        packs_(seed * 23 + 13) {
     world_.network().latency_max = scenario_.latency;
     store::impatient = seed % 2 == 0;
     store::asks_any = seed % 3 != 0;
@@ -134,6 +135,7 @@ class Driver {
     return world_.now() < process.rests_until();
   }
   net::Task<void> CollectAgainAndAgain(std::shared_ptr<ClientProcess> process);
+  net::Task<void> PackAgainAndAgain(std::shared_ptr<ClientProcess> process);
   bool RunUntilIdle();
   void ReadAll();
   void ReadAllAtTheEnd();
@@ -149,10 +151,12 @@ class Driver {
   std::unique_ptr<FaultPlan> faults_;
   SeededRandom clocks_;
   SeededRandom stops_;
+  SeededRandom packs_;
   int stops_left_ = 6;
   int processes_ = 0;    // ever
   int filling_ = 0;      // processes that do
   int collecting_ = 0;   // garbage: the same
+  int packing_ = 0;      // small values: the same
   int probing_ = 0;      // for servers that came back: the same
   bool ended_ = false;   // no process probes any more
   bool ending_ = false;  // no more is backfilled, nor collected
@@ -222,6 +226,21 @@ void Driver::StartProcess() {
     ++collecting_;
     net::Spawn(CollectAgainAndAgain(running.process));
   }
+  if (scenario_.packs) {
+    ++packing_;
+    net::Spawn(PackAgainAndAgain(running.process));
+  }
+}
+
+net::Task<void> Driver::PackAgainAndAgain(
+    std::shared_ptr<ClientProcess> process) {
+  while (!ending_) {
+    const auto nap = store::Wakeup::New(process->runtime());
+    co_await nap->Wait(packs_.Between({}, SpanOf(scenario_) / 8));
+    if (!process->view() || Rests(*process)) continue;
+    co_await workload_->Pack(*process);
+  }
+  --packing_;
 }
 
 net::Task<void> Driver::CollectAgainAndAgain(
@@ -264,7 +283,7 @@ net::Task<void> Driver::ProbeServers(std::shared_ptr<ClientProcess> process) {
     const auto nap = store::Wakeup::New(process->runtime());
     co_await nap->Wait(kProbeEvery);
     if (Rests(*process)) continue;
-    const Status known = co_await store::EnsureView(process->session(), 0);
+    const Status known = co_await store::EnsureView(process->session());
     if (!process->view() || !known.ok()) continue;
     co_await store::MissRestarted(process->session());
   }
@@ -276,6 +295,7 @@ void Driver::KillProcess(Running& running) {
   if (scenario_.loses) --probing_;
   if (scenario_.fills) --filling_;
   if (scenario_.grace.count() > 0) --collecting_;
+  if (scenario_.packs) --packing_;
   workload_->Forget(running.process.get());
   watch_->Leave(running.process.get());
   killed_clients_.merge(running.clients);
@@ -295,8 +315,8 @@ bool Driver::RunUntilIdle() {
   const bool ended = world_.RunUntil(
       [this] {
         return workload_->running() == 0 &&
-               (!ending_ ||
-                (filling_ + collecting_ == 0 && !replacements_->running()));
+               (!ending_ || (filling_ + collecting_ + packing_ == 0 &&
+                             !replacements_->running()));
       },
       kPatience);
   if (ended) return true;
@@ -349,18 +369,22 @@ void Driver::CollectGarbageAtTheEnd() {
   Result<GarbageReport> report =
       Fail(StatusCode::kUnavailable, "it does not end");
   bool ended = false;
-  net::Spawn([](store::Session& session, Result<GarbageReport>& into,
-                bool& done) -> net::Task<void> {
+  net::Spawn([](store::Session& session, bool packs,
+                Result<GarbageReport>& into, bool& done) -> net::Task<void> {
     store::GarbageTerms terms;
     terms.options.grace = {};
     // A server that turns out to have another memory leaves in the first one,
-    // or, where its connection is just being tried again, in a later one.
-    for (int i = 0; i < 8; ++i) {
+    // or, where its connection is just being tried again, in a later one. What
+    // has ended goes in one, and its pack in the next.
+    int all_listed = 0;
+    for (int i = 0; i < 8 && all_listed < (packs ? 2 : 1); ++i) {
       into = co_await store::CollectGarbage(session, terms);
-      if (into && into->silent == 0) break;
+      // A change that gave up by the run's short G is tried again.
+      const bool again = packs && into && !into->why.ok();
+      if (into && into->silent == 0 && !again) ++all_listed;
     }
     done = true;
-  }(process.session(), report, ended));
+  }(process.session(), scenario_.packs, report, ended));
   stuck_ = !world_.RunUntil([&ended] { return ended; }, kPatience);
   // What was flushed is dropped behind it, that of late readers by and by.
   if (!stuck_) world_.RunUntil([] { return false; }, seconds(5));
@@ -368,16 +392,23 @@ void Driver::CollectGarbageAtTheEnd() {
   collected_ = why.ok();
   collected_us_ = process.session().WallMicros();
   bool all_up = true;
+  bool any_out = false;
   const std::shared_ptr<const store::View> view = process.view();
   for (int i = 0; view && i < scenario_.servers; ++i) {
     const bool down =
         view->members[static_cast<std::size_t>(i)].state == MemberState::kDown;
     all_up = all_up && (down || watch_->IsMember(i));
+    any_out = any_out || down;
   }
   // What no server can decide stays: of manifests that are damaged everywhere,
   // and where a server has died that no process has missed yet.
   if (collected_ || scenario_.scope == FaultScope::kBeyond || !all_up ||
       why.code() == StatusCode::kCorruption) {
+    return;
+  }
+  // A pack of a scheme with a smaller m than f is read to be dropped: not
+  // before its servers are back.
+  if (scenario_.packs && any_out && why.code() == StatusCode::kUnavailable) {
     return;
   }
   violations_.push_back(

@@ -85,12 +85,26 @@ std::optional<std::string> WrongParity(const ServerWatch& watch,
   return std::nullopt;
 }
 
+// With the packs that have a value of some client's key.
+std::set<std::string> ObjectKeys(const Scenario& scenario,
+                                 const ServerWatch& watch) {
+  std::set<std::string> keys;
+  for (const std::string& key : scenario.keys) {
+    keys.insert(key);
+    const std::optional<store::Manifest> manifest = watch.AtPrimary(key);
+    if (manifest && manifest->is_packed()) {
+      keys.insert(store::PackKey(manifest->pack));
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 std::vector<Violation> CheckParity(const Scenario& scenario,
                                    const ServerWatch& watch) {
   std::vector<Violation> violations;
-  for (const std::string& key : scenario.keys) {
+  for (const std::string& key : ObjectKeys(scenario, watch)) {
     std::optional<store::Manifest> manifest = watch.AtPrimary(key);
     if (!manifest || manifest->tombstone || manifest->is_inline) continue;
     const store::ObjectMap map(
@@ -116,7 +130,7 @@ std::vector<Violation> CheckNothingLeftOver(const Scenario& scenario,
                                             const ServerWatch& watch,
                                             std::int64_t collected_us) {
   std::set<std::pair<int, std::string>> named;
-  for (const std::string& key : scenario.keys) {
+  for (const std::string& key : ObjectKeys(scenario, watch)) {
     const std::optional<store::Manifest> manifest = watch.AtPrimary(key);
     if (!manifest) continue;
     for (auto& place : NamedBlocks(*manifest)) named.insert(std::move(place));
@@ -150,7 +164,7 @@ std::vector<Violation> CheckRedundancy(const Scenario& scenario,
                                        const ServerWatch& watch,
                                        bool may_lose) {
   std::vector<Violation> violations;
-  for (const std::string& key : scenario.keys) {
+  for (const std::string& key : ObjectKeys(scenario, watch)) {
     std::optional<store::Manifest> manifest = watch.AtPrimary(key);
     if (!manifest || manifest->tombstone || manifest->is_inline) continue;
     const store::ObjectMap map(

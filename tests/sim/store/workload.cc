@@ -8,6 +8,8 @@
 
 #include "base/micros.h"
 #include "sim/objects/quick_calls.h"
+#include "store/membership/view_loader.h"
+#include "store/replicas/replica_set.h"
 #include "store/support/wakeup.h"
 #include "store/upkeep/verify.h"
 
@@ -418,6 +420,35 @@ Task<void> Workload::One(ClientProcess& process, int client,
   } else {
     co_await Transition(store, client, key);
   }
+}
+
+Task<void> Workload::Pack(ClientProcess& process) {
+  constexpr int kNoClient = -1;
+  const Status known = co_await store::EnsureView(process.session(), 0);
+  if (!known.ok()) co_return;
+  std::vector<std::shared_ptr<const store::Manifest>> values;
+  std::vector<std::uint32_t>& under_way = packing_[&process];
+  for (const std::string& key : scenario_.keys) {
+    store::ReplicaSet replicas(process.session(), key);
+    const auto shown = co_await replicas.ReadPrimary(store::kNoBump);
+    if (!shown || !*shown) continue;
+    values.push_back(*shown);
+    under_way.push_back(
+        history_.Begin(kNoClient, key, OperationKind::kPack, world_.now()));
+  }
+  const Result<store::PackedValues> packed =
+      co_await process.store(0).Pack(std::move(values), {.any = true});
+  for (const std::uint32_t id : std::exchange(under_way, {})) {
+    history_.End(id, packed ? Ending::kAcked : Ending::kFailed, world_.now());
+  }
+}
+
+void Workload::Forget(const ClientProcess* process) {
+  running_.erase(process);
+  for (const std::uint32_t id : packing_[process]) {
+    history_.End(id, Ending::kUnknown, world_.now());
+  }
+  packing_.erase(process);
 }
 
 int Workload::running() const {

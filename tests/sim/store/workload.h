@@ -26,6 +26,8 @@ class Workload {
   // Random operations of one client, one after the other, until the run's
   // operations are used up.
   net::Task<void> Run(ClientProcess& process, int client);
+  // What is there is packed, also what is packed already.
+  net::Task<void> Pack(ClientProcess& process);
   // One GET of every key.
   net::Task<void> ReadAll(ClientProcess& process, int client);
 
@@ -37,7 +39,7 @@ class Workload {
   // Clients that have not ended.
   [[nodiscard]] int running() const;
   // It was killed: its clients never end.
-  void Forget(const ClientProcess* process) { running_.erase(process); }
+  void Forget(const ClientProcess* process);
   [[nodiscard]] int operations_left() const {
     return scenario_.operations - started_;
   }
@@ -89,6 +91,8 @@ class Workload {
   std::vector<Violation> violations_;
   std::map<std::string, std::deque<Seen>> seen_;  // of each key, newest last
   std::map<const ClientProcess*, int> running_;   // clients
+  // Values that are being packed.
+  std::map<const ClientProcess*, std::vector<std::uint32_t>> packing_;
   int started_ = 0;
 };
 

@@ -26,6 +26,7 @@
 #include "store/membership/view_changer.h"
 #include "store/membership/view_checks.h"
 #include "store/objects/store.h"
+#include "store/upkeep/ended_objects.h"
 
 namespace ers::sim {
 namespace {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "engine/changing_keys.h"
+#include "metrics/event_log.h"
 #include "net/task.h"
 #include "sim/world/sim_runtime.h"
 #include "sim/world/sim_world.h"
@@ -124,6 +125,23 @@ TEST_CASE("a job is shown from its creation to its end, newest first") {
   CHECK(changed == kObjects);
   const auto done = static_cast<std::size_t>(JobState::kDone);
   CHECK(f.table.totals().by_state[done] == 2);
+  f.table.End();
+}
+
+TEST_CASE("what is said of a request for a job comes before what it does") {
+  Fixture f;
+  JobSpec spec;
+  spec.to = "wide";
+  spec.target.width = Width::kWide;
+  proxy::EventLog& log = proxy::EventLog::OfProcess();
+  f.table.Create(spec, [&log](const Result<Job>&) {
+    log.Add(proxy::EventKind::kJob, LogLevel::kInfo, "asked for");
+  });
+  const auto newest_first = log.Last();
+  REQUIRE(newest_first.size() >= 2);
+  CHECK(newest_first[0].text == "job 1, to wide: listing");
+  CHECK(newest_first[1].text == "asked for");
+  f.AwaitRest();
   f.table.End();
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -100,6 +101,46 @@ TEST_CASE("a job that is resumed has all its lanes again") {
   CHECK(run.job().state == JobState::kDone);
   CHECK(run.job().counts.changed == kObjects);
   CHECK(most == kParallel);
+}
+
+// All servers showed a time that is far ahead, and the right one again: for
+// this process it stands still until theirs has come so far. That time.
+std::int64_t HoldTime(Fixture& f) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  constexpr std::int64_t kAhead = 1000;
+  store::ClusterClock& clock = f.session.cluster().clock;
+  const std::int64_t now = clock.Micros(f.process) / kSecond;
+  for (const std::int64_t shown : {now + kAhead, now}) {
+    for (int i = 0; i < kServers; ++i) {
+      clock.Note(f.process, i, static_cast<std::uint64_t>(shown),
+                 f.process.Now());
+    }
+  }
+  return clock.Micros(f.process);
+}
+
+TEST_CASE("a job that is taken up counts no object twice where time stood") {
+  Fixture f;
+  proxy::JournalEntry entry;
+  entry.job.spec.target.width = Width::kWide;
+  entry.job.spec.parallel = kParallel;
+  const std::int64_t stands = HoldTime(f);
+  JobRun killed(f.host, std::move(entry));
+  killed.Begin();
+  REQUIRE(f.Until([&] { return killed.job().counts.changed == kObjects / 2; }));
+  const proxy::JournalEntry saved = killed.Entry();
+  REQUIRE(f.session.WallMicros() == stands);
+  CHECK(saved.saved_us > stands);
+  killed.Stop();
+  f.host.stopping = true;
+  REQUIRE(f.Until([&] { return !killed.at_work(); }));
+  f.host.stopping = false;
+  JobRun next(f.host, saved);
+  next.Begin();
+  REQUIRE(f.Until([&] { return !next.at_work(); }));
+  CHECK(next.job().state == JobState::kDone);
+  CHECK(next.job().counts.changed == kObjects);
+  CHECK(next.job().counts.already == 0);
 }
 
 TEST_CASE("an error that was overcome is reported no more") {

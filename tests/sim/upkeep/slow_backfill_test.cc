@@ -136,13 +136,13 @@ TEST_CASE(
   // Another process sees it die and come back.
   SimRuntime& another = f.world.AddProcess("another");
   store::Session session(another, Open(f.servers), 16);
-  REQUIRE(net::SyncWait(another, store::EnsureView(session, 0)).ok());
+  REQUIRE(net::SyncWait(another, store::EnsureView(session)).ok());
   f.server(1).Crash();
   REQUIRE(net::SyncWait(another, store::MarkDown(session, 1, "dead")).ok());
   f.server(1).Restart();
   REQUIRE(net::SyncWait(another, store::BeginBackfill(session, 1)).ok());
   // As with the next call.
-  REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session, 0)).ok());
+  REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session)).ok());
   f.pace.SetRate(0);
   REQUIRE(f.Until([&f] { return f.filled.has_value(); }));
   REQUIRE(f.filled->has_value());
@@ -205,7 +205,7 @@ TEST_CASE("servers keep the view while others are backfilled") {
   REQUIRE(f.server(3).Evict(store::kViewKey));
   for (int i = 0; i < 4; ++i) {
     // What the daemon does all the time: it may not go by its view else.
-    REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session, 0)).ok());
+    REQUIRE(net::SyncWait(f.process, store::EnsureView(f.session)).ok());
     backfiller.Scan();
     f.Pass(milliseconds(500));
   }

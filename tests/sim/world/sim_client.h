@@ -38,9 +38,7 @@ struct SimClient {
         process, store.Put("key", std::as_bytes(std::span(value)), {}));
     return put ? Status() : put.error();
   }
-  Status Begin() {
-    return net::SyncWait(process, store::EnsureView(session, 0));
-  }
+  Status Begin() { return net::SyncWait(process, store::EnsureView(session)); }
   Status MarkDown(int member) {
     return net::SyncWait(process, store::MarkDown(session, member, "a test"));
   }

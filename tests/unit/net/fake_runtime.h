@@ -10,12 +10,14 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "net/deferred_queue.h"
 #include "net/runtime.h"
+#include "net/tunnel_stream.h"
 
 namespace ers::test {
 
@@ -45,6 +47,8 @@ class FakeRuntime final : public net::Runtime {
   // All connections so far, oldest first.
   std::deque<std::unique_ptr<Wire>> wires;
   std::uint64_t random = 0x0123456789abcdef;
+  // Connections are to it, and through it to servers.
+  std::optional<net::HttpProxy> through;
 
   Wire& last() { return *wires.back(); }
 
@@ -52,11 +56,12 @@ class FakeRuntime final : public net::Runtime {
   std::int64_t WallMicros() override { return 0; }
   std::uint64_t Random() override { return random++; }
 
-  std::unique_ptr<net::Stream> Connect(const net::Endpoint&,
+  std::unique_ptr<net::Stream> Connect(const net::Endpoint& server,
                                        net::StreamHandler& handler) override {
-    wires.push_back(std::make_unique<Wire>());
-    on_connect(*wires.back());
-    return std::make_unique<FakeStream>(*this, *wires.back(), handler);
+    if (!through) return NewStream(handler);
+    return net::NewTunnelStream(
+        *through, server, handler,
+        [this](net::StreamHandler& tunnel) { return NewStream(tunnel); });
   }
 
   std::unique_ptr<net::Timer> NewTimer(std::function<void()> fire) override {
@@ -188,6 +193,12 @@ class FakeRuntime final : public net::Runtime {
     bool connected = false;
     bool want_write = false;
   };
+
+  std::unique_ptr<net::Stream> NewStream(net::StreamHandler& handler) {
+    wires.push_back(std::make_unique<Wire>());
+    on_connect(*wires.back());
+    return std::make_unique<FakeStream>(*this, *wires.back(), handler);
+  }
 
   void RunDeferred() {
     while (!deferred_.empty()) deferred_.RunNext();

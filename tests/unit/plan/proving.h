@@ -5,28 +5,14 @@
 #include <cstddef>
 #include <random>
 
+#include "sanitized.h"
 #include "unit/plan/naive_model.h"
 
 namespace ers::plan {
 
-// Sanitizers slow plans down; there the rest is sampled, and the other builds
-// prove it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ERS_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ERS_TEST_SANITIZED 1
-#endif
-#endif
-#ifdef ERS_TEST_SANITIZED
-inline constexpr int kExhaustiveBlocks = 6;
-inline constexpr int kSamples = 2;
-inline constexpr std::size_t kSampledChains = 5;
-#else
-inline constexpr int kExhaustiveBlocks = 12;
-inline constexpr int kSamples = 20;
-inline constexpr std::size_t kSampledChains = 60;
-#endif
+inline constexpr int kExhaustiveBlocks = kSanitized ? 6 : 12;
+inline constexpr int kSamples = kSanitized ? 1 : 20;
+inline constexpr std::size_t kSampledChains = kSanitized ? 5 : 60;
 
 // Fails the test unless every plan is right: with every set of up to m nodes
 // dead or, not `exhaustive`, with none and in `samples` sets of dead nodes.

@@ -96,6 +96,8 @@ threads: 5
 timeouts: {connect_ms: 1, request_ms: 2, operation_ms: 3}
 limits: {max_connections: 4, max_value_bytes: 6, idle_timeout_s: 8,
          memory_in_flight_bytes: 377487360}
+trace_export: http://otel:4318
+trace_sample: 0.25
 log: {level: error, format: json}
 )"
            "user: " +
@@ -127,6 +129,8 @@ log: {level: error, format: json}
   CHECK(options->idle_timeout.count() == 8);
   CHECK(options->user == ThisUser());
   CHECK(options->memory_in_flight_bytes == 377487360);  // the least
+  CHECK(options->trace_export == "http://otel:4318");
+  CHECK(options->trace_sample == 0.25);
   CHECK(options->log_level == "error");
   CHECK(options->log_format == LogFormat::kJson);
   REQUIRE(options->rules->list.size() == 1);
@@ -144,6 +148,8 @@ TEST_CASE("policies are read, each with its pace") {
       "          parallel: 3, bytes_per_second: 1000}\n"
       "  narrow: {hits: 5, within_s: 60, prefix: \"n:\", parallel: 2,\n"
       "           bytes_per_second: 2000}\n"
+      "  pack: {idle_s: 62, every_s: 11, prefix: \"p:\", parallel: 5,\n"
+      "         bytes_per_second: 3000}\n"
       "  leave_alone_s: 8\n");
   if (!loaded) FAIL(loaded.error().message());
   const WidenPolicy& widen = loaded->policies.widen;
@@ -159,7 +165,41 @@ TEST_CASE("policies are read, each with its pace") {
   CHECK(narrow.prefix == "n:");
   CHECK(narrow.parallel == 2);
   CHECK(narrow.bytes_per_second == 2000);
+  const PackPolicy& pack = loaded->policies.pack;
+  CHECK(pack.idle_seconds == 62);
+  CHECK(pack.every_seconds == 11);
+  CHECK(pack.prefix == "p:");
+  CHECK(pack.parallel == 5);
+  CHECK(pack.bytes_per_second == 3000);
   CHECK(loaded->policies.leave_alone_seconds == 8);
+}
+
+TEST_CASE("a pack policy needs its idle time") {
+  const Result<ServerOptions> loaded = Load(
+      "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+      "policies: {pack: {every_s: 60}}\n");
+  REQUIRE_FALSE(loaded.has_value());
+  CHECK(loaded.error().message().find("idle_s is missing") !=
+        std::string::npos);
+}
+
+TEST_CASE("packing under a scheme of a small m is warned of") {
+  const std::string with_m_of_1 =
+      "servers: [a:1, b:1, c:1, d:1, e:1, f:1]\n"
+      "max_failures: 2\n"
+      "scheme: rs:3,2\n"
+      "rules: [{prefix: \"x\", scheme: \"ers2:4,1,5\"}]\n";
+  const std::string packs = "policies: {pack: {idle_s: 60}}\n";
+  CHECK(WarningsOf(*Load(with_m_of_1)).empty());
+  CHECK(WarningsOf(*Load(kSix + packs)).empty());
+  const std::vector<std::string> warned =
+      WarningsOf(*Load(with_m_of_1 + packs));
+  REQUIRE(warned.size() == 1);
+  CHECK_THAT(warned.front(),
+             Catch::Contains(":4: rules[0]: ") &&
+                 Catch::Contains("ers2:4,1,5 outlive the loss of m = 1"));
+  CHECK(WarningsOf(*Load(std::string(kSix) + "max_failures: 3\n" + packs))
+            .size() == 1);
 }
 
 TEST_CASE("policies take tiers in place of one number") {
@@ -267,7 +307,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "policies, backfill, warm_from, admin, admin_token_file, state_dir, "
        "user, "
        "count_objects_s, "
-       "garbage, threads, hedge_percent, timeouts, limits, log"},
+       "garbage, threads, hedge_percent, timeouts, limits, trace_export, "
+       "trace_sample, log"},
       {"max_parity: 1\n",
        "FILE:1: \"max_parity\" is called \"max_failures\" now"},
       {"least_redundancy: 1\n",
@@ -282,7 +323,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "policies, backfill, warm_from, admin, admin_token_file, state_dir, "
        "user, "
        "count_objects_s, "
-       "garbage, threads, hedge_percent, timeouts, limits, log"},
+       "garbage, threads, hedge_percent, timeouts, limits, trace_export, "
+       "trace_sample, log"},
       {"hedge_percent: 101\n",
        "FILE:1: hedge_percent: expected a whole number from 0 to 100, found "
        "\"101\""},
@@ -319,6 +361,27 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"timeouts: {ping_ms: 3}\n",
        "FILE:1: timeouts: unknown key \"ping_ms\": allowed are connect_ms, "
        "request_ms, operation_ms"},
+      {"trace_export: https://otel:4318\n",
+       "FILE:1: trace_export: \"https://otel:4318\": https is not spoken "
+       "here: send to a collector beside this process by http://, which sends "
+       "on"},
+      {"trace_export: otel:4318\n",
+       "FILE:1: trace_export: \"otel:4318\": give http://host:port, as "
+       "http://[::1]:4318"},
+      {"trace_export: [a]\n",
+       "FILE:1: trace_export: expected a text that is not empty, found a list"},
+      {"trace_sample: 1.01\n",
+       "FILE:1: trace_sample: expected a number from 0 to 1, found \"1.01\""},
+      {"trace_sample: -0.1\n",
+       "FILE:1: trace_sample: expected a number from 0 to 1, found \"-0.1\""},
+      {"trace_sample: nan\n",
+       "FILE:1: trace_sample: expected a number from 0 to 1, found \"nan\""},
+      {"trace_sample: 1%\n",
+       "FILE:1: trace_sample: expected a number from 0 to 1, found \"1%\""},
+      {"trace_sample: \"0.1\"\n",
+       "FILE:1: trace_sample: expected a number from 0 to 1, found \"0.1\""},
+      {"trace_sample: [0.1]\n",
+       "FILE:1: trace_sample: expected a number from 0 to 1, found a list"},
       {"log:\n  level: loud\n",
        "FILE:2: log.level: expected debug or info or warning or error, found "
        "\"loud\""},
@@ -417,8 +480,7 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
       {"state_dir: [a]\n",
        "FILE:1: state_dir: expected a text that is not empty, found a list"},
       {"admin: here\n",
-       "FILE:1: admin: \"here\": give host:port, [IPv6]:port or "
-       "/unix/path"},
+       "FILE:1: admin: \"here\": give host:port or [IPv6]:port"},
       {"servers: a:1,b:1\n",
        "FILE:1: servers: expected a list, found \"a:1,b:1\""},
       {"servers: []\n", "FILE:1: servers: name at least one server"},
@@ -459,7 +521,8 @@ TEST_CASE("wrong files are refused with file, line and what is allowed") {
        "backfill, warm_from, admin, admin_token_file, state_dir, user, "
        "count_objects_s, "
        "garbage, "
-       "threads, hedge_percent, timeouts, limits, log, found a list"},
+       "threads, hedge_percent, timeouts, limits, trace_export, trace_sample, "
+       "log, found a list"},
       {"threads: 1\n---\nthreads: 1\n",
        "FILE:2: a second document begins: give one"},
       {"{threads: 1}\n,\n", "FILE:2: a second document begins: give one"},
@@ -599,6 +662,8 @@ TEST_CASE("the sample documents the defaults") {
   CHECK(sample->idle_timeout == defaults.idle_timeout);
   CHECK(sample->admin_token_file.empty());
   CHECK(sample->user.empty());
+  CHECK(sample->trace_export.empty());
+  CHECK(sample->trace_sample == defaults.trace_sample);
   CHECK(sample->log_level == defaults.log_level);
   CHECK(sample->log_format == defaults.log_format);
   CHECK(sample->rules->list.empty());
@@ -710,7 +775,7 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
   CHECK(reload("",
                "rules: [{scheme: rep:2}]\nlimits: {max_connections: 1, "
                "max_value_bytes: 1, memory_in_flight_bytes: 999999999}\n"
-               "log: {level: error}\n") == "ok");
+               "trace_sample: 1\nlog: {level: error}\n") == "ok");
   struct Case {
     const char* text;
     const char* error;
@@ -744,6 +809,8 @@ TEST_CASE("a reload may change rules, limits and the log's level only") {
       {"timeouts: {operation_ms: 1}\n",
        ":2: timeouts.operation_ms: changed from 30000 to 1, which needs a "
        "restart"},
+      {"trace_export: http://a:1\n",
+       "a:1, which needs a restart"},  // behind the slashes
       {"log: {format: json}\n",
        ":2: log.format: changed from text to json, which needs a restart"},
   }));

@@ -118,6 +118,16 @@ TEST_CASE("of several pools one must be named") {
         std::vector<std::string>{"b:1"});
 }
 
+TEST_CASE("a pool of twemproxy is taken whatever the others are") {
+  const std::string file = std::string("a:\n  listen: a:1\n") + kSix +
+                           "b:\n  redis: true\n  hash: fnv1a_64\nc: 1\n";
+  CHECK(OptionsOf(Imported(file, "a")).listen ==
+        std::vector<std::string>{"a:1"});
+  CHECK_THAT(ErrorOf(file, "b"), Contains("b.redis"));
+  CHECK_THAT(ErrorOf(file, "c"), Contains("expected a mapping"));
+  CHECK_THAT(ErrorOf(file), Contains("--pool, one of a, b, c"));
+}
+
 TEST_CASE("what of twemproxy cannot be, is refused with its line") {
   const std::string start = "a:\n  listen: a:1\n";
   CHECK_THAT(ErrorOf(start + "  distribution: random\n" + kSix),
@@ -178,6 +188,11 @@ TEST_CASE("mcrouter's routes lead to their pools") {
   CHECK_THAT(ErrorOf(Mcrouter(both)), Contains("--pool, one of A, B"));
   const std::string settings = Imported(Mcrouter(both), "A");
   CHECK_THAT(settings, Contains("#   FailoverRoute: "));
+  // Whatever the other one is.
+  const std::string other = R"(, "protocol": "caret")";
+  CHECK_THAT(ErrorOf(Mcrouter(both, other), "A"), Contains("another protocol"));
+  CHECK(OptionsOf(Imported(Mcrouter(both, other), "B")).cluster.servers ==
+        "b:1,b:2");
   CHECK_THAT(ErrorOf(Mcrouter(R"("PoolRoute|C")")), Contains("no pool \"C\""));
   CHECK_THAT(ErrorOf(Mcrouter("\"NullRoute\"")), Contains("no pool"));
   CHECK_THAT(ErrorOf(Mcrouter(R"("PoolRoute|A")", R"(, "protocol": "caret")")),

@@ -86,6 +86,26 @@ TEST_CASE("a job that deletes has a prefix and a rate, and is kept") {
   CHECK_FALSE(ParseOneTransition(R"({"key": "k", "to": "delete"})"));
 }
 
+TEST_CASE("a job that packs is known by its target, and kept") {
+  JournalEntry entry;
+  entry.job.id = 1;
+  entry.job.spec =
+      ParseJobSpec(R"({"to": "pack", "select": {"idle_seconds": 9}})").value();
+  CHECK(entry.job.spec.packs);
+  entry.job.counts.changed = 3;
+  entry.job.counts.kept = 4;
+  const Job again = ParseJournalText(JournalText(entry)).value().job;
+  CHECK(again.spec.packs);
+  CHECK(again.spec.to == "pack");
+  CHECK(again.spec.select.idle_seconds == 9);
+  CHECK(again.counts.kept == 4);
+  CHECK(again.counts.selected() == 7);
+  CHECK_FALSE(JobJson(Entry().job)["objects"].contains("kept"));
+  CHECK_FALSE(ParseJobSpec(R"({"to": "wide"})").value().packs);
+  // It is no target of a transition.
+  CHECK_FALSE(ParseOneTransition(R"({"key": "k", "to": "pack"})"));
+}
+
 TEST_CASE("what is wrong with a job is reported by the field's name") {
   CHECK(ErrorOf("").find("no JSON") != std::string::npos);
   CHECK(ErrorOf("\xff").find("no JSON") != std::string::npos);

@@ -8,6 +8,7 @@
 
 #include "ers/inline_limit.h"
 #include "ers/options.h"
+#include "store/membership/view_checks.h"
 
 namespace ers::store {
 namespace {
@@ -94,24 +95,14 @@ Status CheckCopies(Session& session, std::string_view key,
                       DescribeSilent(session, walk), kComeBack)};
 }
 
-Status CheckParity(Session& session, const Scheme& scheme) {
+Status CheckServers(Session& session, const Scheme& scheme) {
+  Status enough = CheckMemberCount(session, scheme);
   const int most = session.view()->max_failures;
-  if (scheme.m <= most) return {};
+  if (!enough.ok() || scheme.m <= most) return enough;
   return {StatusCode::kInvalidArgument,
           fmt::format("scheme {} has m = {}, and this cluster was set up for "
                       "at most {} (max_failures): choose a smaller m",
                       FormatScheme(scheme), scheme.m, most)};
-}
-
-Status CheckServers(Session& session, const Scheme& scheme) {
-  const int needed = NodeCount(scheme);
-  if (session.members() < needed) {
-    return {StatusCode::kInvalidArgument,
-            fmt::format("scheme {} needs {} servers and the cluster has {}: "
-                        "choose a narrower scheme",
-                        FormatScheme(scheme), needed, session.members())};
-  }
-  return CheckParity(session, scheme);
 }
 
 namespace {

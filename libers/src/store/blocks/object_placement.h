@@ -14,12 +14,9 @@
 
 namespace ers::store {
 
-// OK, or kInvalidArgument: the scheme's m is over the cluster's f. For inline
-// objects too: their copies survive f deaths and no more.
-Status CheckParity(Session& session, const Scheme& scheme);
-
 // OK, or kInvalidArgument: the cluster has fewer than k'+m servers, or the
-// scheme's m is over its f.
+// scheme's m is over its f. For inline objects too: their copies survive f
+// deaths and no more, and they may grow.
 Status CheckServers(Session& session, const Scheme& scheme);
 
 // Chooses the nodes, the unit and the group size of a new object: live members

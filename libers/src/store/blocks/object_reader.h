@@ -30,7 +30,8 @@ net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,
                                  std::byte* into, StepTimer* steps);
 
-// The whole value of a living manifest, also of one that holds it itself.
+// The whole value of a living manifest, also of one that holds it itself, or
+// whose value is packed.
 // Failures as above.
 net::Task<Result<std::vector<std::byte>>> ReadWhole(
     Session& session, std::shared_ptr<const Manifest> manifest,

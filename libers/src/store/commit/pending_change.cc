@@ -10,6 +10,7 @@
 #include "store/blocks/extend.h"
 #include "store/format/change_age.h"
 #include "store/format/expiry.h"
+#include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/format/planted_bug.h"
 #include "store/membership/known_changes.h"
@@ -102,6 +103,13 @@ std::optional<ChangeOutcome> PendingChange::Judge() {
   const Result<Verdict> verdict =
       check_ ? check_(alive_ ? there_.get() : nullptr) : Verdict::kGoOn;
   StoreCounters& counters = session_.counters();
+  if (IsPackKey(next_.key) && !chain_.may_change_packs()) {
+    return Abort(Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("key '{}' is a pack's, which holds the values of other "
+                    "keys: use another key",
+                    next_.key)));
+  }
   if (!verdict) {
     counters.aborts_by_check.Add();
     DropStaged(session_, next_);

@@ -165,6 +165,20 @@ std::optional<BlockName> ParseBlockKey(std::string_view item_key) {
   return name;
 }
 
+std::string PackKey(const ChangeId& pack) {
+  std::string out(kPackPrefix);
+  AppendBase64Url(pack.time_us, pack.nonce, out);
+  return out;
+}
+
+std::optional<ChangeId> PackOfKey(std::string_view key) {
+  if (!key.starts_with(kPackPrefix)) return std::nullopt;
+  const auto id = ParseBase64Url(key.substr(kPackPrefix.size()));
+  if (!id) return std::nullopt;
+  const ChangeId pack{id->high, id->low};
+  return PackKey(pack) == key ? std::optional(pack) : std::nullopt;
+}
+
 std::string EntryKey(std::uint64_t id) {
   return fmt::format("{}{:016x}", kEntryPrefix, id);
 }

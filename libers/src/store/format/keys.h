@@ -21,6 +21,7 @@ inline constexpr std::string_view kBootKey = "ers!boot";
 inline constexpr std::string_view kParticipantsKey = "ers!peers";
 inline constexpr std::string_view kEntryPrefix = "ers!p.";
 inline constexpr std::string_view kSparePrefix = "ers!spare";
+inline constexpr std::string_view kPackPrefix = "ers!pack.";
 
 // XXH3-128 of the object's key.
 struct KeyHash {
@@ -60,6 +61,14 @@ std::optional<BlockName> ParseBlockKey(std::string_view item_key);
 // Where the entry of the participant of that id lies: kEntryPrefix + 16 digits,
 // lower-case hex.
 std::string EntryKey(std::uint64_t id);
+
+// The key of the object that is the pack of that id.
+std::string PackKey(const ChangeId& pack);
+// Empty where PackKey writes no such key.
+std::optional<ChangeId> PackOfKey(std::string_view key);
+inline bool IsPackKey(std::string_view key) {
+  return PackOfKey(key).has_value();
+}
 
 // The hash in the hashed name of a manifest; empty where it is none.
 std::optional<KeyHash> HashOfHashedName(std::string_view item_key);

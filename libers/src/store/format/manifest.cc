@@ -147,6 +147,30 @@ void PutBlocks(WireWriter& wire, const Manifest& manifest) {
   generations.Put(wire, manifest.parity);
 }
 
+void PutPlace(WireWriter& wire, const Manifest& manifest) {
+  wire.PutVarint(manifest.length);
+  wire.PutVarint(manifest.pack_offset);
+  wire.PutDistance(manifest.pack.time_us, manifest.id.time_us);
+  wire.PutShort(manifest.pack.maker(), kMakerBytes);
+  wire.PutVarint(manifest.pack.flush_mark());
+}
+
+// What is wrong, or empty.
+std::string_view GetPlace(WireReader& wire, Manifest& manifest) {
+  manifest.length = wire.GetVarint();
+  manifest.pack_offset = wire.GetVarint();
+  if (manifest.length > kMaxValueBytes ||
+      manifest.pack_offset > kMaxValueBytes - manifest.length) {
+    return "place in a pack";
+  }
+  manifest.pack.time_us = wire.GetDistance(manifest.id.time_us);
+  manifest.pack.nonce = wire.GetShort(kMakerBytes);
+  const std::uint64_t mark = wire.GetVarint();
+  if (mark > kMaxFlushMark) return "pack";
+  manifest.pack.nonce |= mark << kMakerBits;
+  return manifest.is_packed() ? std::string_view() : "pack";
+}
+
 // What is wrong, or empty.
 std::string_view GetNodes(WireReader& wire, Manifest& manifest) {
   const std::uint64_t nodes = wire.GetVarint();
@@ -219,7 +243,9 @@ void PutObject(WireWriter& wire, const Manifest& manifest) {
     wire.PutDistance(static_cast<std::uint64_t>(manifest.expiry),
                      manifest.id.time_us / kMicrosPerSecond);
   }
-  if (manifest.is_inline) {
+  if (manifest.is_packed()) {
+    PutPlace(wire, manifest);
+  } else if (manifest.is_inline) {
     wire.PutBytes(manifest.value);
   } else {
     PutBlocks(wire, manifest);
@@ -227,7 +253,7 @@ void PutObject(WireWriter& wire, const Manifest& manifest) {
 }
 
 // What is wrong, or empty.
-std::string_view GetObject(WireReader& wire, Manifest& manifest) {
+std::string_view GetObject(WireReader& wire, bool packed, Manifest& manifest) {
   const auto scheme = wire.Get<std::uint8_t>();
   const int width = scheme >> kWidthShift;
   manifest.scheme.kind =
@@ -259,6 +285,7 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
         wire.GetDistance(manifest.id.time_us / kMicrosPerSecond));
     if (manifest.expiry == 0) return "expiry";
   }
+  if (packed) return GetPlace(wire, manifest);
   if (!manifest.is_inline) return GetBlocks(wire, manifest);
   manifest.length = wire.left();
   if (manifest.length > kMaxValueBytes) return "length";
@@ -271,6 +298,16 @@ std::string_view GetObject(WireReader& wire, Manifest& manifest) {
 bool IsNameOf(std::string_view item_key, std::string_view key, bool named) {
   if (HasHashedName(key) != named) return false;
   return named ? ManifestKey(key) == item_key : key == item_key;
+}
+
+void TakeFlags(unsigned flags, Manifest& manifest) {
+  manifest.tombstone = (flags & kTombstoneFlag) != 0;
+  manifest.is_inline = (flags & kInlineFlag) != 0;
+  manifest.stale = (flags & kStaleFlag) != 0;
+  manifest.won = (flags & kWonFlag) != 0;
+  manifest.outlived = (flags & kOutlivedFlag) != 0;
+  manifest.confirmed = (flags & kConfirmedFlag) != 0;
+  if ((flags & kColumnsFlag) != 0) manifest.unit = Unit::kColumns;
 }
 
 }  // namespace
@@ -299,9 +336,11 @@ std::string EncodeManifest(const Manifest& manifest) {
 ManifestCopies::ManifestCopies(const Manifest& manifest)
     : key_(manifest.key),
       named_(HasHashedName(manifest.key)),
+      version_(manifest.is_packed() ? kPackedFormatVersion
+                                    : kManifestFormatVersion),
       flags_(static_cast<std::uint8_t>(
           (manifest.tombstone ? kTombstoneFlag : 0) |
-          (manifest.is_inline ? kInlineFlag : 0) |
+          (manifest.is_inline && !manifest.is_packed() ? kInlineFlag : 0) |
           (manifest.stale ? kStaleFlag : 0) | (manifest.won ? kWonFlag : 0) |
           (manifest.unit == Unit::kColumns ? kColumnsFlag : 0) |
           (manifest.outlived ? kOutlivedFlag : 0) |
@@ -327,7 +366,7 @@ std::string ManifestCopies::For(int member, std::uint64_t incarnation) const {
   out.reserve(rest_.size() + kRoomBeside);
   WireWriter wire(out);
   wire.PutBytes(kMagic);
-  wire.Put(kManifestFormatVersion);
+  wire.Put(version_);
   wire.Put(flags_);
   wire.PutVarint(static_cast<std::uint64_t>(member));
   wire.PutVarint(kNoMove);
@@ -352,11 +391,12 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
                 "does not read: take the values out with the version that "
                 "stored them, or flush the servers");
   }
-  if (version > kManifestFormatVersion) {
+  if (version > kPackedFormatVersion) {
     return Fail(StatusCode::kUnsupportedFormat,
                 fmt::format("the manifest has format version {}; this library "
-                            "reads {}: upgrade it",
-                            static_cast<int>(version), kManifestFormatVersion));
+                            "reads {} and {}: upgrade it",
+                            static_cast<int>(version), kManifestFormatVersion,
+                            kPackedFormatVersion));
   }
   const auto corrupt = [](std::string_view what) {
     return Fail(StatusCode::kCorruption,
@@ -374,18 +414,18 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
     return corrupt("checksum");
   }
   Manifest manifest;
-  manifest.tombstone = (flags & kTombstoneFlag) != 0;
-  manifest.is_inline = (flags & kInlineFlag) != 0;
-  manifest.stale = (flags & kStaleFlag) != 0;
-  manifest.won = (flags & kWonFlag) != 0;
-  manifest.outlived = (flags & kOutlivedFlag) != 0;
-  manifest.confirmed = (flags & kConfirmedFlag) != 0;
-  if ((flags & kColumnsFlag) != 0) manifest.unit = Unit::kColumns;
+  TakeFlags(flags, manifest);
   if ((manifest.outlived || manifest.unit == Unit::kColumns) &&
       (manifest.is_inline || manifest.tombstone)) {
     return corrupt("flags");
   }
   if (manifest.tombstone && manifest.is_inline) return corrupt("flags");
+  const bool packed = version == kPackedFormatVersion;
+  if (packed && (manifest.tombstone || manifest.is_inline ||
+                 manifest.outlived || manifest.unit == Unit::kColumns)) {
+    return corrupt("flags");
+  }
+  manifest.is_inline = manifest.is_inline || packed;
   const std::uint64_t member = wire.GetVarint();
   if (member >= kMaxMembers) return corrupt("member");
   manifest.member = static_cast<std::uint16_t>(member);
@@ -399,7 +439,7 @@ Result<Manifest> DecodeManifest(std::string_view item_key,
   if (manifest.tombstone) {
     manifest.cas = wire.GetDistance(manifest.id.time_us);
   } else {
-    const std::string_view wrong = GetObject(wire, manifest);
+    const std::string_view wrong = GetObject(wire, packed, manifest);
     if (!wrong.empty()) return corrupt(wrong);
   }
   if (!wire.ok() || wire.left() != 0) return corrupt("size");

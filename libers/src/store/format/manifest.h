@@ -15,7 +15,8 @@
 
 namespace ers::store {
 
-inline constexpr std::uint8_t kManifestFormatVersion = 4;  // the only one
+inline constexpr std::uint8_t kManifestFormatVersion = 4;
+inline constexpr std::uint8_t kPackedFormatVersion = 5;  // of packed values
 // A manifest remembers so many changes before; with its value in it, as many as
 // take so few bytes, and the last one.
 inline constexpr std::size_t kHistoryLength = 8;
@@ -45,8 +46,11 @@ struct Manifest {
   std::int64_t expiry = 0;  // Unix seconds, 0 never
   bool stale = false;       // see ObjectInfo
   bool won = false;
-  bool is_inline = false;
-  std::string value;  // when inline
+  bool is_inline = false;  // it has no blocks of its own
+  std::string value;       // when inline, and not packed
+  // When inline: the pack that has the value, and where in it. None: `value`.
+  ChangeId pack;
+  std::uint64_t pack_offset = 0;
 
   // The blocks, when not inline.
   // They may outlive the object: its life was changed once they were stored.
@@ -61,6 +65,7 @@ struct Manifest {
   GenerationMap data;    // by group * data blocks per group + j
   GenerationMap parity;  // by group * parity blocks per group + ParityRank
 
+  [[nodiscard]] bool is_packed() const { return bool(pack); }
   // Did change `other` come to be, as far as this manifest's memory reaches?
   [[nodiscard]] bool Remembers(const ChangeId& other) const;
 };
@@ -81,6 +86,7 @@ class ManifestCopies {
  private:
   const std::string& key_;
   const bool named_;  // the item's key is a hashed name
+  const std::uint8_t version_;
   std::uint8_t flags_;
   std::string rest_;  // behind whose it is, without the checksum
 };

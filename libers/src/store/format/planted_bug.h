@@ -59,6 +59,10 @@ enum class PlantedBug {
   kEndsUnread,          // a copy is deleted, whatever is there by now
   kSilentListsNothing,  // a key that no server listed is taken for none's
   kForgetsLast,         // a manifest forgets the change before the last one
+  kPackDroppedNamed,    // a pack is dropped though a manifest names it
+  kPackDroppedYoung,    // ... though a change under way may name it
+  kPackTakesOver,       // packing gives way to no change that came before
+  kPackNamedOld,        // a pack is named however old it is by then
   kFlushByClock,        // a flush takes what is of before its maker's time
 };
 

@@ -32,7 +32,7 @@ Task<Status> CheckServing(Session& session) {
   const bool ready = session.view() && (lease.Holds(now) ||
                                         lease.MayResume(*session.view(), now));
   Status status;
-  if (!ready) status = co_await EnsureView(session, 0);
+  if (!ready) status = co_await EnsureView(session);
   if (!status.ok() || !MoreThanMaxOut(session)) co_return status;
   const Status loss = session.cluster().loss.last();
   if (!loss.ok()) co_return loss;

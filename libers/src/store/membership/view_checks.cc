@@ -64,6 +64,18 @@ Status CheckDistinct(const View& view) {
   return {};
 }
 
+Status CheckMemberCount(const Session& session, const Scheme& scheme) {
+  const int needed = NodeCount(scheme);
+  if (session.members() >= needed) return {};
+  const bool known = session.view() != nullptr;
+  return {
+      StatusCode::kInvalidArgument,
+      fmt::format("scheme {} needs {} servers and the {} has {}: choose a "
+                  "narrower scheme{}",
+                  FormatScheme(scheme), needed, known ? "cluster" : "list",
+                  session.members(), known ? "" : ", or list every server")};
+}
+
 Status CheckTolerated(const Session& session, const View& view) {
   if (view.NotInSync() <= view.max_failures) return {};
   std::string out;

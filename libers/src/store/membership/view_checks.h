@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "ers/scheme.h"
 #include "net/task.h"
 #include "store/membership/session.h"
 
@@ -13,6 +14,9 @@ namespace ers::store {
 // of the servers that this process was given.
 Status CheckMembers(const Session& session, ClusterState& cluster,
                     const View& view);
+
+// OK, or kInvalidArgument: the scheme takes more servers than there are.
+Status CheckMemberCount(const Session& session, const Scheme& scheme);
 
 // Two addresses of one server would be taken for two servers.
 Status CheckDistinct(const View& view);

@@ -105,14 +105,25 @@ Task<Result<View>> CreateFirst(Session& session, ViewRecords& records,
 }
 
 // f of a first view; 0: none is to be made.
-int ChosenM(Session& session, int max_failures) {
+int ChosenF(Session& session, const Scheme* first) {
   const int option = session.cluster().options.max_failures;
-  return option != 0 ? option : max_failures;
+  return option != 0 || first == nullptr ? option : first->m;
+}
+
+// A view stays for good: none is made for what would be refused under it.
+Status CheckFirst(Session& session, const Scheme* first, int max_failures) {
+  if (first == nullptr) return {};
+  Status enough = CheckMemberCount(session, *first);
+  if (!enough.ok() || first->m <= max_failures) return enough;
+  return {StatusCode::kInvalidArgument,
+          fmt::format("scheme {} has m = {}, and max_failures is {}: choose a "
+                      "smaller m, or a larger max_failures",
+                      FormatScheme(*first), first->m, max_failures)};
 }
 
 // What to go by, given what was read.
 Task<Result<View>> Decide(Session& session, ViewRecords& records,
-                          int max_failures) {
+                          const Scheme* first) {
   const int members = session.members();
   std::optional<View> best = records.best;
   const Result<View> filed = session.cluster().keeper.ReadStateFile();
@@ -130,8 +141,10 @@ Task<Result<View>> Decide(Session& session, ViewRecords& records,
   }
   if (filed && (!best || filed->epoch > best->epoch)) best = *filed;
   if (!best) {
-    const int chosen = ChosenM(session, max_failures);
+    const int chosen = ChosenF(session, first);
     if (chosen != 0) {
+      const Status fits = CheckFirst(session, first, chosen);
+      if (!fits.ok()) co_return Fail(fits);
       co_return co_await CreateFirst(session, records, chosen, nullptr);
     }
     if (records.answered < members) {
@@ -205,17 +218,15 @@ std::vector<int> Restarted(Session& session, const View& view) {
   return restarted;
 }
 
-Task<Status> LoadView(Session& session, int max_failures);
-
 Task<Status> LoadViewFor(Session& session, std::string_view key) {
-  Status status = co_await EnsureView(session, 0);
+  Status status = co_await EnsureView(session);
   if (status.code() != StatusCode::kNotFound) co_return status;
   co_return Status(
       StatusCode::kNotFound,
       fmt::format("key '{}' holds no object: {}", key, status.message()));
 }
 
-Task<Status> LoadView(Session& session, int max_failures) {
+Task<Status> LoadView(Session& session, const Scheme* first) {
   co_await ClaimChange(session);
   ViewKeeper& keeper = session.cluster().keeper;
   if (session.view()) {
@@ -231,7 +242,7 @@ Task<Status> LoadView(Session& session, int max_failures) {
   // The cluster may be one that has just lost its memory, and a server that is
   // silent here may still be read by a process that goes by what was lost.
   if (records && !records->best && records->answered < session.members() &&
-      session.members() - records->answered <= ChosenM(session, max_failures) &&
+      session.members() - records->answered <= ChosenF(session, first) &&
       !Planted(PlantedBug::kNoWaitAfterLoss)) {
     const std::shared_ptr<Wakeup> leases = Wakeup::New(session.runtime());
     (void)co_await leases->Wait(kLongGoneAfter);
@@ -242,7 +253,7 @@ Task<Status> LoadView(Session& session, int max_failures) {
     co_return records.error();
   }
   const bool found = records->best.has_value();
-  Result<View> view = co_await Decide(session, *records, max_failures);
+  Result<View> view = co_await Decide(session, *records, first);
   if (view) view = co_await Complete(session, *records, std::move(*view));
   Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
   if (!status.ok()) {
@@ -271,9 +282,9 @@ Task<Status> LoadView(Session& session, int max_failures) {
 }  // namespace
 
 // Of every call: no coroutine where there is nothing to wait for.
-Task<Status> EnsureView(Session& session, int max_failures) {
+Task<Status> EnsureView(Session& session, const Scheme* first) {
   if (session.view()) return EnsureLease(session);
-  return LoadView(session, max_failures);
+  return LoadView(session, first);
 }
 
 Task<Status> EnsureViewFor(Session& session, std::string_view key) {

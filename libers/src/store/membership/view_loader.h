@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "ers/scheme.h"
 #include "ers/status.h"
 #include "net/task.h"
 #include "store/membership/session.h"
@@ -13,10 +14,11 @@ namespace ers::store {
 // OK once a view is in force, and this process may go by it. Reads the record
 // of n - f members and takes the highest epoch, also against the state file's.
 // Where the cluster was never used: creates the first view with f = the cluster
-// option or `max_failures`; when both are 0, kNotFound. Members that were
-// restarted meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat
-// otherwise.
-net::Task<Status> EnsureView(Session& session, int max_failures);
+// option or the m of `first`, the scheme of what is to be stored, which
+// outlives the task; kNotFound where there is neither, and kInvalidArgument
+// where no value of `first` could be stored then. Members that were restarted
+// meanwhile leave. kUnavailable, kIncompatible, kUnsupportedFormat otherwise.
+net::Task<Status> EnsureView(Session& session, const Scheme* first = nullptr);
 
 // The same for an operation on what `key` holds: checks the key first, and
 // kNotFound names it.

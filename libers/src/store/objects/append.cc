@@ -11,6 +11,7 @@
 #include "store/commit/change.h"
 #include "store/commit/current.h"
 #include "store/membership/view_changer.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 #include "store/support/content.h"
 
@@ -108,6 +109,16 @@ Task<Result<AppendBase>> ReadBase(Session& session, CurrentManifest& current) {
     if (manifest && current.remembered()) manifest = co_await current.Next();
     if (!manifest) co_return Fail(manifest.error());
     AppendBase base{std::move(*manifest), {}};
+    if (base.manifest->is_packed()) {
+      manifest = co_await Unpacked(session, base.manifest,
+                                   current.replica_set().steps());
+      if (manifest) {
+        base.manifest = std::move(*manifest);
+        co_return base;
+      }
+      if (!current.MayRetry(manifest.error())) co_return Fail(manifest.error());
+      continue;
+    }
     if (base.manifest->is_inline) co_return base;
     const ObjectMap map(base.manifest);
     const std::uint64_t full =

@@ -5,7 +5,7 @@
 namespace ers::store {
 
 net::Task<Status> Store::Flush(std::uint64_t time_us) {
-  Status status = co_await EnsureView(session_, 0);
+  Status status = co_await EnsureView(session_);
   // In a cluster that was never used there is nothing to flush.
   if (status.code() == StatusCode::kNotFound) co_return Status();
   if (!status.ok()) co_return status;

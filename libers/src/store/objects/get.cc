@@ -8,6 +8,7 @@
 #include "store/blocks/object_reader.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/get_outcome.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 #include "store/repair/lru_bump.h"
 #include "store/replicas/replica_set.h"
@@ -128,6 +129,18 @@ Result<GetInfo> FromInline(const Manifest& manifest, Range asked,
   return GetInfoOf(manifest, ReadOutcome());
 }
 
+// Reads the value that the current manifest says is in a pack.
+Task<void> LoadPacked(Session& session, Range range, Value& value,
+                      Attempt& attempt, StepTimer* steps) {
+  attempt.trusted = true;
+  if (!value.Resize(range.length)) {
+    attempt.read.status = NoRoom(*attempt.current, value, range);
+    co_return;
+  }
+  attempt.read = co_await ReadPacked(session, attempt.current, range.offset,
+                                     range.length, value.data(), steps);
+}
+
 // A call that fails leaves its value empty, however far it came.
 class EmptyUnlessKept {
  public:
@@ -172,12 +185,11 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
     Result<Attempt> attempt = co_await std::move(trial);
     // However often one read asks, it is one access.
     primary.no_bump = true;
-    const ManifestPtr shown = attempt ? attempt->current : nullptr;
-    if (terms.before != nullptr && (!shown || shown->id != seen)) {
+    const ManifestPtr current = attempt ? attempt->current : nullptr;
+    if (terms.before != nullptr && (!current || current->id != seen)) {
       *terms.before = before;
     }
     if (!attempt) co_return Fail(attempt.error());
-    const ManifestPtr current = attempt->current;
     if (!current) {
       session.manifests().Erase(key);
       co_return Fail(GetMiss(key));
@@ -187,7 +199,7 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       BumpLru(session, current, before.fetched);
     }
     seen = current->id;
-    if (current->is_inline) {
+    if (current->is_inline && !current->is_packed()) {
       Result<GetInfo> info = FromInline(*current, asked, value);
       if (info) read.Keep();
       co_return info;
@@ -196,6 +208,8 @@ Task<Result<GetInfo>> GetBytes(Session& session, std::string_view key,
       co_return GetInfoOf(*current, ReadOutcome());
     const Result<Range> range = asked.Within(current->length);
     if (!range) co_return Fail(range.error());
+    if (current->is_packed())
+      co_await LoadPacked(session, *range, value, *attempt, steps);
     if (attempt->trusted && attempt->read.status.ok()) {
       session.counters().degraded_reads.Add(attempt->read.degraded);
       read.Keep();

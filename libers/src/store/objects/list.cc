@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/micros.h"
+#include "store/format/keys.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/store.h"
 #include "store/repair/key_walk.h"
@@ -25,39 +26,44 @@ struct Listed {
   Status status;
 };
 
-// The replica that is asked says how long the object is idle, too: the dump of
-// the primary, which nearly all reads are asked of, may have failed.
-Task<Result<std::shared_ptr<const Manifest>>> Read(Session& session,
-                                                   Listed& listed) {
-  ReplicaSet replicas(session, listed.key);
+Task<Result<ListedObject>> ReadAsListed(Session& session,
+                                        std::string_view key) {
+  ReplicaSet replicas(session, key);
   CopyRead copy = replicas.BeginRead({.no_bump = true, .report_access = true});
   Status status = copy.Start();
   if (!status.ok()) co_return Fail(std::move(status));
   co_await copy;
+  ListedObject listed;
   if (copy.request().outcome == net::Outcome::kOk) {
-    const auto idle_s = static_cast<std::int64_t>(copy.request().item_idle);
-    std::int64_t& last_access = listed.item.last_access;
-    last_access =
-        std::max(last_access, copy.asked_us() / kMicrosPerSecond - idle_s);
+    listed.last_access = copy.asked_us() / kMicrosPerSecond -
+                         static_cast<std::int64_t>(copy.request().item_idle);
   }
-  co_return co_await replicas.FinishRead(copy);
+  Result<std::shared_ptr<const Manifest>> shown =
+      co_await replicas.FinishRead(copy);
+  if (!shown) co_return Fail(shown.error());
+  listed.manifest = std::move(*shown);
+  co_return listed;
 }
 
+// The replica that is asked says how long the object is idle, too: the dump of
+// the primary, which nearly all reads are asked of, may have failed.
 Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,
                  net::Latch& latch) {
   listed.key = co_await KeyOfItem(session, listed.item);
   if (terms.wanted && !terms.wanted(listed.key)) listed.key.clear();
+  if (!terms.packs && IsPackKey(listed.key)) listed.key.clear();
   if (listed.key.empty()) {
     latch.CountDown();
     co_return;
   }
-  const Result<std::shared_ptr<const Manifest>> manifest =
-      co_await Read(session, listed);
-  if (manifest) {
-    listed.manifest = *manifest;
-  } else if (manifest.error().code() != StatusCode::kNotManaged &&
-             manifest.error().code() != StatusCode::kConflict) {
-    listed.status = manifest.error();
+  const Result<ListedObject> read = co_await ReadAsListed(session, listed.key);
+  if (read) {
+    listed.manifest = read->manifest;
+    listed.item.last_access =
+        std::max(listed.item.last_access, read->last_access);
+  } else if (read.error().code() != StatusCode::kNotManaged &&
+             read.error().code() != StatusCode::kConflict) {
+    listed.status = read.error();
   }
   latch.CountDown();
 }
@@ -107,7 +113,7 @@ Task<Status> Store::ListObjects(
     const ListTerms& terms,
     const std::function<bool(const ListedObject&)>& visit) {
   if (Stopped(terms)) co_return StoppedStatus();
-  Status status = co_await EnsureView(session_, 0);
+  Status status = co_await EnsureView(session_);
   if (status.code() == StatusCode::kNotFound) co_return Status();
   if (!status.ok()) co_return status;
   KeyWalk walk(session_, terms);
@@ -120,6 +126,12 @@ Task<Status> Store::ListObjects(
     if (!*more) co_return Status();
   }
   co_return Stopped(terms) ? StoppedStatus() : Status();
+}
+
+Task<Result<ListedObject>> Store::ReadListed(std::string_view key) {
+  Status status = co_await EnsureViewFor(session_, key);
+  if (!status.ok()) co_return Fail(std::move(status));
+  co_return co_await ReadAsListed(session_, key);
 }
 
 Task<Status> Store::List(

@@ -44,17 +44,19 @@ Task<Result<std::uint64_t>> TakeAll(Content& content) {
   }
 }
 
+bool NeedsObject(std::uint64_t cas, const PutTerms& terms) {
+  return cas != 0 || terms.condition == PutCondition::kPresent;
+}
+
 // What a put asks of the living object that it replaces.
 Result<Verdict> CheckPrecondition(std::string_view key, std::uint64_t cas,
                                   const PutTerms& terms,
                                   const Manifest* living) {
-  const PutCondition condition = terms.condition;
-  const bool needed = cas != 0 || condition == PutCondition::kPresent;
-  if (needed && living == nullptr) {
+  if (NeedsObject(cas, terms) && living == nullptr) {
     return Fail(StatusCode::kNotFound,
                 fmt::format("key '{}' holds no object", key));
   }
-  if (living != nullptr && condition == PutCondition::kAbsent) {
+  if (living != nullptr && terms.condition == PutCondition::kAbsent) {
     return Fail(StatusCode::kConflict,
                 fmt::format("key '{}' holds an object already", key));
   }
@@ -75,7 +77,13 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
   Status status = ValidateKey(key, session_.cluster().options.binary_keys);
   const Scheme scheme = options.scheme.value_or(options_.scheme);
   if (status.ok()) status = CheckPut(scheme, options);
-  if (status.ok()) status = co_await EnsureView(session_, scheme.m);
+  // What is refused for want of an object sets up no cluster.
+  const bool needs_object = NeedsObject(options.expected_cas, terms);
+  if (status.ok()) {
+    Task<Status> ready = needs_object ? EnsureViewFor(session_, key)
+                                      : EnsureView(session_, &scheme);
+    status = co_await ready;
+  }
   if (!status.ok()) co_return Fail(std::move(status));
   if (IsRoomBeingMade(session_)) co_await AwaitRoom(session_);
   ClientOptions client = options_;

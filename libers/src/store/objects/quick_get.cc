@@ -28,8 +28,8 @@ QuickGet::QuickGet(Session& session, std::string_view key,
 
 const Manifest* QuickGet::Hit() {
   answer_ = copy_.TakeAnswer();
-  const bool has_value =
-      answer_ && *answer_ && **answer_ && (**answer_)->is_inline;
+  const bool has_value = answer_ && *answer_ && **answer_ &&
+                         (**answer_)->is_inline && !(**answer_)->is_packed();
   if (!has_value) {
     copy_.FreeBytes();
     return nullptr;

@@ -18,8 +18,8 @@ constexpr ChangeTerms kOverAnything{.replaces_corrupted = true,
                                     .replaces_plain = true};
 
 // A view is in force, and a lease is held.
-bool IsReady(Session& session, int max_failures) {
-  Task<Status> ready = EnsureView(session, max_failures);
+bool IsReady(Session& session) {
+  Task<Status> ready = EnsureView(session);
   return ready.await_ready() && ready.await_resume().ok() &&
          !IsRoomBeingMade(session);
 }
@@ -38,8 +38,8 @@ std::unique_ptr<QuickPut> QuickPut::Begin(Session& session,
     return nullptr;
   }
   const Scheme scheme = options.scheme.value_or(client.scheme);
-  if (!CheckPut(scheme, options).ok() || !IsReady(session, scheme.m) ||
-      !CheckParity(session, scheme).ok()) {
+  if (!CheckPut(scheme, options).ok() || !IsReady(session) ||
+      !CheckServers(session, scheme).ok()) {
     return nullptr;
   }
   const bool ends = options.expiry != 0;

@@ -1,4 +1,5 @@
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,17 @@ namespace {
 struct Question {
   net::Request stats;
   net::Request mark;  // gone where that memory was emptied
+};
+
+// Of one that said nothing: it may be that the view knows another memory.
+struct Stranger {
+  std::unique_ptr<net::ServerLink> link;
+  net::Request stats;
+
+  [[nodiscard]] bool answers() const {
+    return stats.outcome == net::Outcome::kOk ||
+           link->state() == net::ServerLink::State::kRefused;  // too old
+  }
 };
 
 // Does it answer, with its memory?
@@ -50,6 +62,27 @@ net::Task<void> AskAll(Session& session, std::deque<Question>& questions) {
   co_await batch;
 }
 
+net::Task<void> AskSilent(Session& session,
+                          const std::deque<Question>& questions,
+                          std::map<int, Stranger>& strangers) {
+  Batch batch(session.runtime());
+  for (int i = 0; i < session.members(); ++i) {
+    const Question& asked = questions[static_cast<std::size_t>(i)];
+    if (asked.stats.outcome == net::Outcome::kOk) continue;
+    Stranger& stranger = strangers[i];
+    stranger.link = session.NewStrangerLink(i);
+    stranger.stats.verb = net::Verb::kStats;
+    batch.Send(SendStep::kServerStats, *stranger.link, stranger.stats);
+  }
+  co_await batch;
+}
+
+void SetFacts(const net::ServerFacts& facts, ServerInfo& server) {
+  server.version = facts.version;
+  server.item_size_max = facts.item_size_max;
+  server.evictions = facts.evictions;
+}
+
 }  // namespace
 
 // The view is the one of when its lease was got, at which moment it was in
@@ -58,12 +91,14 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
   const Result<bool> unused = co_await IsUnused(session_);
   if (!unused) co_return Fail(unused.error());
   if (!*unused) {
-    Status status = co_await EnsureView(session_, 0);
+    Status status = co_await EnsureView(session_);
     if (!status.ok()) co_return Fail(std::move(status));
   }
   const std::shared_ptr<const View> view = session_.view();
   std::deque<Question> questions;
   co_await AskAll(session_, questions);
+  std::map<int, Stranger> strangers;
+  co_await AskSilent(session_, questions, strangers);
   ClusterInfo info;
   info.time = session_.WallMicros() / kMicrosPerSecond;
   if (view) {
@@ -79,10 +114,12 @@ net::Task<Result<ClusterInfo>> Store::Servers() {
     server.weight = link.endpoint().weight;
     server.reachable = HasItsMemory(session_, i, questions[at], view.get());
     server.last_error = link.last_error();
-    if (server.reachable) {
-      server.version = link.facts().version;
-      server.item_size_max = link.facts().item_size_max;
-      server.evictions = link.facts().evictions;
+    server.answers = questions[at].stats.outcome == net::Outcome::kOk;
+    if (server.answers) SetFacts(link.facts(), server);
+    if (const auto other = strangers.find(i); other != strangers.end()) {
+      server.answers = other->second.answers();
+      const bool all = other->second.stats.outcome == net::Outcome::kOk;
+      if (all) SetFacts(other->second.link->facts(), server);
     }
     if (view) {
       const Member& member = view->members[at];

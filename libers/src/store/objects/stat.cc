@@ -5,6 +5,7 @@
 
 #include "store/commit/current.h"
 #include "store/format/block_header.h"
+#include "store/format/keys.h"
 #include "store/format/object_map.h"
 #include "store/membership/batch.h"
 #include "store/objects/store.h"
@@ -82,7 +83,8 @@ ObjectInfo InfoOf(const Manifest& manifest) {
   ObjectInfo info;
   info.scheme = manifest.scheme;
   info.width = manifest.width;
-  info.is_inline = manifest.is_inline;
+  info.is_inline = manifest.is_inline && !manifest.is_packed();
+  if (manifest.is_packed()) info.pack = PackKey(manifest.pack);
   info.length = manifest.length;
   if (!manifest.is_inline) {
     info.unit = manifest.unit;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ers/object_info.h"
 #include "ers/options.h"
@@ -72,6 +73,26 @@ struct MetadataUpdate {
   std::optional<bool> won;
   bool new_cas = false;
 };
+
+// Which values are packed.
+struct PackTerms {
+  bool any = false;  // also where that takes no less memory
+};
+
+// What became of values that were to be packed.
+struct PackedValues {
+  std::uint64_t values = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t bytes_read = 0;     // of those that were in other packs
+  std::uint64_t bytes_written = 0;  // of the pack's blocks, parity among them
+};
+
+// A pack's keys and values have up to so many bytes: a read of one value takes
+// one of its blocks, which should be a small one.
+std::uint64_t PackBytesFor(const Scheme& scheme);
+// Does the value, kept whole, take a third more memory than packed, and does it
+// not end soon?
+bool IsWorthPacking(Session& session, const Manifest& value);
 
 // Called once, before the first byte of a value that is streamed.
 using StreamBegin = std::function<void(const GetInfo&)>;
@@ -200,6 +221,13 @@ class Store {
   net::Task<Result<TransitionInfo>> Transition(std::string_view key,
                                                const TransitionTarget& target,
                                                TransitionVariant variant);
+  // Puts small values, of one scheme and width, into one pack, as their
+  // manifests were just read: one that was changed since stays as it is. Bytes,
+  // flags, CAS and expiry stay. Nothing is packed where it would not fill half
+  // a pack.
+  net::Task<Result<PackedValues>> Pack(
+      std::vector<std::shared_ptr<const Manifest>> values,
+      PackTerms terms = {});
   // What the object is, and where its blocks are. Servers take neither for an
   // access.
   net::Task<Result<ObjectInfo>> Info(std::string_view key);
@@ -208,6 +236,8 @@ class Store {
   net::Task<Status> ListObjects(
       const ListTerms& terms,
       const std::function<bool(const ListedObject&)>& visit);
+  // One object as it is listed; without a manifest where there is none.
+  net::Task<Result<ListedObject>> ReadListed(std::string_view key);
   net::Task<Status> List(
       const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
   net::Task<Result<ClusterInfo>> Servers();

@@ -10,6 +10,7 @@
 #include "store/membership/batch.h"
 #include "store/membership/view_loader.h"
 #include "store/objects/get_outcome.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 #include "store/repair/lru_bump.h"
 #include "store/replicas/replica_set.h"
@@ -237,8 +238,18 @@ Task<Result<GetInfo>> Store::Stream(std::string_view key, StreamWindow window,
       co_return Fail(GetMiss(key));
     }
     session_.manifests().Insert(*current);
+    const ChangeId shown = (*current)->id;
     if (i == 0 && bump_lru) BumpLru(session_, *current, true);
     primary.no_bump = true;  // one access, however often it asks
+    if ((*current)->is_packed()) {
+      current = co_await Unpacked(session_, *current, steps_);
+      if (!current) {
+        // A change may have come between, and the pack be dropped since.
+        const bool again = std::exchange(failed_before, shown) != shown;
+        if (again) continue;
+        co_return Fail(current.error());
+      }
+    }
     const Manifest& manifest = **current;
     if (manifest.is_inline) {
       status = co_await HandOutInline(manifest, begin, sink);

@@ -17,6 +17,7 @@
 #include "store/membership/view_changer.h"
 #include "store/objects/destination.h"
 #include "store/objects/in_place.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 #include "store/support/content.h"
 
@@ -25,6 +26,8 @@ namespace {
 
 using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
+
+constexpr ChangeTerms kAlsoOfPack{.of_pack = true};
 
 Status NoSuchWidth(const Scheme& scheme) {
   if (!scheme.elastic()) {
@@ -138,12 +141,21 @@ void CountTraffic(const BlockTraffic& traffic, TransitionCounters& counters) {
   counters.bytes_written.Add(traffic.bytes_written);
 }
 
+// A pack keeps the scheme that it was made with.
+Task<Result<ManifestPtr>> ToMove(Session& session, ManifestPtr base,
+                                 const Destination& to, StepTimer* steps) {
+  if (to.scheme == base->scheme) {
+    return Task<Result<ManifestPtr>>::Ready(std::move(base));
+  }
+  return Unpacked(session, std::move(base), steps);
+}
+
 // Stages what the new form needs.
 Task<Status> StageNewForm(Session& session, const ManifestPtr& base,
                           TransitionVariant variant, std::size_t column_below,
                           Manifest& next, TransitionInfo& info,
                           StepTimer* steps) {
-  if (base->is_inline) co_return CheckParity(session, next.scheme);
+  if (base->is_inline) co_return CheckServers(session, next.scheme);
   PlannedOutcome outcome;
   if (info.path == TransitionPath::kReencode) {
     const ObjectMap map(base);
@@ -165,7 +177,7 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
                                                const TransitionTarget& target,
                                                TransitionVariant variant) {
   const net::TimePoint start = session_.runtime().Now();
-  CurrentManifest current(session_, key, steps_, kNoBump);
+  CurrentManifest current(session_, key, steps_, kNoBump, kAlsoOfPack);
   Status status = co_await current.Begin();
   if (!status.ok()) co_return Fail(std::move(status));
   for (;;) {
@@ -183,6 +195,11 @@ Task<Result<TransitionInfo>> Store::Transition(std::string_view key,
         IsWider(to->scheme, (*base)->width, to->width)) {
       co_return Fail(StatusCode::kInvalidArgument,
                      "plan no-order is for transitions to narrower only");
+    }
+    base = co_await ToMove(session_, *base, *to, steps_);
+    if (!base) {
+      if (current.MayRetry(base.error())) continue;
+      co_return Fail(base.error());
     }
     Manifest next = **base;
     next.id = session_.NewChangeId();

@@ -13,6 +13,7 @@
 #include "store/commit/current.h"
 #include "store/format/expiry.h"
 #include "store/membership/view_changer.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 
 namespace ers::store {
@@ -170,9 +171,14 @@ Task<Result<ObjectInfo>> Store::Update(std::string_view key,
       if (!status.ok()) co_return Fail(std::move(status));
       co_return InfoOf(**base);
     }
+    std::optional<ReplicasRead> prepared = source.TakeReplicas();
+    base = co_await Unpacked(session_, *base, steps_);
+    if (!base) {
+      if (source.MayRetry(base.error())) continue;
+      co_return Fail(base.error());
+    }
     Manifest next = **base;
     next.id = session_.NewChangeId();
-    std::optional<ReplicasRead> prepared = source.TakeReplicas();
     if (next.is_inline) {
       std::memcpy(next.value.data() + offset, bytes.data(), bytes.size());
     } else {

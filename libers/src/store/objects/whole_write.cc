@@ -17,7 +17,7 @@ using net::Task;
 
 // The value is small: it goes into the manifest.
 Task<Status> TakeInline(PutJob& job, std::size_t length) {
-  Status redundancy = CheckParity(job.session, job.manifest.scheme);
+  Status redundancy = CheckServers(job.session, job.manifest.scheme);
   if (redundancy.ok()) {
     redundancy =
         CheckCopies(job.session, job.manifest.key, job.manifest.scheme);

@@ -30,6 +30,8 @@ struct ListTerms {
   // Takes an object that cannot be read; else the first ends the listing with
   // its status.
   std::function<void(std::string_view key, const Status&)> unreadable;
+  // Also packs, which are no client's objects.
+  bool packs = false;
   // The listing fails soon (kUnavailable) when it is stopped.
   StopToken* stop = nullptr;
 };

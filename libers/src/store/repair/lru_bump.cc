@@ -170,6 +170,7 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
 Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
   ChangeTerms change;
   change.out_of_turn = true;
+  change.of_pack = true;
   ReplicaSet replicas(session, unreadable->key, nullptr, change);
   const Check check = PlannedOn(unreadable->id);
   (void)co_await CommitChange(

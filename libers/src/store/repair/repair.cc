@@ -59,6 +59,7 @@ Task<Result<RepairedObject>> RepairObject(Session& session,
                                           const RepairTerms& terms) {
   ChangeTerms change;
   change.out_of_turn = true;
+  change.of_pack = true;
   ReplicaSet replicas(session, key, terms.steps, change);
   ChangeId short_before;
   RepairedObject repaired;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/format/expiry.h"
+#include "store/format/keys.h"
 #include "store/format/planted_bug.h"
 
 namespace ers::store {
@@ -122,8 +123,10 @@ Result<ReplicaCopy> InterpretCopy(const View& view, int member,
 }
 
 bool IsAlive(const Manifest& manifest, const View& view, std::int64_t now_us) {
-  return !manifest.tombstone && !IsExpired(manifest.expiry, now_us) &&
-         !view.IsFlushed(manifest.id, now_us);
+  if (manifest.tombstone || IsExpired(manifest.expiry, now_us)) return false;
+  // A pack is no client's: what is in it may be younger than a flush by the
+  // clock of another process.
+  return !view.IsFlushed(manifest.id, now_us) || IsPackKey(manifest.key);
 }
 
 bool IsMadeOver(const Manifest& next, const ReplicaCopy& copy) {

@@ -28,6 +28,9 @@ struct PrimaryTerms {
   bool take_uncommitted = false;
 };
 inline constexpr PrimaryTerms kNoBump{.no_bump = true};
+// Also what has ended, and for no client.
+inline constexpr PrimaryTerms kAsItLies{
+    .no_bump = true, .take_ended = true, .take_uncommitted = true};
 
 // Reconciles nothing. Replicas that do not answer leave the view on the way.
 // Loop thread only.

@@ -31,6 +31,7 @@ ReplicaSet::ReplicaSet(Session& session, std::string_view key, StepTimer* steps,
                        const ChangeTerms& terms)
     : key_(session, key, steps),
       replaces_corrupted_(terms.replaces_corrupted),
+      of_pack_(terms.of_pack),
       plain_(terms.replaces_plain ? PlainItems::kTaken : PlainItems::kRefused),
       first_epoch_(session.view()->epoch),
       turn_(key_, terms.out_of_turn),

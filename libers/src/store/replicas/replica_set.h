@@ -34,6 +34,8 @@ struct ChangeTerms {
   bool replaces_plain = false;
   // See KeyTurn.
   bool out_of_turn = false;
+  // It may be a pack's: no client changes those.
+  bool of_pack = false;
 };
 
 // Loop thread only.
@@ -77,6 +79,8 @@ class ReplicaSet {
   [[nodiscard]] bool may_use_kept() const {
     return plain_ == PlainItems::kTaken;
   }
+  // See ChangeTerms::of_pack.
+  [[nodiscard]] bool may_change_packs() const { return of_pack_; }
   std::optional<ReplicasRead> TakeKept();
   void Keep(std::shared_ptr<const Manifest> committed, std::uint64_t epoch,
             std::vector<KeptTokens::Token> tokens);
@@ -96,6 +100,7 @@ class ReplicaSet {
 
   const ReplicaKey key_;
   const bool replaces_corrupted_;
+  const bool of_pack_;
   const PlainItems plain_;
   const std::uint64_t first_epoch_;
   KeyTurn turn_;

@@ -48,6 +48,10 @@ struct StoreCounters {
   Count hedges_refused;      // there were reads enough
   Count hedge_wasted_bytes;  // that came too late, or for nothing
   Count followed_evictions;  // copies of small values that went with another
+  Count packs_made;
+  Count packed_values;  // small ones, put into packs
+  Count packed_bytes;   // of those values
+  Count packs_dropped;  // as no manifest named them any more
 
   std::array<TransitionCounters, 4> transitions;  // by kind
   TransitionCounters& of(TransitionKind kind) {

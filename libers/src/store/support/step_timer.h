@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "net/runtime.h"
 
@@ -46,11 +47,36 @@ inline constexpr std::array kStepTable = {
 };
 inline constexpr std::size_t kSteps = kStepTable.size();
 
+// The times in which steps were under way, in the order of their ends. A long
+// value has a step for each of its pieces: only the first times are kept.
+struct StepPeriods {
+  struct Period {
+    RequestStep step;
+    net::TimePoint begin;
+    net::TimePoint end;
+  };
+  static constexpr std::size_t kMost = 100;
+
+  std::vector<Period> list;
+  std::size_t left_out = 0;
+
+  void Add(const Period& period) {
+    if (list.size() < kMost) {
+      list.push_back(period);
+    } else {
+      ++left_out;
+    }
+  }
+};
+
 // Steps run side by side, and so may what one of them is made of: its time is
 // that during which any of it was under way. Loop thread only.
 class StepTimer {
  public:
   explicit StepTimer(net::Runtime& runtime) : runtime_(runtime) {}
+
+  // Where to note when steps were under way, from now on; outlives this.
+  void NotePeriods(StepPeriods* periods) { periods_ = periods; }
 
   void Begin(RequestStep step) {
     Span& span = spans_[static_cast<std::size_t>(step)];
@@ -59,13 +85,14 @@ class StepTimer {
   }
   void End(RequestStep step) {
     Span& span = spans_[static_cast<std::size_t>(step)];
-    if (--span.open == 0) span.spent += runtime_.Now() - span.since;
+    if (--span.open == 0) Add(step, span.since, runtime_.Now());
   }
   // In place of both, for what is over.
-  void Add(RequestStep step, net::Duration spent) {
+  void Add(RequestStep step, net::TimePoint begin, net::TimePoint end) {
     Span& span = spans_[static_cast<std::size_t>(step)];
-    span.spent += spent;
+    span.spent += end - begin;
     span.seen = true;
+    if (periods_ != nullptr) periods_->Add({step, begin, end});
   }
 
   // Whether it was begun.
@@ -87,6 +114,7 @@ class StepTimer {
 
   net::Runtime& runtime_;
   std::array<Span, kSteps> spans_;
+  StepPeriods* periods_ = nullptr;  // null: none are noted
 };
 
 // The time until it goes is that of a step. Null: of none.

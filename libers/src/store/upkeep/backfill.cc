@@ -386,7 +386,7 @@ Task<void> MissRestarted(Session& session, SlowServers* slow) {
 Task<Result<BackfillReport>> Backfill(Session& session,
                                       std::vector<int> members,
                                       const BackfillTerms& terms) {
-  Status status = co_await EnsureView(session, 0);
+  Status status = co_await EnsureView(session);
   if (!status.ok()) co_return Fail(std::move(status));
   if (members.empty()) members = AllMembers(session);
   BackfillReport all;

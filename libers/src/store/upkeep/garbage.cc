@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/micros.h"
-#include "store/commit/change.h"
 #include "store/format/expiry.h"
 #include "store/format/object_map.h"
 #include "store/format/planted_bug.h"
@@ -26,10 +25,12 @@
 #include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"
 #include "store/repair/key_dump.h"
+#include "store/repair/pack_drop.h"
 #include "store/replicas/replica_copy.h"
 #include "store/replicas/replica_probe.h"
 #include "store/replicas/replica_set.h"
 #include "store/support/pace.h"
+#include "store/upkeep/ended_objects.h"
 #include "store/upkeep/garbage_names.h"
 
 namespace ers::store {
@@ -57,31 +58,6 @@ std::size_t TakeNamed(const ManifestPtr& manifest, Blocks& blocks) {
   const ObjectMap map(manifest);
   return std::erase_if(
       blocks, [&map](const FoundBlock* block) { return Names(map, *block); });
-}
-
-// Also what has ended, and for no client.
-constexpr PrimaryTerms kAsItLies{
-    .no_bump = true, .take_ended = true, .take_uncommitted = true};
-
-// Does such a manifest take memory for what is absent already?
-bool HasEnded(Session& session, const Manifest& manifest) {
-  return !manifest.tombstone &&
-         !IsAlive(manifest, *session.view(), session.WallMicros());
-}
-
-// A tombstone lets the space of what has ended go, by the rules of every
-// change: a process in the midst of one learns what came of it. kConflict: the
-// key is in use again.
-Task<Status> Bury(Session& session, ReplicaSet& replicas,
-                  std::string_view key) {
-  const Check check = [](const Manifest* living) -> Result<Verdict> {
-    if (living == nullptr) return Verdict::kGoOn;
-    return Fail(StatusCode::kConflict, "the key is in use again");
-  };
-  const ChangeOutcome outcome = co_await CommitChange(
-      session, replicas, TombstoneFor(key, session.NewChangeId()),
-      ClientCas::kRises, std::nullopt, check);
-  co_return outcome.status;
 }
 
 // The whole of one collection.
@@ -189,7 +165,8 @@ class Collection {
         item.expiry < now_us_ / kMicrosPerSecond + kExpiringSeconds;
     // The space of what was flushed is wanted at once.
     const bool young = IsYoung(block.generation) &&
-                       !view_->IsBehind(block.generation, now_us_);
+                       !view_->IsBehind(block.generation, now_us_) &&
+                       !Planted(PlantedBug::kPackDroppedYoung);
     if (counted) {
       ++report_.listed;
       report_.expiring += expiring ? 1 : 0;
@@ -298,6 +275,8 @@ class Collection {
       if (!shown || !*shown) continue;
       if (!HasEnded(session_, **shown)) {
         TakeNamed(*shown, left);
+        const bool dropped = co_await DropIfUnnamedPack(*shown);
+        if (dropped) report_.dropped += TakeNamed(*shown, blocks);
         continue;
       }
       const Status ended = co_await Bury(session_, replicas, key);
@@ -311,6 +290,17 @@ class Collection {
     if (!left.empty()) co_return false;
     report_.live += blocks.size();
     co_return true;
+  }
+  // A pack that no change begins to name any more.
+  Task<bool> DropIfUnnamedPack(const ManifestPtr& shown) {
+    const std::optional<ChangeId> pack = PackOfKey(shown->key);
+    const bool may_go =
+        pack && !shown->tombstone && !shown->is_inline &&
+        (!IsYoung(*pack) || Planted(PlantedBug::kPackDroppedYoung));
+    if (!may_go) co_return false;
+    const Result<bool> dropped = co_await DropUnnamedPack(session_, shown);
+    if (!dropped) NoteUnknown(dropped.error());
+    co_return dropped && *dropped;
   }
   // Whether it has ended is unknown; in use again it has not, nor has
   // what is none of this library's.
@@ -451,7 +441,7 @@ class Collection {
 Task<Result<GarbageReport>> CollectGarbage(Session& session,
                                            GarbageTerms terms) {
   Status status;
-  if (!terms.options.dry_run) status = co_await EnsureView(session, 0);
+  if (!terms.options.dry_run) status = co_await EnsureView(session);
   // In a cluster that was never used there is nothing.
   if (status.code() == StatusCode::kNotFound) co_return GarbageReport();
   if (!status.ok()) co_return Fail(status);
@@ -460,28 +450,6 @@ Task<Result<GarbageReport>> CollectGarbage(Session& session,
   const bool unused = !report && report.error().code() == StatusCode::kNotFound;
   if (unused) co_return GarbageReport();
   co_return report;
-}
-
-Task<void> DropEndedObjects(Session& session, std::vector<std::string> keys) {
-  const Status status = co_await EnsureView(session, 0);
-  if (!status.ok()) co_return;
-  constexpr int kParallel = 16;
-  std::size_t next = 0;
-  const auto work = [&session, &keys, &next](net::Latch& latch) -> Task<void> {
-    while (next < keys.size()) {
-      const std::string& key = keys[next++];
-      ReplicaSet replicas(session, key);
-      const Result<ManifestPtr> shown =
-          co_await replicas.ReadPrimary(kAsItLies);
-      if (!shown || !*shown) continue;
-      if (!HasEnded(session, **shown)) continue;
-      (void)co_await Bury(session, replicas, key);
-    }
-    latch.CountDown();
-  };
-  net::Latch latch(session.runtime(), kParallel);
-  for (int i = 0; i < kParallel; ++i) net::Spawn(work(latch));
-  co_await latch;
 }
 
 }  // namespace ers::store

@@ -1,12 +1,10 @@
 // Garbage: blocks that no manifest names, nor ever will, and what is left of
-// objects that were flushed or have expired
+// objects that have ended
 // (docs/internals/return-and-garbage.md, Garbage).
 #ifndef ERS_STORE_UPKEEP_GARBAGE_H_
 #define ERS_STORE_UPKEEP_GARBAGE_H_
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "ers/garbage.h"
 #include "net/task.h"
@@ -33,12 +31,6 @@ struct GarbageTerms {
 // `terms` points to outlive it. Loop thread only.
 net::Task<Result<GarbageReport>> CollectGarbage(Session& session,
                                                 GarbageTerms terms);
-
-// Drops what is left of those of these objects that have ended. What cannot be
-// decided is left to the next collection. `session` outlives it. Loop thread
-// only.
-net::Task<void> DropEndedObjects(Session& session,
-                                 std::vector<std::string> keys);
 
 }  // namespace ers::store
 

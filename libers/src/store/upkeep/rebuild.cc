@@ -52,7 +52,7 @@ std::vector<std::string> Out(Session& session) {
 Task<Result<RebuildReport>> Rebuild(Session& session,
                                     const RebuildOptions& options) {
   RebuildReport report;
-  Status status = co_await EnsureView(session, 0);
+  Status status = co_await EnsureView(session);
   if (status.code() == StatusCode::kNotFound) co_return report;
   if (!status.ok()) co_return Fail(std::move(status));
   co_await MissRestarted(session);

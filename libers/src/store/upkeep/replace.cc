@@ -95,7 +95,7 @@ Task<Status> ReplaceServer(Session& session, std::string old_server,
                            std::string new_server) {
   const Result<Succession> asked = ParseSuccession(old_server, new_server);
   if (!asked) co_return asked.error();
-  Status status = co_await EnsureView(session, 0);
+  Status status = co_await EnsureView(session);
   if (!status.ok()) co_return status;
   int member = 0;
   Result<std::string> mark = Fail(StatusCode::kUnavailable, "not asked yet");

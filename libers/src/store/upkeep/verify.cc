@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "store/format/keys.h"
 #include "store/membership/view_loader.h"
 #include "store/membership/view_probe.h"
 #include "store/repair/group_check.h"
@@ -55,7 +56,7 @@ Verifier::Verifier(Session& session, const VerifyOptions& options)
 
 Task<Result<VerifyReport>> Verifier::Run() {
   Status status;
-  if (options_.repair) status = co_await EnsureView(session_, 0);
+  if (options_.repair) status = co_await EnsureView(session_);
   if (status.ok()) status = co_await ReadView();
   if (status.code() == StatusCode::kNotFound) co_return report_;
   if (!status.ok()) co_return Fail(std::move(status));
@@ -243,7 +244,28 @@ Task<Status> Verifier::SnapReplicas(const std::string& key,
   co_return Status();
 }
 
+// A packed value is as sound as its pack, which is checked as any object.
+Task<void> Verifier::SnapPack(Snapshot& snapshot) {
+  const Manifest& value = *snapshot.manifest;
+  const std::string key = PackKey(value.pack);
+  const Result<ReplicasRead> read = co_await ReadReplicas(key);
+  if (!read && !Going()) co_return;
+  const Result<const ReplicaCopy*> deciding =
+      read ? DecidingCopy(*read, key) : Fail(read.error());
+  const std::uint64_t end = value.pack_offset + value.length;
+  const bool there = deciding && (*deciding)->manifest &&
+                     !(*deciding)->manifest->tombstone &&
+                     (*deciding)->manifest->length >= end;
+  if (there) co_return;
+  snapshot.found.push_back({Fault::kUnreadable, -1, -1, -1,
+                            "its pack '" + key + "' does not have it"});
+}
+
 Task<void> Verifier::SnapBlocks(Snapshot& snapshot) {
+  if (snapshot.manifest && snapshot.manifest->is_packed()) {
+    co_await SnapPack(snapshot);
+    co_return;
+  }
   if (!snapshot.manifest || snapshot.manifest->is_inline) co_return;
   const ObjectMap map(snapshot.manifest);
   const ViewPtr view = view_;

@@ -72,6 +72,7 @@ class Verifier {
   net::Task<std::optional<Snapshot>> Reconciled(const std::string& key);
   net::Task<Status> SnapReplicas(const std::string& key, Snapshot& snapshot);
   net::Task<void> SnapBlocks(Snapshot& snapshot);
+  net::Task<void> SnapPack(Snapshot& snapshot);
   net::Task<Result<bool>> Unchanged(const std::string& key,
                                     const Snapshot& snapshot);
   net::Task<Result<ReplicasRead>> ReadReplicas(const std::string& key);

@@ -39,6 +39,9 @@ inline constexpr std::string_view kTombstoneHex =
 inline constexpr std::string_view kInlineHex =
     "6552530402020028272625242322070605040302010f0e0d0c0b8a9220000101"
     "010107d00f01a23868656c6c6ff26aca2f";
+inline constexpr std::string_view kPackedHex =
+    "6552530500020028272625242322070605040302010f0e0d0c0b8a9220000101"
+    "010107d00f01a23805ac02dfbf031f1e1d1c1b9ab22091ae9337";
 inline constexpr std::string_view kHashedHex =
     "6552530482020028272625242322070605040302010f0e0d0c0b8a9220000965"
     "727321736d616c6c0101010107d00f0068656c6c6fde4c275a";
@@ -85,6 +88,16 @@ inline store::Manifest InlineExample() {
   manifest.expiry = 283686953 + 3600;
   manifest.is_inline = true;
   manifest.value = "hello";
+  return manifest;
+}
+
+// At 300 in the pack of an earlier change.
+inline store::Manifest PackedExample() {
+  store::Manifest manifest = InlineExample();
+  manifest.key = "cold";
+  manifest.value.clear();
+  manifest.pack = kOldId;
+  manifest.pack_offset = 300;
   return manifest;
 }
 

@@ -97,6 +97,19 @@ TEST_CASE("a block's key is read as it was written, and no other") {
   CHECK_FALSE(ParseBlockKey("ers!bAAAAAAAAAAAAAAAAAAAAAB" + key.substr(27)));
 }
 
+TEST_CASE("a pack's key is read as it was written, and no other") {
+  const std::string key = PackKey(test::kId);
+  CHECK(key == "ers!pack.AAECAwQFBgcICQoLDA0ODw");
+  CHECK(PackOfKey(key) == test::kId);
+  CHECK(HasHashedName(key));
+  CHECK_FALSE(IsPackKey(key.substr(0, key.size() - 1)));
+  CHECK_FALSE(IsPackKey(key + "A"));
+  CHECK_FALSE(IsPackKey("ers!pack."));
+  CHECK_FALSE(IsPackKey("movie"));
+  // Bits that no encoder sets.
+  CHECK_FALSE(IsPackKey("ers!pack.AAAAAAAAAAAAAAAAAAAAAB"));
+}
+
 TEST_CASE("a hashed name shows its hash") {
   CHECK(HashOfHashedName(ManifestKey("ers!view")) == HashKey("ers!view"));
   CHECK_FALSE(HashOfHashedName("ers!view"));

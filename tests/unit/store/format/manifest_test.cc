@@ -20,6 +20,7 @@ struct Example {
 std::vector<Example> Examples() {
   return {{test::kTombstoneHex, test::TombstoneExample()},
           {test::kInlineHex, test::InlineExample()},
+          {test::kPackedHex, test::PackedExample()},
           {test::kHashedHex, test::HashedExample()},
           {test::kCodedHex, test::CodedExample()},
           {test::kColumnsHex, test::ColumnsExample()}};
@@ -32,7 +33,7 @@ bool IsRefusal(StatusCode code) {
 
 // Of a format that this library does not read, by its fourth byte.
 bool IsOther(char version) {
-  return version == 'm' || (version > kManifestFormatVersion && version < ' ');
+  return version == 'm' || (version > kPackedFormatVersion && version < ' ');
 }
 
 bool IsNone(char version) {
@@ -85,6 +86,8 @@ TEST_CASE("a manifest is read back as it was written") {
     CHECK(is->expiry == was.expiry);
     CHECK(is->is_inline == was.is_inline);
     CHECK(is->value == was.value);
+    CHECK(is->pack == was.pack);
+    CHECK(is->pack_offset == was.pack_offset);
     CHECK(is->unit == was.unit);
     CHECK(is->group_bytes == was.group_bytes);
     CHECK(is->nodes == was.nodes);
@@ -187,7 +190,7 @@ TEST_CASE("a manifest of another format is distinguished from a broken one") {
   const Manifest example = test::InlineExample();
   std::string bytes = test::FromHex(test::kInlineHex);
   // Of a later one, and of those before, whose fourth byte was a letter.
-  for (const char version : {char{kManifestFormatVersion + 1}, 'm'}) {
+  for (const char version : {char{kPackedFormatVersion + 1}, 'm'}) {
     bytes[3] = version;
     CHECK(Decode(example, Sealed(bytes, example)).error().code() ==
           StatusCode::kUnsupportedFormat);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "sanitized.h"
 #include "store/format/record.h"
 #include "store/membership/cluster_state.h"
 #include "unit/store/format/golden.h"
@@ -219,8 +220,9 @@ TEST_CASE("no part of a view record passes for one") {
 }
 
 TEST_CASE("no changed byte of a view record goes unseen") {
+  const int step = kSanitized ? 10 : 1;
   for (std::size_t at = 0; at < test::kViewText.size(); ++at) {
-    for (int flip = 1; flip < 256; ++flip) {
+    for (int flip = 1; flip < 256; flip += step) {
       std::string bad(test::kViewText);
       bad[at] = static_cast<char>(bad[at] ^ flip);
       const Result<View> read = DecodeView(bad);

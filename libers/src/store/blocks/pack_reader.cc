@@ -1,0 +1,107 @@
+#include "store/blocks/pack_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "store/format/keys.h"
+#include "store/format/object_map.h"
+#include "store/replicas/replica_set.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using ManifestPtr = std::shared_ptr<const Manifest>;
+
+// How often a read starts over because its pack changed its form.
+constexpr int kPackReads = 16;
+// Most directories are shorter.
+constexpr std::uint64_t kDirectoryGuess = std::uint64_t{8} << 10;
+
+bool MayBeOutdated(const Status& failure) {
+  return failure.code() == StatusCode::kNotFound ||
+         failure.code() == StatusCode::kCorruption ||
+         failure.code() == StatusCode::kUnavailable;
+}
+
+// As its replicas show it; null: there is none.
+Task<Result<ManifestPtr>> ReadPackManifest(Session& session,
+                                           const std::string& key,
+                                           StepTimer* steps) {
+  ReplicaSet replicas(session, key, steps);
+  Result<ManifestPtr> shown = co_await replicas.ReadPrimary();
+  if (shown && *shown) session.manifests().Insert(*shown);
+  if (shown && !*shown) session.manifests().Erase(key);
+  co_return shown;
+}
+
+}  // namespace
+
+Task<PackRead> ReadPack(Session& session, ChangeId pack, std::uint64_t offset,
+                        std::uint64_t length, std::byte* into,
+                        StepTimer* steps) {
+  PackRead result;
+  Status& status = result.read.status;
+  const std::string key = PackKey(pack);
+  ManifestPtr known = session.manifests().Find(key);
+  ChangeId short_of;
+  for (int i = 0; i < kPackReads; ++i) {
+    if (!known) {
+      Result<ManifestPtr> shown =
+          co_await ReadPackManifest(session, key, steps);
+      if (!shown) {
+        status = shown.error();
+        co_return result;
+      }
+      known = std::move(*shown);
+      result.gone = known == nullptr;
+    }
+    if (result.gone) {
+      status = Status(StatusCode::kNotFound,
+                      fmt::format("the pack '{}' is gone, and the values that "
+                                  "were in it",
+                                  key));
+      co_return result;
+    }
+    if (known->is_inline || offset > known->length ||
+        length > known->length - offset) {
+      status = Status(StatusCode::kCorruption,
+                      fmt::format("pack '{}' has no bytes {} to {}", key,
+                                  offset, offset + length));
+      co_return result;
+    }
+    const ObjectMap map(known);
+    result.read = co_await ReadRange(session, map, offset, length, into, steps);
+    if (!MayBeOutdated(status) || short_of == known->id) co_return result;
+    // Its parity may have moved, or all of it. Blocks that were short before
+    // its replicas showed this very form again are.
+    short_of = known->id;
+    known = nullptr;
+  }
+  co_return result;
+}
+
+Task<Result<std::vector<PackEntry>>> ReadPackDirectory(Session& session,
+                                                       ManifestPtr pack) {
+  const std::uint64_t length = pack->length;
+  const std::optional<ChangeId> id = PackOfKey(pack->key);
+  std::uint64_t wanted = std::min(length, kDirectoryGuess);
+  for (;;) {
+    std::string begin(wanted, '\0');
+    const PackRead got =
+        co_await ReadPack(session, *id, 0, wanted,
+                          reinterpret_cast<std::byte*>(begin.data()), nullptr);
+    if (!got.read.status.ok()) co_return Fail(got.read.status);
+    const Result<std::size_t> bytes = PackDirectoryBytes(begin);
+    if (!bytes) co_return Fail(bytes.error());
+    if (*bytes <= wanted || *bytes > length) {
+      co_return DecodePackDirectory(begin, length);
+    }
+    wanted = *bytes;
+  }
+}
+
+}  // namespace ers::store

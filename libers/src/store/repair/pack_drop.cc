@@ -1,0 +1,110 @@
+#include "store/repair/pack_drop.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "store/blocks/pack_reader.h"
+#include "store/commit/change.h"
+#include "store/format/keys.h"
+#include "store/format/planted_bug.h"
+#include "store/replicas/replica_set.h"
+
+namespace ers::store {
+namespace {
+
+using net::Task;
+using ManifestPtr = std::shared_ptr<const Manifest>;
+
+constexpr int kFencesAtOnce = 8;
+
+bool NamesPack(const ManifestPtr& manifest, const ChangeId& pack) {
+  return manifest && !manifest->tombstone && manifest->pack == pack;
+}
+
+class PackDrop {
+ public:
+  PackDrop(Session& session, ManifestPtr pack, std::vector<PackEntry> entries)
+      : session_(session),
+        pack_(std::move(pack)),
+        id_(*PackOfKey(pack_->key)),
+        entries_(std::move(entries)) {}
+
+  Task<Result<bool>> Run() {
+    // Most often one of the first still names it, and nothing is written.
+    for (const PackEntry& entry : entries_) {
+      const bool named = co_await IsNamed(entry);
+      if (named) co_return false;
+    }
+    net::Latch latch(session_.runtime(), kFencesAtOnce);
+    for (int i = 0; i < kFencesAtOnce; ++i) net::Spawn(FenceSome(latch));
+    co_await latch;
+    if (!status_.ok()) co_return Fail(status_);
+    if (named_ && !Planted(PlantedBug::kPackDroppedNamed)) co_return false;
+    co_return co_await End();
+  }
+
+ private:
+  Task<bool> IsNamed(const PackEntry& entry) {
+    if (Planted(PlantedBug::kPackDroppedNamed)) co_return false;
+    ReplicaSet replicas(session_, entry.key);
+    const Result<ManifestPtr> shown = co_await replicas.ReadPrimary(kAsItLies);
+    co_return shown&& NamesPack(*shown, id_);
+  }
+
+  // Nothing that was sent before lands after this, and no change that begins
+  // names what the replicas do not show.
+  Task<void> FenceSome(net::Latch& latch) {
+    while (next_ < entries_.size() && status_.ok() && !named_) {
+      const PackEntry& entry = entries_[next_++];
+      ReplicaSet replicas(session_, entry.key);
+      const Result<ReplicasRead> read = co_await replicas.reconciler().Fence();
+      if (!read) {
+        status_ = read.error();
+        break;
+      }
+      named_ = named_ || std::any_of(read->copies.begin(), read->copies.end(),
+                                     [this](const ReplicaCopy& copy) {
+                                       return NamesPack(copy.manifest, id_);
+                                     });
+    }
+    latch.CountDown();
+  }
+
+  // A transition of it meanwhile comes first.
+  Task<Result<bool>> End() {
+    ChangeTerms change;
+    change.out_of_turn = true;
+    change.of_pack = true;
+    ReplicaSet replicas(session_, pack_->key, nullptr, change);
+    const Check check = PlannedOn(pack_->id);
+    const ChangeOutcome outcome = co_await CommitChange(
+        session_, replicas, TombstoneFor(pack_->key, session_.NewChangeId()),
+        ClientCas::kRises, std::nullopt, check);
+    if (outcome.restart) co_return false;
+    if (!outcome.status.ok()) co_return Fail(outcome.status);
+    session_.counters().packs_dropped.Add();
+    co_return true;
+  }
+
+  Session& session_;
+  const ManifestPtr pack_;
+  const ChangeId id_;
+  const std::vector<PackEntry> entries_;
+  std::size_t next_ = 0;
+  bool named_ = false;
+  Status status_;
+};
+
+}  // namespace
+
+Task<Result<bool>> DropUnnamedPack(Session& session, ManifestPtr pack) {
+  Result<std::vector<PackEntry>> entries =
+      co_await ReadPackDirectory(session, pack);
+  if (!entries) co_return Fail(entries.error());
+  PackDrop drop(session, std::move(pack), std::move(*entries));
+  co_return co_await drop.Run();
+}
+
+}  // namespace ers::store
