@@ -130,8 +130,8 @@ void AddRecover(CLI::App& app, Command& chosen) {
   command->footer(
       "For more dead servers than the cluster survives. Where they only lost "
       "their memory,\n"
-      "start them: all goes on by itself. It shows first what is lost, and "
-      "waits 1 s.\n"
+      "start them: all goes on by itself. It shows first what is lost, "
+      "then waits 2.5 s at most.\n"
       "Example: ersctl recover --accept-loss 10.0.0.1:11211=10.0.0.8:11211 "
       "10.0.0.2:11211=10.0.0.9:11211");
   command->callback([&chosen, arguments] {

@@ -94,7 +94,7 @@ void AddArguments(CLI::App& app, Arguments& arguments) {
                  "nutcracker.yml or mcrouter's JSON, and what they leave out")
       ->type_name("FILE");
   app.add_option("--pool", arguments.pool,
-                 "Of --import's file, where it has several")
+                 "The pool to import, where the file has several")
       ->type_name("NAME");
   app.add_flag("--list-metrics", arguments.list_metrics)
       ->group("");  // makes docs/reference/metrics.md

@@ -151,9 +151,8 @@ Status CheckAdmin(ServerOptions& options) {
     return RefuseAt(
         options.PlaceOf("admin"),
         fmt::format(
-            "\"{}\": whatever reaches it could change how every object is "
-            "stored: choose a loopback address, or give "
-            "admin_token_file",
+            "\"{}\": whatever reaches it could read, change and delete every "
+            "value: choose a loopback address, or give admin_token_file",
             options.admin));
   }
   return {};

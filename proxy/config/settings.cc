@@ -418,12 +418,12 @@ constexpr Setting kSettings[] = {
     Number<ERS_PROXY_AT(garbage.objects_per_second), 0, kMaxObjectsPerSecond>(
         {.name = "garbage.objects_per_second"}),
     Number<ERS_PROXY_AT(threads), 1, kMaxThreads>(
-        {.name = "threads", .option = {"--threads", "N", "Default: 2"}}),
+        {.name = "threads", .option = {"--threads", "N", "Threads that serve clients (default: 2)"}}),
     Number<ERS_PROXY_AT(cluster.hedge_percent), 0, kMaxHedgePercent>(
         {.name = "hedge_percent",
          .option = {"--hedge-percent", "N",
-                    "Of what is read: may be read in vain where a server is "
-                    "late; 0: nothing (default: 3)"}}),
+                    "Percent of the bytes read that may be spent on further "
+                    "reads where a server is late; 0: none (default: 3)"}}),
     Number<ERS_PROXY_AT(cluster.connect_timeout), 1, kMaxTimeoutMs>(
         {.name = "timeouts.connect_ms"}),
     Number<ERS_PROXY_AT(cluster.request_timeout), 1, kMaxTimeoutMs>(
@@ -433,7 +433,7 @@ constexpr Setting kSettings[] = {
     Reloaded(Number<ERS_PROXY_AT(max_connections), 1, kMaxConnections>(
         {.name = "limits.max_connections",
          .option = {"--max-connections", "N",
-                    "Of all clients (default: 16384)"}})),
+                    "Connections of clients at a time (default: 16384)"}})),
     Reloaded(Number<ERS_PROXY_AT(idle_timeout), 0, kMaxIdleTimeoutS>(
         {.name = "limits.idle_timeout_s"})),
     Reloaded(Number<ERS_PROXY_AT(max_value_bytes), 1, kMaxValueBytes>(
@@ -455,7 +455,7 @@ constexpr Setting kSettings[] = {
          [](const ServerOptions& options) { return options.trace_export; }},
     {.name = "trace_sample",
      .option = {"--trace-sample", "SHARE",
-                "Of the requests: are traced for that, 0 to 1 (default: "
+                "Share of the requests that is traced, 0 to 1 (default: "
                 "0.001)"},
      .read = ReadTraceSample},
     {.name = "log.level",

@@ -78,6 +78,16 @@ class ImageTest(unittest.TestCase):
             index = json.load(image.extractfile("index.json"))
             manifest = blob(image, index["manifests"][0]["digest"])
             config = blob(image, manifest["config"]["digest"])["config"]
+            owners = {}
+            for layer in manifest["layers"]:
+                file = image.extractfile("blobs/" +
+                                         layer["digest"].replace(":", "/"))
+                with tarfile.open(fileobj=file) as files:
+                    owners.update((member.name.strip("./"), member.uid)
+                                  for member in files)
+        # It keeps its state there.
+        self.assertEqual(owners["var/lib/ersproxy"], int(USER))
+        self.assertEqual(owners["run/ersproxy"], int(USER))
         self.assertEqual(config["User"], f"{USER}:{USER}")
         self.assertEqual(config["Cmd"][0], "/usr/bin/ersproxy")
         self.assertEqual(index["manifests"][0]["annotations"]

@@ -165,7 +165,7 @@ class ERS_API Client {
   // them do not answer: for a person to call, sure that those are dead. Each
   // gets an empty server in its place, and all that they held is gone; values
   // are left where `agree`, which is given the loss and may refuse, shows so.
-  // Waits 1 s and more for processes that may still go by what was lost. OK as
+  // Waits 2.5 s at most for processes that may still go by what was lost. OK as
   // well where that was done before. No server that comes back brings old
   // values with it. kInvalidArgument: no more are out than the cluster
   // survives, one that does not answer has no successor, one that answers has,
