@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/micros.h"
+#include "store/format/keys.h"
 #include "store/support/wakeup.h"
 
 namespace ers::proxy {
@@ -36,6 +37,9 @@ Need NeedOfJob(const JobSpec& spec, store::Session& session,
                const store::Manifest& manifest) {
   if (spec.deletes) return Need::kChange;
   if (spec.packs) return NeedOfPacking(session, manifest);
+  // How many servers its values survive is theirs to say, not the pack's.
+  const bool for_values = spec.target.scheme || spec.target.parity_blocks;
+  if (for_values && store::IsPackKey(manifest.key)) return Need::kImpossible;
   return NeedOf(manifest, spec.target);
 }
 
@@ -235,7 +239,7 @@ Task<Status> JobRun::ListOnce() {
   JobCounts counts;
   if (before_) {
     counts = before_->job.counts;
-    counts.failed = 0;  // they are tried again
+    counts.failed = counts.kept = 0;  // they are tried again
     counts.left = 0;
   }
   Status status;
@@ -264,7 +268,12 @@ Task<Status> JobRun::ListOnce() {
   if (!listed.ok()) status = listed;
   if (stop.stopped()) status = Status(StatusCode::kConflict, "stopped");
   if (status.ok() && job_.spec.packs) {
-    co_await packs_.AddSparse(host_.session);
+    const std::function<bool()> going = [this] {
+      return job_.state == JobState::kListing && !host_.stopping;
+    };
+    co_await packs_.AddSparse(host_.store, host_.session, going,
+                              kMaxJobObjects);
+    if (!going()) co_return Status(StatusCode::kConflict, "stopped");
     counts.left = packs_.size();
     job_.bytes_left = packs_.bytes();
   }

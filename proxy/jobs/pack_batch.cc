@@ -65,8 +65,9 @@ Task<PackOutcome> PackBatch(store::Store& store, const Selection& select,
     outcome.why = packed.error();
     co_return outcome;
   }
-  outcome.changed += packed->values;
-  outcome.kept += tried - packed->values;
+  const std::uint64_t changed = packed->values + packed->unpacked;
+  outcome.changed += changed;
+  outcome.kept += tried - changed;
   outcome.bytes_read = packed->bytes_read;
   outcome.bytes_written = packed->bytes_written;
   co_return outcome;
@@ -97,30 +98,39 @@ void PackQueue::Add(const store::Manifest& value) {
 
 // A younger one may be under way, and could not be dropped either; of one that
 // is not named at all nothing is left to be packed.
-bool PackQueue::IsSparse(const store::Manifest& pack,
-                         std::int64_t now_us) const {
+bool PackQueue::IsSparse(const store::Manifest& pack, const Named& named,
+                         std::int64_t now_us) {
   using std::chrono::microseconds;
   const store::ChangeId id = *store::PackOfKey(pack.key);
-  const auto named = named_.find(id);
+  const auto at = named.find(id);
   return microseconds(now_us) - microseconds(id.time_us) >
              2 * store::ChangeTimeout() &&
-         named != named_.end() && 2 * named->second < pack.length;
+         at != named.end() && 2 * at->second < pack.length;
 }
 
-Task<void> PackQueue::AddSparse(store::Session& session) {
-  for (const ManifestPtr& pack : packs_) {
-    if (!IsSparse(*pack, session.WallMicros())) continue;
+Task<void> PackQueue::AddSparse(store::Store& store, store::Session& session,
+                                const std::function<bool()>& going,
+                                std::uint64_t most) {
+  const std::vector<ManifestPtr> packs = std::exchange(packs_, {});
+  const Named named = std::exchange(named_, {});
+  for (const ManifestPtr& pack : packs) {
+    if (!going()) co_return;
+    if (!IsSparse(*pack, named, session.WallMicros())) continue;
     const Result<std::vector<store::PackEntry>> entries =
         co_await store::ReadPackDirectory(session, pack);
     if (!entries) continue;  // the next listing finds it again
+    const store::ChangeId id = *store::PackOfKey(pack->key);
     for (const store::PackEntry& entry : *entries) {
-      values_.push_back({entry.key, entry.length, *store::PackOfKey(pack->key),
-                         FormOf(*pack)});
+      if (!going()) co_return;
+      // Most have left it, and would take the place of what has not.
+      const Result<store::ListedObject> now =
+          co_await store.ReadListed(entry.key);
+      if (!now || !now->manifest || now->manifest->pack != id) continue;
+      if (!going() || size() >= most) break;
+      values_.push_back({entry.key, entry.length, id, FormOf(*now->manifest)});
       bytes_ += entry.length;
     }
   }
-  named_.clear();
-  packs_.clear();
   std::sort(values_.begin(), values_.end(),
             [](const ToPack& a, const ToPack& b) {
               return std::tie(a.form, a.key) < std::tie(b.form, b.key);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,8 +61,11 @@ class PackQueue {
   void Note(std::shared_ptr<const store::Manifest> manifest);
   void Add(const store::Manifest& value);
   // The listing has ended: adds, too, what is left in packs of which less than
-  // half is named, and that are old enough to go.
-  net::Task<void> AddSparse(store::Session& session);
+  // half is named, and that are old enough to go; while `going`, and up to
+  // `most` values in all. Clear may be called meanwhile.
+  net::Task<void> AddSparse(store::Store& store, store::Session& session,
+                            const std::function<bool()>& going,
+                            std::uint64_t most);
 
   // As many as fill a pack, of one form.
   std::vector<ToPack> Take();
@@ -74,14 +78,16 @@ class PackQueue {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
-  [[nodiscard]] bool IsSparse(const store::Manifest& pack,
-                              std::int64_t now_us) const;
+  using Named = std::map<store::ChangeId, std::uint64_t>;
+
+  static bool IsSparse(const store::Manifest& pack, const Named& named,
+                       std::int64_t now_us);
   int FormOf(const store::Manifest& manifest);
 
   std::deque<ToPack> values_;
   std::uint64_t bytes_ = 0;
   std::vector<std::pair<Scheme, Width>> forms_;
-  std::map<store::ChangeId, std::uint64_t> named_;  // bytes of keys and values
+  Named named_;  // bytes of keys and values
   std::vector<std::shared_ptr<const store::Manifest>> packs_;
 };
 

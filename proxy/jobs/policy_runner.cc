@@ -7,6 +7,7 @@
 #include "base/micros.h"
 #include "base/mutex.h"
 #include "jobs/tiers.h"
+#include "store/format/keys.h"
 
 namespace ers::proxy {
 namespace {
@@ -31,10 +32,14 @@ PolicyRunner::PolicyRunner(JobHost& jobs)
       pack_(jobs, PolicyKind::kPack, ledger_) {
   widen_.host().choose = [this](const store::ListedObject& object) {
     const std::int64_t idle_s = IdleSeconds(object, jobs_.session.WallMicros());
-    return TierTarget(
+    std::optional<TransitionTarget> target = TierTarget(
         policies_.widen.tiers, object.manifest->scheme, object.manifest->width,
         static_cast<std::uint64_t>(std::max<std::int64_t>(idle_s, 0)),
         TierDirection::kWider);
+    // A pack is idle while its values are not: they keep their parity.
+    const bool is_pack = store::IsPackKey(object.manifest->key);
+    if (target && is_pack) target->parity_blocks.reset();
+    return target;
   };
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "net/task.h"
+#include "sim/objects/packs_fixture.h"
 #include "sim/objects/quick_calls.h"
 #include "sim/world/sim_runtime.h"
 #include "sim/world/sim_server.h"
@@ -36,110 +37,8 @@ using std::chrono::seconds;
 using store::Manifest;
 using ManifestPtr = std::shared_ptr<const Manifest>;
 
-constexpr int kServers = 6;
-constexpr int kValues = 40;
-
-std::string ValueOf(int number) { return fmt::format("{:0>500}", number); }
-std::string KeyOf(int number) { return fmt::format("key{}", number); }
-
-// A process of its own.
-struct Client {
-  Client(World& world, const std::string& servers, const std::string& name)
-      : process(world.AddProcess(name)) {
-    ClusterOptions options;
-    options.servers = servers;
-    options.adopt_plain_items = true;
-    session = std::make_unique<store::Session>(
-        process, store::OpenClusterState(options).value(), 64);
-    store = std::make_unique<store::Store>(
-        *session, ClientOptions{.scheme = {SchemeKind::kErs2, 4, 1, 5},
-                                .inline_below = 1000});
-  }
-  template <typename T>
-  T Wait(net::Task<T> task) {
-    return net::SyncWait(process, std::move(task));
-  }
-  Result<ObjectInfo> Put(std::string_view key, std::string_view value,
-                         const PutOptions& options = {}) {
-    return Wait(store->Put(key, std::as_bytes(std::span(value)), options));
-  }
-  void PutAll() {
-    for (int i = 0; i < kValues; ++i) {
-      PutOptions options;
-      options.client_flags = static_cast<std::uint32_t>(i);
-      REQUIRE(Put(KeyOf(i), ValueOf(i), options).has_value());
-    }
-  }
-  std::vector<ManifestPtr> Manifests() {
-    std::vector<ManifestPtr> all;
-    for (int i = 0; i < kValues; ++i) {
-      const auto listed = Wait(store->ReadListed(KeyOf(i)));
-      REQUIRE(listed.has_value());
-      if (listed->manifest) all.push_back(listed->manifest);
-    }
-    return all;
-  }
-  store::PackedValues Pack(std::vector<ManifestPtr> values) {
-    const auto packed = Wait(store->Pack(std::move(values), {.any = true}));
-    REQUIRE(packed.has_value());
-    return *packed;
-  }
-  void PackAll() { REQUIRE(Pack(Manifests()).values == kValues); }
-  // Empty: it is a miss, or cannot be read.
-  std::string Read(std::string_view key) {
-    Value value;
-    const auto got = Wait(store->Get(key, value));
-    return got ? std::string(value.text()) : std::string();
-  }
-  void ExpectAll(int from = 0) {
-    for (int i = from; i < kValues; ++i) {
-      CAPTURE(i);
-      CHECK(Read(KeyOf(i)) == ValueOf(i));
-    }
-  }
-  std::string PackOf(std::string_view key) {
-    const auto info = Wait(store->Info(key));
-    return info ? info->pack : "gone";
-  }
-  GarbageReport Collect() {
-    const auto report = Wait(store::CollectGarbage(*session, {}));
-    REQUIRE(report.has_value());
-    CHECK(report->why.ok());
-    return *report;
-  }
-
-  SimRuntime& process;
-  std::unique_ptr<store::Session> session;
-  std::unique_ptr<store::Store> store;
-};
-
-struct Fixture {
-  void Wait(net::Duration time) {
-    world.RunUntil([] { return false; }, time);
-  }
-  std::size_t Bytes() const {
-    std::size_t bytes = 0;
-    for (const auto& server : world.servers()) {
-      for (const std::string& key : server->items().LiveKeys()) {
-        bytes += server->items().Find(key)->value.size();
-      }
-    }
-    return bytes;
-  }
-  std::size_t Blocks() const {
-    std::size_t count = 0;
-    for (const auto& server : world.servers()) {
-      for (const std::string& key : server->items().LiveKeys()) {
-        count += store::ParseBlockKey(key) ? 1 : 0;
-      }
-    }
-    return count;
-  }
-
-  World world{7};
-  std::string servers = world.AddServers(kServers);
-  Client client{world, servers, "client"};
-};
+using Client = PacksClient;
+using Fixture = PacksFixture;
 
 // Invariant P1.
 TEST_CASE("a packed value reads as before, with its flags, CAS and expiry") {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "store/blocks/block_repair.h"
-#include "store/blocks/pack_reader.h"
 
 namespace ers::store {
 namespace {
@@ -119,15 +118,6 @@ Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
 Task<Result<std::vector<std::byte>>> ReadWhole(
     Session& session, std::shared_ptr<const Manifest> manifest,
     StepTimer* steps) {
-  if (manifest->is_packed()) {
-    std::vector<std::byte> value(manifest->length);
-    const PackRead got =
-        co_await ReadPack(session, manifest->pack, manifest->pack_offset,
-                          value.size(), value.data(), steps);
-    session.counters().degraded_reads.Add(got.read.degraded);
-    if (!got.read.status.ok()) co_return Fail(got.read.status);
-    co_return value;
-  }
   if (manifest->is_inline) {
     const auto text = std::as_bytes(std::span(manifest->value));
     co_return std::vector<std::byte>(text.begin(), text.end());

@@ -48,6 +48,7 @@ Task<PackRead> ReadPack(Session& session, ChangeId pack, std::uint64_t offset,
   const std::string key = PackKey(pack);
   ManifestPtr known = session.manifests().Find(key);
   ChangeId short_of;
+  StatusCode failure = StatusCode::kOk;  // of that try
   for (int i = 0; i < kPackReads; ++i) {
     if (!known) {
       Result<ManifestPtr> shown =
@@ -75,10 +76,13 @@ Task<PackRead> ReadPack(Session& session, ChangeId pack, std::uint64_t offset,
     }
     const ObjectMap map(known);
     result.read = co_await ReadRange(session, map, offset, length, into, steps);
-    if (!MayBeOutdated(status) || short_of == known->id) co_return result;
     // Its parity may have moved, or all of it. Blocks that were short before
-    // its replicas showed this very form again are.
-    short_of = known->id;
+    // its replicas showed this very form again are: that proves the first of
+    // two failures, so the second one must be of its kind.
+    const bool same_form = std::exchange(short_of, known->id) == known->id;
+    const bool same_failure =
+        std::exchange(failure, status.code()) == status.code();
+    if (!MayBeOutdated(status) || (same_form && same_failure)) co_return result;
     known = nullptr;
   }
   co_return result;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "store/blocks/dropping.h"
-#include "store/blocks/object_reader.h"
 #include "store/commit/change.h"
 #include "store/commit/current.h"
 #include "store/format/keys.h"
 #include "store/membership/slots.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 
 namespace ers::store {
@@ -132,7 +132,7 @@ Task<Result<ObjectInfo>> Store::Export(std::string_view key, ExportMode mode) {
     status = CheckSize(session_, **base, member);
     if (!status.ok()) co_return Fail(std::move(status));
     const Result<std::vector<std::byte>> value =
-        co_await ReadWhole(session_, *base, steps_);
+        co_await ReadValue(session_, *base, steps_);
     if (!value) {
       if (current.MayRetry(value.error())) continue;
       co_return Fail(WhyFailed(value.error(), tried));

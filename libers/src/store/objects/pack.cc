@@ -59,6 +59,12 @@ std::uint64_t StoredBytes(const ManifestPtr& pack) {
   return bytes;
 }
 
+// A value, with its bytes.
+struct Chosen {
+  ManifestPtr whole;
+  bool was_packed = false;
+};
+
 class Packing {
  public:
   Packing(Session& session, const ClientOptions& options,
@@ -67,14 +73,19 @@ class Packing {
 
   Task<Result<PackedValues>> Run(std::vector<ManifestPtr> values) {
     co_await Choose(std::move(values));
-    const std::uint64_t full = PackBytesFor(chosen_scheme_);
-    if (chosen_.empty() || (bytes_ < full / 2 && !terms_.any)) co_return done_;
+    if (!terms_.any && bytes_ < PackBytesFor(chosen_scheme_) / 2) {
+      // What is left of old packs would keep these for ever: it is whole again,
+      // and waits for more.
+      std::erase_if(chosen_,
+                    [](const Chosen& value) { return !value.was_packed; });
+      co_await CommitAll();
+      co_return done_;
+    }
+    if (chosen_.empty()) co_return done_;
     Status stored = co_await StorePack();
     if (!stored.ok()) co_return Fail(std::move(stored));
     session_.counters().packs_made.Add();
-    net::Latch latch(session_.runtime(), kCommitsAtOnce);
-    for (int i = 0; i < kCommitsAtOnce; ++i) net::Spawn(NameSome(latch));
-    co_await latch;
+    co_await CommitAll();
     if (done_.values == 0 && !unknown_) co_await DropPack();
     co_return done_;
   }
@@ -100,7 +111,7 @@ class Packing {
       if (!whole) continue;
       if (value->is_packed()) done_.bytes_read += value->length;
       bytes_ += more;
-      chosen_.push_back(std::move(*whole));
+      chosen_.push_back({std::move(*whole), value->is_packed()});
     }
   }
 
@@ -111,11 +122,11 @@ class Packing {
     Manifest manifest = ManifestOfPut(session_, {}, chosen_scheme_, put);
     pack_ = manifest.id;
     manifest.key = PackKey(pack_);
-    for (const ManifestPtr& value : chosen_) {
-      entries_.push_back({value->key, value->length, 0});
+    for (const Chosen& value : chosen_) {
+      entries_.push_back({value.whole->key, value.whole->length, 0});
     }
     std::string bytes = EncodePackDirectory(entries_);
-    for (const ManifestPtr& value : chosen_) bytes += value->value;
+    for (const Chosen& value : chosen_) bytes += value.whole->value;
     // In blocks: of columns a read of one value would take a fifth of the pack.
     ClientOptions client = options_;
     client.inline_below = 0;
@@ -133,31 +144,44 @@ class Packing {
     co_return outcome.status;
   }
 
-  Task<void> NameSome(net::Latch& latch) {
+  Task<void> CommitAll() {
+    net::Latch latch(session_.runtime(), kCommitsAtOnce);
+    for (int i = 0; i < kCommitsAtOnce; ++i) net::Spawn(CommitSome(latch));
+    co_await latch;
+  }
+
+  // Names their places in the pack; where none was stored, makes them whole.
+  Task<void> CommitSome(net::Latch& latch) {
+    const bool names = !entries_.empty();
     while (next_ < chosen_.size()) {
       const std::size_t at = next_++;
-      const bool named = co_await Name(*chosen_[at], entries_[at].offset);
-      if (!named) continue;
-      ++done_.values;
-      done_.bytes += chosen_[at]->length;
+      const Manifest& value = *chosen_[at].whole;
+      Manifest next = value;
+      next.id = session_.NewChangeId();
+      if (names) {
+        next.value.clear();
+        next.pack = pack_;
+        next.pack_offset = entries_[at].offset;
+      }
+      const bool committed = co_await Commit(value, std::move(next));
+      if (!committed) continue;
+      (names ? done_.values : done_.unpacked) += 1;
+      if (!names) continue;
+      done_.bytes += value.length;
       session_.counters().packed_values.Add();
-      session_.counters().packed_bytes.Add(chosen_[at]->length);
+      session_.counters().packed_bytes.Add(value.length);
     }
     latch.CountDown();
   }
 
   // Any other change of the value comes first.
-  Task<bool> Name(const Manifest& value, std::uint64_t offset) {
+  Task<bool> Commit(const Manifest& value, Manifest next) {
     ReplicaSet replicas(session_, value.key, nullptr, kGivesWay);
-    Manifest next = value;
-    next.id = session_.NewChangeId();
-    next.value.clear();
-    next.pack = pack_;
-    next.pack_offset = offset;
+    const bool names = next.is_packed();
     const Check planned = PlannedOn(value.id);
-    const Check check = [this,
-                         &planned](const Manifest* living) -> Result<Verdict> {
-      if (IsTooOldToName(session_, pack_)) {
+    const Check check = [this, &planned,
+                         names](const Manifest* living) -> Result<Verdict> {
+      if (names && IsTooOldToName(session_, pack_)) {
         return Fail(StatusCode::kUnavailable, "packing took too long");
       }
       if (living != nullptr && Planted(PlantedBug::kPackTakesOver)) {
@@ -187,7 +211,7 @@ class Packing {
   Scheme chosen_scheme_;
   Width width_ = Width::kNarrow;
   std::uint64_t bytes_ = 0;
-  std::vector<ManifestPtr> chosen_;
+  std::vector<Chosen> chosen_;
   std::vector<PackEntry> entries_;
   ChangeId pack_;
   ChangeId stored_;  // the change that stored it

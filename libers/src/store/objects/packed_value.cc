@@ -1,5 +1,7 @@
 #include "store/objects/packed_value.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "store/blocks/pack_reader.h"
@@ -20,8 +22,18 @@ Task<ReadOutcome> ReadPacked(Session& session, ManifestPtr packed,
                              std::byte* into, StepTimer* steps) {
   PackRead got = co_await ReadPack(
       session, packed->pack, packed->pack_offset + offset, length, into, steps);
-  // A manifest that is not the object's any more ends nothing.
-  if (got.gone) co_await EndUnreadable(session, packed);
+  if (got.gone) {
+    // A manifest that is not the object's any more ends nothing. What is not
+    // ended could be back later, so it is no miss yet.
+    const Status ended = co_await EndUnreadable(session, packed);
+    if (!ended.ok()) {
+      got.read.status =
+          Status(StatusCode::kUnavailable,
+                 fmt::format("the pack of key '{}' is gone, and the value "
+                             "cannot be ended yet: {}",
+                             packed->key, ended.message()));
+    }
+  }
   if (got.read.status.ok() && MayBumpLru(session)) {
     const ManifestPtr pack = session.manifests().Find(PackKey(packed->pack));
     if (pack) BumpLru(session, pack, true);
@@ -52,6 +64,15 @@ Task<Result<ManifestPtr>> Unpacked(Session& session, ManifestPtr manifest,
   if (manifest->is_packed())
     return LoadWhole(session, std::move(manifest), steps);
   return Task<Result<ManifestPtr>>::Ready(std::move(manifest));
+}
+
+Task<Result<std::vector<std::byte>>> ReadValue(Session& session,
+                                               ManifestPtr manifest,
+                                               StepTimer* steps) {
+  const Result<ManifestPtr> whole =
+      co_await Unpacked(session, std::move(manifest), steps);
+  if (!whole) co_return Fail(whole.error());
+  co_return co_await ReadWhole(session, *whole, steps);
 }
 
 }  // namespace ers::store

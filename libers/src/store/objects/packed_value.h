@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "net/task.h"
 #include "store/blocks/object_reader.h"
@@ -24,6 +25,11 @@ net::Task<ReadOutcome> ReadPacked(Session& session,
 
 // The manifest itself, or, of a packed value, the same with the value in it.
 net::Task<Result<std::shared_ptr<const Manifest>>> Unpacked(
+    Session& session, std::shared_ptr<const Manifest> manifest,
+    StepTimer* steps);
+
+// The whole value, wherever it is. Failures as ReadPacked and ReadRange.
+net::Task<Result<std::vector<std::byte>>> ReadValue(
     Session& session, std::shared_ptr<const Manifest> manifest,
     StepTimer* steps);
 

@@ -2,9 +2,9 @@
 #include <utility>
 #include <vector>
 
-#include "store/blocks/object_reader.h"
 #include "store/commit/change.h"
 #include "store/commit/current.h"
+#include "store/objects/packed_value.h"
 #include "store/objects/store.h"
 #include "store/objects/whole_write.h"
 #include "store/support/content.h"
@@ -26,7 +26,7 @@ net::Task<Result<ObjectInfo>> Store::Rewrite(std::string_view key,
       if (!status.ok()) co_return Fail(std::move(status));
     }
     const Result<std::vector<std::byte>> old =
-        co_await ReadWhole(session_, *base, steps_);
+        co_await ReadValue(session_, *base, steps_);
     if (!old) {
       if (current.MayRetry(old.error())) continue;
       co_return Fail(old.error());

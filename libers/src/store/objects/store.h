@@ -83,6 +83,7 @@ struct PackTerms {
 struct PackedValues {
   std::uint64_t values = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t unpacked = 0;       // of other packs, whole again
   std::uint64_t bytes_read = 0;     // of those that were in other packs
   std::uint64_t bytes_written = 0;  // of the pack's blocks, parity among them
 };

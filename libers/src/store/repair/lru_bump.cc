@@ -93,8 +93,9 @@ void TouchReplicas(Session& session, const Manifest& manifest,
   const Replicas replicas = ReplicasOf(*view, session.ring(), manifest.key);
   const net::TimePoint now = session.runtime().Now();
   for (const int member : replicas.members) {
-    // The read itself was an access to the primary, unless it went around it.
-    if (member == replicas.primary() &&
+    // The read itself was an access to the primary, unless it went around it,
+    // or by a pack's manifest that is remembered.
+    if (member == replicas.primary() && !IsPackKey(manifest.key) &&
         !session.late_servers().IsShunned(member, now)) {
       continue;
     }
@@ -140,6 +141,11 @@ Task<void> TouchAll(Session& session, ManifestPtr manifest, int times) {
   co_await Restore(session, manifest->key, lacking);
 }
 
+// The next read tries again where it fails.
+Task<void> Drop(Session& session, ManifestPtr unreadable) {
+  (void)co_await EndUnreadable(session, std::move(unreadable));
+}
+
 }  // namespace
 
 bool MayBumpLru(Session& session) {
@@ -164,18 +170,19 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
   if (!evict || why.code() != StatusCode::kNotFound || session.closing()) {
     return;
   }
-  session.Detach(EndUnreadable(session, std::move(current)));
+  session.Detach(Drop(session, std::move(current)));
 }
 
-Task<void> EndUnreadable(Session& session, ManifestPtr unreadable) {
+Task<Status> EndUnreadable(Session& session, ManifestPtr unreadable) {
   ChangeTerms change;
   change.out_of_turn = true;
   change.of_pack = true;
   ReplicaSet replicas(session, unreadable->key, nullptr, change);
   const Check check = PlannedOn(unreadable->id);
-  (void)co_await CommitChange(
+  const ChangeOutcome outcome = co_await CommitChange(
       session, replicas, TombstoneFor(unreadable->key, session.NewChangeId()),
       ClientCas::kRises, std::nullopt, check);
+  co_return outcome.restart ? Status() : outcome.status;
 }
 
 }  // namespace ers::store

@@ -31,8 +31,8 @@ void DropUnreadable(Session& session, std::shared_ptr<const Manifest> current,
 
 // Ends an object of which too many blocks are gone for good; its other blocks
 // go with it. A change of it meanwhile comes first.
-net::Task<void> EndUnreadable(Session& session,
-                              std::shared_ptr<const Manifest> unreadable);
+net::Task<Status> EndUnreadable(Session& session,
+                                std::shared_ptr<const Manifest> unreadable);
 
 }  // namespace ers::store
 

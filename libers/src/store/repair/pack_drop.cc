@@ -1,5 +1,7 @@
 #include "store/repair/pack_drop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -25,15 +27,21 @@ bool NamesPack(const ManifestPtr& manifest, const ChangeId& pack) {
 
 class PackDrop {
  public:
-  PackDrop(Session& session, ManifestPtr pack, std::vector<PackEntry> entries)
+  PackDrop(Session& session, ManifestPtr pack, std::vector<PackEntry> entries,
+           Pace& pace, const StopToken* stop)
       : session_(session),
         pack_(std::move(pack)),
         id_(*PackOfKey(pack_->key)),
-        entries_(std::move(entries)) {}
+        entries_(std::move(entries)),
+        pace_(pace),
+        stop_(stop) {}
 
   Task<Result<bool>> Run() {
     // Most often one of the first still names it, and nothing is written.
     for (const PackEntry& entry : entries_) {
+      const bool goes_on = co_await pace_.Await(stop_);
+      if (!goes_on) co_return Fail(Stopped());
+      pace_.Spend(1);
       const bool named = co_await IsNamed(entry);
       if (named) co_return false;
     }
@@ -46,6 +54,10 @@ class PackDrop {
   }
 
  private:
+  static Status Stopped() {
+    return {StatusCode::kUnavailable, "the garbage collection was stopped"};
+  }
+
   Task<bool> IsNamed(const PackEntry& entry) {
     if (Planted(PlantedBug::kPackDroppedNamed)) co_return false;
     ReplicaSet replicas(session_, entry.key);
@@ -58,6 +70,12 @@ class PackDrop {
   Task<void> FenceSome(net::Latch& latch) {
     while (next_ < entries_.size() && status_.ok() && !named_) {
       const PackEntry& entry = entries_[next_++];
+      const bool goes_on = co_await pace_.Await(stop_);
+      if (!goes_on) {
+        status_ = Stopped();
+        break;
+      }
+      pace_.Spend(1);
       ReplicaSet replicas(session_, entry.key);
       const Result<ReplicasRead> read = co_await replicas.reconciler().Fence();
       if (!read) {
@@ -92,6 +110,8 @@ class PackDrop {
   const ManifestPtr pack_;
   const ChangeId id_;
   const std::vector<PackEntry> entries_;
+  Pace& pace_;
+  const StopToken* const stop_;
   std::size_t next_ = 0;
   bool named_ = false;
   Status status_;
@@ -99,11 +119,18 @@ class PackDrop {
 
 }  // namespace
 
-Task<Result<bool>> DropUnnamedPack(Session& session, ManifestPtr pack) {
+Task<Result<bool>> DropUnnamedPack(Session& session, ManifestPtr pack,
+                                   Pace& pace, const StopToken* stop) {
   Result<std::vector<PackEntry>> entries =
       co_await ReadPackDirectory(session, pack);
-  if (!entries) co_return Fail(entries.error());
-  PackDrop drop(session, std::move(pack), std::move(*entries));
+  if (!entries) {
+    const Status& why = entries.error();
+    co_return Fail(why.code(),
+                   fmt::format("which values are in '{}' cannot be read, so it "
+                               "stays: {}",
+                               pack->key, why.message()));
+  }
+  PackDrop drop(session, std::move(pack), std::move(*entries), pace, stop);
   co_return co_await drop.Run();
 }
 

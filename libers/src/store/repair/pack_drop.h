@@ -7,14 +7,18 @@
 #include "net/task.h"
 #include "store/format/manifest.h"
 #include "store/membership/session.h"
+#include "store/support/pace.h"
+#include "store/support/stop_token.h"
 
 namespace ers::store {
 
 // The pack is so old that no change begins any more that names it for the first
 // time. Where no manifest names it, the keys of all values that were in it are
 // fenced, and it ends: true. False: some manifest may name it still.
+// Failed, it stays. `pace` counts keys; kUnavailable: `stop` (null: never).
 net::Task<Result<bool>> DropUnnamedPack(Session& session,
-                                        std::shared_ptr<const Manifest> pack);
+                                        std::shared_ptr<const Manifest> pack,
+                                        Pace& pace, const StopToken* stop);
 
 }  // namespace ers::store
 

@@ -84,7 +84,7 @@ Task<Result<RepairedObject>> RepairObject(Session& session,
       const bool short_now = status.code() == StatusCode::kNotFound ||
                              Planted(PlantedBug::kEndsUnreadable);
       const bool lost = short_now && short_before == base->id;
-      if (lost && terms.ends_lost) co_await EndUnreadable(session, base);
+      if (lost && terms.ends_lost) (void)co_await EndUnreadable(session, base);
       if (lost || !short_now) co_return Fail(std::move(status));
       short_before = base->id;
       ++tries;

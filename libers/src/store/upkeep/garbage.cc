@@ -298,8 +298,9 @@ class Collection {
         pack && !shown->tombstone && !shown->is_inline &&
         (!IsYoung(*pack) || Planted(PlantedBug::kPackDroppedYoung));
     if (!may_go) co_return false;
-    const Result<bool> dropped = co_await DropUnnamedPack(session_, shown);
-    if (!dropped) NoteUnknown(dropped.error());
+    const Result<bool> dropped =
+        co_await DropUnnamedPack(session_, shown, pace_, terms_.stop);
+    if (!dropped && !Stopped()) Skip({}, dropped.error());
     co_return dropped && *dropped;
   }
   // Whether it has ended is unknown; in use again it has not, nor has

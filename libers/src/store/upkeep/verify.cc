@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "store/format/keys.h"
 #include "store/membership/view_loader.h"
@@ -72,6 +73,13 @@ Task<Result<VerifyReport>> Verifier::Run() {
     for (int i = 0; i < parallel; ++i) net::Spawn(Work(walk, latch));
     co_await latch;
   }
+  // Their own keys may not be wanted.
+  for (const std::string& pack : std::exchange(packs_, {})) {
+    if (Going()) co_await CheckKey(pack);
+  }
+  net::Latch latch(session_.runtime(), 1);
+  net::Spawn(Work(walk, latch));
+  co_await latch;
   if (!Going()) co_return Fail(status_);
   co_return report_;
 }
@@ -114,6 +122,10 @@ Task<void> Verifier::CheckNew(const WalkedItem& item) {
   ++walked_;
   if (key.empty()) co_return;
   if (options_.wanted && !options_.wanted(key)) co_return;
+  co_await CheckKey(key);
+}
+
+Task<void> Verifier::CheckKey(const std::string& key) {
   const std::optional<Snapshot> snapshot = co_await Reconciled(key);
   if (!snapshot) co_return;
   if (snapshot->differ) {
@@ -248,6 +260,7 @@ Task<Status> Verifier::SnapReplicas(const std::string& key,
 Task<void> Verifier::SnapPack(Snapshot& snapshot) {
   const Manifest& value = *snapshot.manifest;
   const std::string key = PackKey(value.pack);
+  if (options_.wanted && !options_.wanted(key)) packs_.insert(key);
   const Result<ReplicasRead> read = co_await ReadReplicas(key);
   if (!read && !Going()) co_return;
   const Result<const ReplicaCopy*> deciding =

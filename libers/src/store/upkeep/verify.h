@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,7 @@ class Verifier {
 
   net::Task<void> Work(KeyWalk& walk, net::Latch& latch);
   net::Task<void> CheckNew(const WalkedItem& item);
+  net::Task<void> CheckKey(const std::string& key);
   net::Task<void> CheckSuspect(Suspect suspect);
   // Empty where it was changed again and again.
   net::Task<std::optional<Snapshot>> Reconciled(const std::string& key);
@@ -91,6 +93,7 @@ class Verifier {
   ViewPtr view_;  // without the members that are silent
   net::TimePoint view_since_{};
   std::deque<Suspect> suspects_;  // oldest first
+  std::set<std::string> packs_;   // of wanted values, not wanted themselves
   std::uint64_t walked_ = 0;
   VerifyReport report_;
   Status status_;
