@@ -239,8 +239,7 @@ Task<Status> JobRun::ListOnce() {
   JobCounts counts;
   if (before_) {
     counts = before_->job.counts;
-    counts.failed = counts.kept = 0;  // they are tried again
-    counts.left = 0;
+    counts.failed = counts.kept = counts.left = 0;  // they are tried again
   }
   Status status;
   std::string unreadable;
@@ -257,30 +256,27 @@ Task<Status> JobRun::ListOnce() {
     ++counts.failed;
     unreadable = why.message();
   };
-  const auto take = [&](const store::ListedObject& object) {
-    TakeListed(object, counts, status);
-    return status.ok();
-  };
-  const std::function<bool(const store::ListedObject&)> visit = take;
+  const std::function<bool(const store::ListedObject&)> visit =
+      [&](const store::ListedObject& object) {
+        TakeListed(object, counts, status);
+        return status.ok();
+      };
   listing_ = &stop;
   const Status listed = co_await host_.store.ListObjects(terms, visit);
   listing_ = nullptr;
   if (!listed.ok()) status = listed;
   if (stop.stopped()) status = Status(StatusCode::kConflict, "stopped");
   if (status.ok() && job_.spec.packs) {
-    const std::function<bool()> going = [this] {
-      return job_.state == JobState::kListing && !host_.stopping;
-    };
+    const std::function<bool()> going = [this] { return Going(); };
     co_await packs_.AddSparse(host_.store, host_.session, going,
                               kMaxJobObjects);
-    if (!going()) co_return Status(StatusCode::kConflict, "stopped");
+    if (!Going()) co_return Status(StatusCode::kConflict, "stopped");
     counts.left = packs_.size();
     job_.bytes_left = packs_.bytes();
   }
   if (!status.ok()) co_return status;
   job_.counts = counts;
-  // Why an earlier try failed is past.
-  job_.last_error = unreadable;
+  job_.last_error = unreadable;  // why an earlier try failed is past
   before_.reset();
   listed_ = true;
   running_seconds_ = 0;

@@ -233,6 +233,27 @@ Task<Status> FlushBefore(Session& session, std::uint64_t time_us) {
                    "the flush may take effect later: " + status.message());
 }
 
+namespace {
+
+void LogTakenOver(Session& session, const View& old) {
+  const View& now = *session.view();
+  session.cluster().Log(
+      LogLevel::kInfo,
+      fmt::format("view {}: taken over from another process", now.epoch));
+  for (std::size_t i = 0; i < now.members.size(); ++i) {
+    if (now.members[i].state != MemberState::kDown ||
+        old.members[i].state == MemberState::kDown) {
+      continue;
+    }
+    session.cluster().Log(
+        LogLevel::kWarning,
+        fmt::format("view {}: {} is down (a process found it so)", now.epoch,
+                    session.member_name(static_cast<int>(i))));
+  }
+}
+
+}  // namespace
+
 Task<Status> FollowView(Session& session) {
   // What others go by now may have been made after a loss.
   if (MoreThanMaxOut(session)) co_return co_await GoOnAfterLoss(session);
@@ -275,9 +296,7 @@ Task<Status> FollowView(Session& session) {
   };
   status = co_await Install(session, edit);
   if (status.ok()) {
-    session.cluster().Log(
-        LogLevel::kInfo, fmt::format("view {}: taken over from another process",
-                                     session.view()->epoch));
+    LogTakenOver(session, *old);
   }
   co_return co_await OrGoOnAfterLoss(session, std::move(status));
 }
