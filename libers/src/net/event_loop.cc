@@ -111,14 +111,19 @@ class LoopTimer final : public Timer {
 
   void Start(Duration delay) override {
     due_ = std::chrono::steady_clock::now() + delay;
-    Wait(delay);
+    Wait(delay < kLongDelay ? delay : delay + kTick);
   }
   void Stop() override { event_del(event_); }
 
  private:
+  // libevent's clock goes by the kernel's ticks: it may be so much early. A
+  // long delay takes one more, so that the loop wakes up once, not again and
+  // again just before the timer is due.
+  static constexpr Duration kTick = std::chrono::milliseconds(4);
+  static constexpr Duration kLongDelay = 5 * kTick;
+
   static void OnFire(int, short, void* self) {
     auto* timer = static_cast<LoopTimer*>(self);
-    // libevent's clock is a coarse one: it may be some milliseconds early.
     const Duration left = timer->due_ - std::chrono::steady_clock::now();
     if (left.count() > 0) {
       timer->Wait(left);
