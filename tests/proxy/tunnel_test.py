@@ -88,8 +88,33 @@ class MemcachedTest(TunnelCase):
         early.send(f"CONNECT {server} HTTP/1.1\r\n\r\n"
                    "set early 0 0 1\r\nx\r\n".encode())
         self.assertIn(b" 400 ", early.until(b"\r\n\r\n"))
+        # Also where the daemon has read no further than the request's end: it
+        # reads so many bytes at a time.
+        head = f"CONNECT {server} HTTP/1.1\r\nA: ".encode()
+        head += b"a" * (4 * KIB - len(head) - 4) + b"\r\n\r\n"
+        later = Link(daemon.addresses[-1])
+        self.addCleanup(later.socket.close)
+        later.send(head + b"set early 0 0 1\r\nx\r\n")
+        self.assertIn(b" 400 ", later.until(b"\r\n\r\n"))
         link = self.opened(daemon, server)
         self.assertIsNone(link.get("early"))
+        daemon.stop()
+
+    def test_nothing_behind_what_is_refused_is_taken_for_a_request(self):
+        daemon = self.begin()
+        length = 64  # of each; what the daemon reads at a time is so many
+
+        def padded(line):
+            return (line + "\r\nA: ").ljust(length - 4, "a") + "\r\n\r\n"
+        link = Link(daemon.addresses[-1])
+        self.addCleanup(link.socket.close)
+        # Each of the others would be counted as refused.
+        link.send((padded("CONNECT user@a:1 HTTP/1.1")
+                   + padded("CONNECT a:1 HTTP/1.1") * 4 * KIB).encode())
+        self.assertIn(b" 400 ", link.until(b"\r\n\r\n"))
+        with contextlib.suppress(ConnectionResetError):
+            self.ended(link)
+        self.assertEqual(self.status(daemon)["refused"], 0)
         daemon.stop()
 
     def test_what_is_no_plain_connect_is_refused(self):
