@@ -202,6 +202,13 @@ class MemcachedTest(TunnelCase):
                              (code, True))
         self.assertTrue(self.opened(daemon, spare).ask(b"version").startswith(
             b"VERSION"))
+        # Another one in its place: that is the one of the two.
+        link.request("POST", "/v1/successors", json.dumps(
+            {"old": self.servers.split(",")[0], "new": "127.0.0.1:1"}),
+                     {"Content-Type": "application/json"})
+        self.assertEqual(link.getresponse().status, 200)
+        self.assertEqual(self.connect(daemon, "127.0.0.1:1")[0], 502)
+        self.assertEqual(self.connect(daemon, spare)[0], 403)
 
     def test_a_token_and_pages(self):
         token = self.file("token", TOKEN.encode())
@@ -279,9 +286,10 @@ class DeadServerTest(TunnelCase):
     def test_a_dead_server(self):
         daemon = self.start("--config", self.config("admin: 127.0.0.1:0\n"))
         self.tool("kill", "1")
-        code, head, link = self.connect(daemon, self.servers.split(",")[0])
+        server = self.servers.split(",")[0]
+        code, head, link = self.connect(daemon, server)
         self.assertEqual(code, 502, head)
-        self.assertEqual(self.error(head, link), "the server cannot be "
+        self.assertEqual(self.error(head, link), f"server {server} cannot be "
                          "reached: connection refused")
         # The connection goes on.
         link.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -325,6 +333,18 @@ class FakeServersTest(TunnelCase):
         link.half_close()
         self.assertEqual(server.recv(1), b"")
         self.until(lambda: self.status(daemon)["open"] == 0, "both ended")
+
+    def test_where_one_side_has_ended_the_other_one_may_not_be_silent(self):
+        daemon = self.begin()
+        link, server = self.pair(daemon)
+        whole, whole_server = self.pair(daemon)
+        link.half_close()
+        self.assertEqual(server.recv(1), b"")
+        self.assertEqual(self.ended(link), b"")
+        with self.assertRaises((BrokenPipeError, ConnectionResetError)):
+            server.send(b"x")
+        whole.send(b"x")
+        self.assertEqual(whole_server.recv(1), b"x")
 
     def test_a_client_that_goes_takes_what_it_sent_along(self):
         daemon = self.begin()
