@@ -6,10 +6,12 @@
 #include <event2/listener.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,24 +82,56 @@ HttpRequest Read(evhttp_request* request) {
   return read;
 }
 
-// Why a request cannot be taken for what it says; empty: it can.
-std::string_view WhyUnclear(evhttp_request* request) {
-  if (evhttp_request_get_command(request) != EVHTTP_REQ_CONNECT) return {};
-  const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
-  // libevent has cut the name at the '@'.
-  if (uri == nullptr || evhttp_uri_get_userinfo(uri) != nullptr) {
-    return "CONNECT takes host:port, without user and @";
-  }
-  // No server would get it.
+// What its headers say of a request's body.
+struct Framing {
+  int lengths = 0;    // Content-Length
+  int encodings = 0;  // Transfer-Encoding
+  bool empty = true;  // there is none, by all of these
+  bool odd = false;   // programs may read one of these in several ways
+};
+
+Framing FramingOf(evhttp_request* request) {
+  Framing framing;
   const evkeyvalq* headers = evhttp_request_get_input_headers(request);
   for (const evkeyval* header = headers->tqh_first; header != nullptr;
        header = header->next.tqe_next) {
-    const bool length =
-        evutil_ascii_strcasecmp(header->key, "Content-Length") == 0;
-    if ((length && header->value != std::string_view("0")) ||
-        evutil_ascii_strcasecmp(header->key, "Transfer-Encoding") == 0) {
-      return "CONNECT has no body";
+    const std::string_view name = header->key;
+    const std::string_view value = header->value;
+    if (evutil_ascii_strcasecmp(header->key, "Content-Length") == 0) {
+      ++framing.lengths;
+      framing.empty = framing.empty && value == "0";
+      framing.odd = framing.odd || value.find_first_not_of("0123456789") !=
+                                       std::string_view::npos;
+    } else if (evutil_ascii_strcasecmp(header->key, "Transfer-Encoding") == 0) {
+      ++framing.encodings;
+      framing.empty = false;
+      framing.odd =
+          framing.odd || evutil_ascii_strcasecmp(header->value, "chunked") != 0;
+    } else if (name.find_first_of(" \t") != std::string_view::npos) {
+      framing.odd = true;  // some take it for one of these
     }
+  }
+  return framing;
+}
+
+// Why a request cannot be taken for what it says; empty: it can. What libevent
+// takes for the next request may be the body of this one to a proxy before it.
+std::string_view WhyUnclear(evhttp_request* request) {
+  const evhttp_cmd_type method = evhttp_request_get_command(request);
+  const Framing framing = FramingOf(request);
+  if (method == EVHTTP_REQ_CONNECT) {
+    const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
+    // libevent has cut the name at the '@'.
+    if (uri == nullptr || evhttp_uri_get_userinfo(uri) != nullptr) {
+      return "CONNECT takes host:port, without user and @";
+    }
+    if (!framing.empty) return "CONNECT has no body";  // no server would get it
+  }
+  if (method == EVHTTP_REQ_HEAD && !framing.empty) return "HEAD has no body";
+  if (method == EVHTTP_REQ_TRACE && !framing.empty) return "TRACE has no body";
+  if (framing.odd || framing.lengths + framing.encodings > 1) {
+    return "its length is not clear: give one Content-Length in digits, or "
+           "Transfer-Encoding: chunked";
   }
   return {};
 }
@@ -125,14 +159,30 @@ void Send(evhttp_request* request, const HttpReply& reply) {
   if (!reply.allow.empty()) {
     evhttp_add_header(headers, "Allow", reply.allow.c_str());
   }
-  if (evhttp_request_get_command(request) == EVHTTP_REQ_CONNECT) {
-    // libevent takes no answer to it to have a body.
+  const evhttp_cmd_type method = evhttp_request_get_command(request);
+  if (method == EVHTTP_REQ_CONNECT || method == EVHTTP_REQ_HEAD) {
+    // libevent takes no answer to them to have a body.
     evhttp_add_header(headers, "Content-Length",
                       std::to_string(reply.body.size()).c_str());
   }
   const EventOwned<evbuffer, evbuffer_free> body(evbuffer_new());
-  evbuffer_add(body.get(), reply.body.data(), reply.body.size());
+  // It would send one to HEAD even so, before the next answer.
+  if (method != EVHTTP_REQ_HEAD) {
+    evbuffer_add(body.get(), reply.body.data(), reply.body.size());
+  }
   evhttp_send_reply(request, reply.code, nullptr, body.get());
+}
+
+// Nothing more comes of it, also not what has come already: the kernel would
+// give that even so.
+void EndReading(bufferevent* stream) {
+  const int socket = bufferevent_getfd(stream);
+  shutdown(socket, SHUT_RDWR);
+  std::array<char, 4096> rest;
+  while (recv(socket, rest.data(), rest.size(), MSG_DONTWAIT) > 0) {
+  }
+  evbuffer* input = bufferevent_get_input(stream);
+  evbuffer_drain(input, evbuffer_get_length(input));
 }
 
 // What comes behind it may be no request: the connection ends with the answer.
@@ -143,11 +193,8 @@ void RefuseAndEnd(evhttp_request* request, std::string_view why) {
   evhttp_request_set_on_complete_cb(
       request,
       [](evhttp_request* answered, void*) {
-        bufferevent* stream = evhttp_connection_get_bufferevent(
-            evhttp_request_get_connection(answered));
-        evbuffer* rest = bufferevent_get_input(stream);
-        evbuffer_drain(rest, evbuffer_get_length(rest));
-        shutdown(bufferevent_getfd(stream), SHUT_RDWR);
+        EndReading(evhttp_connection_get_bufferevent(
+            evhttp_request_get_connection(answered)));
       },
       nullptr);
   Send(request, HttpError(kBadRequest, why));
@@ -340,13 +387,15 @@ void HttpServer::GiveAway(evhttp_request* request, const HttpReply& reply) {
   // Where the client has left, this is but the end of the request.
   if (connection == nullptr) return Send(request, reply);
   bufferevent* stream = evhttp_connection_get_bufferevent(connection);
-  // It may have waited here for any time, and a server must not get a write
-  // that is too old.
-  if (evbuffer_get_length(bufferevent_get_input(stream)) > 0) {
+  const int number = bufferevent_getfd(stream);
+  // It may have waited here, or in the kernel, for any time, and a server must
+  // not get a write that is too old.
+  int unread = 0;
+  if (evbuffer_get_length(bufferevent_get_input(stream)) > 0 ||
+      ioctl(number, FIONREAD, &unread) != 0 || unread > 0) {
     return RefuseAndEnd(
         request, "nothing may be sent behind CONNECT before it is answered");
   }
-  const int number = bufferevent_getfd(stream);
   Socket client(fcntl(number, F_DUPFD_CLOEXEC, 0));
   if (client.get() < 0) {
     return Send(request, HttpError(kUnavailable, "no file descriptor is left"));

@@ -64,6 +64,8 @@ class Tunnel {
   [[nodiscard]] net::TimePoint held_since() const {
     return server_.unsent.empty() ? net::TimePoint::max() : server_.since;
   }
+  // Does a side send no more?
+  [[nodiscard]] bool is_half() const { return client_.ended || server_.ended; }
   // When bytes moved last.
   [[nodiscard]] net::TimePoint moved_at() const { return moved_at_; }
 

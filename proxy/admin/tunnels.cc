@@ -20,6 +20,9 @@ constexpr net::Duration kTick = std::chrono::milliseconds(100);
 // carry its heartbeats.
 constexpr net::Duration kQuiet = std::chrono::milliseconds(500);
 constexpr net::Duration kLongestStop = std::chrono::seconds(5);
+// Without a byte, where one side has sent all that it will: the other one does
+// not answer, and no heartbeat can show that the client is still there.
+constexpr net::Duration kLongestHalf = std::chrono::seconds(10);
 // From when a client asks until its tunnel is open; then it has gone meanwhile.
 constexpr net::Duration kForClient = std::chrono::seconds(10);
 
@@ -45,12 +48,14 @@ class Tunnels::Impl final : public Tunnel::Owner {
   struct Entry {
     std::uint64_t id;
     net::TimePoint begun;
+    std::string server;
     HttpServer::Answer answer;  // empty: it was called
     std::unique_ptr<Tunnel> tunnel;
   };
   using Entries = std::list<Entry>;
 
   std::optional<net::Endpoint> ServerAt(const std::string& authority) const;
+  void ForgetPlaced();
   void OnServer(Tunnel& tunnel, const std::string& failure) override;
   void OnEnd(Tunnel& tunnel) override { Erase(Find(tunnel)); }
   bool StaysOpen(Tunnel& tunnel) override;
@@ -61,6 +66,7 @@ class Tunnels::Impl final : public Tunnel::Owner {
   void Adopt(std::uint64_t id, Socket client);
   void EndHeld();
   void EndAll();
+  net::Duration LongestQuiet(const Tunnel& tunnel) const;
   void OnTick();
   void EndIfDrained();
 
@@ -68,7 +74,8 @@ class Tunnels::Impl final : public Tunnel::Owner {
   const std::unique_ptr<net::EventLoop> loop_ = net::NewEventLoop();
   TunnelCounts counts_;
   std::vector<char> buffer_ = std::vector<char>(kBufferBytes);
-  std::map<std::string, net::Endpoint> admitted_;  // by authority
+  // By the one that each is to replace: no more of them than servers.
+  std::map<std::string, net::Endpoint> admitted_;
   Entries entries_;
   std::uint64_t last_id_ = 0;
   net::TimePoint awake_at_;
@@ -97,12 +104,14 @@ Tunnels::Impl::~Impl() {
 
 std::optional<net::Endpoint> Tunnels::Impl::ServerAt(
     const std::string& authority) const {
-  const auto admitted = admitted_.find(authority);
-  return admitted != admitted_.end() ? admitted->second
-                                     : terms_.find(authority);
+  for (const auto& [old, fresh] : admitted_) {
+    if (fresh.authority() == authority) return fresh;
+  }
+  return terms_.find(authority);
 }
 
 Status Tunnels::Impl::Admit(const Replacement& successor) {
+  ForgetPlaced();
   const Result<net::Endpoint> old = net::ParseEndpoint(successor.old_server);
   Result<net::Endpoint> fresh = net::ParseEndpoint(successor.new_server);
   if (!old) return old.error();
@@ -113,12 +122,20 @@ Status Tunnels::Impl::Admit(const Replacement& successor) {
                         "them",
                         successor.old_server)};
   }
-  admitted_[fresh->authority()] = *fresh;
+  admitted_[old->authority()] = *fresh;
   return {};
+}
+
+// They are found without, as long as they are servers.
+void Tunnels::Impl::ForgetPlaced() {
+  std::erase_if(admitted_, [this](const auto& one) {
+    return terms_.find(one.second.authority()).has_value();
+  });
 }
 
 void Tunnels::Impl::Ask(const std::string& authority,
                         const HttpServer::Answer& answer) {
+  ForgetPlaced();
   const std::optional<net::Endpoint> server = ServerAt(authority);
   int code = 0;
   std::string why;
@@ -141,7 +158,7 @@ void Tunnels::Impl::Ask(const std::string& authority,
     awake_at_ = loop_->Now();
     tick_->Start(kTick);
   }
-  entries_.push_back({++last_id_, loop_->Now(), answer, nullptr});
+  entries_.push_back({++last_id_, loop_->Now(), authority, answer, nullptr});
   entries_.back().tunnel =
       std::make_unique<Tunnel>(*loop_, *server, *this, buffer_, counts_);
 }
@@ -168,8 +185,9 @@ void Tunnels::Impl::Refuse(Entries::iterator entry, int code,
 void Tunnels::Impl::OnServer(Tunnel& tunnel, const std::string& failure) {
   const auto entry = Find(tunnel);
   if (!failure.empty()) {
-    return Refuse(entry, kBadGateway,
-                  "the server cannot be reached: " + failure);
+    return Refuse(
+        entry, kBadGateway,
+        fmt::format("server {} cannot be reached: {}", entry->server, failure));
   }
   HttpReply reply;
   // Where the client is gone by then it is not called: see OnTick.
@@ -194,15 +212,21 @@ bool Tunnels::Impl::StaysOpen(Tunnel& tunnel) {
   const bool was_away = now - awake_at_ > kLongestHeld;
   awake_at_ = now;
   if (!was_away) return true;
-  const bool stays = !tunnel.HoldsForServer();
   EndHeld();
-  return stays;
+  // Asked again, it might hold what has come since. It may be gone: only its
+  // address is used.
+  return Find(tunnel) != entries_.end();
 }
 
 void Tunnels::Impl::EndHeld() {
   entries_.remove_if(
       [](const Entry& entry) { return entry.tunnel->HoldsForServer(); });
   EndIfDrained();
+}
+
+net::Duration Tunnels::Impl::LongestQuiet(const Tunnel& tunnel) const {
+  if (stopped_at_) return kQuiet;
+  return tunnel.is_half() ? std::min(kLongestHalf, terms_.idle) : terms_.idle;
 }
 
 void Tunnels::Impl::OnTick() {
@@ -215,13 +239,14 @@ void Tunnels::Impl::OnTick() {
     const Tunnel& tunnel = *at->tunnel;
     if (at->answer && now - at->begun > terms_.connect_timeout) {
       Refuse(at, kGatewayTimeout,
-             fmt::format("the server cannot be reached: no connection within "
+             fmt::format("server {} cannot be reached: no connection within "
                          "{} ms",
+                         at->server,
                          std::chrono::duration_cast<std::chrono::milliseconds>(
                              terms_.connect_timeout)
                              .count()));
     } else if (tunnel.held_since() < now - kLongestHeld ||
-               now - tunnel.moved_at() > (stopped_at_ ? kQuiet : terms_.idle) ||
+               now - tunnel.moved_at() > LongestQuiet(tunnel) ||
                (!tunnel.is_open() && now - at->begun > kForClient)) {
       Erase(at);
     }

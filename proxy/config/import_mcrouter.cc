@@ -72,7 +72,10 @@ class Importer {
     if (!route.is_object()) return {};
     const std::string type = TextOf(route, "type");
     if (type == kPoolRoute) return TakePoolRoute(route, place);
-    if (!type.empty()) others_.push_back(type);
+    if (!type.empty() &&
+        std::find(others_.begin(), others_.end(), type) == others_.end()) {
+      others_.push_back(type);
+    }
     for (const auto& [name, value] : route.items()) {
       if (!value.is_structured() && !IsRoute(value)) continue;
       Status status =

@@ -21,8 +21,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Word = HandoverChannel::Word;
 
-// So long a client may take for the request that it has begun to send, or for
-// the answer that it reads, before it is cut off by a handover.
+// So long a new process may take until it can serve, and then until it does;
+// and then a client for the request that it has begun to send, or for the
+// answer that it reads, before it is cut off.
 constexpr std::chrono::seconds kHandoverPatience{60};
 
 // The sender; of the kernel's own, as by a terminal, none.
@@ -40,9 +41,12 @@ void Note(LogLevel level, std::string_view text) {
   EventLog::OfProcess().Add(EventKind::kDaemon, level, text);
 }
 
-std::string HowItEnded(pid_t pid) {
+// Waits for its end. `well`: as of a process that was to end.
+std::string HowItEnded(pid_t pid, bool& well) {
   int status = 0;
-  if (waitpid(pid, &status, 0) != pid) return "has ended";
+  const bool known = waitpid(pid, &status, 0) == pid;
+  well = known && status == 0;
+  if (!known) return "has ended";
   if (WIFSIGNALED(status)) {
     return fmt::format("was ended by signal {}", WTERMSIG(status));
   }
@@ -93,7 +97,12 @@ void Attendant::OnSignal(const signalfd_siginfo& info) {
     return;
   }
   const bool ends = info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT;
-  if (!ends && (stops_ > 0 || gave_way_)) return;
+  if (!ends && (stops_ > 0 || gave_way_)) {
+    return Note(LogLevel::kInfo,
+                fmt::format("{}: passed over: this process {}", SenderOf(info),
+                            stops_ > 0 ? "is stopping"
+                                       : "gives its place to another one"));
+  }
   if (info.ssi_signo == SIGHUP) {
     Note(LogLevel::kInfo, SenderOf(info));
     return Reload();
@@ -166,6 +175,8 @@ void Attendant::Stop() {
   daemon_.Stop();
   sd_notify(0, "STOPPING=1");
   ++stops_;
+  // What is not taken over any more finds this one gone.
+  if (!handed_over_) patience_ends_.reset();
   EndSoon();
 }
 
@@ -185,6 +196,7 @@ void Attendant::BeginHandover() {
       StartSuccessor(arguments_.command, daemon_.listening(), daemon_.kept());
   if (successor) {
     successor_.emplace(std::move(*successor));
+    patience_ends_ = Clock::now() + kHandoverPatience;
     spdlog::info("process {} is started, to take over", successor_->pid);
   } else {
     spdlog::error("no process takes over, this one goes on: {}",
@@ -203,6 +215,7 @@ void Attendant::OnSuccessor() {
         successor_->pid);
     gave_way_ = true;
     daemon_.GiveWay();
+    patience_ends_ = Clock::now() + kHandoverPatience;
     (void)successor_->channel->Send(Word::kPlaceIsFree);  // it may be gone
   } else if (message->word == Word::kServes && stops_ == 0) {
     spdlog::info(
@@ -219,9 +232,12 @@ void Attendant::OnSuccessor() {
 }
 
 void Attendant::OnSuccessorGone() {
-  const std::string how = HowItEnded(successor_->pid);
+  bool ended_well = false;
+  const std::string how = HowItEnded(successor_->pid, ended_well);
+  if (!handed_over_) patience_ends_.reset();
   if (handed_over_) {
     spdlog::error("process {}, which took over, {}", successor_->pid, how);
+    if (!ended_well) well_ = false;  // no process serves
   } else if (gave_way_) {
     spdlog::error(
         "process {}, which was to take over, {}: this one ends, too, "
@@ -238,6 +254,15 @@ void Attendant::OnSuccessorGone() {
 
 void Attendant::OnHandoverLate() {
   patience_ends_.reset();
+  if (successor_ && !handed_over_) {
+    spdlog::error(
+        "process {}, which was to take over, does not say within {} s that it "
+        "{}: it is killed",
+        successor_->pid, kHandoverPatience.count(),
+        gave_way_ ? "serves" : "can serve");
+    kill(successor_->pid, SIGKILL);
+    return OnSuccessorGone();
+  }
   spdlog::warn(
       "{} clients were in the midst of a request or an answer for {} s "
       "more, and are cut off",

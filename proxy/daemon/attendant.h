@@ -52,7 +52,8 @@ class Attendant {
   std::optional<Successor> successor_;
   bool gave_way_ = false;     // jobs are the successor's
   bool handed_over_ = false;  // so are the clients
-  // When those are cut off that could not be handed over.
+  // When the successor is given up; once it serves: when clients are cut off
+  // that could not be handed over.
   std::optional<std::chrono::steady_clock::time_point> patience_ends_;
 
   int stops_ = 0;

@@ -19,6 +19,7 @@
 #include "net/task.h"
 #include "server/descriptors.h"
 #include "shared/address.h"
+#include "shared/plain_text.h"
 #include "shared/token.h"
 #include "store/membership/serving.h"
 #include "store/membership/session.h"
@@ -317,6 +318,13 @@ void Daemon::Stop() {
 
 void Daemon::Join() {
   for (const auto& worker : workers_) worker->Join();
+  if (const int lost = lost_.load(); lost > 0) {
+    EventLog::OfProcess().Add(
+        EventKind::kDaemon, LogLevel::kError,
+        fmt::format("{} cut off: the process that was to take over took none "
+                    "for some seconds, or has ended",
+                    CountText(lost, "client")));
+  }
   if (tunnels_) tunnels_->Join();
   if (!gave_way_.load()) jobs_->Join();
   if (exporter_) exporter_->Stop();
@@ -345,9 +353,16 @@ void Daemon::HandOver(std::shared_ptr<const HandoverChannel> to) {
   stopping_.store(true);
   if (tunnels_) tunnels_->Drain();
   for (const auto& worker : workers_) {
-    // Where the other process is gone, so is the client.
-    worker->HandOver([to](int client, std::string_view unread) {
-      (void)to->Send(HandoverChannel::Word::kClient, unread, client);
+    // Where the other process is gone, so is the client. One that takes nothing
+    // is as good as gone: waiting for it anew with each client would hold up
+    // those that are served here still.
+    worker->HandOver([this, to](int client, std::string_view unread) {
+      if (!successor_gone_.load() &&
+          to->Send(HandoverChannel::Word::kClient, unread, client)) {
+        return;
+      }
+      successor_gone_.store(true);
+      lost_.fetch_add(1);
     });
   }
 }

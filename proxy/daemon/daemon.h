@@ -98,6 +98,8 @@ class Daemon {
   // down.
   std::atomic<bool> shares_sockets_{false};
   std::atomic<bool> gave_way_{false};
+  std::atomic<bool> successor_gone_{false};  // or takes no client
+  std::atomic<int> lost_{0};                 // clients that it did not take
   std::size_t adopted_ = 0;
   // Outlives the workers; null: there is no collector.
   std::unique_ptr<TraceExporter> exporter_;

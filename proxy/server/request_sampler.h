@@ -28,8 +28,11 @@ class RequestSampler {
   }
 
  private:
+  static constexpr double kMinShare = 1e-12;
+
   void Draw() {
-    if (share_ <= 0) {
+    // Of less the distance to the next one is more than a number holds.
+    if (share_ < kMinShare) {
       before_next_ = std::numeric_limits<std::uint64_t>::max();
     } else if (share_ >= 1) {
       before_next_ = 0;

@@ -85,7 +85,11 @@ void Worker::Adopt(Socket client, std::string unread) {
   loop_->Post([this, given, unread = std::move(unread)] {
     shared_.connections.fetch_add(1);
     Connection& connection = Add(given->Release(), unread);
-    if (stopping_) connection.Drain();
+    if (at_once_) {
+      connection.Abort();
+    } else if (stopping_) {
+      connection.Drain();
+    }
   });
 }
 

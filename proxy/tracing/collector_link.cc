@@ -1,6 +1,7 @@
 #include "tracing/collector_link.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <sys/socket.h>
 
 #include <charconv>
@@ -57,13 +58,30 @@ void CollectorLink::Post(const std::string& body, Done done) {
   event_add(try_.get(), &kNextTurn);
 }
 
+// And its request, which is not heard of any more. The resolving of its name
+// would go on, and keep what it has for good where its name servers are given
+// up: without a socket this cancels it, and the loop ends it in this turn.
+void CollectorLink::EndConnection() {
+  if (!connection_) return;
+  bufferevent* stream = evhttp_connection_get_bufferevent(connection_.get());
+  if (bufferevent_getfd(stream) < 0) bufferevent_setfd(stream, -1);
+  connection_.reset();
+}
+
 // libevent's own time limit begins anew with each byte.
 void CollectorLink::OnDeadline() {
   event_del(try_.get());
-  connection_.reset();  // and its request, which is not heard of any more
+  EndConnection();
   Answer none;
   none.why = "it does not answer in time";
   End(std::move(none));
+}
+
+void CollectorLink::Cancel() {
+  event_del(try_.get());
+  event_del(deadline_.get());
+  EndConnection();
+  done_ = nullptr;
 }
 
 void CollectorLink::End(Answer answer) {
@@ -73,7 +91,7 @@ void CollectorLink::End(Answer answer) {
 
 void CollectorLink::Try() {
   error_.reset();
-  connection_.reset();
+  EndConnection();
   // Read anew each time: a name server may have changed, too.
   names_.reset(evdns_base_new(base_, EVDNS_BASE_INITIALIZE_NAMESERVERS));
   connection_.reset(evhttp_connection_base_new(base_, names_.get(),

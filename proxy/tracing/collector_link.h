@@ -51,11 +51,15 @@ class CollectorLink {
   // One at a time: calls `done` once, from the loop, unless this ends before.
   // `body` stays until then.
   void Post(const std::string& body, Done done);
+  // Of what is posted nothing is heard any more. In the same turn of the loop
+  // libevent gives back what it has for it.
+  void Cancel();
 
  private:
   void Try();
   void OnEnded(evhttp_request* request);
   void OnDeadline();
+  void EndConnection();
   void End(Answer answer);
 
   event_base* const base_;

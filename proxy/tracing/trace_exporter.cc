@@ -91,7 +91,10 @@ class TraceExporter::Loop {
 
   void OnWake();
   void OnDelay();
-  void OnEnd() { event_base_loopbreak(base_.get()); }
+  void OnEnd() {
+    link_.Cancel();
+    event_base_loopexit(base_.get(), nullptr);  // after this turn
+  }
   void SendNext();
   void SendBatch();
   void OnAnswer(const CollectorLink::Answer& answer);

@@ -11,6 +11,8 @@ namespace {
 // Above any line of a reply: a key, and some numbers.
 constexpr std::size_t kMaxLine = 2048;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 30;
+// Above any of memcached's, and a time of day can be reckoned with it.
+constexpr std::int64_t kLongestTtl = std::int64_t{1} << 40;
 constexpr std::string_view kLineEnd = "\r\n";
 
 using Kind = OldReply::Kind;
@@ -110,6 +112,7 @@ OldReplyParser::Progress OldReplyParser::OnMetaValue(std::string_view words) {
       return Progress::kBroken;
     }
   }
+  reply_.ttl = std::min(reply_.ttl, kLongestTtl);
   listed_ = false;
   return BeginValue(bytes);
 }

@@ -75,6 +75,39 @@ class AdminTest(AdminCase):
                                  "application/json")
                 self.assertEqual(list(json.loads(reply.read()))[0], "error")
 
+    def test_what_a_proxy_before_it_may_take_for_a_body_is_no_request(self):
+        _, admin = self.serve()
+        inner = b"GET /healthz HTTP/1.1\r\n\r\n"
+        length = b"Content-Length: %d\r\n" % len(inner)
+        chunked = b"Transfer-Encoding: chunked\r\n"
+        for head in (b"HEAD /healthz HTTP/1.1\r\n" + length,
+                     b"TRACE / HTTP/1.1\r\n" + length,
+                     b"HEAD / HTTP/1.1\r\n" + chunked,
+                     b"GET / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n",
+                     b"GET / HTTP/1.1\r\nContent-Length: 0\r\n" + length,
+                     b"GET / HTTP/1.1\r\nContent-Length: +0\r\n",
+                     b"GET / HTTP/1.1\r\nContent-Length : 27\r\n"):
+            with self.subTest(head=head), Link(admin) as link:
+                link.send(head + b"\r\n" + inner)
+                self.assertEqual(link.line(), b"HTTP/1.1 400 Bad Request")
+                self.assertEqual(link.read_all().count(b"HTTP/1.1"), 0)
+        for head in (length + chunked, chunked + chunked,
+                     b"Transfer-Encoding: gzip, chunked\r\n"):
+            with self.subTest(head=head), Link(admin) as link:
+                link.send(b"POST / HTTP/1.1\r\n" + head + b"\r\n"
+                          b"0\r\n\r\n" + inner)
+                self.assertEqual(link.line(), b"HTTP/1.1 400 Bad Request")
+                self.assertEqual(link.read_all().count(b"HTTP/1.1"), 0)
+        # What is clear goes on.
+        with Link(admin) as link:
+            link.send(b"GET /healthz HTTP/1.1\r\n" + chunked + b"\r\n"
+                      b"5\r\nhello\r\n0\r\n\r\n"
+                      b"HEAD /healthz HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+                      b"GET /healthz HTTP/1.0\r\n\r\n")
+            answers = link.read_all()
+            self.assertEqual(answers.count(b" 200 OK\r\n"), 3, answers)
+            self.assertEqual(answers.count(b"\r\n\r\nok\n"), 2, answers)
+
     def test_connections_have_a_limit(self):
         """Idle ones make room: no watcher is kept out, no client either."""
         daemon, admin = self.serve()

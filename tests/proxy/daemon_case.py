@@ -48,7 +48,7 @@ class Client:
 class Daemon:
     """An ersproxy that says by itself how far it is, as it does to systemd."""
 
-    def __init__(self, case, *words, env=None):
+    def __init__(self, case, *words, env=None, program=ERSPROXY):
         self.case = case
         folder = case.new_folder()
         self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -58,7 +58,7 @@ class Daemon:
         self.ports = os.path.join(folder, "ports")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                [ERSPROXY, *words, "--port-file", self.ports],
+                [program, *words, "--port-file", self.ports],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**case.environment(""), **(env or {}),
                      "NOTIFY_SOCKET": os.path.join(folder, "notify")})

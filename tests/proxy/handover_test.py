@@ -266,6 +266,26 @@ class HandoverTest(DaemonCase):
         self.assertEqual(daemon.process.wait(DEADLINE_S), FAILED, daemon.log())
         self.assertIn("this one ends, too", daemon.log())
 
+    def test_where_the_new_one_dies_with_the_clients_the_old_one_says_so(self):
+        daemon = self.begin()
+        link = self.link_to(daemon.addresses[0])
+        idle = self.link_to(daemon.addresses[0])
+        link.send(b"set k 0 0 2\r\nx")
+        self.assertEqual(idle.ask(b"mn"), b"MN")
+        old = self.next_of(daemon)
+        self.until(lambda: self.pid_by(idle) == daemon.process.pid,
+                   "a client is the new one's")
+        daemon.process.send_signal(signal.SIGKILL)
+        daemon.process = old
+        self.assertEqual(idle.read_all(), b"")
+        self.until(lambda: "was ended by signal 9" in daemon.log(),
+                   "the old one sees it")
+        link.send(b"y\r\n")
+        self.assertEqual(link.line(), b"STORED")
+        self.assertEqual(link.read_all(), b"")
+        self.assertEqual(old.wait(DEADLINE_S), FAILED, daemon.log())
+        self.assertIn("1 client cut off", daemon.log())
+
     def test_tunnels_go_on_and_are_waited_for(self):
         daemon = self.begin()
         tunnels = []

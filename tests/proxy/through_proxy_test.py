@@ -206,7 +206,8 @@ class DeadServersTest(ThroughCase):
                                    "--timeout", "10s", data=value)
         for server in dead[1:]:
             self.assertIn(f"{server}: the proxy at {self.island.address} says: "
-                          "the server cannot be reached: connection refused",
+                          f"server {server} cannot be reached: connection "
+                          "refused",
                           message)
         places = [f"{server}={self.spare()}" for server in dead]
         self.there("recover", "--accept-loss", "--yes", *places)

@@ -88,8 +88,33 @@ class MemcachedTest(TunnelCase):
         early.send(f"CONNECT {server} HTTP/1.1\r\n\r\n"
                    "set early 0 0 1\r\nx\r\n".encode())
         self.assertIn(b" 400 ", early.until(b"\r\n\r\n"))
+        # Also where the daemon has read no further than the request's end: it
+        # reads so many bytes at a time.
+        head = f"CONNECT {server} HTTP/1.1\r\nA: ".encode()
+        head += b"a" * (4 * KIB - len(head) - 4) + b"\r\n\r\n"
+        later = Link(daemon.addresses[-1])
+        self.addCleanup(later.socket.close)
+        later.send(head + b"set early 0 0 1\r\nx\r\n")
+        self.assertIn(b" 400 ", later.until(b"\r\n\r\n"))
         link = self.opened(daemon, server)
         self.assertIsNone(link.get("early"))
+        daemon.stop()
+
+    def test_nothing_behind_what_is_refused_is_taken_for_a_request(self):
+        daemon = self.begin()
+        length = 64  # of each; what the daemon reads at a time is so many
+
+        def padded(line):
+            return (line + "\r\nA: ").ljust(length - 4, "a") + "\r\n\r\n"
+        link = Link(daemon.addresses[-1])
+        self.addCleanup(link.socket.close)
+        # Each of the others would be counted as refused.
+        link.send((padded("CONNECT user@a:1 HTTP/1.1")
+                   + padded("CONNECT a:1 HTTP/1.1") * 4 * KIB).encode())
+        self.assertIn(b" 400 ", link.until(b"\r\n\r\n"))
+        with contextlib.suppress(ConnectionResetError):
+            self.ended(link)
+        self.assertEqual(self.status(daemon)["refused"], 0)
         daemon.stop()
 
     def test_what_is_no_plain_connect_is_refused(self):
@@ -177,6 +202,13 @@ class MemcachedTest(TunnelCase):
                              (code, True))
         self.assertTrue(self.opened(daemon, spare).ask(b"version").startswith(
             b"VERSION"))
+        # Another one in its place: that is the one of the two.
+        link.request("POST", "/v1/successors", json.dumps(
+            {"old": self.servers.split(",")[0], "new": "127.0.0.1:1"}),
+                     {"Content-Type": "application/json"})
+        self.assertEqual(link.getresponse().status, 200)
+        self.assertEqual(self.connect(daemon, "127.0.0.1:1")[0], 502)
+        self.assertEqual(self.connect(daemon, spare)[0], 403)
 
     def test_a_token_and_pages(self):
         token = self.file("token", TOKEN.encode())
@@ -254,9 +286,10 @@ class DeadServerTest(TunnelCase):
     def test_a_dead_server(self):
         daemon = self.start("--config", self.config("admin: 127.0.0.1:0\n"))
         self.tool("kill", "1")
-        code, head, link = self.connect(daemon, self.servers.split(",")[0])
+        server = self.servers.split(",")[0]
+        code, head, link = self.connect(daemon, server)
         self.assertEqual(code, 502, head)
-        self.assertEqual(self.error(head, link), "the server cannot be "
+        self.assertEqual(self.error(head, link), f"server {server} cannot be "
                          "reached: connection refused")
         # The connection goes on.
         link.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -300,6 +333,18 @@ class FakeServersTest(TunnelCase):
         link.half_close()
         self.assertEqual(server.recv(1), b"")
         self.until(lambda: self.status(daemon)["open"] == 0, "both ended")
+
+    def test_where_one_side_has_ended_the_other_one_may_not_be_silent(self):
+        daemon = self.begin()
+        link, server = self.pair(daemon)
+        whole, whole_server = self.pair(daemon)
+        link.half_close()
+        self.assertEqual(server.recv(1), b"")
+        self.assertEqual(self.ended(link), b"")
+        with self.assertRaises((BrokenPipeError, ConnectionResetError)):
+            server.send(b"x")
+        whole.send(b"x")
+        self.assertEqual(whole_server.recv(1), b"x")
 
     def test_a_client_that_goes_takes_what_it_sent_along(self):
         daemon = self.begin()

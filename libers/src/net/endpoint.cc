@@ -174,16 +174,17 @@ std::string Endpoint::name() const {
 }
 
 std::string Endpoint::authority() const {
-  if (!is_unix()) return name();
+  // Brackets take no zone of an address.
+  if (!is_unix() && host.find('%') == std::string::npos) return name();
   std::string text;
-  for (const char c : path) {
+  for (const char c : is_unix() ? path : host) {
     if (IsHostCharacter(c)) {
       text += c;
     } else {
       text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
   }
-  return text + ":0";
+  return fmt::format("{}:{}", text, is_unix() ? 0 : port);
 }
 
 Result<Endpoint> ParseEndpoint(std::string_view text) {

@@ -25,8 +25,9 @@ struct Endpoint {
   // The canonical text without the weight: "host:port", "[v6]:port" or
   // "/path": the member's name in views, errors and on the ring.
   [[nodiscard]] std::string name() const;
-  // As HTTP's CONNECT names it: its name; a unix socket's path is the host,
-  // with %xx for what a host may not have, and the port 0.
+  // As HTTP's CONNECT names it: its name. A unix socket's path, and an address
+  // with a zone, is the host, with %XX for what a name may not have; the port
+  // of the former is 0.
   [[nodiscard]] std::string authority() const;
   bool operator==(const Endpoint&) const = default;
 };

@@ -72,6 +72,7 @@ TEST_CASE("a tunnel asks for the server by its name") {
       GENERATE(std::pair{"10.0.0.1:11211:3=label", "10.0.0.1:11211"},
                std::pair{"some.host:1", "some.host:1"},
                std::pair{"[fe80::1]:11211", "[fe80::1]:11211"},
+               std::pair{"[fe80::1%eth0]:11211", "fe80%3A%3A1%25eth0:11211"},
                std::pair{"/run/a b%.sock", "%2Frun%2Fa%20b%25.sock:0"});
   Fixture f;
   f.Connect(server);

@@ -188,6 +188,10 @@ TEST_CASE("mcrouter's routes lead to their pools") {
   CHECK_THAT(ErrorOf(Mcrouter(both)), Contains("--pool, one of A, B"));
   const std::string settings = Imported(Mcrouter(both), "A");
   CHECK_THAT(settings, Contains("#   FailoverRoute: "));
+  // Once, however many there are.
+  const std::string twice = Imported(
+      Mcrouter(R"({"type": "FailoverRoute", "child": )" + both + "}"), "A");
+  CHECK(twice.find("FailoverRoute") == twice.rfind("FailoverRoute"));
   // Whatever the other one is.
   const std::string other = R"(, "protocol": "caret")";
   CHECK_THAT(ErrorOf(Mcrouter(both, other), "A"), Contains("another protocol"));

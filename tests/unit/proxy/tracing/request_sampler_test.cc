@@ -40,6 +40,15 @@ TEST_CASE("about the share of the requests is sampled") {
   }
 }
 
+// Of some the distance to the next is no number, of others more than any.
+TEST_CASE("a share that is next to none is none") {
+  for (const double share : {5e-324, 1e-300, 1e-17, 1e-16, 1e-13}) {
+    CAPTURE(share);
+    RequestSampler sampler(share);
+    CHECK(Due(sampler) == 0);
+  }
+}
+
 TEST_CASE("a new share holds from the next request on") {
   RequestSampler sampler(0);
   CHECK(Due(sampler) == 0);
