@@ -95,8 +95,8 @@ std::vector<std::string> WarningsOf(const ServerOptions& options);
 
 // OK where a running daemon can take `fresh` in place of `running`: only rules,
 // policies, backfill, limits, the token, the share of traced requests and the
-// log's level differ (and servers, which the caller compares). Else kInvalidArgument names what differs. Both are
-// complete.
+// log's level differ (and servers, which the caller compares). Else
+// kInvalidArgument names what differs. Both are complete.
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh);
 
 }  // namespace ers::proxy
