@@ -56,7 +56,7 @@ class TokenTest(AccessCase):
                 said = self.refused("--check-config", config, "--admin",
                                     address)
                 self.assertIn(f"--admin: \"{address}\": whatever reaches it could "
-                              "change", said)
+                              "read, change and delete every value", said)
                 self.assertIn("give admin_token_file", said)
         token = self.token_file()
         for words in ([":7"], ["127.0.0.2:7"], ["[::1]:7"], ["localhost:7"],
