@@ -73,13 +73,21 @@ Ending List(const GlobalOptions& global, const ListArguments& arguments) {
   auto client = OpenReader(global);
   if (!client) return client.error();
   Printer printer(global.json);
-  const Status listed =
-      (*client)->List([&](std::string_view key, const ObjectInfo& info) {
+  Status unreadable;  // the first one's, which names its key
+  ListOptions options;
+  options.unreadable = [&unreadable](std::string_view, const Status& why) {
+    if (unreadable.ok()) unreadable = why;
+  };
+  const Status listed = (*client)->List(
+      [&](std::string_view key, const ObjectInfo& info) {
         const bool wanted =
             width.empty() || WidthNamed(info.scheme, width) == info.width;
         return !wanted || printer.Add(key, info);
-      });
-  return listed.ok() ? printer.End() : Ending(listed);
+      },
+      options);
+  if (!listed.ok()) return listed;
+  const Ending ended = printer.End();
+  return unreadable.ok() ? ended : Ending(unreadable);
 }
 
 }  // namespace

@@ -72,14 +72,21 @@ Result<std::vector<std::string>> ListKeys(Client& client,
   std::vector<std::string> keys;
   std::set<std::string> found;
   const Progress progress("list");
-  const Status listed =
-      client.List([&](std::string_view key, const ObjectInfo& info) {
+  ListOptions options;
+  if (packs == Packs::kLeftOut) options.wanted = fits;
+  // What is done with it says why it cannot be read.
+  options.unreadable = [&](std::string_view key, const Status&) {
+    if (fits(key)) keys.emplace_back(key);
+  };
+  const Status listed = client.List(
+      [&](std::string_view key, const ObjectInfo& info) {
         if (fits(key)) keys.emplace_back(key);
         if (packs == Packs::kTaken && !info.pack.empty() && fits(info.pack)) {
           found.insert(info.pack);
         }
         return true;
-      });
+      },
+      options);
   if (!listed.ok()) return Fail(listed);
   keys.insert(keys.end(), found.begin(), found.end());
   return keys;

@@ -68,10 +68,11 @@ Task<Status> Engine::TouchRead(const ClientRequest& request) {
 
 // An item that was there before the proxy came: served as it is, until a set
 // makes an object of it.
-Task<Gotten> Engine::GetPlain(const ClientRequest& request) {
+Task<Gotten> Engine::GetPlain(const ClientRequest& request,
+                              store::Memory& memory) {
   Gotten gotten;
   const Result<store::PlainItem> plain =
-      co_await context_.store.GetPlain(request.key, gotten.value);
+      co_await context_.store.GetPlain(request.key, gotten.value, &memory);
   if (!plain) {
     gotten.done = context_.Failed(plain.error());
     co_return gotten;
@@ -156,7 +157,7 @@ Task<Gotten> Engine::Get(const ClientRequest& request, store::Memory& memory,
   gotten.counted = true;
   for (int i = 0; !info && info.error().code() == StatusCode::kNotManaged;
        ++i) {
-    gotten = co_await GetPlain(request);
+    gotten = co_await GetPlain(request, memory);
     ShowAccess(before, gotten.done.reply.item);
     // Gone since: perhaps because it is an object now.
     const bool gone = gotten.done.reply.outcome == ReplyStatus::kNotFound;

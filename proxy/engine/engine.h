@@ -61,7 +61,8 @@ class Engine {
                         store::QuickPut* begun = nullptr);
   // kDelete, kArithmetic, kTouch, kFlush, kTransition, kInspect, kDebug.
   net::Task<Done> Change(const ClientRequest& request, store::Memory& memory);
-  net::Task<Gotten> GetPlain(const ClientRequest& request);
+  net::Task<Gotten> GetPlain(const ClientRequest& request,
+                             store::Memory& memory);
   net::Task<Done> Update(const ClientRequest& request,
                          std::span<const std::byte> bytes,
                          store::Memory& memory);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/micros.h"
+#include "jobs/job_need.h"
 #include "store/format/keys.h"
 #include "store/support/wakeup.h"
 
@@ -31,16 +32,6 @@ bool MayHelpToTryAgain(StatusCode code) {
   return code == StatusCode::kUnavailable ||
          code == StatusCode::kOutcomeUnknown || code == StatusCode::kNoMemory ||
          code == StatusCode::kConflict;
-}
-
-Need NeedOfJob(const JobSpec& spec, store::Session& session,
-               const store::Manifest& manifest) {
-  if (spec.deletes) return Need::kChange;
-  if (spec.packs) return NeedOfPacking(session, manifest);
-  // How many servers its values survive is theirs to say, not the pack's.
-  const bool for_values = spec.target.scheme || spec.target.parity_blocks;
-  if (for_values && store::IsPackKey(manifest.key)) return Need::kImpossible;
-  return NeedOf(manifest, spec.target);
 }
 
 }  // namespace
@@ -183,20 +174,6 @@ JournalEntry JobRun::Entry() const {
 
 // --- Listing -----------------------------------------------------------------
 
-// By the process before, and not counted by what it left.
-bool JobRun::ChangedBefore(const store::Manifest& manifest) const {
-  const bool was_under_way =
-      std::find(before_->under_way.begin(), before_->under_way.end(),
-                manifest.key) != before_->under_way.end();
-  const auto ours = [&](const store::ChangeTag& tag) {
-    return tag.maker == store::ChangeId::TagOf(before_->nonce) &&
-           (was_under_way ||
-            static_cast<std::int64_t>(tag.time_us) > before_->saved_us);
-  };
-  return ours(manifest.id.tag()) ||
-         std::any_of(manifest.history.begin(), manifest.history.end(), ours);
-}
-
 void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
                         Status& status) {
   const store::Manifest& manifest = *object.manifest;
@@ -207,10 +184,12 @@ void JobRun::TakeListed(const store::ListedObject& object, JobCounts& counts,
   }
   const Need need = NeedOfJob(job_.spec, host_.session, manifest);
   if (!select.TakesLength(manifest.length) || need == Need::kImpossible) return;
+  // By the listing of the process before it was not there, or another value.
+  if (job_.spec.deletes && before_ && IsNewer(job_, manifest)) return;
   if (select.in_blocks && manifest.is_inline) return;
   // By now what was changed before is neither idle nor old.
   if (need == Need::kNothing && before_) {
-    if (ChangedBefore(manifest)) ++counts.changed;
+    if (ChangedBefore(*before_, manifest)) ++counts.changed;
     return;
   }
   if (!select.TakesTimes(object, host_.session.WallMicros())) return;
@@ -447,8 +426,14 @@ Task<Result<TransitionInfo>> JobRun::Move(const Queued& object) {
       co_return Fail(StatusCode::kAlreadyThere, "it was changed meanwhile");
     }
   }
-  co_return co_await host_.store.Transition(object.key, target,
-                                            TransitionVariant::kOptimal);
+  Result<TransitionInfo> moved = co_await host_.store.Transition(
+      object.key, target, TransitionVariant::kOptimal);
+  if (moved || moved.error().code() != StatusCode::kNotFound) co_return moved;
+  const Result<store::ListedObject> now =
+      co_await host_.store.ReadListed(object.key);
+  const bool lost = now && now->manifest;  // and not gone
+  co_return lost ? Fail(StatusCode::kCorruption, moved.error().message())
+                 : std::move(moved);
 }
 
 Task<void> JobRun::Change(const Queued& object, std::uint64_t estimate) {

@@ -92,7 +92,6 @@ class JobRun {
   net::Task<Status> ListWithRetries();
   void TakeListed(const store::ListedObject& object, JobCounts& counts,
                   Status& status);
-  [[nodiscard]] bool ChangedBefore(const store::Manifest& manifest) const;
   net::Task<void> WorkOff();
   void BackfillLanes();
   net::Task<void> Lane(net::Latch& latch);

@@ -223,6 +223,8 @@ void JobTable::Create(JobSpec spec, const Callback& done) {
                        fmt::format("job {} was forgotten meanwhile", id)));
     }
     if (!status.ok()) {
+      // It may be there in part, and must not begin at the next start.
+      Remove(id, [](const Status&) {});
       runs_.erase(found);
       const MutexLock lock(mutex_);
       board_.erase(id);

@@ -173,7 +173,8 @@ Task<std::optional<PolicyRunner::Narrower>> PolicyRunner::Choose(
     const std::string& key) {
   const Result<GetInfo> info = co_await ReadInfo(jobs_.store, key);
   const auto now = jobs_.session.manifests().Find(key);
-  if (!info || !now) co_return std::nullopt;  // it is gone
+  // It is gone, or has no blocks by now.
+  if (!info || !now) co_return std::nullopt;
   const std::optional<TransitionTarget> target =
       TierTarget(policies_.narrow.tiers, now->scheme, now->width,
                  hot_keys_.at(key), TierDirection::kNarrower);

@@ -150,7 +150,7 @@ Task<void> RequestRunner::StreamLong(Slot& slot, ItemInfo judged,
     slot.closes = true;
     pipeline_.End(slot);
   } else if (status.code() == StatusCode::kNotManaged) {
-    Gotten plain = co_await EngineOf(slot).GetPlain(slot.request);
+    Gotten plain = co_await EngineOf(slot).GetPlain(slot.request, slot.memory);
     plain.done.reply.item.fetched = judged.fetched;
     plain.done.reply.item.idle = judged.idle;
     AnswerGet(slot, std::move(plain));

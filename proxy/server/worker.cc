@@ -83,6 +83,8 @@ void Worker::Adopt(Socket client, std::string unread) {
   // What is posted must be copyable.
   auto given = std::make_shared<Socket>(std::move(client));
   loop_->Post([this, given, unread = std::move(unread)] {
+    // It has ended all clients, and its session waits for what is under way.
+    if (host_ == nullptr) return;
     shared_.connections.fetch_add(1);
     Connection& connection = Add(given->Release(), unread);
     if (at_once_) {

@@ -28,6 +28,7 @@
 
 #include "ers/export.h"
 #include "ers/garbage.h"
+#include "ers/list.h"
 #include "ers/object_info.h"
 #include "ers/options.h"
 #include "ers/rebuild.h"
@@ -130,8 +131,14 @@ class ERS_API Client {
 
   // Calls `visit` for every object, in no order, each once; it returns false
   // to stop. Objects that change meanwhile may be seen or not.
-  virtual Status List(const std::function<bool(std::string_view key,
-                                               const ObjectInfo&)>& visit) = 0;
+  virtual Status List(
+      const std::function<bool(std::string_view key, const ObjectInfo&)>& visit,
+      const ListOptions& options) = 0;
+  // Of all objects; the first that cannot be read ends it.
+  Status List(const std::function<bool(std::string_view key,
+                                       const ObjectInfo&)>& visit) {
+    return List(visit, ListOptions());
+  }
 
   // The view, and which servers answer right now with the memory it knows.
   virtual Result<ClusterInfo> Servers() = 0;

@@ -120,9 +120,10 @@ class ClientImpl final : public Client {
     terms.options = options;
     return Wait(store::CollectGarbage(session_, terms));
   }
-  Status List(const std::function<bool(std::string_view, const ObjectInfo&)>&
-                  visit) override {
-    return Wait(store_.List(visit));
+  Status List(
+      const std::function<bool(std::string_view, const ObjectInfo&)>& visit,
+      const ListOptions& options) override {
+    return Wait(store_.List(visit, options));
   }
   Result<ClusterInfo> Servers() override { return Wait(store_.Servers()); }
   Result<RebuildReport> Rebuild(const RebuildOptions& options) override {

@@ -462,6 +462,21 @@ TEST_CASE("a late reply of the primary does not slow a read") {
   CHECK(f.Get() < milliseconds(1));
 }
 
+// Invariant H4.
+TEST_CASE("a hedge of a manifest is charged with the value in it") {
+  constexpr std::size_t kLong = 500'000;
+  Fixture f(3, kInManifest);
+  store::Store store(*f.session, ClientOptions{.inline_below = 2 * kLong});
+  f.value.assign(kLong, std::byte{7});
+  REQUIRE(net::SyncWait(f.process, store.Put("k", f.value, {})).has_value());
+  f.ReadMuch();
+  f.Delay(f.Primary(), kLate);
+  CHECK(f.Get() < kLate);
+  REQUIRE(f.counters().hedges_sent.Get() == 1);
+  CHECK_FALSE(
+      f.session->hedge_budget().Spend(store::HedgeBudget::kMost - kLong / 2));
+}
+
 TEST_CASE("a slow primary is not waited for until it is in time again") {
   const bool frozen = GENERATE(true, false);
   Fixture f(3, kInManifest);

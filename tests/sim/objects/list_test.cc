@@ -72,6 +72,33 @@ struct Fixture {
 
 const std::set<std::string> kBoth = {"one", "two"};
 
+TEST_CASE("a listing goes on past what cannot be read where that is wanted") {
+  Fixture f;
+  for (const auto& server : f.world.servers()) {
+    if (ModelItem* item = server->items().Find("one")) ++item->value.back();
+  }
+  const auto visit = [&f](std::string_view key, const ObjectInfo&) {
+    return f.keys.emplace(key).second;
+  };
+  const Status first = net::SyncWait(f.process, f.store.List(visit));
+  CHECK(first.code() == StatusCode::kCorruption);
+  f.keys.clear();
+  std::set<std::string> unreadable;
+  ListOptions options;
+  options.unreadable = [&](std::string_view key, const Status& why) {
+    unreadable.emplace(key);
+    CHECK(why.code() == StatusCode::kCorruption);
+  };
+  REQUIRE(net::SyncWait(f.process, f.store.List(visit, options)).ok());
+  CHECK(f.keys == std::set<std::string>{"two"});
+  CHECK(unreadable == std::set<std::string>{"one"});
+  f.keys.clear();
+  options.unreadable = nullptr;
+  options.wanted = [](std::string_view key) { return key == "two"; };
+  REQUIRE(net::SyncWait(f.process, f.store.List(visit, options)).ok());
+  CHECK(f.keys == std::set<std::string>{"two"});
+}
+
 TEST_CASE("reads and writes go on while the servers dump their keys") {
   Fixture f;
   const milliseconds dump_time(900);

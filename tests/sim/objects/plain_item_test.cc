@@ -101,6 +101,40 @@ TEST_CASE("a plain item can be read as it is, and is left alone") {
             .code() == StatusCode::kNotFound);
 }
 
+// Grants all, or all that is waited for.
+struct Room final : store::Memory {
+  bool TryTake(std::uint64_t bytes) override {
+    tried = bytes;
+    held += scarce ? 0 : bytes;
+    return !scarce;
+  }
+  net::Task<Status> Take(std::uint64_t bytes) override {
+    held += bytes;
+    co_return Status();
+  }
+  void Give(std::uint64_t bytes) override { held -= bytes; }
+
+  bool scarce = false;
+  std::uint64_t tried = 0;
+  std::uint64_t held = 0;
+};
+
+TEST_CASE("a plain item is held within the memory that there is") {
+  for (const bool scarce : {false, true}) {
+    CAPTURE(scarce);
+    Fixture f(false);
+    Room room;
+    room.scarce = scarce;
+    REQUIRE(net::SyncWait(f.process, f.store.GetPlain("k", f.value, &room)));
+    CHECK(room.tried > 0);
+    CHECK(room.held == f.value.size());
+    room.held = 0;
+    CHECK_FALSE(
+        net::SyncWait(f.process, f.store.GetPlain("other", f.value, &room)));
+    CHECK(room.held == 0);
+  }
+}
+
 TEST_CASE("a flush is of objects, and leaves a plain item alone") {
   Fixture f(false);
   REQUIRE(net::SyncWait(f.process, f.store.Flush(store::kAtOnce)).ok());

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "engine/changing_keys.h"
 #include "jobs/backfiller.h"
@@ -19,6 +20,7 @@
 #include "sim/world/sim_runtime.h"
 #include "sim/world/sim_server.h"
 #include "sim/world/sim_world.h"
+#include "store/format/keys.h"
 #include "store/membership/cluster_state.h"
 #include "store/membership/session.h"
 #include "store/objects/store.h"
@@ -141,6 +143,60 @@ TEST_CASE("a job that is taken up counts no object twice where time stood") {
   CHECK(next.job().state == JobState::kDone);
   CHECK(next.job().counts.changed == kObjects);
   CHECK(next.job().counts.already == 0);
+}
+
+TEST_CASE("a job that deletes and is taken up leaves what was stored since") {
+  Fixture f;
+  f.world.RunUntil([] { return false; }, seconds(2));
+  proxy::JournalEntry entry;
+  entry.job.spec.deletes = true;
+  entry.job.spec.objects_per_second = 10;
+  entry.job.created = f.session.WallMicros() / 1'000'000;
+  JobRun killed(f.host, std::move(entry));
+  killed.Begin();
+  REQUIRE(f.Until([&] { return killed.job().counts.changed == 5; }));
+  const proxy::JournalEntry saved = killed.Entry();
+  killed.Stop();
+  f.host.stopping = true;
+  REQUIRE(f.Until([&] { return !killed.at_work(); }));
+  f.host.stopping = false;
+  constexpr int kNew = kObjects;
+  REQUIRE(f.Put(kNew).ok());
+  JobRun next(f.host, saved);
+  next.Begin();
+  REQUIRE(f.Until([&] { return !next.at_work(); }));
+  CHECK(next.job().state == JobState::kDone);
+  int left = 0;
+  REQUIRE(net::SyncWait(f.process, f.store.List([&](std::string_view key,
+                                                    const ObjectInfo&) {
+            CHECK(key == fmt::format("k{}", kNew));
+            ++left;
+            return true;
+          })).ok());
+  CHECK(left == 1);
+}
+
+TEST_CASE("an object that a job finds lost is not gone, but failed") {
+  Fixture f;
+  const auto detail = net::SyncWait(f.process, f.store.Stat("k0"));
+  REQUIRE(detail.has_value());
+  for (const BlockState& block : detail->blocks) {
+    SimServer& server = *f.world.FindServer(block.server);
+    for (const std::string& item : server.items().LiveKeys()) {
+      const auto name = store::ParseBlockKey(item);
+      if (name && name->hash == store::HashKey("k0")) {
+        server.items().Erase(item);
+      }
+    }
+  }
+  proxy::JournalEntry entry;
+  entry.job.spec.target.width = Width::kWide;
+  JobRun run(f.host, std::move(entry));
+  run.Begin();
+  REQUIRE(f.Until([&] { return !run.at_work(); }));
+  CHECK(run.job().counts.changed == kObjects - 1);
+  CHECK(run.job().counts.failed == 1);
+  CHECK(run.job().counts.gone == 0);
 }
 
 TEST_CASE("an error that was overcome is reported no more") {

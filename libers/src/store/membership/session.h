@@ -20,6 +20,7 @@
 #include "store/support/alarms.h"
 #include "store/support/buffer_pool.h"
 #include "store/support/hedge_budget.h"
+#include "store/support/item_lengths.h"
 #include "store/support/late_servers.h"
 #include "store/support/link_speed.h"
 #include "store/support/session_counters.h"
@@ -60,6 +61,7 @@ class Session final : private net::LinkGuard {
   Alarms& alarms() { return alarms_; }
   LateServers& late_servers() { return late_servers_; }
   HedgeBudget& hedge_budget() { return hedge_budget_; }
+  ItemLengths& item_lengths() { return item_lengths_; }
   StoreCounters& counters() { return counters_->store; }
   net::ServerLink& link(int member) { return *links_[member]; }
   [[nodiscard]] const net::Latency& latency(int member) const {
@@ -140,6 +142,7 @@ class Session final : private net::LinkGuard {
   Alarms alarms_;
   LateServers late_servers_;
   HedgeBudget hedge_budget_;
+  ItemLengths item_lengths_;
   // As PlaceMembers has left them.
   mutable std::vector<std::string> names_;
   mutable std::shared_ptr<const net::Ring> ring_;

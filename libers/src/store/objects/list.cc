@@ -49,7 +49,13 @@ Task<Result<ListedObject>> ReadAsListed(Session& session,
 // the primary, which nearly all reads are asked of, may have failed.
 Task<void> Visit(Session& session, const ListTerms& terms, Listed& listed,
                  net::Latch& latch) {
-  listed.key = co_await KeyOfItem(session, listed.item);
+  Result<std::string> key = co_await KeyOfItem(session, listed.item);
+  if (!key) {
+    listed.status = key.error();
+    latch.CountDown();
+    co_return;
+  }
+  listed.key = std::move(*key);
   if (terms.wanted && !terms.wanted(listed.key)) listed.key.clear();
   if (!terms.packs && IsPackKey(listed.key)) listed.key.clear();
   if (listed.key.empty()) {
@@ -94,7 +100,10 @@ Task<Result<bool>> VisitSlice(
     co_await ReadSome(session, terms, walk, batch);
     for (Listed& listed : batch) {
       if (!listed.status.ok()) {
-        if (!terms.unreadable) co_return Fail(listed.status);
+        // Without its key it can be named to no one.
+        if (!terms.unreadable || listed.key.empty()) {
+          co_return Fail(listed.status);
+        }
         terms.unreadable(listed.key, listed.status);
       }
       if (!listed.manifest) continue;
@@ -135,13 +144,16 @@ Task<Result<ListedObject>> Store::ReadListed(std::string_view key) {
 }
 
 Task<Status> Store::List(
-    const std::function<bool(std::string_view, const ObjectInfo&)>& visit) {
-  const ListTerms all;
+    const std::function<bool(std::string_view, const ObjectInfo&)>& visit,
+    const ListOptions& options) {
+  ListTerms terms;
+  terms.wanted = options.wanted;
+  terms.unreadable = options.unreadable;
   const auto shown = [&visit](const ListedObject& object) {
     return visit(object.manifest->key, InfoOf(*object.manifest));
   };
   const std::function<bool(const ListedObject&)> each = shown;
-  co_return co_await ListObjects(all, each);
+  co_return co_await ListObjects(terms, each);
 }
 
 }  // namespace ers::store

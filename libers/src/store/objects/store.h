@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ers/list.h"
 #include "ers/object_info.h"
 #include "ers/options.h"
 #include "ers/value.h"
@@ -176,7 +177,9 @@ class Store {
   // For a key of which other calls say kNotManaged: the item as it is, on the
   // server that a plain client with the same ring would ask. kNotFound: it is
   // gone. Nothing is known of the key's value then.
-  net::Task<Result<PlainItem>> GetPlain(std::string_view key, Value& value);
+  // `memory` (null: no limit) is asked for twice the item's length.
+  net::Task<Result<PlainItem>> GetPlain(std::string_view key, Value& value,
+                                        Memory* memory = nullptr);
   net::Task<Result<GetInfo>> GetTo(std::string_view key,
                                    const StreamBegin& begin, const Sink& sink);
   // The same for a sink that may take its time; no more than the window is
@@ -240,7 +243,8 @@ class Store {
   // One object as it is listed; without a manifest where there is none.
   net::Task<Result<ListedObject>> ReadListed(std::string_view key);
   net::Task<Status> List(
-      const std::function<bool(std::string_view, const ObjectInfo&)>& visit);
+      const std::function<bool(std::string_view, const ObjectInfo&)>& visit,
+      const ListOptions& options = {});
   net::Task<Result<ClusterInfo>> Servers();
   // The time of the cluster, in Unix microseconds: expiries go by it.
   [[nodiscard]] std::int64_t WallMicros() const {

@@ -147,8 +147,8 @@ Task<KeyDump> DumpKeys(Session& session, std::shared_ptr<const View> view,
   co_return result;
 }
 
-Task<std::string> KeyBehind(Session& session, int member,
-                            std::string_view hashed_name) {
+Task<Result<std::string>> KeyBehind(Session& session, int member,
+                                    std::string_view hashed_name) {
   net::Request read;
   read.verb = net::Verb::kGet;
   read.key = hashed_name;
@@ -156,6 +156,9 @@ Task<std::string> KeyBehind(Session& session, int member,
   Batch batch(session.runtime());
   batch.Send(SendStep::kListName, session.link(member), read);
   co_await batch;
+  if (!Answered(read.outcome)) {
+    co_return Fail(StatusCode::kUnavailable, session.Describe(member));
+  }
   const Result<Manifest> manifest = DecodeManifest(read.key, read.value);
   co_return manifest ? manifest->key : std::string();
 }

@@ -44,9 +44,9 @@ net::Task<KeyDump> DumpKeys(
     StopToken* stop, const std::function<void(const DumpedItem&)>& visit);
 
 // The key of the manifest that a member has under a hashed name; empty where it
-// has none.
-net::Task<std::string> KeyBehind(Session& session, int member,
-                                 std::string_view hashed_name);
+// has none. kUnavailable: it does not answer.
+net::Task<Result<std::string>> KeyBehind(Session& session, int member,
+                                         std::string_view hashed_name);
 
 }  // namespace ers::store
 

@@ -98,13 +98,18 @@ std::uint64_t KeyWalk::total() const {
 
 // The member that dumped it first, the others where its copy is gone or
 // damaged.
-Task<std::string> KeyOfItem(Session& session, const WalkedItem& item) {
+Task<Result<std::string>> KeyOfItem(Session& session, const WalkedItem& item) {
   if (!IsHashedName(item.name)) co_return item.name;
+  Status status;
   for (int i = 0; i < session.members(); ++i) {
     const int member = (item.member + i) % session.members();
-    std::string key = co_await KeyBehind(session, member, item.name);
-    if (!key.empty()) co_return key;
+    Result<std::string> key = co_await KeyBehind(session, member, item.name);
+    if (key && !key->empty()) co_return key;
+    const bool in_sync =
+        session.view() && session.view()->members[member].InSync();
+    if (!key && in_sync) status = key.error();
   }
+  if (!status.ok()) co_return Fail(std::move(status));
   co_return std::string();
 }
 

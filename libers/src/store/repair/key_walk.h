@@ -73,8 +73,9 @@ class KeyWalk {
 
 // The name under which an item's object is known: the key itself, or, of an
 // item with a hashed name, what its manifest says; empty where no server has a
-// sound one.
-net::Task<std::string> KeyOfItem(Session& session, const WalkedItem& item);
+// sound one. kUnavailable: one of those that may have it does not answer.
+net::Task<Result<std::string>> KeyOfItem(Session& session,
+                                         const WalkedItem& item);
 
 // A listing that was stopped fails with this.
 Status StoppedStatus();

@@ -152,7 +152,11 @@ bool CommitWrites::AllTook() const {
 std::vector<CasResult> CommitWrites::Results() const {
   std::vector<CasResult> results;
   results.reserve(writes_.size());
-  for (const Write& write : writes_) results.push_back(write.result);
+  for (const Write& write : writes_) {
+    results.push_back(write.result);
+    // As refused: no server, nor view, was in its way.
+    if (!write.begun) results.back().outcome = Outcome::kExists;
+  }
   return results;
 }
 

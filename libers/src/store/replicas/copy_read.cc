@@ -66,7 +66,8 @@ Status CopyRead::Start() {
   hedged_ = false;
   const std::shared_ptr<const Manifest> known =
       session.manifests().Find(key_.name);
-  bytes_ = known && known->is_inline ? known->length : 0;
+  // What is remembered has no value in it.
+  bytes_ = known ? 0 : session.item_lengths().longest();
   going_.Add();
   member_ = First();
   Ask(member_);
@@ -176,6 +177,7 @@ void CopyRead::OnDone(Asked& asked) {
   if (answered) {
     session.hedge_budget().OnRead(asked.request.item_bytes,
                                   session.late_servers().OneIsSlow());
+    session.item_lengths().Note(asked.request.item_bytes);
   }
   answer_ = AnswerOf(asked);
   if (answer_) decides_ = &asked;

@@ -127,8 +127,10 @@ class Pass {
   Task<void> Work(KeyWalk& walk, net::Latch& latch) {
     while (!walk.empty() && status_.ok() && !Stopped()) {
       const WalkedItem item = walk.Take();
-      const std::string key = co_await KeyOfItem(session_, item);
-      if (!key.empty()) co_await Repair(key);
+      const Result<std::string> key = co_await KeyOfItem(session_, item);
+      // Passed over, it would be lacking for good.
+      if (!key && status_.ok()) status_ = key.error();
+      if (key && !key->empty()) co_await Repair(*key);
       ++progress_.objects;
       progress_.total = walk.total();
       if (terms_.progress) terms_.progress(progress_);

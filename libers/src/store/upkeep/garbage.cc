@@ -315,7 +315,9 @@ class Collection {
     for (const FoundManifest& manifest : manifests) {
       std::string key = manifest.item_key;
       if (manifest.member >= 0) {
-        key = co_await KeyBehind(session_, manifest.member, manifest.item_key);
+        const Result<std::string> behind =
+            co_await KeyBehind(session_, manifest.member, manifest.item_key);
+        key = behind ? *behind : std::string();
       }
       if (!key.empty()) keys.insert(std::move(key));
     }

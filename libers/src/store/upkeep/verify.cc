@@ -118,9 +118,11 @@ void Verifier::ReportProgress(const KeyWalk& walk) {
 }
 
 Task<void> Verifier::CheckNew(const WalkedItem& item) {
-  const std::string key = co_await KeyOfItem(session_, item);
+  const Result<std::string> found = co_await KeyOfItem(session_, item);
   ++walked_;
-  if (key.empty()) co_return;
+  if (!found) ++report_.unchecked;
+  if (!found || found->empty()) co_return;
+  const std::string& key = *found;
   if (options_.wanted && !options_.wanted(key)) co_return;
   co_await CheckKey(key);
 }
