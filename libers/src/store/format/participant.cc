@@ -98,6 +98,9 @@ Result<Entry> DecodeEntry(std::string_view bytes) {
                 "the entry of a process was written by a newer version of this "
                 "library: upgrade it");
   }
+  const auto corrupted =
+      Fail(StatusCode::kCorruption, "the entry of a process is corrupted");
+  if (bytes.size() != kEntryBytes) return corrupted;
   Entry entry;
   WireReader wire(bytes.substr(kHead + 1));
   entry.terms.lease_for = std::chrono::milliseconds(wire.Get<std::uint16_t>());
@@ -105,9 +108,7 @@ Result<Entry> DecodeEntry(std::string_view bytes) {
   entry.terms.epoch = wire.Get<std::uint64_t>();
   entry.count = wire.Get<std::uint64_t>();
   // Whatever is not as it would be written is damaged.
-  if (bytes.size() != kEntryBytes || EncodeEntry(entry) != bytes) {
-    return Fail(StatusCode::kCorruption, "the entry of a process is corrupted");
-  }
+  if (EncodeEntry(entry) != bytes) return corrupted;
   return entry;
 }
 

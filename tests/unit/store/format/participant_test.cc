@@ -102,6 +102,9 @@ TEST_CASE("an entry that is damaged, or of a newer format, is none") {
     CHECK_FALSE(DecodeEntry(broken));
   }
   CHECK_FALSE(DecodeEntry(bytes.substr(1)));
+  for (std::size_t left = 0; left < bytes.size(); ++left) {
+    CHECK_FALSE(DecodeEntry(bytes.substr(0, left)));
+  }
   CHECK_FALSE(DecodeEntry(bytes + "x"));
   CHECK(DecodeEntry("").error().code() == StatusCode::kNotManaged);
   std::string newer = bytes;
