@@ -30,9 +30,10 @@ class Browser:
             "--disable-background-networking", "--disable-component-update",
             f"--user-data-dir={self.folder}", f"--window-size={width},{height}",
             "--remote-debugging-pipe", "about:blank"]
-        # It reads its orders from descriptor 3 and answers to 4.
+        # It reads its orders from descriptor 3 and answers to 4. Debian's sh
+        # knows no descriptors above 9.
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", 'exec "$@" 3<&"$0" 4>&"$FROM"',
+            ["/bin/bash", "-c", 'exec "$@" 3<&"$0" 4>&"$FROM"',
              str(to_browser), *command], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             pass_fds=(to_browser, from_browser),
