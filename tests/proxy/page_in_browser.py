@@ -85,7 +85,8 @@ class HealthTest(BrowserCase):
         return self.config(
             "scheme: ers2:4,1,5\ncount_objects_s: 1\n"
             f"backfill: {{bytes_per_second: {rate}}}\n"
-            "policies: {widen: {tiers: [{idle_s: 86400, width: wide}]}}\n",
+            "policies: {widen: {tiers: [{idle_s: 86400, width: wide}]}, "
+            "pack: {idle_s: 172800}}\n",
             max_failures=False)
 
     def test_healthy_degraded_rebuilding_and_gone(self):

@@ -123,7 +123,7 @@ class FieldsTest(PageCase):
         sources = {
             "status": [status], "server": status["servers"],
             "object": status["objects"], "job": status["jobs"],
-            "policy": policies,
+            "policy": policies, "pack": [status["policies"]["pack"]],
             "tier": [tier for policy in policies for tier in policy["tiers"]],
             "log": [self.json(admin, "/events")],
             "event": self.json(admin, "/events")["events"],

@@ -133,12 +133,7 @@ class ERS_API Client {
   // to stop. Objects that change meanwhile may be seen or not.
   virtual Status List(
       const std::function<bool(std::string_view key, const ObjectInfo&)>& visit,
-      const ListOptions& options) = 0;
-  // Of all objects; the first that cannot be read ends it.
-  Status List(const std::function<bool(std::string_view key,
-                                       const ObjectInfo&)>& visit) {
-    return List(visit, ListOptions());
-  }
+      const ListOptions& options = {}) = 0;
 
   // The view, and which servers answer right now with the memory it knows.
   virtual Result<ClusterInfo> Servers() = 0;

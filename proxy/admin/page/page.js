@@ -249,21 +249,28 @@ function showObjects(status) {
     });
 }
 
-function ruleText(policy, unit) {
-  const tiers = get(policy, "tiers");
-  if (tiers.length === 0) return "off";
+function ruleText(policy, steps) {
+  if (steps.length === 0) return "off";
   const prefix = get(policy, "prefix") ?? get(policy, "prefix_base64");
-  return tiers.map((tier) => `${unit(get(tier, "from"))} → ${get(tier, "width")}`).join(", ") +
-    (prefix ? `, keys with ${prefix}` : "");
+  return steps.join(", ") + (prefix ? `, keys with ${prefix}` : "");
+}
+
+function tierTexts(policy, unit) {
+  return get(policy, "tiers").map((tier) => `${unit(get(tier, "from"))} → ${get(tier, "width")}`);
 }
 
 function showPolicies(status) {
   const within = span(get(status, "policies.narrow.within_s"));
-  const rows = [["widen", get(status, "policies.widen"), (from) => `idle ${span(from)}`],
-    ["narrow", get(status, "policies.narrow"), (from) => `${count(from)} reads in ${within}`]];
-  fillRows(byId("policies"), rows, ([name]) => name, 5, ([name, policy, unit], cells) => {
+  const widen = get(status, "policies.widen");
+  const narrow = get(status, "policies.narrow");
+  const pack = get(status, "policies.pack");
+  const idle = get(pack, "idle_s");
+  const rows = [["widen", widen, tierTexts(widen, (from) => `idle ${span(from)}`)],
+    ["narrow", narrow, tierTexts(narrow, (from) => `${count(from)} reads in ${within}`)],
+    ["pack", pack, idle > 0 ? [`idle ${span(idle)}`] : []]];
+  fillRows(byId("policies"), rows, ([name]) => name, 5, ([name, policy, steps], cells) => {
     setText(part(cells[0], "b", "name"), name);
-    setText(part(cells[0], "span", "sub"), ruleText(policy, unit));
+    setText(part(cells[0], "span", "sub"), ruleText(policy, steps));
     setNumber(cells[1], count(get(policy, "waiting")));
     setNumber(cells[2], count(get(policy, "changed")));
     setNumber(cells[3], count(get(policy, "failed")));

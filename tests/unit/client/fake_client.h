@@ -99,8 +99,9 @@ class FakeClient : public Client {
   Result<ObjectDetail> Stat(std::string_view k) override {
     return Answer(k, detail);
   }
-  Status List(const std::function<bool(std::string_view, const ObjectInfo&)>&
-                  visit) override {
+  Status List(
+      const std::function<bool(std::string_view, const ObjectInfo&)>& visit,
+      const ListOptions&) override {
     for (const auto& [name, object] : objects) {
       ++calls;
       if (!visit(name, object)) break;
