@@ -225,9 +225,6 @@ void JobTable::Create(JobSpec spec, const Callback& done) {
     if (!status.ok()) {
       // It may be there in part, and must not begin at the next start.
       Remove(id, [](const Status&) {});
-      runs_.erase(found);
-      const MutexLock lock(mutex_);
-      board_.erase(id);
       return done(Fail(status));
     }
     JobRun& run = *found->second.run;
