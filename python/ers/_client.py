@@ -141,10 +141,11 @@ class Client:
 
     def _run(self, call: Callable[..., int], *words: Any) -> None:
         """Runs a call of the library; raises what it reports."""
-        with self._pool.lend() as client:
+        def run(client: Any) -> None:
             status = call(client, *words)
             if status != lib.ERS_OK:
                 raise error_of(status, lib.ers_last_error(client))
+        self._pool.lend(run)
 
     def _run_with(self, callback: _callbacks.Callback,
                   call: Callable[..., int], *words: Any) -> None:

@@ -117,6 +117,14 @@ class CallsTest(PackageCase):
         with self.assertRaises(ers.NotManaged):
             self.client.get("plain")
 
+    def test_stat_of_a_value_without_blocks_of_its_own(self):
+        for value in (b"", b"in the manifest"):
+            self.client.put("short", value)
+            detail = self.client.stat("short")
+            self.assertTrue(detail.object.inline)
+            self.assertEqual(detail.blocks, ())
+            self.assertTrue(detail.replicas)
+
     def test_stat_names_blocks_and_servers(self):
         self.client.put("where", bytes(MiB), scheme="ers2:4,1,5")
         detail = self.client.stat("where")
