@@ -21,8 +21,9 @@
  *                        those that were out already counted
  *   ERS_OUTCOME_UNKNOWN  the old or the new one, whole; later reads agree
  *   anything else        the old object stands (none, if there was none)
- * Where memory runs out inside the library, a call that only reads returns
- * ERS_NO_MEMORY and a change returns ERS_OUTCOME_UNKNOWN.
+ * Where this process runs out of memory, it may end: most of the library cannot
+ * go on without. Where that shows at the edge of a call, one that only reads
+ * returns ERS_NO_MEMORY and a change ERS_OUTCOME_UNKNOWN.
  *
  * Output arguments are written on ERS_OK only, unless a comment says more.
  *
@@ -38,7 +39,7 @@
  * Fork. A cluster or client may not be used, nor closed, in a child process
  * after fork(2); open new ones there.
  *
- * The library prints nothing and never exits the process.
+ * The library prints nothing, and never exits the process but as above.
  *
  * A structure gets new members only together with a new SONAME. */
 #ifndef ERS_ERS_H_
