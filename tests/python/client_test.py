@@ -98,6 +98,22 @@ class CallsTest(PackageCase):
             self.client.put("cas", b"three", expected_cas=old)
         self.assertEqual(self.client.get_with_info("cas")[1].cas, new)
 
+    def test_a_put_may_ask_that_there_is_none(self):
+        self.client.put("first", b"one", only_if_absent=True)
+        read = []
+        source = (read.append(part) or part for part in [b"two"])
+        for call, value in ((self.client.put, b"two"),
+                            (self.client.put_from, source)):
+            with self.assertRaises(ers.Conflict):
+                call("first", value, only_if_absent=True)
+        self.assertEqual(read, [])  # it is not read in vain
+        self.assertEqual(self.client.get("first"), b"one")
+        with self.assertRaisesRegex(ers.InvalidArgument, "one of them"):
+            self.client.put("first", b"", only_if_absent=True, expected_cas=5)
+        self.client.delete("first")
+        self.client.put_from("first", source, only_if_absent=True)
+        self.assertEqual(self.client.get("first"), b"two")
+
     def test_an_expiry_in_the_past_is_the_end(self):
         self.client.put("gone", b"x", expiry=int(time.time()) - 10)
         with self.assertRaises(ers.NotFound):

@@ -213,13 +213,15 @@ typedef struct ers_put_options {
   uint32_t client_flags;
   int64_t expiry;        /* absolute Unix seconds; 0 never */
   uint64_t expected_cas; /* the object must have it; 0: no condition */
+  int only_if_absent;    /* 1: there must be no object */
 } ers_put_options;
 
 ERS_API void ers_put_options_init(ers_put_options* options);
 
 /* Stores `bytes` bytes at `value` under the key, replacing what is there.
  * ERS_TOO_LARGE over ERS_MAX_VALUE_BYTES; ERS_CONFLICT: expected_cas did not
- * match. `value` may be NULL if `bytes` is 0. `info` may be NULL. */
+ * match, or only_if_absent and there is one. `value` may be NULL if `bytes` is
+ * 0. `info` may be NULL. */
 ERS_API ers_status ers_put(ers_client* client, const char* key,
                            size_t key_bytes, const void* value, size_t bytes,
                            const ers_put_options* options,
