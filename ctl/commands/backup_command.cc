@@ -10,6 +10,7 @@
 #include "ctl/support/backup_format.h"
 #include "ctl/support/files.h"
 #include "ctl/support/key_text.h"
+#include "ctl/support/outcomes.h"
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
 #include "ctl/support/selection.h"
@@ -23,16 +24,9 @@ struct BackupArguments {
   KeySelection selection;
 };
 
-// What became of the objects.
-struct BackupCounts {
-  std::uint64_t gone = 0;
-  std::uint64_t failed = 0;
-  Status last;  // why the last of those failed
-};
-
 // Of one object. A failure is that of the file; one of the object is counted.
 Status Save(Client& client, const std::string& key, BackupWriter& writer,
-            BackupCounts& counts) {
+            Outcomes& outcomes) {
   Status written;
   bool begun = false;
   const Result<GetInfo> got = client.GetTo(
@@ -50,37 +44,40 @@ Status Save(Client& client, const std::string& key, BackupWriter& writer,
   if (!written.ok()) return written;
   if (got) return writer.EndObject();
   if (begun) written = writer.Abandon();
-  const StatusCode code = got.error().code();
-  if (code == StatusCode::kNotFound || code == StatusCode::kNotManaged) {
-    ++counts.gone;
-  } else {
-    ++counts.failed;
-    counts.last = Status(
-        code, fmt::format("key {}: {}", KeyText(key), got.error().message()));
+  Status why = WhyFailed(client, key, got.error());
+  // A plain item has taken its place.
+  if (why.code() == StatusCode::kNotManaged) {
+    why = Status(StatusCode::kNotFound, why.message());
   }
+  outcomes.Add(key, why, /*named_by_user=*/false);
   return written;
 }
 
 Ending Report(const GlobalOptions& global, const std::string& file,
-              const BackupWriter& writer, const BackupCounts& counts) {
+              const BackupWriter& writer, const Outcomes& outcomes) {
   const auto& [objects, bytes] = writer.counts();
   const std::string text =
-      global.json ? Line({{"objects", objects},
-                          {"bytes", bytes},
-                          {"gone", counts.gone},
-                          {"failed", counts.failed}})
-                  : fmt::format("backed up {} ({} bytes); {} gone, {} failed\n",
-                                proxy::CountText(objects, "object"), bytes,
-                                counts.gone, counts.failed);
+      global.json
+          ? Line({{"objects", objects},
+                  {"bytes", bytes},
+                  {"gone", outcomes.gone},
+                  {"failed", outcomes.failed},
+                  {"errors", outcomes.ErrorsJson()}})
+          : outcomes.ErrorsText() +
+                fmt::format("backed up {} ({} bytes); {} gone, {} failed\n",
+                            proxy::CountText(objects, "object"), bytes,
+                            outcomes.gone, outcomes.failed);
   // Standard output may be the backup's.
   const bool to_stdout = file.empty() || file == "-";
   if (to_stdout) (void)std::fputs(text.c_str(), stderr);
   const Status printed = to_stdout ? Status() : Print(text);
-  if (counts.failed > 0) {
-    return Status(counts.last.code(),
-                  fmt::format("{} not in the backup; {}",
-                              proxy::CountIsText(counts.failed, "object"),
-                              counts.last.message()));
+  if (outcomes.failed > 0) {
+    const auto& [key, why] = outcomes.named.back();
+    return {Status(why.code(),
+                   fmt::format("{} not in the backup; key {}: {}",
+                               proxy::CountIsText(outcomes.failed, "object"),
+                               KeyText(key), why.message())),
+            kClusterError};
   }
   return {printed, true};
 }
@@ -97,20 +94,20 @@ Ending Backup(const GlobalOptions& global, const BackupArguments& arguments) {
   BackupWriter writer([&output](std::span<const std::byte> bytes) {
     return output->Write(bytes);
   });
-  BackupCounts counts;
+  Outcomes outcomes;
   Status status = writer.Begin();
   {
     Progress progress("backup", Progress::Unit::kObjects, keys->size());
     for (const std::string& key : *keys) {
       if (!status.ok()) break;
-      status = Save(**client, key, writer, counts);
+      status = Save(**client, key, writer, outcomes);
       progress.Advance(1);
     }
   }
   if (status.ok()) status = writer.End();
   if (status.ok()) status = output->Commit();
   if (!status.ok()) return status;
-  return Report(global, arguments.file, writer, counts);
+  return Report(global, arguments.file, writer, outcomes);
 }
 
 }  // namespace

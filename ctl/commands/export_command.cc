@@ -64,7 +64,9 @@ Ending Export(const GlobalOptions& global, const ExportArguments& arguments) {
     Progress progress("export", Progress::Unit::kObjects, keys->size());
     for (const std::string& key : *keys) {
       const Result<ObjectInfo> result = (*client)->Export(key, mode);
-      counts.Add(key, result ? Status() : result.error(), !selection.Walks());
+      counts.Add(key,
+                 result ? Status() : WhyFailed(**client, key, result.error()),
+                 !selection.Walks());
       if (result) counts.bytes += result->length;
       progress.Advance(1);
     }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,23 +47,49 @@ Result<PutOptions> OptionsOf(const BackupObject& object,
   return options;
 }
 
-// Is there an object, or a plain item, already?
-Result<bool> IsThere(Client& client, const std::string& key) {
-  Value none;
-  const Result<GetInfo> got = client.GetRange(key, 0, 0, none);
+// Is there an object that is whole, or a plain item? It is read to its end: its
+// manifest may be there without its blocks.
+Result<bool> IsReadable(Client& client, const std::string& key) {
+  const Result<GetInfo> got = client.GetTo(
+      key, [](const GetInfo&) {},
+      [](std::span<const std::byte>) { return Status(); });
   if (got) return true;
   const StatusCode code = got.error().code();
-  if (code == StatusCode::kNotFound) return false;
+  if (code == StatusCode::kNotFound || code == StatusCode::kCorruption) {
+    return false;
+  }
+  // A client stores it at this moment.
+  if (code == StatusCode::kConflict) return true;
   if (code == StatusCode::kNotManaged) return true;
   return Fail(got.error());
 }
 
-// One that is to be stored: false where the backup has a part of it only.
-Result<bool> Store(Client& client, BackupReader& reader,
-                   const BackupObject& object,
-                   const RestoreArguments& arguments) {
-  const Result<PutOptions> options = OptionsOf(object, arguments);
-  if (!options) return Fail(options.error());
+// Whether there is something to be kept. Else the options have the put leave
+// alone what clients store from now on.
+Result<bool> IsKept(Client& client, const std::string& key,
+                    PutOptions& options) {
+  const Result<bool> whole = IsReadable(client, key);
+  if (!whole || *whole) return whole;
+  const Result<ObjectDetail> shown = client.Stat(key);
+  if (shown) {
+    options.expected_cas = shown->cas;
+    // It may have been stored in between.
+    return IsReadable(client, key);
+  }
+  const StatusCode code = shown.error().code();
+  if (code == StatusCode::kNotManaged) return true;
+  options.only_if_absent = code == StatusCode::kNotFound;
+  // A manifest that is damaged can be replaced without a condition only.
+  if (options.only_if_absent || code == StatusCode::kCorruption) return false;
+  return Fail(shown.error());
+}
+
+// Which of the counts it is.
+using Outcome = std::uint64_t RestoreCounts::*;
+
+// One that is to be stored.
+Result<Outcome> Store(Client& client, BackupReader& reader,
+                      const BackupObject& object, const PutOptions& options) {
   bool abandoned = false;
   const Result<ObjectInfo> stored = client.PutFrom(
       object.key,
@@ -71,33 +98,41 @@ Result<bool> Store(Client& client, BackupReader& reader,
         abandoned = !got && got.error().code() == StatusCode::kConflict;
         return got;
       },
-      *options);
-  if (stored) return true;
-  if (abandoned) return false;
-  return Fail(
-      stored.error().code(),
-      fmt::format("key {}: {}", KeyText(object.key), stored.error().message()));
+      options);
+  if (stored) return &RestoreCounts::restored;
+  if (abandoned) return &RestoreCounts::abandoned;
+  const StatusCode code = stored.error().code();
+  const bool kept = options.only_if_absent || options.expected_cas != 0;
+  // A client was faster; it may also have deleted what was lost.
+  if (kept &&
+      (code == StatusCode::kConflict || code == StatusCode::kNotManaged ||
+       code == StatusCode::kNotFound)) {
+    return &RestoreCounts::kept;
+  }
+  return Fail(code, fmt::format("key {}: {}", KeyText(object.key),
+                                stored.error().message()));
 }
 
 Status Take(Client& client, BackupReader& reader, const BackupObject& object,
             const RestoreArguments& arguments, std::int64_t now,
             RestoreCounts& counts) {
-  bool there = false;
   const bool expired = object.expiry != 0 && object.expiry <= now;
+  Result<PutOptions> options = OptionsOf(object, arguments);
+  if (!expired && !options) return options.error();
+  Result<bool> kept = false;
   if (arguments.keep && !expired) {
-    const Result<bool> found = IsThere(client, object.key);
-    if (!found) return found.error();
-    there = *found;
+    kept = IsKept(client, object.key, *options);
   }
-  if (expired || there) {
+  if (!kept) return kept.error();
+  if (expired || *kept) {
     const Result<bool> whole = reader.Skip();
     if (!whole) return whole.error();
     ++(!*whole ? counts.abandoned : expired ? counts.expired : counts.kept);
     return {};
   }
-  const Result<bool> stored = Store(client, reader, object, arguments);
-  if (!stored) return stored.error();
-  ++(*stored ? counts.restored : counts.abandoned);
+  const Result<Outcome> outcome = Store(client, reader, object, *options);
+  if (!outcome) return outcome.error();
+  ++(counts.**outcome);
   return {};
 }
 
@@ -129,13 +164,20 @@ Result<RestoreCounts> RestoreAll(Client& client, BackupReader& reader,
                                  Progress& progress) {
   const Result<ClusterInfo> cluster = client.Servers();
   if (!cluster) return Fail(cluster.error());
+  using std::chrono::steady_clock;
+  const steady_clock::time_point begun = steady_clock::now();
   RestoreCounts counts;
   for (;;) {
     const auto object = reader.Next();
     if (!object) return Fail(CutOff(counts, object.error()));
     if (!*object) return counts;
-    const Status taken =
-        Take(client, reader, **object, arguments, cluster->time, counts);
+    // An object that expires by the time it is stored would replace what is
+    // there by nothing. Both times are rounded up for that.
+    const std::int64_t now =
+        cluster->time + 1 +
+        std::chrono::ceil<std::chrono::seconds>(steady_clock::now() - begun)
+            .count();
+    const Status taken = Take(client, reader, **object, arguments, now, counts);
     if (!taken.ok()) return Fail(CutOff(counts, taken));
     progress.Advance(1);
   }
@@ -152,17 +194,21 @@ Ending Report(const GlobalOptions& global, const RestoreArguments& arguments,
                            {"expired", counts.expired},
                            {"abandoned", counts.abandoned}}));
   }
+  // What could not be read to its end when it was backed up.
+  const std::string in_part =
+      counts.abandoned == 0
+          ? std::string()
+          : fmt::format("; {} in the backup in part only",
+                        proxy::CountIsText(counts.abandoned, "more object"));
+  const std::string whole = proxy::CountText(reader.counts().objects, "object");
   if (arguments.check) {
-    return PrintDone(
-        fmt::format("{} ({} bytes), all whole\n",
-                    proxy::CountText(reader.counts().objects, "object"),
-                    reader.counts().bytes));
+    return PrintDone(fmt::format("{} ({} bytes), all whole{}\n", whole,
+                                 reader.counts().bytes, in_part));
   }
   return PrintDone(fmt::format(
       "restored {} of {}; {} were there already and kept, {} had "
-      "expired\n",
-      counts.restored, proxy::CountText(reader.counts().objects, "object"),
-      counts.kept, counts.expired));
+      "expired{}\n",
+      counts.restored, whole, counts.kept, counts.expired, in_part));
 }
 
 Ending Restore(const GlobalOptions& global, const RestoreArguments& arguments) {

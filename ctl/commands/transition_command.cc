@@ -124,18 +124,20 @@ class Many {
       const std::string& key = keys_[at];
       const Result<TransitionInfo> info =
           client.Transition(key, target_, VariantOf(arguments_.plan));
+      const Status status =
+          info ? Status() : WhyFailed(client, key, info.error());
       progress_.Advance(1);
       // For the rate that is asked for.
-      std::this_thread::sleep_until(Count(key, info));
+      std::this_thread::sleep_until(Count(key, info, status));
     }
   }
 
   // When the next one may begin.
   steady_clock::time_point Count(const std::string& key,
-                                 const Result<TransitionInfo>& info) {
+                                 const Result<TransitionInfo>& info,
+                                 const Status& status) {
     const std::lock_guard lock(mutex_);
-    outcomes_.Add(key, info ? Status() : info.error(),
-                  !arguments_.selection.Walks());
+    outcomes_.Add(key, status, !arguments_.selection.Walks());
     if (!info) return {};
     bytes_read_ += info->bytes_read;
     bytes_written_ += info->bytes_written;

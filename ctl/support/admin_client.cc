@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "ctl/support/proxy_address.h"
@@ -138,12 +139,21 @@ Status NoAnswer(const GlobalOptions& global, Method method,
                       global.proxy)};
 }
 
-// By its name, where the proxy gives it.
-StatusCode CodeOf(int http, const Json& error) {
-  const Json name = error.value("code", Json());
-  if (name.is_string() && name == StatusCodeName(StatusCode::kAlreadyThere)) {
-    return StatusCode::kAlreadyThere;
+std::optional<StatusCode> CodeNamed(const Json& name) {
+  if (!name.is_string()) return std::nullopt;
+  for (int number = 1; number <= static_cast<int>(StatusCode::kIncompatible);
+       ++number) {
+    const auto code = static_cast<StatusCode>(number);
+    if (name == StatusCodeName(code)) return code;
   }
+  return std::nullopt;
+}
+
+// By its name, where the proxy gives it. Whatever a job does not allow is bad
+// usage.
+StatusCode CodeOf(std::string_view path, int http, const Json& error) {
+  const auto named = CodeNamed(error.value("code", Json()));
+  if (named && !path.starts_with("/v1/jobs")) return *named;
   if (http == HTTP_NOTFOUND) return StatusCode::kNotFound;
   constexpr int kTooManyRequests = 429;
   if (http == kTooManyRequests || http >= HTTP_INTERNAL) {
@@ -168,7 +178,8 @@ Result<Json> AskAdmin(const GlobalOptions& global, Method method,
   if (fine && json.is_object()) return json;
   if (!fine && json.is_object() && json.contains("error") &&
       json["error"].is_string()) {
-    return Fail(CodeOf(answer->code, json), json["error"].get<std::string>());
+    return Fail(CodeOf(path, answer->code, json),
+                json["error"].get<std::string>());
   }
   return Fail(StatusCode::kIncompatible,
               fmt::format("{} answers {} with HTTP status {}, and not as the "

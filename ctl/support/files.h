@@ -21,6 +21,8 @@ class Descriptor {
   Descriptor& operator=(Descriptor&& other) noexcept;
   ~Descriptor();
   [[nodiscard]] int get() const { return number_; }
+  // Now, and says what only close says: 0, or -1 and errno.
+  int Close();
 
  private:
   int number_;
@@ -51,9 +53,9 @@ class Input {
 };
 
 // Where a value goes: standard output ("" or "-"), a device or pipe, or a file
-// that appears under its name, whole, when Commit is called. Destroyed without
-// that, or killed, it leaves an older file of that name as it was. Errors are
-// kInvalidArgument and name the file.
+// that appears under its name, whole and on the disk, when Commit is called.
+// Destroyed without that, or killed, it leaves an older file of that name as it
+// was. Errors are kInvalidArgument and name the file.
 class Output {
  public:
   static Result<Output> Open(const std::string& path);
@@ -68,6 +70,8 @@ class Output {
   Output() = default;
   Status OpenBeside(unsigned mode);
   Status Failed(const char* what) const;
+  Status NotCommitted(const char* what);
+  Status SyncFolder() const;
 
   std::string name_;     // as the user wrote it
   std::string target_;   // empty: bytes go straight to where they belong

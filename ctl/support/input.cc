@@ -31,6 +31,8 @@ Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);
 }
 
+int Descriptor::Close() { return close(std::exchange(number_, -1)); }
+
 Result<Input> Input::Open(const std::string& path) {
   Input input;
   if (path == "-") {
@@ -67,8 +69,9 @@ Result<std::size_t> Input::Read(std::span<std::byte> into) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       return Fail(StatusCode::kInvalidArgument,
-                  fmt::format("{}: cannot read: {}; nothing was changed", name_,
-                              std::strerror(errno)));
+                  fmt::format("{}: cannot read: {}; name a file that can be "
+                              "read to its end",
+                              name_, std::strerror(errno)));
     }
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
@@ -76,9 +79,7 @@ Result<std::size_t> Input::Read(std::span<std::byte> into) {
   }
   if (filled < into.size() && regular_ && position_ < size_) {
     return Fail(StatusCode::kInvalidArgument,
-                name_ +
-                    ": became shorter while it was read; nothing was "
-                    "changed, run it again");
+                name_ + ": became shorter while it was read; run it again");
   }
   return filled;
 }

@@ -13,6 +13,17 @@ constexpr std::size_t kMaxNamed = 100;
 
 }  // namespace
 
+Status WhyFailed(Client& client, const std::string& key, const Status& status) {
+  if (status.code() != StatusCode::kNotFound) return status;
+  const Result<ObjectDetail> shown = client.Stat(key);
+  if (shown) return {StatusCode::kCorruption, status.message()};
+  // Where it cannot be known, it does not count as gone.
+  const StatusCode code = shown.error().code();
+  const bool gone =
+      code == StatusCode::kNotFound || code == StatusCode::kNotManaged;
+  return gone ? status : shown.error();
+}
+
 void Outcomes::Add(const std::string& key, const Status& status,
                    bool named_by_user) {
   ++selected;

@@ -8,9 +8,15 @@
 #include <vector>
 
 #include "ctl/support/report.h"
+#include "ers/client.h"
 #include "ers/status.h"
 
 namespace ers::ctl {
+
+// Of a call that failed. An object that has lost more than its redundancy
+// replaces is kNotFound like one that is gone; while it is still there, that is
+// kCorruption here. It asks the cluster for that.
+Status WhyFailed(Client& client, const std::string& key, const Status& status);
 
 // A plain value. One thread at a time.
 struct Outcomes {
@@ -29,6 +35,7 @@ struct Outcomes {
   Status worst;                // what the exit code shows
 
   // An object that was found by a list may be gone since: that is no error.
+  // `status` is one of WhyFailed, so that none is that is lost.
   void Add(const std::string& key, const Status& status, bool named_by_user);
 
   [[nodiscard]] Json ErrorsJson() const;

@@ -97,6 +97,9 @@ Status Output::Write(std::span<const std::byte> bytes) {
 
 Status Output::Commit() {
   if (target_.empty()) return {};
+  // Before the name: behind it, a machine that stops would leave a file of that
+  // name with a part of its bytes.
+  if (fsync(descriptor_) != 0) return Failed("cannot write to the disk");
   if (!linked_) {
     const std::string open_file = fmt::format("/proc/self/fd/{}", descriptor_);
     if (linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, beside_.c_str(),
@@ -105,11 +108,31 @@ Status Output::Commit() {
     }
     linked_ = true;
   }
+  if (owned_.Close() != 0) return NotCommitted("cannot write");
   if (rename(beside_.c_str(), target_.c_str()) != 0) {
-    return Failed("cannot replace");
+    return NotCommitted("cannot replace");
   }
   linked_ = false;
-  return {};
+  return SyncFolder();
+}
+
+// With its descriptor closed the destructor takes it for one that moved.
+Status Output::NotCommitted(const char* what) {
+  Status failed = Failed(what);
+  unlink(beside_.c_str());
+  linked_ = false;
+  return failed;
+}
+
+// So that the new name lasts.
+Status Output::SyncFolder() const {
+  const std::filesystem::path folder =
+      std::filesystem::path(target_).parent_path();
+  const Descriptor opened(open(folder.empty() ? "." : folder.c_str(),
+                               O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // One may write to a folder that one may not read.
+  if (opened.get() < 0 || fsync(opened.get()) == 0) return {};
+  return Failed("is there, but its folder cannot be written to the disk");
 }
 
 }  // namespace ers::ctl

@@ -3,7 +3,7 @@ of that call. What they raise goes to the call, which then raises it."""
 
 from __future__ import annotations
 
-import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, Union
 
@@ -84,6 +84,8 @@ class SourceParts(Callback):
 
     def give(self, into: Any, size: int) -> int:
         while self._used == len(self._part):
+            # The source may want to use that memory again.
+            self.release()
             try:
                 part = self._read(size) if self._read else next(self._parts)
             except StopIteration:
@@ -98,7 +100,8 @@ class SourceParts(Callback):
 
     def release(self) -> None:
         """Lets go of the last part's memory."""
-        ffi.release(self._part)
+        done, self._part, self._used = self._part, ffi.from_buffer(b""), 0
+        ffi.release(done)
 
 
 class SinkParts(Callback):
@@ -118,8 +121,9 @@ class Visitor(Callback):
         self.visit = visit
 
 
-class Log(Callback):
-    """Log lines, for a function such as Logger.log of the logging module."""
+class Log(Callback, threading.local):
+    """Log lines, for a function such as Logger.log of the logging module. Many
+    threads' calls have the same one: the failure is each thread's own."""
 
     LEVELS = {lib.ERS_LOG_DEBUG: 10, lib.ERS_LOG_INFO: 20,
               lib.ERS_LOG_WARNING: 30, lib.ERS_LOG_ERROR: 40}
@@ -129,25 +133,34 @@ class Log(Callback):
         self.log = log
 
 
-@ffi.def_extern()
+def _failed(_kind: Any, failure: Any, trace: Any) -> None:
+    """Keeps for the call what `guarded` could not: a signal's handler may raise
+    in the callback itself, before its first line. The call then gets the
+    `error` of the callback, which ends it."""
+    if trace is not None:
+        callback: Callback = ffi.from_handle(trace.tb_frame.f_locals["context"])
+        callback.failure = failure
+
+
+@ffi.def_extern(error=ffi.NULL, onerror=_failed)
 def ers_py_memory(context: Any, size: int) -> Any:
     memory: NewBytes = ffi.from_handle(context)
     return memory.guarded(ffi.NULL, lambda: memory.give(size))
 
 
-@ffi.def_extern()
+@ffi.def_extern(error=-1, onerror=_failed)
 def ers_py_source(context: Any, into: Any, size: int) -> Any:
     source: SourceParts = ffi.from_handle(context)
     return source.guarded(-1, lambda: source.give(into, size))
 
 
-@ffi.def_extern()
+@ffi.def_extern(onerror=_failed)
 def ers_py_begin(context: Any, info: Any) -> None:
     sink: SinkParts = ffi.from_handle(context)
     sink.guarded(None, lambda: sink.begin(object_info(info)))
 
 
-@ffi.def_extern()
+@ffi.def_extern(error=1, onerror=_failed)
 def ers_py_sink(context: Any, part: Any, size: int) -> int:
     sink: SinkParts = ffi.from_handle(context)
     if sink.failure is None:  # of begin, which cannot stop the library
@@ -155,7 +168,7 @@ def ers_py_sink(context: Any, part: Any, size: int) -> int:
     return int(sink.failure is not None)
 
 
-@ffi.def_extern()
+@ffi.def_extern(error=1, onerror=_failed)
 def ers_py_visit(context: Any, key: Any, size: int, info: Any) -> int:
     visitor: Visitor = ffi.from_handle(context)
     wanted = visitor.guarded(
@@ -164,10 +177,11 @@ def ers_py_visit(context: Any, key: Any, size: int, info: Any) -> int:
     return int(wanted is False)
 
 
-@ffi.def_extern()
+@ffi.def_extern(onerror=_failed)
 def ers_py_log(context: Any, level: int, line: Any) -> None:
     log: Log = ffi.from_handle(context)
-    # No call of the program's is there to raise what a log sink raises.
-    with contextlib.suppress(Exception):
+    try:
         log.log(log.LEVELS.get(level, 40),
                 ffi.string(line).decode(errors="replace"))
+    except Exception:  # pylint: disable=broad-except
+        pass  # a log that fails stops no call

@@ -141,10 +141,11 @@ class Client:
 
     def _run(self, call: Callable[..., int], *words: Any) -> None:
         """Runs a call of the library; raises what it reports."""
-        with self._pool.lend() as client:
+        def run(client: Any) -> None:
             status = call(client, *words)
             if status != lib.ERS_OK:
                 raise error_of(status, lib.ers_last_error(client))
+        self._pool.lend(run)
 
     def _run_with(self, callback: _callbacks.Callback,
                   call: Callable[..., int], *words: Any) -> None:
@@ -175,7 +176,8 @@ class Client:
         return _info.object_info(info)
 
     def _put_options(self, scheme: str | None, width: str, client_flags: int,
-                     expiry: int, expected_cas: int) -> tuple[Any, Any]:
+                     expiry: int, expected_cas: int,
+                     only_if_absent: bool) -> tuple[Any, Any]:
         """Options, and what they point to."""
         options = ffi.new("ers_put_options*")
         lib.ers_put_options_init(options)
@@ -190,13 +192,15 @@ class Client:
         options.client_flags = client_flags
         options.expiry = expiry
         options.expected_cas = expected_cas
+        options.only_if_absent = only_if_absent
         return options, chars
 
     # Writing.
 
     def put(self, key: Key, value: Buffer, *, scheme: str | None = None,
             width: str = "narrow", client_flags: int = 0, expiry: int = 0,
-            expected_cas: int = 0) -> ObjectInfo:
+            expected_cas: int = 0,
+            only_if_absent: bool = False) -> ObjectInfo:
         """Stores `value`, replacing what is there.
 
         scheme: the client's where None.
@@ -204,20 +208,22 @@ class Client:
             data blocks of a stripe, as "6".
         expiry: Unix seconds by the servers' clocks; 0: never.
         expected_cas: Conflict unless the object has this CAS; 0: any.
+        only_if_absent: Conflict where there is an object.
         """
         options, _chars_kept = self._put_options(
-            scheme, width, client_flags, expiry, expected_cas)
+            scheme, width, client_flags, expiry, expected_cas, only_if_absent)
         with readable("value", value) as memory:
             return self._changed(lib.ers_put, key, memory, len(memory),
                                  options)
 
     def put_from(self, key: Key, source: Source, *, scheme: str | None = None,
                  width: str = "narrow", client_flags: int = 0,
-                 expiry: int = 0, expected_cas: int = 0) -> ObjectInfo:
+                 expiry: int = 0, expected_cas: int = 0,
+                 only_if_absent: bool = False) -> ObjectInfo:
         """`put` of what a file has left, or of buffers one after the other, in
         bounded memory. What they raise is raised, and nothing is changed."""
         options, _chars_kept = self._put_options(
-            scheme, width, client_flags, expiry, expected_cas)
+            scheme, width, client_flags, expiry, expected_cas, only_if_absent)
         return self._changed_from(lib.ers_put_from, key, source, options)
 
     def update(self, key: Key, offset: int, value: Buffer) -> ObjectInfo:

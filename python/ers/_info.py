@@ -96,6 +96,11 @@ def text(chars: Any) -> str:
     return decoded
 
 
+def _rows(array: Any, count: int) -> Any:
+    """Of an array of the library's, which is NULL where it is empty."""
+    return ffi.unpack(array, count) if count else ()
+
+
 def object_info(info: Any) -> ObjectInfo:
     width = ffi.new("char[]", lib.ERS_SCHEME_BYTES)
     lib.ers_width_name(info.scheme, info.width, width, len(width))
@@ -124,10 +129,10 @@ def object_detail(detail: Any) -> ObjectDetail:
                        parity=bool(block.is_parity), stripe=block.stripe,
                        node=block.node, server=text(block.server),
                        bytes=block.bytes, present=bool(block.present))
-            for block in ffi.unpack(detail.blocks, detail.block_count)),
+            for block in _rows(detail.blocks, detail.block_count)),
         replicas=tuple(
             text(name)
-            for name in ffi.unpack(detail.replicas, detail.replica_count)))
+            for name in _rows(detail.replicas, detail.replica_count)))
 
 
 def cluster_info(info: Any) -> ClusterInfo:
@@ -142,4 +147,4 @@ def cluster_info(info: Any) -> ClusterInfo:
                        item_size_max=server.item_size_max,
                        evictions=bool(server.evictions),
                        last_error=text(server.last_error))
-            for server in ffi.unpack(info.servers, info.server_count)))
+            for server in _rows(info.servers, info.server_count)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ._callbacks import Log
@@ -31,6 +30,7 @@ class Pool:
                  parallel: int, log: Log | None) -> None:
         if parallel < 1:
             raise ValueError(f"parallel is {parallel}: at least 1")
+        self._log = log
         self._log_handle = None if log is None else ffi.new_handle(log)
         if self._log_handle is not None:
             cluster_options.log = lib.ers_py_log
@@ -40,59 +40,72 @@ class Pool:
         self._parallel = parallel
         self._cluster = _open(lib.ers_cluster_open, cluster_options,
                               "ers_cluster")
-        self._changed = threading.Condition()
+        # Entered itself, in place of the condition: a signal's handler may
+        # raise in the midst of Condition.__enter__.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._closed = False
-        self._opened = 0
-        self._idle: list[Any] = []
-        self._threads: set[int] = set()  # that are in a call
+        self._clients: list[Any] = []
+        self._lent: dict[int, Any] = {}  # by the thread that is in a call
         try:
             # Shows what is wrong with the options, and connects nowhere.
-            self._idle.append(self._open_client())
+            self._clients.append(self._open_client())
         except BaseException:
             lib.ers_cluster_close(self._cluster)
             raise
-        self._opened = 1
 
     def _open_client(self) -> Any:
         return _open(
             lambda *words: lib.ers_client_open(self._cluster, *words),
             self._options, "ers_client")
 
-    @contextlib.contextmanager
-    def lend(self) -> Iterator[Any]:
-        """A client; waits for one where all are in use."""
-        client = self._take()
-        try:
-            yield client
-        finally:
-            with self._changed:
-                self._threads.discard(threading.get_ident())
-                self._idle.append(client)
-                self._changed.notify_all()
-
-    def _take(self) -> Any:
+    def lend(self, call: Callable[[Any], None]) -> None:
+        """Calls with a client; waits for one where all are in use."""
         if os.getpid() != self._process:
             raise RuntimeError("this client was opened before fork: open one "
                                "in each process")
-        with self._changed:
-            self._refuse_callbacks()
+        self._refuse_callbacks()
+        try:
+            call(self._take())
+        finally:
+            try:
+                self._give_back()
+            except BaseException:
+                self._give_back()  # a signal's handler had cut it off
+                raise
+            self._raise_of_log()
+
+    def _take(self) -> Any:
+        with self._lock:
             while True:
                 if self._closed:
                     raise RuntimeError("this client is closed")
-                if self._idle:
-                    client = self._idle.pop()
+                if len(self._lent) < len(self._clients):
                     break
-                if self._opened < self._parallel:
-                    client = self._open_client()
-                    self._opened += 1
+                if len(self._clients) < self._parallel:
+                    self._clients.append(self._open_client())
                     break
                 self._changed.wait()
-            self._threads.add(threading.get_ident())
+            lent = self._lent.values()
+            client = [one for one in self._clients if one not in lent][0]
+            # From here on, whatever is raised, _give_back finds it.
+            self._lent[threading.get_ident()] = client
             return client
+
+    def _give_back(self) -> None:
+        """What this thread has, if it has one."""
+        with self._lock:
+            self._lent.pop(threading.get_ident(), None)
+            self._changed.notify_all()
+
+    def _raise_of_log(self) -> None:
+        # It stopped no call, but a Ctrl-C is not to be lost with a line.
+        if self._log is not None:
+            self._log.check()
 
     def _refuse_callbacks(self) -> None:
         # With few clients it could wait for itself.
-        if threading.get_ident() in self._threads:
+        if threading.get_ident() in self._lent:
             raise RuntimeError("a function that is called by a client's call "
                                "must not use that client")
 
@@ -102,17 +115,17 @@ class Pool:
         # The library's parts may not be touched in a child process.
         if os.getpid() != self._process:
             return
-        with self._changed:
+        with self._lock:
             if wait:
                 self._refuse_callbacks()
-            elif len(self._idle) < self._opened:
+            elif self._lent:
                 return
             self._closed = True
             self._changed.notify_all()
-            while len(self._idle) < self._opened:
+            while self._lent:
                 self._changed.wait()
-            idle, self._idle, self._opened = self._idle, [], 0
+            clients, self._clients = self._clients, []
             cluster, self._cluster = self._cluster, ffi.NULL
-        for client in idle:
+        for client in clients:
             lib.ers_client_close(client)
         lib.ers_cluster_close(cluster)

@@ -111,9 +111,14 @@ class AsyncClient:
         #: The Client behind it, for threads.
         self.blocking = Client(servers, parallel=parallel, **options)
         self._threads = ThreadPoolExecutor(parallel, "ers")
+        self._streams: set[_PartsOut] = set()  # that are open
 
     async def close(self) -> None:
-        """Waits for the calls that run, and ends all connections."""
+        """Waits for the calls that run, and ends all connections. Streams end:
+        no one may be there to take their parts."""
+        for parts in self._streams:
+            parts.stop()
+
         def end() -> None:
             self._threads.shutdown()
             self.blocking.close()
@@ -218,6 +223,7 @@ class AsyncClient:
         The thread waits while no part is taken. Where the loop is left early,
         the stream ends with the generator (contextlib.aclosing)."""
         parts = _PartsOut()
+        self._streams.add(parts)
         call = self._threads.submit(self.blocking.get_to, key, parts)
         ended = asyncio.ensure_future(self._wait(call, parts.stop))
         ended.add_done_callback(parts.end)
@@ -225,7 +231,11 @@ class AsyncClient:
             while (part := await parts.take()) is not None:
                 yield part
             await ended
+        except _Stopped:
+            raise RuntimeError("this client was closed before the end of the "
+                               "stream") from None
         finally:
+            self._streams.discard(parts)
             ended.cancel()
             await asyncio.wait([ended])
             if not ended.cancelled():

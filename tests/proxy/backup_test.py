@@ -12,7 +12,7 @@ COUNT = 10_000
 FAR = 90 * 86400
 LARGE = {f"large:{length}": random_bytes(length, seed=length)
          for length in (100 * KIB, MIB + 1, 9 * MIB)}
-REPORT = ["objects", "bytes", "gone", "failed"]
+REPORT = ["objects", "bytes", "gone", "failed", "errors"]
 RESTORED = ["check", "objects", "bytes", "restored", "kept", "expired",
             "abandoned"]
 

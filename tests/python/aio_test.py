@@ -108,6 +108,17 @@ class StreamsTest(PackageCase, AioCase):
             # There is one thread, and it is free.
             self.assertEqual(await client.get_range("left", 0, 3), bytes(3))
 
+    async def test_close_ends_a_stream_that_no_one_reads_on(self):
+        client = AsyncClient(self.servers, parallel=1)
+        await client.put("open", bytes(60 * MiB))
+        parts = client.stream("open")
+        self.assertTrue(await anext(parts))
+        async with asyncio.timeout(DEADLINE_S):
+            await client.close()
+        with self.assertRaisesRegex(RuntimeError, "was closed"):
+            async for _part in parts:
+                pass
+
     async def test_what_a_source_raises_is_raised_and_the_old_value_stands(
             self):
         client = await self.opened()

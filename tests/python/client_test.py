@@ -98,6 +98,22 @@ class CallsTest(PackageCase):
             self.client.put("cas", b"three", expected_cas=old)
         self.assertEqual(self.client.get_with_info("cas")[1].cas, new)
 
+    def test_a_put_may_ask_that_there_is_none(self):
+        self.client.put("first", b"one", only_if_absent=True)
+        read = []
+        source = (read.append(part) or part for part in [b"two"])
+        for call, value in ((self.client.put, b"two"),
+                            (self.client.put_from, source)):
+            with self.assertRaises(ers.Conflict):
+                call("first", value, only_if_absent=True)
+        self.assertEqual(read, [])  # it is not read in vain
+        self.assertEqual(self.client.get("first"), b"one")
+        with self.assertRaisesRegex(ers.InvalidArgument, "one of them"):
+            self.client.put("first", b"", only_if_absent=True, expected_cas=5)
+        self.client.delete("first")
+        self.client.put_from("first", source, only_if_absent=True)
+        self.assertEqual(self.client.get("first"), b"two")
+
     def test_an_expiry_in_the_past_is_the_end(self):
         self.client.put("gone", b"x", expiry=int(time.time()) - 10)
         with self.assertRaises(ers.NotFound):
@@ -116,6 +132,14 @@ class CallsTest(PackageCase):
         self.assertEqual(self.client.export("plain").length, 100 * KiB)
         with self.assertRaises(ers.NotManaged):
             self.client.get("plain")
+
+    def test_stat_of_a_value_without_blocks_of_its_own(self):
+        for value in (b"", b"in the manifest"):
+            self.client.put("short", value)
+            detail = self.client.stat("short")
+            self.assertTrue(detail.object.inline)
+            self.assertEqual(detail.blocks, ())
+            self.assertTrue(detail.replicas)
 
     def test_stat_names_blocks_and_servers(self):
         self.client.put("where", bytes(MiB), scheme="ers2:4,1,5")

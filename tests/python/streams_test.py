@@ -77,6 +77,17 @@ class InTest(PackageCase):
         self.client.put_from("parts", (part for part in ()))
         self.assertEqual(self.client.get("parts"), b"")
 
+    def test_a_source_may_use_the_memory_of_a_part_again(self):
+        def lines():
+            buffer = bytearray()
+            for number in range(1000):
+                buffer.clear()  # BufferError while something has it
+                buffer += b"%d " % number * 500
+                yield buffer
+        expected = b"".join(map(bytes, lines()))
+        self.client.put_from("again", lines())
+        self.assertTrue(self.client.get("again") == expected)
+
     def test_what_a_source_raises_is_raised_and_the_old_value_stands(self):
         self.client.put("stands", b"old")
 

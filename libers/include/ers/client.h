@@ -73,8 +73,8 @@ class ERS_API Client {
   virtual ~Client() = default;
 
   // Stores `value` under `key`, replacing what is there. kTooLarge over
-  // kMaxValueBytes; kConflict: expected_cas did not match; kNoMemory: nothing
-  // was left behind.
+  // kMaxValueBytes; kConflict: expected_cas did not match, or only_if_absent
+  // and there is one; kNoMemory: nothing was left behind.
   virtual Result<ObjectInfo> Put(std::string_view key,
                                  std::span<const std::byte> value,
                                  const PutOptions& options) = 0;

@@ -21,8 +21,9 @@
  *                        those that were out already counted
  *   ERS_OUTCOME_UNKNOWN  the old or the new one, whole; later reads agree
  *   anything else        the old object stands (none, if there was none)
- * Where memory runs out inside the library, a call that only reads returns
- * ERS_NO_MEMORY and a change returns ERS_OUTCOME_UNKNOWN.
+ * Where this process runs out of memory, it may end: most of the library cannot
+ * go on without. Where that shows at the edge of a call, one that only reads
+ * returns ERS_NO_MEMORY and a change ERS_OUTCOME_UNKNOWN.
  *
  * Output arguments are written on ERS_OK only, unless a comment says more.
  *
@@ -38,7 +39,7 @@
  * Fork. A cluster or client may not be used, nor closed, in a child process
  * after fork(2); open new ones there.
  *
- * The library prints nothing and never exits the process.
+ * The library prints nothing, and never exits the process but as above.
  *
  * A structure gets new members only together with a new SONAME. */
 #ifndef ERS_ERS_H_
@@ -212,13 +213,15 @@ typedef struct ers_put_options {
   uint32_t client_flags;
   int64_t expiry;        /* absolute Unix seconds; 0 never */
   uint64_t expected_cas; /* the object must have it; 0: no condition */
+  int only_if_absent;    /* 1: there must be no object */
 } ers_put_options;
 
 ERS_API void ers_put_options_init(ers_put_options* options);
 
 /* Stores `bytes` bytes at `value` under the key, replacing what is there.
  * ERS_TOO_LARGE over ERS_MAX_VALUE_BYTES; ERS_CONFLICT: expected_cas did not
- * match. `value` may be NULL if `bytes` is 0. `info` may be NULL. */
+ * match, or only_if_absent and there is one. `value` may be NULL if `bytes` is
+ * 0. `info` may be NULL. */
 ERS_API ers_status ers_put(ers_client* client, const char* key,
                            size_t key_bytes, const void* value, size_t bytes,
                            const ers_put_options* options,

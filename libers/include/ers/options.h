@@ -116,6 +116,8 @@ struct PutOptions {
   std::int64_t expiry = 0;
   // The object must have this client CAS (0: no condition).
   std::uint64_t expected_cas = 0;
+  // There must be no object (kConflict), also none of which blocks are lost.
+  bool only_if_absent = false;
 };
 
 enum class ExportMode {

@@ -144,6 +144,7 @@ Result<PutOptions> FromC(const ers_put_options* options) {
   out.client_flags = options->client_flags;
   out.expiry = options->expiry;
   out.expected_cas = options->expected_cas;
+  out.only_if_absent = options->only_if_absent != 0;
   return out;
 }
 

@@ -55,6 +55,7 @@ TEST_CASE_METHOD(Fixture, "ers_put hands over value and options") {
   options.client_flags = 9;
   options.expiry = 77;
   options.expected_cas = 5;
+  options.only_if_absent = 1;
   ers_object_info info;
   REQUIRE(ers_put(&c, "keyX", 3, "value", 5, &options, &info) == ERS_OK);
   CHECK(fake->key == "key");
@@ -64,6 +65,7 @@ TEST_CASE_METHOD(Fixture, "ers_put hands over value and options") {
   CHECK(fake->put_options.client_flags == 9);
   CHECK(fake->put_options.expiry == 77);
   CHECK(fake->put_options.expected_cas == 5);
+  CHECK(fake->put_options.only_if_absent);
   CHECK(std::string(info.scheme) == "ers2:4,1,5");
   CHECK(info.width == ERS_WIDE);
   CHECK(info.length == 11);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cassert>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -44,6 +45,15 @@ Task<Result<std::uint64_t>> TakeAll(Content& content) {
   }
 }
 
+// What the options ask for beyond themselves. `content_comes`: from a source,
+// which need not be read in vain.
+PutTerms TermsOf(const PutOptions& options, bool content_comes) {
+  PutTerms terms;
+  if (options.only_if_absent) terms.condition = PutCondition::kAbsent;
+  terms.check_first = options.only_if_absent && content_comes;
+  return terms;
+}
+
 bool NeedsObject(std::uint64_t cas, const PutTerms& terms) {
   return cas != 0 || terms.condition == PutCondition::kPresent;
 }
@@ -74,6 +84,7 @@ Task<Result<ObjectInfo>> Store::PutContent(std::string_view key,
                                            Content& content,
                                            const PutOptions& options,
                                            const PutTerms& terms) {
+  assert(!options.only_if_absent || terms.condition == PutCondition::kAbsent);
   Status status = ValidateKey(key, session_.cluster().options.binary_keys);
   const Scheme scheme = options.scheme.value_or(options_.scheme);
   if (status.ok()) status = CheckPut(scheme, options);
@@ -135,7 +146,8 @@ std::unique_ptr<QuickPut> Store::BeginPut(
     std::string_view key, std::string_view value, const PutOptions& options,
     const PutTerms& terms, QuickPut::Call call, void* context) const {
   if (steps_ != nullptr || terms.condition != PutCondition::kNone ||
-      terms.new_cas || terms.stale_if_newer || terms.won) {
+      options.only_if_absent || terms.new_cas || terms.stale_if_newer ||
+      terms.won) {
     return nullptr;
   }
   ClientOptions client = options_;
@@ -151,14 +163,14 @@ Task<Result<ObjectInfo>> Store::Put(std::string_view key,
                    "the value is over 256 MiB, the largest there is");
   }
   MemoryContent content(value);
-  co_return co_await PutContent(key, content, options, {});
+  co_return co_await PutContent(key, content, options, TermsOf(options, false));
 }
 
 Task<Result<ObjectInfo>> Store::PutFrom(std::string_view key,
                                         const Source& source,
                                         const PutOptions& options) {
   SourceContent content(source);
-  co_return co_await PutContent(key, content, options, {});
+  co_return co_await PutContent(key, content, options, TermsOf(options, true));
 }
 
 }  // namespace ers::store

@@ -75,6 +75,10 @@ Status CheckPut(const Scheme& scheme, const PutOptions& options) {
     status = Status(StatusCode::kInvalidArgument,
                     "the expiry is negative: give Unix seconds, or 0 for none");
   }
+  if (status.ok() && options.only_if_absent && options.expected_cas != 0) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "both only_if_absent and expected_cas: give one of them");
+  }
   return status;
 }
 
