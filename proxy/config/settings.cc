@@ -418,7 +418,9 @@ constexpr Setting kSettings[] = {
     Number<ERS_PROXY_AT(garbage.objects_per_second), 0, kMaxObjectsPerSecond>(
         {.name = "garbage.objects_per_second"}),
     Number<ERS_PROXY_AT(threads), 1, kMaxThreads>(
-        {.name = "threads", .option = {"--threads", "N", "Threads that serve clients (default: 2)"}}),
+        {.name = "threads",
+         .option = {"--threads", "N",
+                    "Threads that serve clients (default: 2)"}}),
     Number<ERS_PROXY_AT(cluster.hedge_percent), 0, kMaxHedgePercent>(
         {.name = "hedge_percent",
          .option = {"--hedge-percent", "N",

@@ -269,7 +269,7 @@ TEST_CASE("a change that finds the pack of a value gone ends the value") {
   }
   PacksClient other(f.world, f.servers, "other");
   const store::Store::Rewriter rewriter = [](const ObjectInfo&,
-                                      std::span<const std::byte>) {
+                                             std::span<const std::byte>) {
     return store::Rewritten{};
   };
   const auto rewritten =
