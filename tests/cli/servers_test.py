@@ -141,7 +141,7 @@ class ServersOfProxyTest(CtlCase):
         # It answers all the same, and what is shown says so.
         row = next(line for line in self.ctl("servers").decode().splitlines()
                    if line.startswith(name))
-        self.assertRegex(row, r" down .* yes +\d.* it was restarted$")
+        self.assertRegex(row, r" down .* yes +\d.* it was restarted\b")
         self.ctl("rebuild")
         self.ctl("servers", "--in-sync")
 
