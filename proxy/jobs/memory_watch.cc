@@ -10,8 +10,12 @@ void MemoryWatch::Scan() {
   if (at_work_ || host_.stopping || now < next_ || !host_.session.view()) {
     return;
   }
+  // The answers of many idle processes would be half of their traffic.
+  const bool was_read = read_.exchange(false);
+  if (!was_read && now < unread_until_) return;
   at_work_ = true;
   next_ = now + kAskMemoryEvery;
+  unread_until_ = now + kAskMemoryUnread;
   net::Spawn(Ask());
 }
 
@@ -25,6 +29,7 @@ net::Task<void> MemoryWatch::Ask() {
 }
 
 MemoryReports MemoryWatch::reports() const {
+  read_.store(true);
   const MutexLock lock(mutex_);
   return reports_;
 }

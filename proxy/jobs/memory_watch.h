@@ -2,6 +2,7 @@
 #ifndef ERS_PROXY_JOBS_MEMORY_WATCH_H_
 #define ERS_PROXY_JOBS_MEMORY_WATCH_H_
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -17,8 +18,10 @@ namespace ers::proxy {
 // By member; nothing of one that did not answer when it was asked last.
 using MemoryReports = std::vector<std::optional<store::MemoryUse>>;
 
-// So seldom are servers asked, however often the numbers are read.
+// So seldom are servers asked, however often the numbers are read; and while
+// they are not read.
 inline constexpr net::Duration kAskMemoryEvery = std::chrono::seconds(5);
+inline constexpr net::Duration kAskMemoryUnread = std::chrono::minutes(1);
 
 // Loop thread only, but for reports(); ends only when it is not at work.
 class MemoryWatch {
@@ -38,6 +41,8 @@ class MemoryWatch {
   JobHost& host_;
   bool at_work_ = false;
   net::TimePoint next_{};
+  net::TimePoint unread_until_{};  // not before, but if the numbers were read
+  mutable std::atomic<bool> read_{false};  // since they were asked for
 
   mutable Mutex mutex_;
   MemoryReports reports_ ERS_GUARDED_BY(mutex_);

@@ -75,8 +75,7 @@ namespace ers::proxy {
     "it is unknown")                                                           \
   X(kServerMemoryUsed, "ersproxy_server_memory_used_bytes", "gauge", "server", \
     "Bytes of the items that each memcached server has, as it counts them; "   \
-    "none of one that did not answer when it was asked last, which is every "  \
-    "five seconds")                                                            \
+    "none of one that did not answer when it was asked last")                  \
   X(kServerMemoryLimit, "ersproxy_server_memory_limit_bytes", "gauge",         \
     "server", "Bytes of items that each memcached server may have")            \
   X(kServerItems, "ersproxy_server_items", "gauge", "server",                  \
