@@ -135,10 +135,10 @@ TEST_CASE("a change of a packed value is that of a whole one") {
 TEST_CASE("packing gives way to what was changed since it was read") {
   Fixture f;
   f.client.PutAll();
-  std::vector<ManifestPtr> read = f.client.Manifests();
+  const std::vector<ManifestPtr> read = f.client.Manifests();
   REQUIRE(f.client.Put(KeyOf(0), "newer").has_value());
   REQUIRE(f.client.Wait(f.client.store->Delete(KeyOf(1))).ok());
-  CHECK(f.client.Pack(std::move(read)).values == kValues - 2);
+  CHECK(f.client.Pack(read).values == kValues - 2);
   CHECK(f.client.Read(KeyOf(0)) == "newer");
   CHECK(f.client.Read(KeyOf(1)).empty());
   f.client.ExpectAll(2);
@@ -161,8 +161,8 @@ TEST_CASE("a pack goes once nothing names it, and not before it is old") {
   CHECK(f.client.Collect().dropped == 0);
   CHECK(f.client.Read(KeyOf(0)) == ValueOf(0));
   // It goes into another pack: the old one is named by none.
-  std::vector<ManifestPtr> last = {f.client.Manifests().front()};
-  REQUIRE(f.client.Pack(std::move(last)).values == 1);
+  const std::vector<ManifestPtr> last = {f.client.Manifests().front()};
+  REQUIRE(f.client.Pack(last).values == 1);
   CHECK(f.client.Collect().dropped == packed);
   f.Wait(seconds(5));
   const std::size_t left = f.Blocks();

@@ -249,7 +249,7 @@ bool IsWorthPacking(Session& session, const Manifest& value) {
 
 Task<Result<PackedValues>> Store::Pack(std::vector<ManifestPtr> values,
                                        PackTerms terms) {
-  Status status = co_await EnsureView(session_, 0);
+  Status status = co_await EnsureView(session_);
   if (!status.ok()) co_return Fail(std::move(status));
   Packing packing(session_, options_, terms);
   co_return co_await packing.Run(std::move(values));
