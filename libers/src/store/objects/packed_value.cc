@@ -25,13 +25,13 @@ Task<ReadOutcome> ReadPacked(Session& session, ManifestPtr packed,
   if (got.gone) {
     // A manifest that is not the object's any more ends nothing. What is not
     // ended could be back later, so it is no miss yet.
-    const Status ended = co_await EndUnreadable(session, packed);
-    if (!ended.ok()) {
+    const Result<bool> ended = co_await EndUnreadable(session, packed);
+    if (!ended) {
       got.read.status =
           Status(StatusCode::kUnavailable,
                  fmt::format("the pack of key '{}' is gone, and the value "
                              "cannot be ended yet: {}",
-                             packed->key, ended.message()));
+                             packed->key, ended.error().message()));
     }
   }
   if (got.read.status.ok() && MayBumpLru(session)) {

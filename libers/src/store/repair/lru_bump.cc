@@ -173,7 +173,7 @@ void DropUnreadable(Session& session, ManifestPtr current, const Status& why) {
   session.Detach(Drop(session, std::move(current)));
 }
 
-Task<Status> EndUnreadable(Session& session, ManifestPtr unreadable) {
+Task<Result<bool>> EndUnreadable(Session& session, ManifestPtr unreadable) {
   ChangeTerms change;
   change.out_of_turn = true;
   change.of_pack = true;
@@ -182,7 +182,9 @@ Task<Status> EndUnreadable(Session& session, ManifestPtr unreadable) {
   const ChangeOutcome outcome = co_await CommitChange(
       session, replicas, TombstoneFor(unreadable->key, session.NewChangeId()),
       ClientCas::kRises, std::nullopt, check);
-  co_return outcome.restart ? Status() : outcome.status;
+  if (outcome.restart) co_return false;
+  if (!outcome.status.ok()) co_return Fail(outcome.status);
+  co_return true;
 }
 
 }  // namespace ers::store

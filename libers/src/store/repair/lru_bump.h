@@ -29,10 +29,10 @@ void BumpLru(Session& session, std::shared_ptr<const Manifest> current,
 void DropUnreadable(Session& session, std::shared_ptr<const Manifest> current,
                     const Status& why);
 
-// Ends an object of which too many blocks are gone for good; its other blocks
-// go with it. A change of it meanwhile comes first.
-net::Task<Status> EndUnreadable(Session& session,
-                                std::shared_ptr<const Manifest> unreadable);
+// Ends an object of which too many blocks are gone for good, or a pack that is
+// not named; its other blocks go with it. False: a change of it came first.
+net::Task<Result<bool>> EndUnreadable(
+    Session& session, std::shared_ptr<const Manifest> unreadable);
 
 }  // namespace ers::store
 

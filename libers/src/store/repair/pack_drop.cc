@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "store/blocks/pack_reader.h"
-#include "store/commit/change.h"
 #include "store/format/keys.h"
 #include "store/format/planted_bug.h"
+#include "store/repair/lru_bump.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -92,16 +92,8 @@ class PackDrop {
 
   // A transition of it meanwhile comes first.
   Task<Result<bool>> End() {
-    ChangeTerms change;
-    change.out_of_turn = true;
-    change.of_pack = true;
-    ReplicaSet replicas(session_, pack_->key, nullptr, change);
-    const Check check = PlannedOn(pack_->id);
-    const ChangeOutcome outcome = co_await CommitChange(
-        session_, replicas, TombstoneFor(pack_->key, session_.NewChangeId()),
-        ClientCas::kRises, std::nullopt, check);
-    if (outcome.restart) co_return false;
-    if (!outcome.status.ok()) co_return Fail(outcome.status);
+    Result<bool> ended = co_await EndUnreadable(session_, pack_);
+    if (!ended || !*ended) co_return ended;
     session_.counters().packs_dropped.Add();
     co_return true;
   }
