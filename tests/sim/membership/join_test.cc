@@ -135,7 +135,10 @@ TEST_CASE(
   CHECK(outcome->code() == StatusCode::kUnavailable);
   const std::string why(outcome->message());
   CAPTURE(why);
-  CHECK(why.find("10.0.0.1:11211: connection refused") != std::string::npos);
+  // As a server that keeps a view from coming into force, or as one that is
+  // out by now.
+  CHECK(why.find("10.0.0.1:11211") != std::string::npos);
+  CHECK(why.find("connection refused") != std::string::npos);
   CHECK(newcomer.process.Now() - begun < seconds(8));
 }
 

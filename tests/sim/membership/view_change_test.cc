@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/task.h"
 #include "sim/world/sim_client.h"
@@ -200,6 +201,42 @@ TEST_CASE("a process that has spread a view does not forget it") {
   REQUIRE(f.Ends(put));
   REQUIRE(f.Succeeds(second.StartPut()));
   CHECK(first.epoch() == second.epoch());
+}
+
+// A second server falls silent while the first one is taken out.
+TEST_CASE("a view that too few would take is stored on no server") {
+  const bool dies = GENERATE(true, false);
+  CAPTURE(dies);
+  Fixture f;
+  Client client(f.world, f.servers, "client");
+  REQUIRE(f.Succeeds(client.StartPut()));
+  const std::string record = f.Record();
+  std::vector<int> others;
+  const store::Replicas replicas =
+      store::ReplicasOf(*client.session.view(), client.session.ring(), "key");
+  for (int i = 0; i < kServers; ++i) {
+    const auto& of = replicas.members;
+    if (std::find(of.begin(), of.end(), i) == of.end()) others.push_back(i);
+  }
+  f.world.servers()[static_cast<std::size_t>(others[0])]->Crash();
+  SimServer& second = *f.world.servers()[static_cast<std::size_t>(others[1])];
+  second.Stall();
+
+  const Status left = client.MarkDown(others[0]);
+  CHECK(left.code() == StatusCode::kUnavailable);
+  CAPTURE(left.message());
+  CHECK(left.message().find(second.name()) != std::string::npos);
+  if (dies) second.Crash();
+  for (const auto& server : f.world.servers()) {
+    if (!server->up()) continue;
+    CHECK(server->items().Find(store::kViewKey)->value == record);
+  }
+  // What needs neither is read for as long as they are away.
+  for (int i = 0; i < 5; ++i) {
+    f.Wait(seconds(4));
+    const auto read = net::SyncWait(client.process, client.store.Info("key"));
+    CHECK(read.has_value());
+  }
 }
 
 constexpr std::uint64_t kHourUs = 3'600'000'000;

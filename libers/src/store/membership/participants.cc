@@ -333,7 +333,7 @@ Task<Result<Agreement>> AwaitParticipants(Session& session, const View& next) {
       }
       co_return Fail(
           StatusCode::kUnavailable,
-          fmt::format("only {} of the {} servers needed took the new view "
+          fmt::format("only {} of the {} servers needed take the new view "
                       "({}): start what does not answer",
                       heartbeat.in_sync, next.Quorum(), silent));
     }

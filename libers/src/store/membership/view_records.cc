@@ -111,7 +111,7 @@ Task<void> ReadOne(Session& session, int member,
   if (--reading->left == 0 || enough) reading->enough->Callback()();
 }
 
-// How many took a record, and why others did not.
+// How many took a record, or would have, and why others did not.
 struct Held {
   int count = 0;
   std::string silent;
@@ -147,15 +147,45 @@ bool Stays(Session& session, int member, const View& there,
          !Planted(PlantedBug::kSameIncarnation);
 }
 
+// Opens once enough members have answered. A record that fewer took could come
+// into force nowhere, and would keep all processes from the view in force.
+class Gate {
+ public:
+  explicit Gate(int needed) : needed_(needed) {}
+
+  // One more is asked.
+  void Add() { ++asked_; }
+
+  // It answered, or did not: is the record to be stored there?
+  Task<bool> Pass(net::Runtime& runtime, bool answered) {
+    --asked_;
+    if (answered) --needed_;
+    if (needed_ > 0 && asked_ > 0) {
+      net::Latch latch(runtime, 1);
+      waiting_.push_back(&latch);
+      co_await latch;
+    } else {
+      for (net::Latch* latch : std::exchange(waiting_, {})) latch->CountDown();
+    }
+    co_return answered&& needed_ <= 0;
+  }
+
+ private:
+  int needed_;
+  int asked_ = 0;
+  std::vector<net::Latch*> waiting_;
+};
+
 // Replaces the record on one member, whatever others do to it meanwhile, unless
 // what they put there is as new, or says more.
 Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
-                    const Record& record, Held& held,
+                    const Record& record, Gate& gate, Held& held,
                     std::optional<View>& newer) {
   const std::string& text = record.text;
   const iovec body{const_cast<char*>(text.data()), text.size()};
   net::Request write;
   net::Request written;
+  bool passed = false;
   do {
     net::Request read;
     read.verb = net::Verb::kVivify;
@@ -164,8 +194,13 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
     Batch batch(session.runtime());
     batch.Send(SendStep::kPrepareView, link, read);
     co_await batch;
-    if (read.outcome != Outcome::kOk && read.outcome != Outcome::kCreated) {
-      break;
+    const bool answered =
+        read.outcome == Outcome::kOk || read.outcome == Outcome::kCreated;
+    if (!passed) passed = co_await gate.Pass(session.runtime(), answered);
+    if (!answered) break;
+    if (!passed) {
+      ++held.count;
+      co_return;
     }
     // Another process is taking it over at the same time.
     if (read.value == text) {
@@ -207,13 +242,19 @@ Task<void> StoreOnLatch(Task<void> store, net::Latch& latch) {
 
 // Stores it on every member that has that state in its view, all at once.
 Task<void> StoreOnAll(Session& session, ViewLinks& links, const Record& record,
-                      MemberState state, Held& held,
+                      MemberState state, Gate gate, Held& held,
                       std::optional<View>& newer) {
   net::Latch latch(session.runtime());
+  std::vector<int> members;
   for (int i = 0; i < session.members(); ++i) {
     if (record.view.members[i].state != state) continue;
-    latch.Add();
-    Task<void> store = StoreOne(session, i, links.At(i), record, held, newer);
+    members.push_back(i);
+    gate.Add();
+  }
+  latch.Add(static_cast<int>(members.size()));
+  for (const int i : members) {
+    Task<void> store =
+        StoreOne(session, i, links.At(i), record, gate, held, newer);
     net::Spawn(StoreOnLatch(std::move(store), latch));
   }
   co_await latch;
@@ -288,7 +329,9 @@ Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
   ViewLinks links(session, view);
   const Record record{view, as, never_in_force};
   Held held;
-  co_await StoreOnAll(session, links, record, MemberState::kInSync, held,
+  // One that is in force is to reach each member.
+  const Gate gate(as == StoredAs::kAgain ? 0 : view.Quorum());
+  co_await StoreOnAll(session, links, record, MemberState::kInSync, gate, held,
                       newer);
   if (!held.other_format.ok()) {
     // Whatever others hold cannot be built upon without this one.
@@ -302,15 +345,15 @@ Task<Status> StoreViewRecord(Session& session, const View& view, StoredAs as,
   if (held.count < view.Quorum()) {
     co_return Status(
         StatusCode::kUnavailable,
-        fmt::format("only {} of the {} servers needed took the new view ({}): "
+        fmt::format("only {} of the {} servers needed take the new view ({}): "
                     "start what does not answer",
                     held.count, view.Quorum(), held.silent));
   }
   // What those have counts for nothing, and may be of before they left: where
   // it has a higher epoch, this view is to get one above that.
   std::optional<View> left;
-  co_await StoreOnAll(session, links, record, MemberState::kBackfilling, held,
-                      left);
+  co_await StoreOnAll(session, links, record, MemberState::kBackfilling,
+                      Gate(0), held, left);
   if (!held.other_format.ok()) co_return held.other_format;
   if (left) {
     newer = view;
