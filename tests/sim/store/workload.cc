@@ -436,8 +436,10 @@ Task<void> Workload::Pack(ClientProcess& process) {
     under_way.push_back(
         history_.Begin(kNoClient, key, OperationKind::kPack, world_.now()));
   }
+  // Where they are too few for a pack, those that are packed are whole again.
+  const bool any = world_.random().Below(3) > 0;
   const Result<store::PackedValues> packed =
-      co_await process.store(0).Pack(std::move(values), {.any = true});
+      co_await process.store(0).Pack(std::move(values), {.any = any});
   for (const std::uint32_t id : std::exchange(under_way, {})) {
     history_.End(id, packed ? Ending::kAcked : Ending::kFailed, world_.now());
   }

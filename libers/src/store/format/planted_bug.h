@@ -62,6 +62,7 @@ enum class PlantedBug {
   kPackDroppedNamed,    // a pack is dropped though a manifest names it
   kPackDroppedYoung,    // ... though a change under way may name it
   kPackTakesOver,       // packing gives way to no change that came before
+  kUnpackTakesOver,     // ... nor does making what is packed whole again
   kPackNamedOld,        // a pack is named however old it is by then
   kFlushByClock,        // a flush takes what is of before its maker's time
 };

@@ -184,7 +184,9 @@ class Packing {
       if (names && IsTooOldToName(session_, pack_)) {
         return Fail(StatusCode::kUnavailable, "packing took too long");
       }
-      if (living != nullptr && Planted(PlantedBug::kPackTakesOver)) {
+      const bool takes_over = Planted(names ? PlantedBug::kPackTakesOver
+                                            : PlantedBug::kUnpackTakesOver);
+      if (living != nullptr && takes_over) {
         return Verdict::kGoOn;
       }
       return planned(living);
