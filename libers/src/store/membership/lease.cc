@@ -51,9 +51,12 @@ void Lease::NoteCall(net::TimePoint now) {
   last_call_.store(Ticks(now));
 }
 
+bool Lease::Rests(net::TimePoint now) const {
+  return net::Duration(Ticks(now) - last_call_.load()) >= kRestsAfter;
+}
+
 net::Duration Lease::HeartbeatEvery(net::TimePoint now) const {
-  const net::Duration since(Ticks(now) - last_call_.load());
-  return since < kRestsAfter ? kHeartbeatEvery : kRestingHeartbeatEvery;
+  return Rests(now) ? kRestingHeartbeatEvery : kHeartbeatEvery;
 }
 
 bool Lease::TakeHeartbeat(net::TimePoint now) {

@@ -74,6 +74,7 @@ class Lease {
 
   // A call begins.
   void NoteCall(net::TimePoint now);
+  [[nodiscard]] bool Rests(net::TimePoint now) const;
   // How long to wait from one heartbeat to the next.
   [[nodiscard]] net::Duration HeartbeatEvery(net::TimePoint now) const;
   // True for one caller each time that a heartbeat is due.

@@ -148,9 +148,9 @@ Task<void> Drop(Session& session, ManifestPtr unreadable) {
 
 }  // namespace
 
-bool MayBumpLru(Session& session) {
+bool MayBumpLru(Session& session, bool rests) {
   EvictionWatch& evictions = session.cluster().evictions;
-  if (evictions.TakeTurn(session.runtime().Now())) {
+  if (evictions.TakeTurn(session.runtime().Now(), rests)) {
     session.Detach(AskForAge(session));
   }
   return evictions.touch_period().has_value();

@@ -8,6 +8,7 @@ namespace ers::store {
 namespace {
 
 constexpr net::Duration kWatchTurn = std::chrono::seconds(5);
+constexpr net::Duration kLaterAtRest = std::chrono::seconds(25);
 // So small a part of the age makes no difference to what goes first.
 constexpr int kPartOfAge = 32;
 constexpr net::Duration kMaxPeriod = std::chrono::seconds(60);
@@ -45,10 +46,10 @@ std::optional<std::chrono::seconds> EvictionAge(std::string_view stats_items) {
   return std::chrono::seconds(std::max<std::int64_t>(*least, 1));
 }
 
-bool EvictionWatch::TakeTurn(net::TimePoint now) {
+bool EvictionWatch::TakeTurn(net::TimePoint now, bool rests) {
   const net::TimePoint::rep ticks = now.time_since_epoch().count();
   net::TimePoint::rep next = next_turn_.load(std::memory_order_relaxed);
-  return ticks >= next &&
+  return ticks >= next + (rests ? kLaterAtRest.count() : 0) &&
          next_turn_.compare_exchange_strong(
              next, (now + kWatchTurn).time_since_epoch().count(),
              std::memory_order_relaxed);

@@ -50,6 +50,15 @@ TEST_CASE("one caller asks in each while") {
   CHECK_FALSE(watch.TakeTurn(kStart + seconds(6)));
 }
 
+TEST_CASE("a process that rests asks seldom, and at once where it has a call") {
+  EvictionWatch watch;
+  CHECK(watch.TakeTurn(kStart, /*rests=*/true));
+  CHECK_FALSE(watch.TakeTurn(kStart + seconds(29), true));
+  CHECK(watch.TakeTurn(kStart + seconds(30), true));
+  CHECK_FALSE(watch.TakeTurn(kStart + seconds(36), true));
+  CHECK(watch.TakeTurn(kStart + seconds(36)));
+}
+
 TEST_CASE("touches follow the age at eviction") {
   EvictionWatch watch;
   CHECK_FALSE(watch.touch_period().has_value());
