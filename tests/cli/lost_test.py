@@ -47,15 +47,16 @@ class TwoServersLostTest(LostCase):
             time.sleep(0.5)
 
     def pair(self):
-        """Two servers with blocks of one object, of which neither object has
-        all its manifests."""
-        details = [self.ctl_json("stat", key) for key in ("lost", "whole")]
-        held = {block["server"] for block in details[0]["blocks"]}
+        """Two servers with blocks of one object, which have not all its
+        manifests, and none of the other one: an export needs the first."""
+        lost, whole = (self.ctl_json("stat", key) for key in ("lost", "whole"))
+        held = {block["server"] for block in lost["blocks"]}
         members = self.servers.split(",")
         return next(
             [members.index(server) + 1 for server in pair]
-            for pair in itertools.combinations(sorted(held), 2)
-            if all(set(detail["replicas"]) - set(pair) for detail in details))
+            for pair in itertools.combinations(
+                sorted(held - set(whole["replicas"])), 2)
+            if set(lost["replicas"]) - set(pair))
 
     def test_it_is_named_as_a_failure_and_restored(self):
         report = self.fails("backup", "rest")

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 import unittest
 
 from daemon_case import DaemonCase
@@ -37,6 +38,13 @@ class NoRoomCase(DaemonCase):
             self.assertRegex(said, b"^SERVER_ERROR ")
             refused.append(said)
         self.assertIn(file.encode(), b"".join(refused))
+        # What needs no change is read, for longer than any lease lasts.
+        readable = [key for key in values if self.reads(client, key, values)]
+        self.assertTrue(readable)
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            for key in readable:
+                self.assertTrue(self.reads(client, key, values), daemon.log())
         self.assertGreater(len(refused), 1)  # each was a try
         self.assertNotIn("is down", daemon.log())
         cannot = f"the state file {file} cannot be written"
@@ -53,13 +61,21 @@ class NoRoomCase(DaemonCase):
         self.assertEqual(daemon.log().count(again), 1, daemon.log())
         self.assertEqual(daemon.log().count(cannot), 1, daemon.log())
 
+    def reads(self, client, key, values):
+        """False: it is refused."""
+        value = values[key]
+        client.socket.sendall(b"get %s\r\n" % key)
+        said = client.file.readline()
+        if said.startswith(b"SERVER_ERROR "):
+            return False
+        self.assertEqual(said, b"VALUE %s 0 %d\r\n" % (key, len(value)))
+        self.assertEqual(client.file.read(len(value) + 7),
+                         value + b"\r\nEND\r\n")
+        return True
+
     def serves(self, client, values):
         for key, value in values.items():
-            client.socket.sendall(b"get %s\r\n" % key)
-            self.assertEqual(client.file.readline(),
-                             b"VALUE %s 0 %d\r\n" % (key, len(value)))
-            self.assertEqual(client.file.read(len(value) + 7),
-                             value + b"\r\nEND\r\n")
+            self.assertTrue(self.reads(client, key, values))
             self.assertEqual(client.set(key, value), b"STORED")
 
 

@@ -57,7 +57,7 @@ Task<Status> TakeAnyView(Session& session) {
   }
   const Result<ViewRecords> records = co_await FindViewRecords(session);
   std::optional<View> best = records ? records->best : std::nullopt;
-  const Result<View> filed = keeper.ReadStateFile();
+  const Result<View> filed = session.cluster().state_file.Read();
   if (filed && (!best || best->epoch < filed->epoch)) best = *filed;
   Status status = records ? Status() : records.error();
   if (status.ok() && !best) {

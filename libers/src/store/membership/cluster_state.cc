@@ -39,7 +39,7 @@ ClusterState::ClusterState(ClusterOptions cluster_options,
                            std::string process_label)
     : options(std::move(cluster_options)),
       endpoints(std::move(sorted_endpoints)),
-      keeper(options.state_file),
+      state_file(options.state_file),
       lease(std::move(process_label)),
       clock(endpoints.size()),
       lines(std::make_unique<KeyLines>()),
@@ -47,8 +47,19 @@ ClusterState::ClusterState(ClusterOptions cluster_options,
 
 ClusterState::~ClusterState() = default;
 
-Status ClusterState::KeepOnDisk(const View& view) {
-  Status status = keeper.WriteStateFile(view);
+Result<StateFileDraft> ClusterState::DraftOnDisk(const View& view) {
+  Result<StateFileDraft> draft = state_file.Draft(view);
+  NoteOnDisk(draft ? Status() : draft.error());
+  return draft;
+}
+
+Status ClusterState::KeepOnDisk(StateFileDraft draft) {
+  Status status = draft.Adopt();
+  if (!status.ok()) NoteOnDisk(status);
+  return status;
+}
+
+void ClusterState::NoteOnDisk(const Status& status) {
   const bool failed_before = off_disk_.exchange(!status.ok());
   if (!status.ok() && !failed_before) {
     Log(LogLevel::kError,
@@ -59,7 +70,6 @@ Status ClusterState::KeepOnDisk(const View& view) {
     Log(LogLevel::kInfo,
         fmt::format("the state file {} is written again", options.state_file));
   }
-  return status;
 }
 
 Result<std::shared_ptr<ClusterState>> OpenClusterState(

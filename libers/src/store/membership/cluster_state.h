@@ -20,6 +20,7 @@
 #include "store/membership/member_stamps.h"
 #include "store/membership/memory_loss.h"
 #include "store/membership/slots.h"
+#include "store/membership/state_file.h"
 #include "store/membership/view_keeper.h"
 #include "store/support/cluster_clock.h"
 #include "store/support/eviction_watch.h"
@@ -31,8 +32,8 @@ class KeyLines;
 class KnownChanges;
 
 // Constant after construction, but for keeper, lease, stamps, clock, loss,
-// in_doubt_writes, evictions, needs, calls, lines, known, slots and what
-// KeepOnDisk remembers, which see to that themselves. Any thread.
+// in_doubt_writes, evictions, needs, calls, lines, known, slots and whether the
+// state file could be written, which see to that themselves. Any thread.
 struct ClusterState {
   ClusterOptions options;
   // As this process was given them, sorted by name: members' numbers in a new
@@ -41,6 +42,7 @@ struct ClusterState {
   // Of a new cluster; empty: the cluster's, of a new one the default.
   std::optional<net::Placement> placement;
   SlotRing slots;
+  const StateFile state_file;
   ViewKeeper keeper;
   Lease lease;
   MemberStamps stamps;
@@ -63,11 +65,14 @@ struct ClusterState {
     if (options.log) options.log(level, line);
   }
 
-  // Writes the state file. What stands in the way of that is logged once, not
-  // at each try, and so is its end.
-  [[nodiscard]] Status KeepOnDisk(const View& view);
+  // The state file with that view, and its place taken by it. What stands in
+  // the way is logged once, not at each try, and so is its end.
+  [[nodiscard]] Result<StateFileDraft> DraftOnDisk(const View& view);
+  [[nodiscard]] Status KeepOnDisk(StateFileDraft draft);
 
  private:
+  void NoteOnDisk(const Status& status);
+
   std::atomic<bool> off_disk_ = false;  // the last try failed
 };
 

@@ -16,7 +16,6 @@
 #include "store/membership/cluster_state.h"
 #include "store/membership/manifest_cache.h"
 #include "store/membership/spare_room.h"
-#include "store/membership/touch_times.h"
 #include "store/support/alarms.h"
 #include "store/support/buffer_pool.h"
 #include "store/support/hedge_budget.h"
@@ -24,6 +23,7 @@
 #include "store/support/late_servers.h"
 #include "store/support/link_speed.h"
 #include "store/support/session_counters.h"
+#include "store/support/touch_times.h"
 
 namespace ers::store {
 

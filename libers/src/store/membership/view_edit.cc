@@ -58,21 +58,31 @@ void TakeOut(Session& session, Member& member) {
   member.since = session.WallMicros() / kMicrosPerSecond;
 }
 
-// Makes the next view by `edit` and has it stored. Where another one stands in
+// A view that is stored, and the state file that it is to have.
+struct StoredView {
+  View view;
+  StateFileDraft file;
+};
+
+// Makes the next view by `edit` and has it stored. Nothing is where the state
+// file cannot be written: the records would keep all processes from the view in
+// force, and none could go on to the next. Where another one stands in
 // the way (another process went ahead, or an earlier try of this one got half
 // way), what that one says holds too. As it is it may be installed only if no
 // member must leave it.
-Task<Result<View>> StoreNext(Session& session, const Edit& edit) {
+Task<Result<StoredView>> StoreNext(Session& session, const Edit& edit) {
   Base base{*session.cluster().keeper.Newest(), {}};
   Result<View> next = edit(base.view);
   for (;;) {
-    if (!next) co_return next;
+    if (!next) co_return Fail(next.error());
+    Result<StateFileDraft> file = session.cluster().DraftOnDisk(*next);
+    if (!file) co_return Fail(file.error());
     std::optional<View> newer;
     Status status = co_await StoreViewRecord(session, *next, StoredAs::kNext,
                                              newer, base.never_in_force);
     if (newer) status = CheckMembers(session, session.cluster(), *newer);
     if (!status.ok()) co_return Fail(std::move(status));
-    if (!newer) co_return next;
+    if (!newer) co_return StoredView{std::move(*next), std::move(*file)};
     Result<Base> found = co_await FindBase(session, std::move(base.view),
                                            std::move(*newer), next->epoch);
     if (!found) co_return Fail(found.error());
@@ -100,17 +110,18 @@ Task<Result<View>> AgreeOnNext(Session& session, const Edit& edit) {
     return made;
   };
   for (;;) {
-    Result<View> next = co_await StoreNext(session, leave);
-    if (!next) co_return next;
-    session.cluster().keeper.NoteStored(*next);
-    Status status = session.cluster().KeepOnDisk(*next);
+    Result<StoredView> stored = co_await StoreNext(session, leave);
+    if (!stored) co_return Fail(stored.error());
+    View& next = stored->view;
+    session.cluster().keeper.NoteStored(next);
+    Status status = session.cluster().KeepOnDisk(std::move(stored->file));
     if (!status.ok()) co_return Fail(std::move(status));
-    const Result<Agreement> agreed = co_await AwaitParticipants(session, *next);
+    const Result<Agreement> agreed = co_await AwaitParticipants(session, next);
     if (!agreed) co_return Fail(agreed.error());
-    if (agreed->all) co_return next;
+    if (agreed->all) co_return std::move(next);
     for (const int member : agreed->leaving) {
       leaving[member] =
-          next->members[static_cast<std::size_t>(member)].incarnation;
+          next.members[static_cast<std::size_t>(member)].incarnation;
     }
     if (session.runtime().Now() >= deadline) {
       co_return Fail(StatusCode::kUnavailable,

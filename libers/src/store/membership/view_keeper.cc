@@ -1,16 +1,7 @@
 #include "store/membership/view_keeper.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "base/mutex.h"
@@ -18,22 +9,6 @@
 
 namespace ers::store {
 namespace {
-
-// More than the longest names of the most members there may be take.
-constexpr std::size_t kMaxStateBytes = std::size_t{1} << 20;
-
-std::string ErrorText(int error) {
-  return std::generic_category().message(error);
-}
-
-// Syncs a file or folder that was written before.
-bool SyncPath(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool synced = fsync(file) == 0;
-  close(file);
-  return synced;
-}
 
 // Is it out, or was it between the two views? Then what is under way to it is
 // for an incarnation that is no more.
@@ -45,9 +20,6 @@ bool HasLeft(const View* before, const View& now, std::size_t member) {
 }
 
 }  // namespace
-
-ViewKeeper::ViewKeeper(std::string state_file)
-    : state_file_(std::move(state_file)) {}
 
 std::shared_ptr<const View> ViewKeeper::Current() const {
   const MutexLock lock(mutex_);
@@ -190,76 +162,6 @@ void ViewKeeper::EndChange(std::shared_ptr<const View> view) {
     waiters.swap(change_waiters_);
   }
   for (const auto& wake : waiters) wake();
-}
-
-Result<View> ViewKeeper::ReadStateFile() const {
-  if (state_file_.empty()) {
-    return Fail(StatusCode::kNotFound, "no state file is configured");
-  }
-  const auto unreadable = [this](const std::string& why) {
-    return Fail(
-        StatusCode::kIncompatible,
-        fmt::format("the state file {} cannot be read: {}", state_file_, why));
-  };
-  std::error_code error;
-  const auto about = std::filesystem::status(state_file_, error);
-  if (about.type() == std::filesystem::file_type::not_found) {
-    return Fail(StatusCode::kNotFound, "no state file yet");
-  }
-  if (error) return unreadable(error.message() + "; check its permissions");
-  // A device or a pipe would never end, or never begin.
-  if (about.type() != std::filesystem::file_type::regular) {
-    return unreadable("it is not a regular file; name another");
-  }
-  std::ifstream file(state_file_, std::ios::binary);
-  std::string text(kMaxStateBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.gcount() == 0 && !file.eof()) {
-    return unreadable("check its permissions");
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMaxStateBytes) {
-    return unreadable("it is too large for one; name another");
-  }
-  Result<View> view = DecodeView(text);
-  if (!view) {
-    return Fail(StatusCode::kIncompatible,
-                fmt::format("the state file {}: {}; move it away to go by the "
-                            "servers alone",
-                            state_file_, view.error().message()));
-  }
-  return view;
-}
-
-Status ViewKeeper::WriteStateFile(const View& view) const {
-  if (state_file_.empty()) return {};
-  const auto failed = [this](const std::string& why) {
-    return Status(StatusCode::kIncompatible,
-                  fmt::format("the state file {} cannot be written: {}",
-                              state_file_, why));
-  };
-  const Result<View> there = ReadStateFile();
-  if (there && there->epoch >= view.epoch) return {};
-  // A name of its own (mkstemp fills in the Xs): other processes may be writing
-  // theirs.
-  std::string fresh = state_file_ + ".XXXXXX";
-  const int made = mkstemp(fresh.data());
-  if (made < 0) return failed(ErrorText(errno));
-  close(made);
-  {
-    std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-    file << EncodeView(view);
-    file.close();
-    if (!file || !SyncPath(fresh) ||
-        std::rename(fresh.c_str(), state_file_.c_str()) != 0) {
-      const int error = errno;
-      unlink(fresh.c_str());
-      return failed(ErrorText(error));
-    }
-  }
-  const auto folder = std::filesystem::path(state_file_).parent_path();
-  SyncPath(folder.empty() ? "." : folder.string());
-  return {};
 }
 
 }  // namespace ers::store

@@ -14,7 +14,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/mutex.h"
@@ -26,9 +25,6 @@ namespace ers::store {
 // Any thread.
 class ViewKeeper {
  public:
-  // `state_file` empty: none is kept.
-  explicit ViewKeeper(std::string state_file);
-
   // The view in force; null before the first was installed.
   [[nodiscard]] std::shared_ptr<const View> Current() const;
   // Differs from one view in force to the next: shows the keeper of a copy,
@@ -73,16 +69,9 @@ class ViewKeeper {
   // Ends the change, with a new view (null: the old one stays).
   void EndChange(std::shared_ptr<const View> view);
 
-  // The view in the state file; kNotFound where there is none.
-  [[nodiscard]] Result<View> ReadStateFile() const;
-  // Replaces the state file, synced to disk before it returns, unless it has a
-  // view as new. Several processes may share one.
-  [[nodiscard]] Status WriteStateFile(const View& view) const;
-
  private:
   bool DrainedLocked() const ERS_REQUIRES(mutex_);
 
-  const std::string state_file_;  // constant after construction
   std::atomic<std::uint64_t> version_{0};
   mutable Mutex mutex_;
   std::shared_ptr<const View> view_ ERS_GUARDED_BY(mutex_);

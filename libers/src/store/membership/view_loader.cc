@@ -126,7 +126,7 @@ Task<Result<View>> Decide(Session& session, ViewRecords& records,
                           const Scheme* first) {
   const int members = session.members();
   std::optional<View> best = records.best;
-  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  const Result<View> filed = session.cluster().state_file.Read();
   if (!filed && filed.error().code() != StatusCode::kNotFound) {
     co_return Fail(filed.error());
   }
@@ -255,7 +255,14 @@ Task<Status> LoadView(Session& session, const Scheme* first) {
   const bool found = records->best.has_value();
   Result<View> view = co_await Decide(session, *records, first);
   if (view) view = co_await Complete(session, *records, std::move(*view));
-  Status status = view ? session.cluster().KeepOnDisk(*view) : view.error();
+  Status status;
+  if (view) {
+    Result<StateFileDraft> file = session.cluster().DraftOnDisk(*view);
+    status =
+        file ? session.cluster().KeepOnDisk(std::move(*file)) : file.error();
+  } else {
+    status = view.error();
+  }
   if (!status.ok()) {
     keeper.EndChange(nullptr);
     co_return status;

@@ -33,7 +33,7 @@ Task<Result<ViewPtr>> ReadNewestView(Session& session) {
     co_return here;
   }
   std::optional<View> best = std::move(records->best);
-  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  const Result<View> filed = session.cluster().state_file.Read();
   if (!filed && filed.error().code() != StatusCode::kNotFound) {
     co_return Fail(filed.error());
   }

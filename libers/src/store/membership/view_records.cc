@@ -196,10 +196,15 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
     co_await batch;
     const bool answered =
         read.outcome == Outcome::kOk || read.outcome == Outcome::kCreated;
-    if (!passed) passed = co_await gate.Pass(session.runtime(), answered);
-    if (!answered) break;
+    const Result<DecodedView> there =
+        session.cluster().stamps.Decode(read.value);
+    const bool other_format = answered && IsOtherFormat(there);
     if (!passed) {
-      ++held.count;
+      passed = co_await gate.Pass(session.runtime(), answered && !other_format);
+    }
+    if (!answered) break;
+    if (other_format) {
+      held.other_format = OtherFormat(link, there.error());
       co_return;
     }
     // Another process is taking it over at the same time.
@@ -208,14 +213,12 @@ Task<void> StoreOne(Session& session, int member, net::ServerLink& link,
       ++held.count;
       co_return;
     }
-    const Result<DecodedView> there =
-        session.cluster().stamps.Decode(read.value);
-    if (IsOtherFormat(there)) {
-      held.other_format = OtherFormat(link, there.error());
-      co_return;
-    }
     if (there && Stays(session, member, *there->view, read.value, record)) {
       if (!newer || newer->epoch < there->view->epoch) newer = *there->view;
+      co_return;
+    }
+    if (!passed) {
+      ++held.count;
       co_return;
     }
     write.verb = net::Verb::kCas;
@@ -278,7 +281,7 @@ Task<Result<ViewRecords>> ReadViewRecords(Session& session) {
 
 Task<Result<ViewRecords>> FindViewRecords(Session& session) {
   std::optional<View> newest;
-  const Result<View> filed = session.cluster().keeper.ReadStateFile();
+  const Result<View> filed = session.cluster().state_file.Read();
   std::uint64_t placed = 0;  // by the view of this epoch
   for (;;) {
     Result<ViewRecords> records = co_await ReadViewRecords(session);

@@ -160,7 +160,7 @@ void BumpLru(Session& session, ManifestPtr current, bool again) {
   const std::optional<net::Duration> period =
       session.cluster().evictions.touch_period();
   if (!period || session.closing()) return;
-  const int times = session.touch_times().Due(current->key, again,
+  const int times = session.touch_times().Due(HashKey(current->key).low, again,
                                               session.runtime().Now(), *period);
   if (times > 0) session.Detach(TouchAll(session, std::move(current), times));
 }

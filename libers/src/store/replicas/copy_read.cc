@@ -96,7 +96,8 @@ int CopyRead::First() const {
   const TimePoint now = session.runtime().Now();
   if (!servers.IsShunned(primary, now)) return primary;
   for (const int member : replicas_->members) {
-    if (IsInSync(*view_, member) && !servers.IsShunned(member, now)) {
+    if (IsInSync(*view_, member) && session.Readable(member) &&
+        !servers.IsShunned(member, now)) {
       return member;
     }
   }
@@ -113,7 +114,7 @@ std::optional<int> CopyRead::Another() const {
                                    [member = *i](const auto& before) {
                                      return before->wait.member == member;
                                    });
-    if (!asked && IsInSync(*view_, *i) &&
+    if (!asked && IsInSync(*view_, *i) && session.Readable(*i) &&
         !session.late_servers().IsShunned(*i, now)) {
       return *i;
     }

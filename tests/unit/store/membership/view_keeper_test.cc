@@ -1,17 +1,7 @@
 #include "store/membership/view_keeper.h"
 
-#include <stdlib.h>
-
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <thread>
 #include <vector>
-
-#include "unit/store/format/golden.h"
 
 namespace ers::store {
 namespace {
@@ -26,7 +16,7 @@ std::shared_ptr<const View> MakeView(std::uint64_t epoch, int down = -1) {
 
 // A keeper with view 1 in force.
 struct Kept {
-  ViewKeeper keeper{""};
+  ViewKeeper keeper;
   Kept() {
     REQUIRE(keeper.BeginChange([] {}));
     keeper.EndChange(MakeView(1));
@@ -35,7 +25,7 @@ struct Kept {
 
 // Invariant V1.
 TEST_CASE("writes are admitted under the view in force only") {
-  ViewKeeper keeper("");
+  ViewKeeper keeper;
   CHECK(keeper.Current() == nullptr);
   CHECK_FALSE(keeper.BeginWrite(1, 0));
   REQUIRE(keeper.BeginChange([] {}));
@@ -166,103 +156,6 @@ TEST_CASE_METHOD(Kept, "of two changers one waits until the other is done",
   CHECK(keeper.BeginChange([] {}));
   keeper.EndChange(nullptr);
   CHECK(woken == 2);
-}
-
-// A folder of its own, gone at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    // mkdtemp fills in the Xs.
-    std::string name =
-        (std::filesystem::temp_directory_path() / "view-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const char* name) const {
-    return (path_ / name).string();
-  }
-  std::ptrdiff_t Count() const {
-    return std::distance(std::filesystem::directory_iterator(path_),
-                         std::filesystem::directory_iterator());
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-TEST_CASE("the state file gives back the view it was given") {
-  const TemporaryFolder folder;
-  const ViewKeeper keeper(folder / "state");
-  const Result<View> none = keeper.ReadStateFile();
-  REQUIRE_FALSE(none.has_value());
-  CHECK(none.error().code() == StatusCode::kNotFound);
-  View view = test::ViewExample();
-  REQUIRE(keeper.WriteStateFile(view).ok());
-  ++view.epoch;
-  REQUIRE(keeper.WriteStateFile(view).ok());
-  // A process that is behind does not take it back.
-  REQUIRE(keeper.WriteStateFile(test::ViewExample()).ok());
-  const Result<View> read = keeper.ReadStateFile();
-  REQUIRE(read.has_value());
-  CHECK(EncodeView(*read) == EncodeView(view));
-  CHECK(folder.Count() == 1);
-}
-
-TEST_CASE(
-    "processes that write one state file at once do not disturb another") {
-  const TemporaryFolder folder;
-  constexpr std::uint64_t kViews = 100;
-  constexpr std::uint64_t kWriters = 4;
-  std::atomic<int> failures = 0;
-  std::vector<std::thread> writers;
-  for (std::uint64_t i = 0; i < kWriters; ++i) {
-    writers.emplace_back([&folder, &failures, i] {
-      const ViewKeeper keeper(folder / "state");
-      View view = test::ViewExample();
-      for (std::uint64_t n = 0; n < kViews; ++n) {
-        view.epoch = 100 + n * kWriters + i;
-        if (!keeper.WriteStateFile(view).ok() || !keeper.ReadStateFile()) {
-          ++failures;
-        }
-      }
-    });
-  }
-  for (std::thread& writer : writers) writer.join();
-  CHECK(failures == 0);
-  CHECK(folder.Count() == 1);
-}
-
-TEST_CASE("without a state file nothing is kept and nothing is missed") {
-  const ViewKeeper keeper("");
-  CHECK(keeper.WriteStateFile(test::ViewExample()).ok());
-  const Result<View> none = keeper.ReadStateFile();
-  REQUIRE_FALSE(none.has_value());
-  CHECK(none.error().code() == StatusCode::kNotFound);
-}
-
-TEST_CASE("a state file that cannot be used is named, never passed over") {
-  const TemporaryFolder folder;
-  const std::string path = folder / "state";
-  const ViewKeeper keeper(path);
-  for (const std::string& text :
-       {std::string(), std::string("{}"), std::string("\0\xff", 2),
-        std::string(test::kViewText.substr(1)),
-        std::string(R"({"format":2,"crc32c":0})")}) {
-    CAPTURE(text);
-    std::ofstream(path, std::ios::binary) << text;
-    const Result<View> read = keeper.ReadStateFile();
-    REQUIRE_FALSE(read.has_value());
-    CHECK(read.error().code() == StatusCode::kIncompatible);
-    CHECK(read.error().message().find(path) != std::string::npos);
-  }
-  const ViewKeeper lost(folder / "no/such/folder/state");
-  const Status status = lost.WriteStateFile(test::ViewExample());
-  CHECK(status.code() == StatusCode::kIncompatible);
-  CHECK(status.message().find("no/such/folder/state") != std::string::npos);
 }
 
 }  // namespace

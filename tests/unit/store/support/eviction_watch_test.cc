@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "store/membership/touch_times.h"
+#include "store/support/touch_times.h"
 
 namespace ers::store {
 namespace {
@@ -70,17 +70,21 @@ TEST_CASE("touches follow the age at eviction") {
   CHECK_FALSE(watch.touch_period().has_value());
 }
 
+// Hashes of keys.
+constexpr std::uint64_t kKey = 7;
+constexpr std::uint64_t kOther = 8;
+
 TEST_CASE("touches are due once per period, and once more when read again") {
   TouchTimes times;
   const net::Duration period = seconds(2);
-  CHECK(times.Due("key", false, kStart, period) == 1);
-  CHECK(times.Due("key", false, kStart + seconds(1), period) == 0);
-  CHECK(times.Due("other", false, kStart + seconds(1), period) == 1);
+  CHECK(times.Due(kKey, false, kStart, period) == 1);
+  CHECK(times.Due(kKey, false, kStart + seconds(1), period) == 0);
+  CHECK(times.Due(kOther, false, kStart + seconds(1), period) == 1);
   // Now the server knows it as read twice, and keeps it for longer.
-  CHECK(times.Due("key", true, kStart + seconds(1), period) == 2);
-  CHECK(times.Due("key", true, kStart + seconds(2), period) == 0);
-  CHECK(times.Due("key", false, kStart + seconds(2), period) == 0);
-  CHECK(times.Due("key", true, kStart + seconds(3), period) == 2);
+  CHECK(times.Due(kKey, true, kStart + seconds(1), period) == 2);
+  CHECK(times.Due(kKey, true, kStart + seconds(2), period) == 0);
+  CHECK(times.Due(kKey, false, kStart + seconds(2), period) == 0);
+  CHECK(times.Due(kKey, true, kStart + seconds(3), period) == 2);
 }
 
 }  // namespace

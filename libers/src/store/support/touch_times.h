@@ -1,11 +1,10 @@
 // TouchTimes: when objects were last kept warm on servers that evict, and how
 // many of them are being stored again.
-#ifndef ERS_STORE_MEMBERSHIP_TOUCH_TIMES_H_
-#define ERS_STORE_MEMBERSHIP_TOUCH_TIMES_H_
+#ifndef ERS_STORE_SUPPORT_TOUCH_TIMES_H_
+#define ERS_STORE_SUPPORT_TOUCH_TIMES_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "net/runtime.h"
@@ -15,11 +14,12 @@ namespace ers::store {
 // As far as it is remembered: bounded. Loop thread only.
 class TouchTimes {
  public:
-  // How often each item of the object is to be touched now so that servers
+  // How often each item of the object, whose key's hash is `key`, is to be
+  // touched now so that servers
   // take it for as warm as what was read: memcached lets an item live on at
   // the end of its LRU that was accessed twice since it came there. `again`:
   // the read was not the first.
-  int Due(std::string_view key, bool again, net::TimePoint now,
+  int Due(std::uint64_t key, bool again, net::TimePoint now,
           net::Duration period);
 
   // May one more object be stored again that lacked what was touched? A few at
@@ -47,4 +47,4 @@ class TouchTimes {
 
 }  // namespace ers::store
 
-#endif  // ERS_STORE_MEMBERSHIP_TOUCH_TIMES_H_
+#endif  // ERS_STORE_SUPPORT_TOUCH_TIMES_H_
