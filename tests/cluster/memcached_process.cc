@@ -179,7 +179,7 @@ std::string MemcachedProcess::Ask(const std::string& text,
                                   const std::string& last) const {
   const int fd = Connect();
   if (fd < 0) return "";
-  const timeval limit{5, 0};
+  const timeval limit{60, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   std::string answer;
   std::size_t sent = 0;

@@ -10,7 +10,7 @@ import re
 
 import frame
 
-TOLERANCE_S = 2
+TOLERANCE_S = 10
 META_LINE = re.compile(rb"(HD|VA|EN|NF|NS|EX|OK)( |$)")
 META_FLAG_CAS = re.compile(rb"c(\d+)$")
 META_FLAG_SECONDS = re.compile(rb"([tl])(\d+)$")

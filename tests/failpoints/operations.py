@@ -12,13 +12,16 @@ def value_of(key, which, size):
     return random_bytes(size, f"{key} {which}")
 
 
-def show(link, key):
-    """(value, flags) of the object; None: there is none; a line: an error."""
+def show(link, key, refusals=False):
+    """(value, flags) of the object; None: there is none. With `refusals` the
+    line of an error, which is Broken otherwise."""
     line = link.ask(f"get {key}".encode())
     if line == b"END":
         return None
     if line is None:
         raise ConnectionError("the proxy has gone")
+    if not line.startswith(b"VALUE ") and not refusals:
+        raise Broken(f"{key} cannot be read: {line}")
     if not line.startswith(b"VALUE "):
         return line
     _, _, flags, count = line.split()
@@ -409,7 +412,7 @@ class Read(Operation):
         self.new = self.old
 
     def act(self, link):
-        return show(link, self.key)
+        return show(link, self.key, refusals=True)
 
     def done(self, said):
         if isinstance(said, bytes):
@@ -464,7 +467,7 @@ class ReadPlain(Operation):
                 link.set(self.key, b"plain")
 
     def act(self, link):
-        return show(link, self.key)
+        return show(link, self.key, refusals=True)
 
     def done(self, said):
         return said == self.old

@@ -69,7 +69,7 @@ class ReadPacked(SmallValues):
         self.packed()
 
     def act(self, link):
-        return show(link, self.key)
+        return show(link, self.key, refusals=True)
 
     def done(self, said):
         if isinstance(said, bytes):

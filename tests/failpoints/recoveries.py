@@ -83,7 +83,7 @@ class ReconcileRead(Reconcile):
         self.new = None
 
     def act(self, link):
-        return show(link, self.key)
+        return show(link, self.key, refusals=True)
 
     def done(self, said):
         return said in (self.old, self.pending)

@@ -130,6 +130,7 @@ class Server:
     def freeze(self):
         """Until it is killed."""
         os.kill(self.pid, signal.SIGSTOP)
+        until(lambda: self.process_state() == "stopped", "it stands still")
         self.frozen = True
 
     def start(self):

@@ -72,7 +72,7 @@ class BackupTest(ProxyCase):
         self.assertEqual(got[0], b"f%d" % flags, key)
         left = int(got[1][1:])
         wanted = -1 if ends is None else ends - time.time()
-        self.assertLess(abs(left - wanted), 5, (key, left, wanted))
+        self.assertLess(abs(left - wanted), 60, (key, left, wanted))
 
     def test_ten_thousand_objects_survive_the_loss_of_all_servers(self):
         objects = self.fill()
@@ -133,8 +133,12 @@ class BackupFileTest(ProxyCase):
 
     def test_what_has_expired_meanwhile_is_left_out(self):
         link = self.link()
-        self.assertEqual(link.set("f:3", b"short", exptime=2), b"STORED")
-        self.ctl("backup", "some")
+
+        def is_in_backup():
+            self.assertEqual(link.set("f:3", b"short", exptime=2), b"STORED")
+            return (self.ctl_json("backup", "some")["objects"]
+                    == len(self.objects))
+        self.until(is_in_backup, "it is there until it is in the backup")
         self.until(lambda: link.get("f:3") is None, "it expires")
         # The servers' clocks go by seconds: until they, too, say so.
         self.until(lambda: self.ctl_json("restore", "some")["expired"] == 1,

@@ -182,10 +182,10 @@ class TooSmallReportedTest(ReportedCase):
         # It watches until nothing has moved for a while: on a slow machine also
         # before the first object is refused.
         def ends_with_the_reason():
-            said = self.refused(CLUSTER_ERROR, "still out: ", "--proxy",
-                                self.proxy.addresses[-1], "--timeout", "3",
-                                "replace", old, small)
-            return "objects that do not fit: " in said
+            done = self.run_ctl("--proxy", self.proxy.addresses[-1],
+                                "--timeout", "3", "replace", old, small)
+            self.assertEqual(done.returncode, CLUSTER_ERROR, done.stderr)
+            return b"objects that do not fit: " in done.stderr
         self.until(ends_with_the_reason, "the reason is told")
         self.until_reported(f"{small} has no memory for a block of ")
         for key in keys:

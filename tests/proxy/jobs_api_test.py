@@ -217,7 +217,7 @@ class ApiTest(JobsCase):
             link.set(f"prc:{i}", random_bytes(100 * KIB, i))
         # About 60 KB each: some seconds, if it were left alone.
         job = self.api.start(select={"prefix": "prc:"}, parallel=2,
-                             bytes_per_second=300_000)
+                             bytes_per_second=100_000)
         number = job["id"]
         self.assertEqual((job["state"], job["ended"]), ("listing", None))
         self.until(lambda: self.api.job(number)["objects"]["changed"] > 3,

@@ -46,7 +46,7 @@ class KillTest(StateCase):
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "kill:", "min_bytes": LENGTH},
-                           parallel=3, bytes_per_second=200_000)["id"]
+                           parallel=3, bytes_per_second=100_000)["id"]
         taken_up = f"job {number} of the last process is taken up"
         kills, resumed, least = 0, 0, 0
         while least < COUNT:
@@ -78,7 +78,7 @@ class KillTest(StateCase):
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "paused:"},
-                           bytes_per_second=200_000)["id"]
+                           bytes_per_second=100_000)["id"]
         self.changed(api, number, 5)
         self.assertEqual(api.command(number, "pause")[0], 200)
         proxy.process.kill()
@@ -100,7 +100,7 @@ class KillTest(StateCase):
         words = ("--state-dir", self.state_dir())
         proxy, api = self.start_with(*words)
         number = api.start(select={"prefix": "term:"},
-                           bytes_per_second=200_000)["id"]
+                           bytes_per_second=100_000)["id"]
         self.changed(api, number, 5)
         proxy.terminate()
         self.assertEqual(proxy.wait(), 0, proxy.said())

@@ -24,17 +24,23 @@ def open_files():
     return len(os.listdir("/proc/self/fd"))
 
 
+# A server that a busy machine keeps silent is not dead.
+PATIENT = {"connect_timeout": DEADLINE_S, "request_timeout": DEADLINE_S,
+           "operation_timeout": 5 * DEADLINE_S}
+
+
 class PackageCase(CtlCase):
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.client = ers.Client(cls.servers)
+        cls.client = ers.Client(cls.servers, **PATIENT)
         cls.addClassCleanup(cls.client.close)
 
     def open(self, **options):
         """Another client, closed at the end of the test."""
-        client = ers.Client(options.pop("servers", self.servers), **options)
+        client = ers.Client(options.pop("servers", self.servers),
+                            **{**PATIENT, **options})
         self.addCleanup(client.close)
         return client
 

@@ -157,6 +157,7 @@ TEST_CASE(
 TEST_CASE("a server that stands still counts as dead, and costs one wait") {
   const Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
   TestCluster cluster(6);
+  cluster.SetPatience(std::chrono::seconds(3));
   auto client = cluster.Open(scheme);
   const std::vector<std::byte> value = Bytes(kValueBytes, 1);
   REQUIRE_OK(client->Put("key", value, {}));

@@ -32,9 +32,8 @@ MemcachedProcess& TestCluster::Named(const std::string& name) {
 ClusterOptions TestCluster::Options() const {
   ClusterOptions options;
   options.servers = List();
-  // A server that a busy machine keeps silent for a while is not dead.
-  options.connect_timeout = options.request_timeout = std::chrono::seconds(3);
-  options.operation_timeout = std::chrono::seconds(60);
+  options.connect_timeout = options.request_timeout = patience_;
+  options.operation_timeout = 5 * patience_;
   // Requests are counted: none is sent twice where the machine stands still.
   options.hedge_percent = 0;
   return options;

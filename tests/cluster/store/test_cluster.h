@@ -3,6 +3,7 @@
 #define TESTS_CLUSTER_STORE_TEST_CLUSTER_H_
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -36,6 +37,9 @@ class TestCluster {
   // The process that listens at a member's name.
   MemcachedProcess& Named(const std::string& name);
 
+  // How long clients wait for a server: for as long as a busy machine may keep
+  // one silent, but where one is to be found dead by its silence.
+  void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
   // Options that name all members.
   ClusterOptions Options() const;
   // A client of a process of its own: nothing is remembered, nothing inline.
@@ -45,6 +49,7 @@ class TestCluster {
 
  private:
   std::deque<MemcachedProcess> servers_;
+  std::chrono::milliseconds patience_ = std::chrono::seconds(60);
 };
 
 // Requests that all servers together have answered with a value or stored.

@@ -26,6 +26,7 @@ void GetUntil(Client& client, Clock::time_point end) {
 // for the first.
 TEST_CASE("a client that is not in a call keeps no other waiting") {
   TestCluster servers(4);
+  servers.SetPatience(std::chrono::seconds(3));
   ClusterOptions options = servers.Options();
   options.max_failures = 1;
   auto cluster = Cluster::Open(options);

@@ -224,7 +224,8 @@ TEST_CASE("M is fixed when the cluster is first used") {
 TEST_CASE("another list of servers is refused, another order is not") {
   TestCluster cluster(7);
   const auto list = [&](std::vector<int> members, int heavy) {
-    ClusterOptions options;
+    ClusterOptions options = cluster.Options();
+    options.servers.clear();
     for (const int i : members) {
       if (!options.servers.empty()) options.servers += ',';
       options.servers += cluster.server(i).endpoint().name();
