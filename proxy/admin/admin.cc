@@ -62,7 +62,7 @@ HttpReply Ready(const Facts& now, bool trusted) {
 }  // namespace
 
 struct Admin::Loop {
-  std::function<Facts()> facts;
+  Sources sources;
   RecentRequests recent;
   Jobs* jobs = nullptr;
   Tunnels* tunnels = nullptr;
@@ -101,7 +101,7 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
   if (request.path == "/events") {
     return Page("application/json", EventsText(EventLog::OfProcess().Last()));
   }
-  Facts now = facts();
+  Facts now = sources.facts();
   if (request.path == "/status") {
     now.lately = recent.Lately();
     now.history = recent.History();
@@ -120,7 +120,7 @@ HttpReply Admin::Loop::Show(const HttpRequest& request) const {
 }
 
 void Admin::Loop::Sample() {
-  recent.Take(facts().totals.requests, std::chrono::steady_clock::now());
+  recent.Take(sources.requests(), std::chrono::steady_clock::now());
 }
 
 bool Admin::Loop::Prepare() {
@@ -163,10 +163,10 @@ Admin::Admin(std::string name, std::unique_ptr<Loop> loop)
     : name_(std::move(name)), loop_(std::move(loop)) {}
 
 Result<std::unique_ptr<Admin>> Admin::Open(Listener listener, std::string token,
-                                           std::function<Facts()> facts,
-                                           Jobs& jobs, Tunnels& tunnels) {
+                                           Sources sources, Jobs& jobs,
+                                           Tunnels& tunnels) {
   auto loop = std::make_unique<Loop>();
-  loop->facts = std::move(facts);
+  loop->sources = std::move(sources);
   loop->jobs = &jobs;
   loop->tunnels = &tunnels;
   loop->gate.SetToken(std::move(token));

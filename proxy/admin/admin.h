@@ -20,12 +20,18 @@ namespace ers::proxy {
 // client. Methods: the thread that owns it.
 class Admin {
  public:
-  // Serves the clients of `listener`. `token`: as for SetToken. `facts` is
-  // called on the admin's thread; `jobs` and `tunnels` end after it. kNoMemory:
-  // also where there is no file descriptor.
+  // What it shows. Called on its thread.
+  struct Sources {
+    std::function<Facts()> facts;
+    // Those of the facts, alone: once a second, so that servers are not asked
+    // for what nobody reads.
+    std::function<RequestSums()> requests;
+  };
+
+  // Serves the clients of `listener`. `token`: as for SetToken. `jobs` and
+  // `tunnels` end after it. kNoMemory: also where there is no file descriptor.
   static Result<std::unique_ptr<Admin>> Open(Listener listener,
-                                             std::string token,
-                                             std::function<Facts()> facts,
+                                             std::string token, Sources sources,
                                              Jobs& jobs, Tunnels& tunnels);
   // Cuts readers off.
   ~Admin();

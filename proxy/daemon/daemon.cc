@@ -192,7 +192,9 @@ Status Daemon::Start() {
         .find = [this](std::string_view name) { return ServerAt(name); }});
     Result<std::unique_ptr<Admin>> admin = Admin::Open(
         std::move(*admin_listener_), options_.admin_token,
-        [this] { return Describe(); }, *jobs_, *tunnels_);
+        Admin::Sources{.facts = [this] { return Describe(); },
+                       .requests = [this] { return stats_.Sum().requests; }},
+        *jobs_, *tunnels_);
     if (!admin) return admin.error();
     admin_ = std::move(*admin);
   }
