@@ -23,8 +23,8 @@ class Admin {
   // What it shows. Called on its thread.
   struct Sources {
     std::function<Facts()> facts;
-    // Those of the facts, alone: once a second, so that servers are not asked
-    // for what nobody reads.
+    // Those of the facts, alone: once a second, where the facts would have
+    // servers asked for what no page shows.
     std::function<RequestSums()> requests;
   };
 
