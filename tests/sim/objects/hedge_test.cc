@@ -100,6 +100,13 @@ struct Fixture {
   SimServer& WithData(std::size_t number = 0) {
     return *With(StoredBlockKind::kData).at(number);
   }
+  SimServer& WithNothing() {
+    std::set<std::string> names;
+    for (const auto& server : world.servers()) names.insert(server->name());
+    for (const BlockState& block : where.blocks) names.erase(block.server);
+    for (const std::string& replica : where.replicas) names.erase(replica);
+    return *world.FindServer(*names.begin());
+  }
   SimServer& Primary() {
     const store::Replicas replicas =
         store::ReplicasOf(*session->view(), session->ring(), "k");
@@ -500,6 +507,30 @@ TEST_CASE("a slow primary is not waited for until it is in time again") {
   const std::uint64_t at_once = f.counters().hedges_at_once.Get();
   f.ReadMuch();
   CHECK(f.counters().hedges_at_once.Get() == at_once);
+}
+
+// With another server out as well, the view stays as it is.
+TEST_CASE("a slow primary is waited for where the other replica is dead") {
+  Fixture f(3, kInManifest);
+  f.ReadMuch();
+  SimServer& primary = f.Primary();
+  f.Delay(primary, milliseconds(20));
+  f.LongestGet(seconds(1), milliseconds(3));
+  REQUIRE(f.counters().hedges_at_once.Get() > 100);
+  int dead = 0;
+  for (const std::string& replica : f.where.replicas) {
+    SimServer& server = *f.world.FindServer(replica);
+    if (&server == &primary) continue;
+    server.Crash();
+    ++dead;
+  }
+  f.WithNothing().Crash();
+  REQUIRE(dead == 1);
+  f.Wait(seconds(1));
+  for (int i = 0; i < 20; ++i) {
+    f.Get();
+    f.Wait(milliseconds(50));
+  }
 }
 
 // Invariant H1.

@@ -167,7 +167,8 @@ class Gate {
     } else {
       for (net::Latch* latch : std::exchange(waiting_, {})) latch->CountDown();
     }
-    co_return answered&& needed_ <= 0;
+    if (!answered) co_return false;
+    co_return needed_ <= 0;
   }
 
  private:

@@ -148,9 +148,10 @@ Task<void> Drop(Session& session, ManifestPtr unreadable) {
 
 }  // namespace
 
-bool MayBumpLru(Session& session, bool rests) {
+bool MayBumpLru(Session& session) {
   EvictionWatch& evictions = session.cluster().evictions;
-  if (evictions.TakeTurn(session.runtime().Now(), rests)) {
+  const net::TimePoint now = session.runtime().Now();
+  if (evictions.TakeTurn(now, session.cluster().lease.Rests(now))) {
     session.Detach(AskForAge(session));
   }
   return evictions.touch_period().has_value();

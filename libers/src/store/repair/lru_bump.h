@@ -15,7 +15,7 @@ namespace ers::store {
 
 // Is what this session reads to be kept warm: do servers evict? Asks them now
 // and then, in the background; seldom where the process rests.
-bool MayBumpLru(Session& session, bool rests = false);
+bool MayBumpLru(Session& session);
 
 // `current` was read. In the background, where it is time: an access to its
 // parity and to the replicas that the read itself did not ask. What they lack

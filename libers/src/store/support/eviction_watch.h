@@ -22,7 +22,7 @@ class EvictionWatch {
  public:
   // True for one caller in each while: it asks the servers, then calls Set.
   // Where the process `rests` that is each half minute: servers report much.
-  bool TakeTurn(net::TimePoint now, bool rests = false);
+  bool TakeTurn(net::TimePoint now, bool rests);
   // The shortest of all servers' ages; empty: none evicts.
   void Set(std::optional<std::chrono::seconds> age);
   // How long something may be left without an access that is to live as long

@@ -2,15 +2,15 @@
 
 namespace ers::store {
 
-int TouchTimes::Due(std::uint64_t key, bool again, net::TimePoint now,
+int TouchTimes::Due(std::uint64_t key_hash, bool again, net::TimePoint now,
                     net::Duration period) {
   slots_.resize(kSlots);
-  Slot& slot = slots_[key % kSlots];
+  Slot& slot = slots_[key_hash % kSlots];
   const int times = again ? 2 : 1;
-  const bool fresh =
-      slot.key == key && slot.times >= times && now - slot.when < period;
+  const bool fresh = slot.key_hash == key_hash && slot.times >= times &&
+                     now - slot.when < period;
   if (fresh) return 0;
-  slot = {key, now, times};
+  slot = {key_hash, now, times};
   return times;
 }
 

@@ -14,12 +14,11 @@ namespace ers::store {
 // As far as it is remembered: bounded. Loop thread only.
 class TouchTimes {
  public:
-  // How often each item of the object, whose key's hash is `key`, is to be
-  // touched now so that servers
-  // take it for as warm as what was read: memcached lets an item live on at
-  // the end of its LRU that was accessed twice since it came there. `again`:
-  // the read was not the first.
-  int Due(std::uint64_t key, bool again, net::TimePoint now,
+  // How often each item of an object is to be touched now so that servers take
+  // it for as warm as what was read: memcached lets an item live on at the end
+  // of its LRU that was accessed twice since it came there. `key_hash`: of the
+  // object's key. `again`: the read was not the first.
+  int Due(std::uint64_t key_hash, bool again, net::TimePoint now,
           net::Duration period);
 
   // May one more object be stored again that lacked what was touched? A few at
@@ -33,7 +32,7 @@ class TouchTimes {
 
  private:
   struct Slot {
-    std::uint64_t key = 0;
+    std::uint64_t key_hash = 0;
     net::TimePoint when;
     int times = 0;
   };

@@ -112,8 +112,7 @@ bool EvictionFollower::MayEvict(int member) const {
 
 void EvictionFollower::Scan() {
   if (stopped_ || !session_.view()) return;
-  const bool rests = session_.cluster().lease.Rests(session_.runtime().Now());
-  const bool evict = MayBumpLru(session_, rests);
+  const bool evict = MayBumpLru(session_);
   for (int member = 0; member < session_.members(); ++member) {
     std::unique_ptr<Watch>& watch = watches_[static_cast<std::size_t>(member)];
     if (!evict || !IsInSync(member)) {

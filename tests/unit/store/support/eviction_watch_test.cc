@@ -43,11 +43,11 @@ TEST_CASE("there is no age where nothing was evicted") {
 
 TEST_CASE("one caller asks in each while") {
   EvictionWatch watch;
-  CHECK(watch.TakeTurn(kStart));
-  CHECK_FALSE(watch.TakeTurn(kStart));
-  CHECK_FALSE(watch.TakeTurn(kStart + seconds(4)));
-  CHECK(watch.TakeTurn(kStart + seconds(5)));
-  CHECK_FALSE(watch.TakeTurn(kStart + seconds(6)));
+  CHECK(watch.TakeTurn(kStart, false));
+  CHECK_FALSE(watch.TakeTurn(kStart, false));
+  CHECK_FALSE(watch.TakeTurn(kStart + seconds(4), false));
+  CHECK(watch.TakeTurn(kStart + seconds(5), false));
+  CHECK_FALSE(watch.TakeTurn(kStart + seconds(6), false));
 }
 
 TEST_CASE("a process that rests asks seldom, and at once where it has a call") {
@@ -56,7 +56,7 @@ TEST_CASE("a process that rests asks seldom, and at once where it has a call") {
   CHECK_FALSE(watch.TakeTurn(kStart + seconds(29), true));
   CHECK(watch.TakeTurn(kStart + seconds(30), true));
   CHECK_FALSE(watch.TakeTurn(kStart + seconds(36), true));
-  CHECK(watch.TakeTurn(kStart + seconds(36)));
+  CHECK(watch.TakeTurn(kStart + seconds(36), false));
 }
 
 TEST_CASE("touches follow the age at eviction") {
