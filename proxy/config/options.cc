@@ -255,9 +255,9 @@ std::vector<std::string> WarningsOf(const ServerOptions& options) {
 
 Status CheckReload(const ServerOptions& running, const ServerOptions& fresh) {
   for (const Setting& setting : Settings()) {
-    if (setting.fixed == nullptr) continue;
-    const std::string before = setting.fixed(running);
-    const std::string after = setting.fixed(fresh);
+    if (setting.reloads) continue;
+    const std::string before = setting.shown(running);
+    const std::string after = setting.shown(fresh);
     if (after == before) continue;
     return RefuseAt(
         fresh.PlaceOf(setting.name),

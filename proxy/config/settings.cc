@@ -216,7 +216,7 @@ constexpr Setting Number(Setting setting) {
   setting.read = [](const YamlValue& value, ServerOptions& options) {
     return ReadNumber(value, least, most, place(options));
   };
-  setting.fixed = [](const ServerOptions& options) {
+  setting.shown = [](const ServerOptions& options) {
     return Shown(place(options));
   };
   return setting;
@@ -227,7 +227,7 @@ constexpr Setting Text(Setting setting) {
   setting.read = [](const YamlValue& value, ServerOptions& options) {
     return ReadText(value, place(options));
   };
-  setting.fixed = [](const ServerOptions& options) {
+  setting.shown = [](const ServerOptions& options) {
     return Shown(place(options));
   };
   return setting;
@@ -235,7 +235,7 @@ constexpr Setting Text(Setting setting) {
 
 // A reload takes it.
 constexpr Setting Reloaded(Setting setting) {
-  setting.fixed = nullptr;
+  setting.reloads = true;
   return setting;
 }
 
@@ -250,7 +250,7 @@ constexpr Setting kSettings[] = {
                 "may be repeated (default: 127.0.0.1:11211)",
                 Option::Values::kRepeated},
      .read = ReadListen,
-     .fixed =
+     .shown =
          [](const ServerOptions& options) {
            return fmt::format("{}", fmt::join(options.listen, ","));
          }},
@@ -260,7 +260,7 @@ constexpr Setting kSettings[] = {
                 "[IPv6]:port,/unix/socket,...",
                 Option::Values::kCommas, "ERS_SERVERS"},
      .read = ReadServers,
-     .fixed =
+     .shown =
          [](const ServerOptions& options) {
            return Sorted(options.cluster.servers);
          },
@@ -297,7 +297,7 @@ constexpr Setting kSettings[] = {
          [](const YamlValue& value, ServerOptions& options) {
            return ReadScheme(value, options.client.scheme);
          },
-     .fixed =
+     .shown =
          [](const ServerOptions& options) {
            return FormatScheme(options.client.scheme);
          }},
@@ -309,7 +309,7 @@ constexpr Setting kSettings[] = {
          [](const YamlValue& value, ServerOptions& options) {
            return ReadInlineBelow(value, options.client.inline_below);
          },
-     .fixed =
+     .shown =
          [](const ServerOptions& options) {
            const std::size_t below = options.client.inline_below;
            return below == kInlineAuto ? "auto" : std::to_string(below);
@@ -319,10 +319,10 @@ constexpr Setting kSettings[] = {
          .option = {"--column-below", "BYTES",
                     "Store shorter elastic values as columns (default: "
                     "98304)"}}),
-    {.name = "rules", .read = ReadRules},
+    {.name = "rules", .read = ReadRules, .reloads = true},
 
-    {.name = "policies.widen.idle_s", .read = ReadWidenIdle},
-    {.name = "policies.widen.tiers", .read = ReadWidenTiers},
+    {.name = "policies.widen.idle_s", .read = ReadWidenIdle, .reloads = true},
+    {.name = "policies.widen.tiers", .read = ReadWidenTiers, .reloads = true},
     Reloaded(Number<ERS_PROXY_AT(policies.widen.every_seconds), 1, kMaxPolicyS>(
         {.name = "policies.widen.every_s"})),
     Reloaded(Number<ERS_PROXY_AT(policies.widen.min_bytes), 0, kMaxValueBytes>(
@@ -335,8 +335,8 @@ constexpr Setting kSettings[] = {
     Reloaded(Number<ERS_PROXY_AT(policies.widen.bytes_per_second), 0,
                     kMaxBytesPerSecond>(
         {.name = "policies.widen.bytes_per_second"})),
-    {.name = "policies.narrow.hits", .read = ReadNarrowHits},
-    {.name = "policies.narrow.tiers", .read = ReadNarrowTiers},
+    {.name = "policies.narrow.hits", .read = ReadNarrowHits, .reloads = true},
+    {.name = "policies.narrow.tiers", .read = ReadNarrowTiers, .reloads = true},
     Reloaded(
         Number<ERS_PROXY_AT(policies.narrow.within_seconds), 1, kMaxPolicyS>(
             {.name = "policies.narrow.within_s"})),
@@ -377,7 +377,7 @@ constexpr Setting kSettings[] = {
          [](const YamlValue& value, ServerOptions& options) {
            return ReadServerList(value, options.warm_from.servers);
          },
-     .fixed =
+     .shown =
          [](const ServerOptions& options) {
            return options.warm_from.servers;
          }},
@@ -453,22 +453,29 @@ constexpr Setting kSettings[] = {
                 "http://host:port of an OpenTelemetry collector that gets "
                 "traces of requests (default: nowhere)"},
      .read = ReadTraceExport,
-     .fixed =
+     .shown =
          [](const ServerOptions& options) { return options.trace_export; }},
     {.name = "trace_sample",
      .option = {"--trace-sample", "SHARE",
                 "Share of the requests that is traced, 0 to 1 (default: "
                 "0.001)"},
-     .read = ReadTraceSample},
+     .read = ReadTraceSample,
+     .shown =
+         [](const ServerOptions& options) {
+           return fmt::format("{}", options.trace_sample);
+         },
+     .reloads = true},
     {.name = "log.level",
      .option = {"--log-level", "LEVEL",
                 "debug, info (default), warning or error"},
-     .read = ReadLogLevel},
+     .read = ReadLogLevel,
+     .shown = [](const ServerOptions& options) { return options.log_level; },
+     .reloads = true},
     {.name = "log.format",
      .option = {"--log-format", "FORMAT",
                 "text (default) or json: one object a line"},
      .read = ReadLogFormat,
-     .fixed =
+     .shown =
          [](const ServerOptions& options) {
            return std::string(FormatName(options.log_format));
          }},

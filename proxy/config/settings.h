@@ -29,8 +29,10 @@ struct Setting {
   Option option = {};
   // From the file, or from the option.
   Status (*read)(const YamlValue& value, ServerOptions& options) = nullptr;
-  // What a daemon that runs does not change; null: a reload takes it.
-  std::string (*fixed)(const ServerOptions& options) = nullptr;
+  // What is set, as a text; null: a list of what has settings of its own.
+  std::string (*shown)(const ServerOptions& options) = nullptr;
+  // Whether a reload takes it. If not, it has `shown`.
+  bool reloads = false;
   // What to do about a change of it, behind the words that say so.
   std::string_view advice = ", which needs a restart";
 };
