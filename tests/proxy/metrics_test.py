@@ -1,4 +1,4 @@
-"""/metrics: every count moves by what was done, and by nothing else."""
+"""/metrics: what each request moves, of the counts that are watched here."""
 
 import os
 import re
