@@ -201,6 +201,20 @@ TEST_CASE("a server that is slow for long leaves until it is fast again") {
   CHECK(f.Failures() == 0);
 }
 
+TEST_CASE("a slow server stays out where others stand still now and then") {
+  Fixture f;
+  for (const auto& server : f.world.servers()) {
+    server->faults().slow_min = server->faults().slow_max = milliseconds(20);
+    server->faults().slow_chance = 20'000;
+  }
+  f.SetLate(milliseconds(20));
+  f.Run(seconds(10));
+  REQUIRE(!f.IsIn());
+  f.Run(minutes(10));
+  CHECK(!f.IsIn());
+  CHECK(f.views() == 1);
+}
+
 TEST_CASE("a server of whose answers some are late stays") {
   Fixture f;
   f.SetLate(milliseconds(50), 50'000);

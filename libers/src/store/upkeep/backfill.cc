@@ -205,7 +205,7 @@ MayReturn RuleOf(Session& session, DampedReturns* damped) {
   return [&session, damped](int member, const std::string& boot_mark) {
     const net::Duration wait =
         damped->Wait(member, boot_mark, session.runtime().Now());
-    if (wait == net::Duration() || !OthersServe(session, member)) {
+    if (wait == net::Duration() || AnotherIsMissing(session, member)) {
       return Status();
     }
     std::string text = fmt::format(

@@ -66,13 +66,14 @@ class SlowServers {
 net::Task<void> LeaveSlow(Session& session, const std::vector<int>& asked,
                           SlowServers& slow);
 
-// OK where `member`, which is down, answers as fast as others, or has not to:
-// where another one is missing, too, a slow server is better than none.
+// OK where `member`, which is down, answers as fast as others, or has not to, as
+// another one is missing, too. Any server is better than none then.
 // kUnavailable: it does not.
 net::Task<Status> TestReturn(Session& session, int member, SlowServers& slow);
 
-// All members but this one are in sync, and answer.
-bool OthersServe(Session& session, int member);
+// A member other than this one is out of sync, or cannot be used. One that is
+// only silent may answer yet.
+bool AnotherIsMissing(Session& session, int member);
 
 }  // namespace ers::store
 
