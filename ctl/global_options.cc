@@ -24,8 +24,9 @@ constexpr std::pair<const char*, const char*> kNaming[] = {
 
 // The file's line of an option has its name without the dashes.
 constexpr std::string_view kInFile[] = {
-    "servers",        "proxy",      "state",   "max-failures",
-    "min-redundancy", "token-file", "timeout", "json"};
+    "servers",      "proxy",           "state",
+    "max-failures", "min-redundancy",  "token-file",
+    "timeout",      "request-timeout", "json"};
 
 Status Bad(std::string message) {
   return {StatusCode::kInvalidArgument, std::move(message)};
@@ -154,6 +155,12 @@ void AddGlobalOptions(CLI::App& app, GlobalOptions& global) {
       ->type_name("FILE");
   app.add_option("--timeout", global.timeout_seconds,
                  "Give up after this long (default: 30)")
+      ->transform(cli::AsSeconds())
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("SECONDS");
+  app.add_option("--request-timeout", global.request_timeout_seconds,
+                 "A server that is silent for this long counts as dead "
+                 "(default: 1)")
       ->transform(cli::AsSeconds())
       ->check(CLI::Range(0.1, 86400.0))
       ->type_name("SECONDS");

@@ -43,6 +43,20 @@ bool HasPlace(std::string_view servers) {
 // most, and for the way to the proxy.
 constexpr std::chrono::milliseconds kConnectThrough{3000};
 
+void TakeTimeouts(const GlobalOptions& global, ClusterOptions& options) {
+  const auto milliseconds = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  const auto most = milliseconds(global.timeout_seconds);
+  const auto request = milliseconds(global.request_timeout_seconds);
+  const auto connect = options.through.empty()
+                           ? request / 2
+                           : std::max(kConnectThrough, request / 2);
+  options.operation_timeout = most;
+  options.request_timeout = std::min(request, most);
+  options.connect_timeout = std::min(connect, most);
+}
+
 // Has every server be reached through the proxy.
 Status GoThrough(const GlobalOptions& global, ClusterOptions& options) {
   if (global.proxy.empty()) return {};
@@ -52,7 +66,6 @@ Status GoThrough(const GlobalOptions& global, ClusterOptions& options) {
   const bool is_v6 = host.find(':') != std::string::npos;
   options.through =
       fmt::format("{}:{}", is_v6 ? "[" + host + "]" : host, at->port);
-  options.connect_timeout = kConnectThrough;
   if (global.token_file.empty()) return {};
   Result<std::string> token = ReadTokenFile(global.token_file);
   if (!token) return token.error();
@@ -119,11 +132,7 @@ Result<std::shared_ptr<Cluster>> OpenCluster(const GlobalOptions& named) {
   options.min_redundancy = global->min_redundancy;
   const Status through = GoThrough(*global, options);
   if (!through.ok()) return Fail(through);
-  const std::chrono::milliseconds timeout(
-      static_cast<std::int64_t>(global->timeout_seconds * 1000));
-  options.operation_timeout = timeout;
-  options.request_timeout = std::min(options.request_timeout, timeout);
-  options.connect_timeout = std::min(options.connect_timeout, timeout);
+  TakeTimeouts(*global, options);
 
   if (global->state_file.empty()) {
     Result<std::string> path = DefaultStateFile(global->servers);

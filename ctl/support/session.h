@@ -25,6 +25,7 @@ struct GlobalOptions {
   int max_failures = 0;
   int min_redundancy = 0;
   double timeout_seconds = 30;
+  double request_timeout_seconds = 1;  // of one server; half of it to connect
   bool json = false;
 };
 

@@ -73,6 +73,8 @@ class BadUsageTest(CtlCase):
                 ("--expire", ["put", "kept", "f", "--expire", "0"]),
                 ("--timeout", ["get", "kept", "--timeout", "0"]),
                 ("--timeout", ["get", "kept", "--timeout", "nan"]),
+                ("--request-timeout",
+                 ["get", "kept", "--request-timeout", "0"]),
                 ("--max-failures", ["get", "kept", "--max-failures", "0"]),
                 ("--nonsense", ["get", "kept", "--nonsense"]),
                 ("frob", ["frob"]),

@@ -12,6 +12,9 @@ import unittest
 from ctl_case import (BAD_USAGE, CLUSTER_ERROR, DEADLINE_S, DONE, ERSCTL,
                       CtlCase, block_keys, random_bytes)
 
+# Servers are dead after a second's silence.
+IMPATIENT = ("--request-timeout", "1")
+
 
 class OneServerDeadTest(CtlCase):
 
@@ -103,6 +106,33 @@ class SilentServersTest(CtlCase):
                 self.tool("cont", number)
 
 
+class PatienceTest(CtlCase):
+
+    def test_a_server_is_waited_for_as_long_as_is_said(self):
+        self.tool("stop", "1")
+        self.addCleanup(self.tool, "cont", "1")
+        file = self.file("late", random_bytes(300_000, seed=8))
+        with subprocess.Popen(
+                [ERSCTL, "put", "late", file, "--request-timeout", "120",
+                 "--timeout", "2min"], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=self.environment(), cwd=self.work) as process:
+            # What is tested: longer than it is waited for by default.
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(3)
+            self.tool("cont", "1")
+            self.assertEqual(process.wait(DEADLINE_S), DONE,
+                             process.stderr.read())
+        states = {s["state"] for s in self.ctl_json("servers")["servers"]}
+        self.assertEqual(states, {"in_sync"})
+        # Not so long:
+        self.tool("stop", "1")
+        self.put("other", random_bytes(300_000, seed=9), *IMPATIENT)
+        self.tool("cont", "1")
+        states = {s["state"] for s in self.ctl_json("servers")["servers"]}
+        self.assertNotEqual(states, {"in_sync"})
+
+
 class ItemLimitTest(CtlCase):
     up = ("-n", "6", "--item-max", "1")
 
@@ -189,17 +219,27 @@ class OverwriteTest(CtlCase):
 
 class SlowCallerTest(CtlCase):
 
-    def put_slowly(self, *words):
-        """A command whose input takes longer than its --timeout."""
-        with subprocess.Popen(
-                [ERSCTL, *words, "--timeout", "2"], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=self.environment(), cwd=self.work) as process:
-            first, rest = random_bytes(9 << 20, seed=1), b"and the rest"
-            process.stdin.write(first)
-            process.stdin.flush()
-            time.sleep(2.5)  # what is tested: a pause longer than --timeout
-            out, err = process.communicate(rest, timeout=DEADLINE_S)
+    def put_slowly(self, *words, start=None):
+        """A command whose input takes longer than its --timeout; `start` is
+        stored before it. A time that is too short for a busy machine proves
+        nothing: a longer one is tried."""
+        for timeout_s in (2, 8, 24):
+            if start:
+                self.put(words[1], start)
+            with subprocess.Popen(
+                    [ERSCTL, *words, "--timeout", str(timeout_s)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, env=self.environment(),
+                    cwd=self.work) as process:
+                first, rest = random_bytes(9 << 20, seed=1), b"and the rest"
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.write(first)
+                    process.stdin.flush()
+                # What is tested: a pause longer than --timeout.
+                time.sleep(timeout_s * 1.25)
+                out, err = process.communicate(rest, timeout=DEADLINE_S)
+            if process.returncode == DONE:
+                break
         self.assertEqual(process.returncode, DONE, err)
         return first + rest
 
@@ -212,7 +252,7 @@ class SlowCallerTest(CtlCase):
         data = random_bytes(30 << 20, seed=3)
         self.put("long", data)
         with subprocess.Popen(
-                [ERSCTL, "get", "long"], stdout=subprocess.PIPE,
+                [ERSCTL, "get", "long", *IMPATIENT], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, env=self.environment(),
                 cwd=self.work, bufsize=0) as process:
             # Without a buffer: communicate() would pass over what is in it.
@@ -227,9 +267,10 @@ class SlowCallerTest(CtlCase):
 
     def test_a_process_that_was_stopped_blames_nobody(self):
         with subprocess.Popen(
-                [ERSCTL, "put", "stopped", "-"], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=self.environment(), cwd=self.work) as process:
+                [ERSCTL, "put", "stopped", "-", *IMPATIENT],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, env=self.environment(),
+                cwd=self.work) as process:
             process.stdin.write(random_bytes(9 << 20, seed=4))
             process.stdin.flush()
             process.send_signal(signal.SIGSTOP)
@@ -241,8 +282,7 @@ class SlowCallerTest(CtlCase):
 
     def test_the_time_an_input_takes_is_not_the_servers(self):
         self.check("slow", self.put_slowly("put", "slow", "-"))
-        self.put("grown", b"start ")
-        added = self.put_slowly("append", "grown", "-")
+        added = self.put_slowly("append", "grown", "-", start=b"start ")
         self.check("grown", b"start " + added)
 
 
