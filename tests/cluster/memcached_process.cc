@@ -18,7 +18,7 @@
 namespace ers::test {
 namespace {
 
-constexpr auto kStartTimeout = std::chrono::seconds(10);
+constexpr auto kStartTimeout = std::chrono::seconds(60);
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
 constexpr int kStartTries = 20;
 
@@ -30,17 +30,26 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// Free a moment ago: a process that takes it meanwhile makes the start fail,
-// and another is tried.
-int FreePort() {
+// A socket that keeps a free port from all but those who name it and listen
+// there, as memcached does: also while that is dead.
+int HoldPort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
   sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof address;
   auto* any = reinterpret_cast<sockaddr*>(&address);
-  const bool bound =
-      bind(fd, any, size) == 0 && getsockname(fd, any, &size) == 0;
-  close(fd);
-  if (!bound) throw std::runtime_error("no free loopback port");
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(fd, any, sizeof address) != 0) {
+    throw std::runtime_error("no free loopback port");
+  }
+  return fd;
+}
+
+int PortOf(int fd) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw std::runtime_error("getsockname failed");
+  }
   return ntohs(address.sin_port);
 }
 
@@ -59,15 +68,14 @@ MemcachedProcess::MemcachedProcess(std::vector<std::string> arguments,
     return;
   }
   endpoint_.host = "127.0.0.1";
-  for (int i = 0; i < kStartTries; ++i) {
-    endpoint_.port = FreePort();
-    if (TryStart()) return;
-  }
-  throw std::runtime_error("memcached does not start");
+  held_ = HoldPort();
+  endpoint_.port = PortOf(held_);
+  Start();
 }
 
 MemcachedProcess::~MemcachedProcess() {
   Kill();
+  if (held_ >= 0) close(held_);
   if (!folder_.empty()) {
     unlink(endpoint_.path.c_str());
     rmdir(folder_.c_str());
@@ -78,6 +86,7 @@ MemcachedProcess::MemcachedProcess(MemcachedProcess&& other) noexcept
     : arguments_(std::move(other.arguments_)),
       endpoint_(std::move(other.endpoint_)),
       folder_(std::exchange(other.folder_, {})),
+      held_(std::exchange(other.held_, -1)),
       pid_(std::exchange(other.pid_, -1)) {}
 
 void MemcachedProcess::Kill() {

@@ -50,6 +50,7 @@ class MemcachedProcess {
   std::vector<std::string> arguments_;
   net::Endpoint endpoint_;
   std::string folder_;  // of the unix socket
+  int held_ = -1;       // a socket that keeps the port
   pid_t pid_ = -1;
 };
 

@@ -81,9 +81,8 @@ Served CountServed(TestCluster& cluster) {
   return served;
 }
 
-bool ServedAlone(TestCluster& cluster, const Served& before, long hits,
+bool ServedAlone(const Served& before, const Served& after, long hits,
                  long sets) {
-  const Served after = CountServed(cluster);
   const long more = after.hits - before.hits - hits;
   const long entries = after.sets - before.sets - sets;
   UNSCOPED_INFO("beside them " << more << " hits and " << entries << " sets");

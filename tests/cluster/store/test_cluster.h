@@ -58,10 +58,10 @@ struct Served {
   long sets = 0;
 };
 Served CountServed(TestCluster& cluster);
-// Whether they have answered so many since; and heartbeats, which read two
+// Whether they have answered so many in between; and heartbeats, which read two
 // records on each server that they go to, and write one only where the machine
 // stood still for so long that the process's entry has expired.
-bool ServedAlone(TestCluster& cluster, const Served& before, long hits,
+bool ServedAlone(const Served& before, const Served& after, long hits,
                  long sets);
 
 // `size` bytes that depend on `seed`.

@@ -53,7 +53,7 @@ TEST_CASE("real transitions read and write what the plans say") {
       CHECK(moved->parity_reads == static_cast<std::uint64_t>(reads.parity));
       CHECK(moved->writes == plan->writes.size());
       // The servers saw the same, and one read and one write per replica more.
-      CHECK(ServedAlone(cluster, before, reads.total() + (m + 1),
+      CHECK(ServedAlone(before, CountServed(cluster), reads.total() + (m + 1),
                         static_cast<long>(plan->writes.size()) + (m + 1)));
       REQUIRE(MustGet(*client, "key") == value);
     }
