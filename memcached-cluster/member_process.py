@@ -20,6 +20,8 @@ import time
 LOOPBACK = "127.0.0.1"
 LOWEST_PORT = 15000
 PORT_ATTEMPTS = 50
+# A busy machine may take this long to end or stop a process.
+SIGNAL_S = 60
 
 
 class ClusterError(Exception):
@@ -42,6 +44,16 @@ def read_stat(pid):
     # The name in parentheses may hold blanks and parentheses itself.
     fields = text[text.rindex(")") + 2:].split()
     return fields[0], int(fields[19])
+
+
+def thread_states(pid):
+    """The state letters of its threads."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    stats = [read_stat(f"{pid}/task/{thread}") for thread in threads]
+    return [stat[0] for stat in stats if stat is not None]
 
 
 def process_state(pid, start_ticks, boot):
@@ -85,6 +97,21 @@ def signal_process(pid, start_ticks, boot, number, wait_s=0.0):
         os.close(pidfd)
 
 
+def freeze_process(pid, start_ticks, boot, wait_s):
+    """As signal_process, with SIGSTOP: True once all its threads stand still.
+    """
+    if not signal_process(pid, start_ticks, boot, signal.SIGSTOP):
+        return False
+    deadline = time.monotonic() + wait_s
+    while any(state not in "TtZX" for state in thread_states(pid)):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"memcached process {pid} did not stand still "
+                               f"within {wait_s:g} s of SIGSTOP")
+        # Another's child that stops causes no event: look again soon.
+        time.sleep(0.001)
+    return True
+
+
 def end_processes(identities):
     """Ends them politely, then not; passes over those already gone."""
     for identity in identities:
@@ -95,7 +122,7 @@ def end_processes(identities):
         try:
             signal_process(*identity, signal.SIGCONT, wait_s=5)
         except ClusterError:
-            signal_process(*identity, signal.SIGKILL, wait_s=5)
+            signal_process(*identity, signal.SIGKILL, wait_s=SIGNAL_S)
 
 
 def find_memcached():
@@ -209,9 +236,22 @@ def start_process(settings, port, log_path, wait_s):
                        f"{process.returncode}: {said or 'no message'}")
 
 
+def is_held(host, port):
+    """Whether any socket has the port, also one that does not listen: memcached
+    itself would take it all the same."""
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return True
+    return False
+
+
 def start_anywhere(settings, log_path, wait_s):
     """The same at a free port of its choice: (port, pid, start_ticks)."""
     for port in candidate_ports():
+        if is_held(host_of(settings), port):
+            continue
         started = start_process(settings, port, log_path, wait_s)
         if started is not None:
             return port, *started

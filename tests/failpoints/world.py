@@ -106,7 +106,8 @@ class Server:
 
     def __init__(self, log):
         self._log = log
-        self.port, *started = member_process.start_anywhere(SETTINGS, log, 10)
+        self.port, *started = member_process.start_anywhere(
+            SETTINGS, log, DEADLINE_S)
         self._identity = *started, member_process.boot_id()
         self.relay = Relay(("127.0.0.1", self.port))
         self.name = self.relay.address
@@ -123,7 +124,7 @@ class Server:
     def kill(self):
         if not self.alive:
             return
-        member_process.signal_process(*self._identity, 9, wait_s=10)
+        member_process.signal_process(*self._identity, 9, wait_s=DEADLINE_S)
         os.waitpid(self.pid, 0)
         self.alive = self.frozen = False
 
@@ -135,10 +136,10 @@ class Server:
 
     def start(self):
         started = member_process.start_process(SETTINGS, self.port, self._log,
-                                               10)
+                                               DEADLINE_S)
         if started is None:  # another process has the port by now
             self.port, *started = member_process.start_anywhere(
-                SETTINGS, self._log, 10)
+                SETTINGS, self._log, DEADLINE_S)
             self.relay.lead_to(("127.0.0.1", self.port))
         self._identity = *started, member_process.boot_id()
         self.alive = True
