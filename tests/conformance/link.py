@@ -10,6 +10,7 @@ READ_BYTES = 1 << 18
 # A server that does not read what was sent is not waited for longer.
 TAKEN_S = 1.0
 POLL_S = 0.00005
+LONGEST_POLL_S = 0.02
 
 
 class Link:
@@ -33,6 +34,9 @@ class Link:
         self._socket.close()
 
     def half_close(self):
+        # What the server finds with its end, or before it, is the same each
+        # time.
+        self._wait_taken()
         try:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -99,8 +103,11 @@ class Link:
     def _wait_taken(self):
         """Until the server has read all that was sent: two pieces that lie in
         its socket at the same time would be one again."""
-        deadline = time.monotonic() + TAKEN_S
-        while self._untaken.any() and time.monotonic() < deadline:
+        left, last = TAKEN_S, time.monotonic()
+        while self._untaken.any() and left > 0:
+            # Where the machine stood still the server did, too.
+            now = time.monotonic()
+            left, last = left - min(now - last, LONGEST_POLL_S), now
             # The kernel shows how much lies there, but not when it changes.
             # Nor does a server read on whose answers are not taken.
             if select.select([] if self.closed else [self._socket], [], [],

@@ -42,7 +42,7 @@ class ProxyTest(unittest.TestCase):
         # A server that a busy machine keeps silent for a while is not dead.
         settings = os.path.join(folder, "settings.yaml")
         with open(settings, "w", encoding="ascii") as file:
-            file.write("timeouts: {connect_ms: 10000, request_ms: 10000}\n")
+            file.write("timeouts: {connect_ms: 25000, request_ms: 25000}\n")
         proxy = subprocess.Popen(  # pylint: disable=consider-using-with
             [ERSPROXY, "--listen", "127.0.0.1:0", "--servers", servers,
              "--max-value", str(ITEM_MAX - ITEM_OVERHEAD),
