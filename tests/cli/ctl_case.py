@@ -35,6 +35,31 @@ def random_bytes(count, seed):
     return random.Random(seed).randbytes(count)
 
 
+def hold_port(host="127.0.0.1", port=0):
+    """A socket that keeps a port, or any, from all but those who name it and
+    listen there: nobody can connect to it itself, and who takes any port gets
+    another one."""
+    held = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind((host, port))
+    return held
+
+
+def by_tunnels(run):
+    """What run() returns, a command that has a daemon's tunnels to servers. A
+    daemon that stood still drops what waited in them: the command, which has
+    changed nothing yet, is run again."""
+    for _ in range(20):
+        result = run()
+        if (result.returncode != CLUSTER_ERROR
+                or b"servers do not answer" not in result.stderr
+                or not any(why in result.stderr for why in
+                           (b"connection reset by peer",
+                            b"no connection within"))):
+            break
+    return result
+
+
 def ask(server, request):
     """Sends a text request on a connection of its own; returns the reply."""
     host, port = server.rsplit(":", 1)
@@ -85,6 +110,11 @@ class CtlCase(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="ersctl-test-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        # A server that a busy machine keeps silent is not dead.
+        os.makedirs(os.path.join(cls.folder, "config", "libers"))
+        with open(os.path.join(cls.folder, "config", "libers", "ersctl.toml"),
+                  "w", encoding="ascii") as file:
+            file.write('request-timeout = "25s"\n')
         cls.cluster_folder = os.path.join(cls.folder, "cluster")
         cls.addClassCleanup(cls.tool, "down")
         cls.tool("up", *cls.up)
@@ -98,7 +128,18 @@ class CtlCase(unittest.TestCase):
             timeout=DEADLINE_S, check=False)
         if result.returncode != 0:
             raise RuntimeError(f"cluster {words}: {result.stderr}")
+        if words[0] == "kill":
+            # Else it may be another's before the server is started again.
+            host, port = cls.servers.split(",")[int(words[1]) - 1].rsplit(
+                ":", 1)
+            cls.addClassCleanup(hold_port(host, int(port)).close)
         return result.stdout
+
+    def held_port(self, host="127.0.0.1"):
+        """Of this machine, where nothing listens but what the test starts."""
+        held = hold_port(host)
+        self.addCleanup(held.close)
+        return held.getsockname()[1]
 
     def setUp(self):
         self.work = tempfile.mkdtemp(dir=self.folder)

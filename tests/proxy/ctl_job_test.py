@@ -10,7 +10,7 @@ import subprocess
 import threading
 import unittest
 
-from jobs_case import JobsCase
+from jobs_case import Api, JobsCase
 from proxy_case import DEADLINE_S, KIB, Proxy, random_bytes
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, CLUSTER_ERROR, DONE, ERSCTL, NOT_FOUND
@@ -29,8 +29,9 @@ class JobCtlCase(JobsCase):
 
     def start_at(self, admin, *options):
         """A daemon with this admin address."""
-        proxy = Proxy(self.path("proxy-at"), self.servers, "--admin", admin,
-                      *options)
+        self.started = getattr(self, "started", 0) + 1
+        proxy = Proxy(self.path(f"proxy-at-{self.started}"), self.servers,
+                      "--admin", admin, *options)
         self.addCleanup(proxy.kill)
         return proxy
 
@@ -179,8 +180,9 @@ class RestartTest(JobCtlCase):
 
     def test_a_watch_outlives_the_proxy(self):
         self.fill("again:")
-        proxy, api = self.start_with("--state-dir", self.state_dir())
-        address = proxy.addresses[-1]
+        address = f"127.0.0.1:{self.held_port()}"
+        proxy = self.start_at(address, "--state-dir", self.state_dir())
+        api = Api(address)
         watch = subprocess.Popen(
             self.words("start", "--to", "wide", "--prefix", "again:", "--rate",
                        SLOW, "--watch", "--json", address=address),
@@ -223,9 +225,7 @@ class WrongAddressTest(JobCtlCase):
     up = ("-n", "6")
 
     def test_what_is_no_admin_port_is_reported(self):
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            absent = f"127.0.0.1:{taken.getsockname()[1]}"
+        absent = f"127.0.0.1:{self.held_port()}"
         self.fails(CLUSTER_ERROR, "Connection refused", "list", address=absent)
         self.fails(CLUSTER_ERROR, "admin address", "list", address=self.address)
         self.fails(CLUSTER_ERROR, "admin address", "list",

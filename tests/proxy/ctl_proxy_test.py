@@ -10,17 +10,11 @@ import unittest
 
 from proxy_case import ProxyCase, random_bytes
 # pylint: disable=wrong-import-order
-from ctl_case import (ALREADY_SO, BAD_USAGE, CLUSTER_ERROR, DONE, NOT_FOUND)
+from ctl_case import (ALREADY_SO, BAD_USAGE, CLUSTER_ERROR, DONE, NOT_FOUND,
+                      by_tunnels)
 
 COUNTS = ["data_reads", "parity_reads", "writes", "bytes_read",
           "bytes_written", "microseconds"]
-
-
-def free_port():
-    """Where nothing listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 class ByProxyCase(ProxyCase):
@@ -33,8 +27,8 @@ class ByProxyCase(ProxyCase):
         cls.admin = cls.proxy.addresses[-1]
 
     def at(self, *words, address=None, **options):
-        return self.run_ctl("--proxy", address or self.admin, *words,
-                            servers="", **options)
+        return by_tunnels(lambda: self.run_ctl(
+            "--proxy", address or self.admin, *words, servers="", **options))
 
     def done(self, *words, **options):
         result = self.at(*words, **options)
@@ -209,7 +203,7 @@ class ByProxyTest(ByProxyCase):
         for address in (self.servers.split(",")[0], self.address):
             self.at_fails(CLUSTER_ERROR, "admin address", "stat", "k",
                           address=address)
-        absent = f"127.0.0.1:{free_port()}"
+        absent = f"127.0.0.1:{self.held_port()}"
         self.at_fails(CLUSTER_ERROR, "Connection refused", "stat", "k",
                       address=absent)
         self.at_fails(CLUSTER_ERROR, absent, "ls", address=absent)

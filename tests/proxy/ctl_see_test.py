@@ -21,8 +21,8 @@ ESCAPES = "\x1b[31m\x9b31m"  # orders to a terminal
 
 class SeeCase(DaemonCase):
 
-    def serve(self, *words, config=""):
-        daemon = self.start("--config", self.config(config), "--admin", ":0",
+    def serve(self, *words, config="", admin=":0"):
+        daemon = self.start("--config", self.config(config), "--admin", admin,
                             *words)
         self.admin = daemon.addresses[-1]
         return daemon
@@ -135,7 +135,7 @@ class EventsTest(SeeCase):
         self.assertEqual(self.run_ctl("events").returncode, BAD_USAGE)
 
     def test_following(self):
-        daemon = self.serve()
+        daemon = self.serve(admin=f"127.0.0.1:{self.held_port()}")
         process = subprocess.Popen(
             [ERSCTL, "--proxy", self.admin, "events", "--follow"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import unittest
@@ -40,9 +39,7 @@ class PrometheusTest(MetricsCase):
 
     def begin(self):
         """A Prometheus that scrapes self.admin each second."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = self.held_port()
         text = re.sub(r"\bfor: \w+", "for: 0s",
                       read(FOLDER, "ersproxy.rules.yml"))
         self.file("rules.yml", text.encode())

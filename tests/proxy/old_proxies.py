@@ -7,6 +7,8 @@ import subprocess
 import time
 
 from proxy_case import DEADLINE_S
+# pylint: disable=wrong-import-order
+from ctl_case import hold_port
 
 # Debian's package puts it into a folder that only root searches.
 FOLDERS = os.environ["PATH"].split(":") + ["/usr/sbin", "/usr/local/sbin"]
@@ -18,13 +20,6 @@ def nutcracker_program():
     return next((path for path in paths if os.access(path, os.X_OK)), "")
 
 
-def free_port():
-    """For a program that cannot choose one itself."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class Nutcracker:
     """One that runs with this configuration, each pool at a path."""
 
@@ -34,9 +29,10 @@ class Nutcracker:
         with open(self.config, "w", encoding="ascii") as file:
             file.write(text)
         self.log = os.path.join(folder, "nutcracker.log")
+        self.held = hold_port()  # of what it cannot leave out
         self.process = subprocess.Popen(
             [nutcracker_program(), "-c", self.config, "-o", self.log,
-             "-s", str(free_port()), "-a", "127.0.0.1",
+             "-s", str(self.held.getsockname()[1]), "-a", "127.0.0.1",
              "-p", os.path.join(folder, "nutcracker.pid")],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
@@ -57,6 +53,7 @@ class Nutcracker:
     def stop(self):
         self.process.kill()
         self.process.wait()
+        self.held.close()
 
 
 def pool(name, listen, servers, **settings):

@@ -18,19 +18,13 @@ from proxy_case import (DEADLINE_S, ERSPROXY, MIB, PATIENT, Link, Polls,
                         random_bytes, split_address)
 # pylint: disable=wrong-import-order
 from ctl_case import (ALREADY_SO, CLUSTER_ERROR, CtlCase, DONE, ERSCTL,
-                      NOT_FOUND)
+                      NOT_FOUND, by_tunnels, hold_port)
 
 sys.path.insert(0, os.path.join(TOP, "memcached-cluster"))
 # pylint: disable=wrong-import-position
 import member_process
 
 TOKEN = "0123456789abcdef" * 2
-
-
-def free_port(family, host):
-    with socket.socket(family) as taken:
-        taken.bind((host, 0))
-        return taken.getsockname()[1]
 
 
 class ThroughCase(Polls, CtlCase):
@@ -45,7 +39,9 @@ class ThroughCase(Polls, CtlCase):
             raise unittest.SkipTest("no network namespaces here")
         super().setUpClass()
         first, *others = cls.servers.split(",")
-        port = free_port(socket.AF_INET6, "::1")
+        held = hold_port("::1")
+        cls.addClassCleanup(held.close)
+        port = held.getsockname()[1]
         path = os.path.join(cls.folder, "server socket")
         cls.start_server("-l", "::1", "-p", str(port))
         cls.start_server("-s", path, "-a", "700")
@@ -101,11 +97,11 @@ class ThroughCase(Polls, CtlCase):
             cls.address = file.read().split()[0]
 
     def run_there(self, *words, data=b""):
-        return subprocess.run(
+        return by_tunnels(lambda: subprocess.run(
             [*self.island.enter, ERSCTL, "--proxy", self.island.address,
              "--token-file", self.token, *words], input=data,
             capture_output=True, env=self.environment(""), cwd=self.work,
-            timeout=DEADLINE_S, check=False)
+            timeout=DEADLINE_S, check=False))
 
     def there(self, *words, **options):
         result = self.run_there(*words, **options)
