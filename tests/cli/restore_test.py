@@ -64,11 +64,14 @@ class SlowFileTest(CtlCase):
         for number in range(50):
             self.put(key, b"older", *options)
             self.put(f"first{number}", LONG)
-            self.ctl("backup", "two", "--pattern", f"first{number}|{key}")
+            report = self.ctl_json("backup", "two", "--pattern",
+                                   f"first{number}|{key}")
             backup = self.read("two")
-            if backup.index(f"first{number}".encode()) < AHEAD:
+            # One that expires may do so before it is in the backup.
+            if (report["objects"] == 2
+                    and backup.index(f"first{number}".encode()) < AHEAD):
                 return backup
-        raise AssertionError(f"{key} always comes first")
+        raise AssertionError(f"{key} always comes first, or expires before")
 
 
 FAILING = """

@@ -1,5 +1,6 @@
 """A server that is killed -9 while clients are served."""
 
+import os
 import threading
 import unittest
 
@@ -156,6 +157,15 @@ class ReportedCase(ProxyCase):
 
 
 class TooManyReportedTest(ReportedCase):
+
+    @classmethod
+    def start_proxy(cls, name, *options, **more):
+        settings = os.path.join(cls.folder, "settings.yaml")
+        with open(settings, "w", encoding="ascii") as file:
+            # All of it has to pass: that two stand still may be the network.
+            file.write("timeouts: {connect_ms: 10000, request_ms: 10000}\n")
+        return super().start_proxy(name, *options, "--config", settings,
+                                   **more)
 
     def test_that_more_than_m_are_out(self):
         self.assertEqual(self.link().set("kept", bytes(MIB)), b"STORED")

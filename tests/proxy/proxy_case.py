@@ -23,8 +23,9 @@ ERSPROXY = os.environ.get(
     "ERSPROXY", os.path.join(TOP, "build", "release", "bin", "ersproxy"))
 
 KIB, MIB = 1 << 10, 1 << 20
-# A server that a busy machine keeps silent for a second or two is not dead.
-PATIENT = "timeouts: {connect_ms: 10000, request_ms: 10000}\n"
+# A server that a busy machine keeps silent is not dead: it counts as dead after
+# a tenth of this, twice, where its usual replies are known.
+PATIENT = "timeouts: {connect_ms: 25000, request_ms: 25000}\n"
 # Whatever the scheme, so that tests can say what is in blocks.
 USUAL = PATIENT + "inline_below: 4096\n"
 # Around the inline limit, the length of a streamed value and a group.
