@@ -31,7 +31,7 @@ func (remains Remains) String() string {
 
 const (
 	epochTries    = 10
-	dropsDeadline = 20 * time.Second
+	dropsDeadline = 60 * time.Second
 	stubsDeadline = 70 * time.Second
 	mostNamed     = 100
 )

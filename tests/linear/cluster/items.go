@@ -91,7 +91,7 @@ func parseItem(line string) (Item, error) {
 }
 
 func dial(server string) (net.Conn, error) {
-	link, err := net.DialTimeout("tcp", server, 10*time.Second)
+	link, err := net.DialTimeout("tcp", server, time.Minute)
 	if err != nil {
 		return nil, err
 	}

@@ -218,7 +218,7 @@ func (proxy *Proxy) Ended() error {
 func (proxy *Proxy) Pid() int { return proxy.command.Process.Pid }
 
 var adminClient = &http.Client{
-	Timeout:   10 * time.Second,
+	Timeout:   time.Minute,
 	Transport: &http.Transport{DisableKeepAlives: true},
 }
 

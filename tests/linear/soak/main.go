@@ -22,6 +22,12 @@ import (
 
 const requestTimeout = time.Second
 
+const (
+	badUsage = 2
+	noStart  = 3
+	beyondF  = 4
+)
+
 // A shape of a cluster: what depends on f. Every scheme has as much parity.
 type shape struct {
 	m       int
@@ -71,31 +77,66 @@ func main() {
 	os.Exit(run())
 }
 
+// What one run is told.
+type settings struct {
+	top, program, ctl, relay string
+	shape                    shape
+	seed                     int64
+	clients, keys            int
+	goal                     goal
+	stop                     <-chan struct{} // closed at a signal
+}
+
 func run() int {
-	top := flag.String("top", ".", "the source tree")
-	program := flag.String("ersproxy", "", "the program")
-	ctl := flag.String("ersctl", "", "the program")
+	at := settings{}
+	flag.StringVar(&at.top, "top", ".", "the source tree")
+	flag.StringVar(&at.program, "ersproxy", "", "the program")
+	flag.StringVar(&at.ctl, "ersctl", "", "the program")
 	m := flag.Int("m", 1, "how many servers may be out at once: 1 or 2")
-	changes := flag.Int64("changes", 0, "that must be acknowledged, at least")
-	minutes := flag.Float64("minutes", 1, "how long servers are hurt, at least")
-	seed := flag.Int64("seed", 1, "of clients and faults")
-	clients := flag.Int("clients", 8, "at a time")
-	keys := flag.Int("keys", 30, "of long values, for each client")
-	relay := flag.String("straggler", "",
+	flag.Int64Var(&at.goal.changes, "changes", 0,
+		"that must be acknowledged, at least")
+	flag.Float64Var(&at.goal.minutes, "minutes", 1,
+		"how long servers are hurt, at least")
+	flag.Int64Var(&at.seed, "seed", 1, "of clients and faults")
+	flag.IntVar(&at.clients, "clients", 8, "at a time")
+	flag.IntVar(&at.keys, "keys", 30, "of long values, for each client")
+	flag.StringVar(&at.relay, "straggler", "",
 		"tails-relay, for a server of which some replies are late")
 	short := flag.Bool("short", false,
 		"do not check memory, which takes minutes")
+	tries := flag.Int("tries", 1, "where more than M servers were out")
 	flag.Parse()
-	shape, known := shapes[*m]
-	if flag.NArg() > 0 || *program == "" || *ctl == "" || *minutes <= 0 ||
-		*changes < 0 || !known {
+	var known bool
+	at.shape, known = shapes[*m]
+	at.goal.memory = !*short
+	if flag.NArg() > 0 || at.program == "" || at.ctl == "" ||
+		at.goal.minutes <= 0 || at.goal.changes < 0 || !known || *tries < 1 {
 		flag.Usage()
-		return 2
+		return badUsage
 	}
+	at.stop = cluster.StopOnSignal()
+	for ; ; at.seed++ {
+		code := once(at)
+		*tries--
+		if code != beyondF || *tries == 0 || at.stopped() {
+			return code
+		}
+	}
+}
+
+func (at settings) stopped() bool {
+	select {
+	case <-at.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+func once(at settings) int {
 	folder, err := os.MkdirTemp("", "ers-soak-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		return 3
+		return failed(err)
 	}
 	done := false
 	defer func() { // behind Down, which finds there what to stop
@@ -103,48 +144,43 @@ func run() int {
 			os.RemoveAll(folder)
 		}
 	}()
-	servers, err := cluster.StartServers(*top, filepath.Join(folder, "servers"),
-		shape.servers, "--memory", "1024")
+	servers, err := cluster.StartServers(at.top, filepath.Join(folder, "servers"),
+		at.shape.servers, "--memory", "1024")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		return 3
+		return failed(err)
 	}
 	defer servers.Down()
 	var straggler *cluster.Straggler
-	if *relay != "" {
-		straggler, err = servers.Straggle(*relay, 1)
+	if at.relay != "" {
+		straggler, err = servers.Straggle(at.relay, 1)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "soak:", err)
-			return 3
+			return failed(err)
 		}
 		defer straggler.Stop()
 	}
 	log, err := cluster.NewLog(folder)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		return 3
+		return failed(err)
 	}
-	proxy, err := cluster.NewProxy(*program, folder, log)
+	proxy, err := cluster.NewProxy(at.program, folder, log)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		return 3
+		return failed(err)
 	}
 	defer proxy.Kill()
-	s := &soak{proxy: proxy, shape: shape, keys: *keys}
-	random := rand.New(rand.NewSource(*seed))
+	s := &soak{proxy: proxy, shape: at.shape, keys: at.keys}
+	random := rand.New(rand.NewSource(at.seed))
 	steer := &steer{proxy: proxy, random: random, servers: servers.Names,
-		shape: shape, folder: folder, threads: 2}
+		shape: at.shape, folder: folder, threads: 2}
 	faults := &cluster.Faults{Servers: servers, Log: log,
-		Proxies: []*cluster.Proxy{proxy}, MaxFailures: shape.m,
+		Proxies: []*cluster.Proxy{proxy}, MaxFailures: at.shape.m,
 		RequestTimeout: requestTimeout, Random: random, Terminate: true,
 		Freezes: 30, Damages: true, Between: steer.between, Straggler: straggler,
-		Stop: cluster.StopOnSignal()}
-	err = s.all(steer, faults, *ctl, *clients,
-		goal{*minutes, *changes, !*short})
-	if beyond, _ := log.BeyondF(shape.m); beyond != nil {
+		Stop: at.stop}
+	err = s.all(steer, faults, at.ctl, at.clients, at.goal)
+	if beyond, _ := log.BeyondF(at.shape.m); beyond != nil {
 		fmt.Printf("nothing is promised: out together were %v\n", beyond)
 		fmt.Printf("kept in %s\n", folder)
-		return 4
+		return beyondF
 	}
 	if err != nil {
 		fmt.Printf("FAILED: %v\nkept in %s\n", err, folder)
@@ -152,6 +188,11 @@ func run() int {
 	}
 	done = true
 	return 0
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, "soak:", err)
+	return noStart
 }
 
 // When it is over, and whether the proxy's memory is checked.
