@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -207,6 +208,8 @@ std::string MemcachedProcess::Ask(const std::string& text,
   while (!complete()) {
     char buffer[4096];
     const ssize_t moved = recv(fd, buffer, sizeof buffer, 0);
+    // This process was stopped, and goes on.
+    if (moved < 0 && errno == EINTR) continue;
     if (moved <= 0) break;
     answer.append(buffer, static_cast<std::size_t>(moved));
   }

@@ -26,8 +26,8 @@ using test::RunUntil;
 // Patient: a loaded machine must not make a test fail.
 net::LinkOptions Patient() {
   net::LinkOptions options;
-  options.connect_timeout = std::chrono::seconds(10);
-  options.request_timeout = std::chrono::seconds(10);
+  options.connect_timeout = std::chrono::seconds(60);
+  options.request_timeout = std::chrono::seconds(60);
   options.backoff_min = std::chrono::milliseconds(1);
   options.backoff_max = std::chrono::milliseconds(10);
   return options;
