@@ -18,6 +18,7 @@ import fleet_scenario
 from jobs_case import Api
 from proxy_case import Link, Proxy, ProxyCase
 from key_record import STORED, KeyRecord, body
+from stalls import Stalls
 # pylint: disable=wrong-import-order
 from ctl_case import BAD_USAGE, SANITIZED
 
@@ -32,24 +33,6 @@ KEYS = {"s": 20, "m": 10, "l": 4}  # of each writer
 WRITERS = 2
 # A busy machine keeps servers silent for a while.
 SETTINGS = "timeouts: {connect_ms: 3000, request_ms: 3000}\n"
-
-
-class Stalls(threading.Thread):
-    """Measures how long this machine let no process go on."""
-
-    STEP_S = 0.05
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.ended = threading.Event()
-        self.total = 0.0
-
-    def run(self):
-        while not self.ended.is_set():
-            before = time.monotonic()
-            self.ended.wait(self.STEP_S)
-            late = time.monotonic() - before - self.STEP_S
-            self.total += late if late > self.STEP_S else 0
 
 
 class Writer(threading.Thread):
@@ -367,7 +350,7 @@ class Fleet:
     def close(self):
         for writer in self.writers:
             writer.end()
-        self.stalls.ended.set()
+        self.stalls.end()
         for proxy in self.running():
             proxy.kill()
 

@@ -15,6 +15,7 @@ import unittest
 from accepting import Accepting
 from daemon_case import DaemonCase
 from proxy_case import DEADLINE_S, KIB, Link, MIB, random_bytes, split_address
+from stalls import again_if_still
 
 TOKEN = "0123456789abcdef" * 2
 MARK = b"through a tunnel"
@@ -73,6 +74,8 @@ class TunnelCase(DaemonCase):
         return link.read_all()
 
 
+# A daemon that stood still drops what waited in its tunnels.
+@again_if_still(0.3)
 class MemcachedTest(TunnelCase):
 
     def begin(self, more=""):
@@ -285,6 +288,7 @@ class MemcachedTest(TunnelCase):
         self.opened(daemon, server)
 
 
+@again_if_still(0.3)
 class DeadServerTest(TunnelCase):
 
     def test_a_dead_server(self):
@@ -300,6 +304,7 @@ class DeadServerTest(TunnelCase):
         self.assertIn(b" 200 ", link.until(b"ok\n"))
 
 
+@again_if_still(0.3)
 class FakeServersTest(TunnelCase):
     """What only servers that do as the test wants can show."""
 
