@@ -28,7 +28,7 @@ import template
 
 RUN = os.path.join(FOLDER, "run")
 DEADLINE_S = 300
-START_S = 20
+START_S = 60
 SETTINGS = {"memory_mb": 64, "item_max_mb": 1, "threads": 1, "evict": True}
 
 TEXT = """

@@ -49,9 +49,9 @@ class ProxyTest(unittest.TestCase):
              "--port-file", port_file, "--config", settings],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.addCleanup(proxy.stderr.close)
-        self.addCleanup(proxy.wait, 30)
+        self.addCleanup(proxy.wait, 60)
         self.addCleanup(proxy.terminate)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not os.path.exists(port_file):
             self.assertIsNone(proxy.poll(), "ersproxy ended")
             self.assertLess(time.monotonic(), deadline)

@@ -71,8 +71,13 @@ class LoadTest(unittest.TestCase):
         self.assertRegex(complaints, "the first: SERVER_ERROR planted")
 
     def test_it_asks_for_so_long_and_what_is_early_does_not_count(self):
-        seen, _ = self.load("--seconds", "0.9", "--skip-s", "0.6",
-                            "--set-percent", "0")
+        for _ in range(5):
+            self.server.asked.clear()
+            seen, _ = self.load("--seconds", "0.9", "--skip-s", "0.6",
+                                "--set-percent", "0")
+            # Nothing is early where the machine stands still at first.
+            if seen["requests"] > seen["get"]["count"]:
+                break
         self.assertGreaterEqual(seen["seconds"], 0.9)
         self.assertEqual(seen["requests"], len(self.server.asked))
         # One after the other, LATE_S each.
