@@ -62,7 +62,7 @@ class BackfillCase(ProxyCase):
 
     def get(self, path):
         with urllib.request.urlopen(f"http://{self.admin}{path}",
-                                    timeout=30) as answer:
+                                    timeout=DEADLINE_S) as answer:
             return answer.read().decode()
 
     def backfill(self):

@@ -190,7 +190,7 @@ class RefusedTest(MemoryCase):
                 except BlockingIOError:
                     pass
         for i, link in enumerate(links):
-            link.socket.settimeout(30)
+            link.socket.settimeout(60)
             self.assertEqual(link.line(), b"STORED")
         for link in links:
             link.send(b"get " + b" ".join(b"m%d" % i for i in range(8))
