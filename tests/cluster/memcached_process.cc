@@ -31,8 +31,8 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// A socket that keeps a free port from all but those who name it and listen
-// there, as memcached does: also while that is dead.
+// A socket that keeps a free port from every process but one that names it and
+// listens there, as memcached does; also while that is dead.
 int HoldPort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
