@@ -10,6 +10,7 @@ import unittest
 from daemon_case import BAD_USAGE, DaemonCase
 from proxy_case import DEADLINE_S, KIB, Link
 from metrics_text import Metrics
+from stalls import again_if_still
 
 
 class AdminCase(DaemonCase):
@@ -29,6 +30,8 @@ class AdminCase(DaemonCase):
         return daemon, daemon.addresses[-1]
 
 
+# An end cuts off who takes nothing for five seconds.
+@again_if_still(2)
 class AdminTest(AdminCase):
 
     def test_health_and_what_is_not_there(self):
