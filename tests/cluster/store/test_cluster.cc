@@ -66,7 +66,9 @@ std::vector<std::byte> Bytes(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-Served CountServed(TestCluster& cluster) {
+namespace {
+
+Served CountOnce(TestCluster& cluster) {
   Served served;
   for (int i = 0; i < cluster.size(); ++i) {
     if (!cluster.server(i).running()) continue;
@@ -79,6 +81,17 @@ Served CountServed(TestCluster& cluster) {
     served.sets += field("cmd_set");
   }
   return served;
+}
+
+}  // namespace
+
+Served CountServed(TestCluster& cluster) {
+  Served before = CountOnce(cluster);
+  while (true) {
+    const Served now = CountOnce(cluster);
+    if (now.hits == before.hits && now.sets == before.sets) return now;
+    before = now;
+  }
 }
 
 bool ServedAlone(const Served& before, const Served& after, long hits,

@@ -57,6 +57,7 @@ struct Served {
   long hits = 0;
   long sets = 0;
 };
+// Once nothing is under way, as a heartbeat may be.
 Served CountServed(TestCluster& cluster);
 // Whether they have answered so many in between; and heartbeats, which read two
 // records on each server that they go to, and write one only where the machine
