@@ -33,13 +33,14 @@ std::string ReportText(const Json& json) {
     return json.value(name, std::uint64_t{0});
   };
   std::string text = fmt::format(
-      "{} {} of {} ({}, {}); {} are live, {} too "
+      "{} {} of {} ({}, {}, {}); {} are live, {} too "
       "young, {} expire, {} are skipped, {} did not list "
       "theirs\n",
       json.value("dry_run", false) ? "would drop" : "dropped",
       number("dropped"), proxy::CountText(number("listed"), "block"),
       cli::BytesText(number("dropped_bytes")),
-      proxy::CountText(number("flushed"), "flushed object"), number("live"),
+      proxy::CountText(number("flushed"), "flushed object"),
+      proxy::CountText(number("packs"), "pack"), number("live"),
       number("young"), number("expiring"), number("skipped"),
       proxy::CountText(number("silent"), "server"));
   if (json.contains("why")) {

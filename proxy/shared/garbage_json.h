@@ -19,6 +19,7 @@ inline nlohmann::ordered_json GarbageJson(const GarbageReport& report,
                                  {"dropped_bytes", report.dropped_bytes},
                                  {"skipped", report.skipped},
                                  {"flushed", report.flushed},
+                                 {"packs", report.packs},
                                  {"silent", report.silent}};
   if (!report.why.ok()) json["why"] = report.why.message();
   return json;

@@ -111,6 +111,31 @@ class PacksTest(JobsCase):
                                           flags=number), b"STORED")
         self.expect("one:")
 
+    def test_a_dry_run_of_gc_counts_packs_as_gc_drops_them(self):
+        self.fill("three:")
+        job = self.ctl("job", "start", "--to", "pack", "--prefix", "three:",
+                       "--watch")
+        self.assertGreater(job["objects"]["changed"], COUNT // 2)
+        packs = {found["pack"] for found in
+                 (self.stat(f"three:{i}") for i in range(COUNT))
+                 if "pack" in found}
+        collect = ("gc", "--grace", "0")
+        self.assertEqual(self.ctl(*collect, "--dry-run")["packs"], 0)
+        for number in range(COUNT):
+            self.assertEqual(self.link().set(f"three:{number}", b"new"),
+                             b"STORED")
+        alone = json.loads(subprocess.run(
+            [ERSCTL, "--servers", self.servers, "--state", "-", *collect,
+             "--dry-run", "--json"], capture_output=True, check=True,
+            stdin=subprocess.DEVNULL, timeout=DEADLINE_S).stdout)
+        dry = self.ctl(*collect, "--dry-run")
+        real = self.ctl(*collect)
+        self.assertEqual(alone["packs"], len(packs))
+        self.assertGreater(alone["dropped_bytes"], COUNT // 2 * 1024)
+        self.assertEqual(alone, dry)
+        self.assertEqual({**dry, "dry_run": False}, real)
+        self.assertEqual(self.ctl(*collect, "--dry-run")["packs"], 0)
+
     def test_the_policy_packs_what_nobody_touches(self):
         settings = self.path("packing.yaml")
         with open(settings, "w", encoding="utf-8") as file:

@@ -465,6 +465,7 @@ typedef struct ers_garbage_report {
   uint64_t skipped;          /* could not be decided: see `why` */
   uint64_t flushed;          /* objects that were, or have expired, and are
                                 dropped */
+  uint64_t packs;            /* that no value is in any more, dropped */
   uint64_t silent;           /* servers that did not list all they hold */
   char why[ERS_ERROR_BYTES]; /* of one that was skipped, or is silent: a
                                 sentence, cut to fit; "" where there is none */

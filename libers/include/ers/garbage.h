@@ -31,6 +31,7 @@ struct GarbageReport {
   std::uint64_t dropped_bytes = 0;  // of the servers' memory
   std::uint64_t skipped = 0;        // could not be decided: see `why`
   std::uint64_t flushed = 0;        // objects, also expired ones, dropped
+  std::uint64_t packs = 0;          // that no value is in any more, dropped
   std::uint64_t silent = 0;         // servers that did not list all they hold
   Status why;                       // of one that was skipped, or is silent
 };

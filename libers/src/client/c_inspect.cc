@@ -157,11 +157,17 @@ ers_status ers_collect_garbage(ers_client* client,
     const ers::Result<ers::GarbageReport> done = c.CollectGarbage(cpp);
     if (!done) return done.error();
     if (report == nullptr) return {};
-    *report = {done->listed,  done->live,
-               done->young,   done->expiring,
-               done->dropped, done->dropped_bytes,
-               done->skipped, done->flushed,
-               done->silent,  {}};
+    *report = {done->listed,
+               done->live,
+               done->young,
+               done->expiring,
+               done->dropped,
+               done->dropped_bytes,
+               done->skipped,
+               done->flushed,
+               done->packs,
+               done->silent,
+               {}};
     done->why.message().copy(report->why, sizeof report->why - 1);
     return {};
   });

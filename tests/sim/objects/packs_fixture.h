@@ -95,8 +95,9 @@ struct PacksClient {
     const auto info = Wait(store->Info(key));
     return info ? info->pack : "gone";
   }
-  GarbageReport Collect() {
-    const auto report = Wait(store::CollectGarbage(*session, {}));
+  GarbageReport Collect(store::GarbageTerms terms = {}, bool dry_run = false) {
+    terms.options.dry_run = dry_run;
+    const auto report = Wait(store::CollectGarbage(*session, terms));
     REQUIRE(report.has_value());
     CHECK(report->why.ok());
     return *report;

@@ -412,7 +412,7 @@ TEST_CASE_METHOD(Fixture, "ers_export passes its mode") {
 
 TEST_CASE_METHOD(Fixture, "ers_collect_garbage passes its terms and counts") {
   const Status silent(StatusCode::kUnavailable, "a:1 does not list its keys");
-  fake->garbage = {1, 2, 3, 4, 5, 6, 7, 8, 9, silent};
+  fake->garbage = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, silent};
   ers_garbage_options options;
   ers_garbage_options_init(&options);
   CHECK(options.grace_ms == 3600000);
@@ -432,7 +432,8 @@ TEST_CASE_METHOD(Fixture, "ers_collect_garbage passes its terms and counts") {
   CHECK(report.dropped_bytes == 6);
   CHECK(report.skipped == 7);
   CHECK(report.flushed == 8);
-  CHECK(report.silent == 9);
+  CHECK(report.packs == 9);
+  CHECK(report.silent == 10);
   CHECK(report.why == std::string("a:1 does not list its keys"));
   fake->garbage.why = Status(StatusCode::kUnavailable, std::string(9999, 'y'));
   REQUIRE(ers_collect_garbage(&c, nullptr, &report) == ERS_OK);

@@ -54,7 +54,8 @@ void CopyEdges(const GroupPart& part, const std::vector<BlockId>& wanted,
 }
 
 Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
-                           const GroupPart& part, StepTimer* steps) {
+                           const GroupPart& part, StepTimer* steps,
+                           Decoded decoded) {
   ReadOutcome outcome;
   BlockBuffers buffers(session.buffers(), map, part.group);
   const std::vector<BlockId> wanted = PlaceBlocks(part, buffers);
@@ -67,7 +68,7 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
   if (!outcome.status.ok()) co_return outcome;
   CopyEdges(part, wanted, buffers);
   outcome.degraded = run.degraded();
-  if (!run.gone().empty()) {
+  if (!run.gone().empty() && decoded == Decoded::kWrittenBack) {
     co_await RepairBlocks(session, map, part.group, run, run.gone());
     outcome.repaired = static_cast<int>(run.written().stored().size());
   }
@@ -77,10 +78,11 @@ Task<ReadOutcome> ReadPart(Session& session, const ObjectMap& map,
 // Takes parts from the front until none is left or one failed.
 Task<void> Work(Session& session, const ObjectMap& map,
                 const std::vector<GroupPart>& parts, std::size_t& next,
-                ReadOutcome& all, StepTimer* steps, net::Latch& latch) {
+                ReadOutcome& all, StepTimer* steps, Decoded decoded,
+                net::Latch& latch) {
   while (next < parts.size() && all.status.ok()) {
     const GroupPart& part = parts[next++];
-    ReadOutcome one = co_await ReadPart(session, map, part, steps);
+    ReadOutcome one = co_await ReadPart(session, map, part, steps, decoded);
     if (all.status.ok()) all.status = std::move(one.status);
     all.degraded |= one.degraded;
     all.repaired += one.repaired;
@@ -93,7 +95,8 @@ Task<void> Work(Session& session, const ObjectMap& map,
 
 Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                             std::uint64_t offset, std::uint64_t length,
-                            std::byte* into, StepTimer* steps) {
+                            std::byte* into, StepTimer* steps,
+                            Decoded decoded) {
   std::vector<GroupPart> parts;
   const std::uint64_t size = map.manifest().group_bytes;
   for (std::uint64_t at = offset; at < offset + length;) {
@@ -109,7 +112,7 @@ Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
   std::size_t next = 0;
   net::Latch latch(session.runtime(), workers);
   for (int i = 0; i < workers; ++i) {
-    net::Spawn(Work(session, map, parts, next, all, steps, latch));
+    net::Spawn(Work(session, map, parts, next, all, steps, decoded, latch));
   }
   co_await latch;
   co_return all;

@@ -21,14 +21,18 @@ struct ReadOutcome {
   BlockTraffic traffic;
 };
 
+// What becomes of missing blocks that a read has decoded, where their servers
+// answer.
+enum class Decoded { kWrittenBack, kLeft };
+
 // Reads bytes [offset, offset + length) of the value (within it) into memory
-// for so many, several groups at a time. Missing blocks are decoded and, where
-// their server answers, written back. `map`, `into` and
-// `steps` (null: not timed) outlive the task.
+// for so many, several groups at a time. `map`, `into` and `steps` (null: not
+// timed) outlive the task.
 // kNotFound, kCorruption and kUnavailable as PlanExecutor::Run.
 net::Task<ReadOutcome> ReadRange(Session& session, const ObjectMap& map,
                                  std::uint64_t offset, std::uint64_t length,
-                                 std::byte* into, StepTimer* steps);
+                                 std::byte* into, StepTimer* steps,
+                                 Decoded decoded = Decoded::kWrittenBack);
 
 // The whole value of a living manifest, also of one that holds it itself, or
 // whose value is packed.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -36,6 +37,29 @@ Task<Result<ManifestPtr>> ReadPackManifest(Session& session,
   if (shown && *shown) session.manifests().Insert(*shown);
   if (shown && !*shown) session.manifests().Erase(key);
   co_return shown;
+}
+
+std::byte* Bytes(std::string& text) {
+  return reinterpret_cast<std::byte*>(text.data());
+}
+
+// Makes the text the first bytes of the pack, as many as it has.
+using BeginReader = std::function<Task<Status>(std::string&)>;
+
+Task<Result<std::vector<PackEntry>>> ReadDirectory(std::uint64_t length,
+                                                   const BeginReader& read) {
+  std::uint64_t wanted = std::min(length, kDirectoryGuess);
+  for (;;) {
+    std::string begin(wanted, '\0');
+    const Status status = co_await read(begin);
+    if (!status.ok()) co_return Fail(status);
+    const Result<std::size_t> bytes = PackDirectoryBytes(begin);
+    if (!bytes) co_return Fail(bytes.error());
+    if (*bytes <= wanted || *bytes > length) {
+      co_return DecodePackDirectory(begin, length);
+    }
+    wanted = *bytes;
+  }
 }
 
 }  // namespace
@@ -90,22 +114,26 @@ Task<PackRead> ReadPack(Session& session, ChangeId pack, std::uint64_t offset,
 
 Task<Result<std::vector<PackEntry>>> ReadPackDirectory(Session& session,
                                                        ManifestPtr pack) {
+  const ChangeId id = *PackOfKey(pack->key);
+  const BeginReader read = [&session, id](std::string& begin) -> Task<Status> {
+    PackRead got =
+        co_await ReadPack(session, id, 0, begin.size(), Bytes(begin), nullptr);
+    co_return std::move(got.read.status);
+  };
+  co_return co_await ReadDirectory(pack->length, read);
+}
+
+Task<Result<std::vector<PackEntry>>> PeekAtPackDirectory(Session& session,
+                                                         ManifestPtr pack) {
   const std::uint64_t length = pack->length;
-  const std::optional<ChangeId> id = PackOfKey(pack->key);
-  std::uint64_t wanted = std::min(length, kDirectoryGuess);
-  for (;;) {
-    std::string begin(wanted, '\0');
-    const PackRead got =
-        co_await ReadPack(session, *id, 0, wanted,
-                          reinterpret_cast<std::byte*>(begin.data()), nullptr);
-    if (!got.read.status.ok()) co_return Fail(got.read.status);
-    const Result<std::size_t> bytes = PackDirectoryBytes(begin);
-    if (!bytes) co_return Fail(bytes.error());
-    if (*bytes <= wanted || *bytes > length) {
-      co_return DecodePackDirectory(begin, length);
-    }
-    wanted = *bytes;
-  }
+  const ObjectMap map(std::move(pack));
+  const BeginReader read = [&session,
+                            &map](std::string& begin) -> Task<Status> {
+    ReadOutcome got = co_await ReadRange(session, map, 0, begin.size(),
+                                         Bytes(begin), nullptr, Decoded::kLeft);
+    co_return std::move(got.status);
+  };
+  co_return co_await ReadDirectory(length, read);
 }
 
 }  // namespace ers::store

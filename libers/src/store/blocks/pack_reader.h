@@ -37,6 +37,11 @@ net::Task<PackRead> ReadPack(Session& session, ChangeId pack,
 net::Task<Result<std::vector<PackEntry>>> ReadPackDirectory(
     Session& session, std::shared_ptr<const Manifest> pack);
 
+// The same by that manifest alone, without a view and without a write: a change
+// of the pack meanwhile is a failure.
+net::Task<Result<std::vector<PackEntry>>> PeekAtPackDirectory(
+    Session& session, std::shared_ptr<const Manifest> pack);
+
 }  // namespace ers::store
 
 #endif  // ERS_STORE_BLOCKS_PACK_READER_H_

@@ -11,6 +11,7 @@
 #include "store/format/keys.h"
 #include "store/format/planted_bug.h"
 #include "store/repair/lru_bump.h"
+#include "store/replicas/replica_probe.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -20,6 +21,16 @@ using net::Task;
 using ManifestPtr = std::shared_ptr<const Manifest>;
 
 constexpr int kFencesAtOnce = 8;
+
+Status Stopped() {
+  return {StatusCode::kUnavailable, "the garbage collection was stopped"};
+}
+
+Status DirectoryLost(const Manifest& pack, const Status& why) {
+  return {why.code(), fmt::format("which values are in '{}' cannot be read, so "
+                                  "it stays: {}",
+                                  pack.key, why.message())};
+}
 
 bool NamesPack(const ManifestPtr& manifest, const ChangeId& pack) {
   return manifest && !manifest->tombstone && manifest->pack == pack;
@@ -54,10 +65,6 @@ class PackDrop {
   }
 
  private:
-  static Status Stopped() {
-    return {StatusCode::kUnavailable, "the garbage collection was stopped"};
-  }
-
   Task<bool> IsNamed(const PackEntry& entry) {
     if (Planted(PlantedBug::kPackDroppedNamed)) co_return false;
     ReplicaSet replicas(session_, entry.key);
@@ -115,15 +122,33 @@ Task<Result<bool>> DropUnnamedPack(Session& session, ManifestPtr pack,
                                    Pace& pace, const StopToken* stop) {
   Result<std::vector<PackEntry>> entries =
       co_await ReadPackDirectory(session, pack);
-  if (!entries) {
-    const Status& why = entries.error();
-    co_return Fail(why.code(),
-                   fmt::format("which values are in '{}' cannot be read, so it "
-                               "stays: {}",
-                               pack->key, why.message()));
-  }
+  if (!entries) co_return Fail(DirectoryLost(*pack, entries.error()));
   PackDrop drop(session, std::move(pack), std::move(*entries), pace, stop);
   co_return co_await drop.Run();
+}
+
+Task<Result<bool>> WouldDropPack(
+    Session& session, std::shared_ptr<const View> view, ManifestPtr pack,
+    const std::function<bool(std::string_view key)>& ends, Pace& pace,
+    const StopToken* stop) {
+  const ChangeId id = *PackOfKey(pack->key);
+  const Result<std::vector<PackEntry>> entries =
+      co_await PeekAtPackDirectory(session, pack);
+  if (!entries) co_return Fail(DirectoryLost(*pack, entries.error()));
+  for (const PackEntry& entry : *entries) {
+    const bool goes_on = co_await pace.Await(stop);
+    if (!goes_on) co_return Fail(Stopped());
+    pace.Spend(1);
+    const Result<Foreseen> value =
+        co_await ForeseeReplicas(session, view, entry.key);
+    if (!value) co_return Fail(value.error());
+    if (value->ended && ends(entry.key)) continue;
+    const bool named = std::any_of(
+        value->shown.begin(), value->shown.end(),
+        [&id](const ManifestPtr& shown) { return NamesPack(shown, id); });
+    if (named) co_return false;
+  }
+  co_return true;
 }
 
 }  // namespace ers::store

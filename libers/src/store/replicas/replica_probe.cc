@@ -1,5 +1,6 @@
 #include "store/replicas/replica_probe.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -39,6 +40,33 @@ net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
     read.copies.push_back(std::move(*copy));
   }
   co_return std::move(read);
+}
+
+net::Task<Result<Foreseen>> ForeseeReplicas(Session& session,
+                                            std::shared_ptr<const View> view,
+                                            const std::string& key) {
+  const Result<std::optional<ReplicasRead>> peek =
+      co_await PeekAtReplicas(session, view, key);
+  if (!peek) co_return Fail(peek.error());
+  if (!*peek) {
+    co_return Fail(StatusCode::kUnavailable,
+                   "the servers that hold the manifest did not answer");
+  }
+  const ReplicasRead& read = **peek;
+  Foreseen foreseen;
+  if (std::any_of(read.copies.begin(), read.copies.end(), IsPlain)) {
+    for (const ReplicaCopy& copy : read.copies) {
+      if (copy.manifest) foreseen.shown.push_back(copy.manifest);
+    }
+    co_return foreseen;
+  }
+  const Result<const ReplicaCopy*> deciding = DecidingCopy(read, key);
+  if (!deciding) co_return Fail(deciding.error());
+  const ShownManifest& shown = (*deciding)->manifest;
+  if (!shown) co_return foreseen;
+  foreseen.shown.push_back(shown);
+  foreseen.ended = !shown->tombstone && !IsAlive(*shown, *view, read.asked_us);
+  co_return foreseen;
 }
 
 }  // namespace ers::store

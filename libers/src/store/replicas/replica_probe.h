@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "net/task.h"
+#include "store/replicas/replica_copy.h"
 #include "store/replicas/replica_set.h"
 
 namespace ers::store {
@@ -17,6 +19,19 @@ namespace ers::store {
 // clients are taken, too. `key` outlives the task.
 net::Task<Result<std::optional<ReplicasRead>>> PeekAtReplicas(
     Session& session, std::shared_ptr<const View> view, const std::string& key);
+
+// What the replicas would show once they were reconciled.
+struct Foreseen {
+  // One, or none; beside an item of a plain client all that there are, as
+  // nothing is reconciled then.
+  std::vector<ShownManifest> shown;
+  // It is over: flushed or expired.
+  bool ended = false;
+};
+// kUnavailable: one did not answer; other failures as above.
+net::Task<Result<Foreseen>> ForeseeReplicas(Session& session,
+                                            std::shared_ptr<const View> view,
+                                            const std::string& key);
 
 }  // namespace ers::store
 

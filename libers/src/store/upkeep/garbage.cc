@@ -177,8 +177,16 @@ class Collection {
         FoundBlock{block, item.member, static_cast<std::uint32_t>(item.bytes)});
   }
 
+  // Packs come last: what has ended by then names none of them any more.
   Task<void> CheckAll(GarbageNames& names) {
-    groups_ = names.Groups();
+    names_ = &names;
+    co_await Check(names.Groups());
+    packs_turn_ = true;
+    co_await Check(std::exchange(packs_, {}));
+    packs_turn_ = false;
+  }
+  Task<void> Check(std::vector<GarbageNames::Group> groups) {
+    groups_ = std::move(groups);
     next_ = 0;
     net::Latch latch(session_.runtime(), terms_.parallel);
     for (int i = 0; i < terms_.parallel; ++i) net::Spawn(Work(latch));
@@ -208,7 +216,7 @@ class Collection {
       if (group.manifests.empty()) {
         co_await DropOrphans(std::move(blocks));
       } else {
-        co_await Examine(group.manifests, std::move(blocks));
+        co_await Examine(group, std::move(blocks));
       }
     }
     latch.CountDown();
@@ -241,12 +249,19 @@ class Collection {
   }
 
   // Most often all are named by what the primary shows, and nothing is written.
-  Task<void> Examine(std::span<const FoundManifest> manifests, Blocks blocks) {
-    const std::set<std::string> keys = co_await KeysOf(manifests);
+  Task<void> Examine(const GarbageNames::Group& group, Blocks blocks) {
+    const std::set<std::string> keys = co_await KeysOf(group.manifests);
     if (keys.empty()) {
       Skip(blocks, Status(StatusCode::kUnavailable,
                           fmt::format("{} is being written",
-                                      manifests.front().item_key)));
+                                      group.manifests.front().item_key)));
+      co_return;
+    }
+    const bool may_go =
+        std::any_of(keys.begin(), keys.end(),
+                    [this](const std::string& key) { return IsOldPack(key); });
+    if (may_go && !packs_turn_) {
+      packs_.push_back(group);
       co_return;
     }
     const bool all_named = co_await NamesAll(keys, blocks);
@@ -276,7 +291,7 @@ class Collection {
       if (!HasEnded(session_, **shown)) {
         TakeNamed(*shown, left);
         const bool dropped = co_await DropIfUnnamedPack(*shown);
-        if (dropped) report_.dropped += TakeNamed(*shown, blocks);
+        if (dropped) CountPack(*shown, blocks);
         continue;
       }
       const Status ended = co_await Bury(session_, replicas, key);
@@ -291,15 +306,22 @@ class Collection {
     report_.live += blocks.size();
     co_return true;
   }
-  // A pack that no change begins to name any more.
+  // Of one that no change begins to name any more.
+  bool IsOldPack(std::string_view key) const {
+    const std::optional<ChangeId> pack = PackOfKey(key);
+    return pack && (!IsYoung(*pack) || Planted(PlantedBug::kPackDroppedYoung));
+  }
   Task<bool> DropIfUnnamedPack(const ManifestPtr& shown) {
-    const std::optional<ChangeId> pack = PackOfKey(shown->key);
     const bool may_go =
-        pack && !shown->tombstone && !shown->is_inline &&
-        (!IsYoung(*pack) || Planted(PlantedBug::kPackDroppedYoung));
+        IsOldPack(shown->key) && !shown->tombstone && !shown->is_inline;
     if (!may_go) co_return false;
-    const Result<bool> dropped =
-        co_await DropUnnamedPack(session_, shown, pace_, terms_.stop);
+    const std::function<bool(std::string_view)> ends =
+        [this](std::string_view key) { return names_->Covered(HashKey(key)); };
+    Task<Result<bool>> drop =
+        dry_run()
+            ? WouldDropPack(session_, view_, shown, ends, pace_, terms_.stop)
+            : DropUnnamedPack(session_, shown, pace_, terms_.stop);
+    const Result<bool> dropped = co_await std::move(drop);
     if (!dropped && !Stopped()) Skip({}, dropped.error());
     co_return dropped && *dropped;
   }
@@ -340,36 +362,28 @@ class Collection {
   // The same without a write: what would be shown once the replicas were
   // reconciled.
   Task<Status> Foresee(const std::string& key, Blocks& blocks) {
-    const Result<std::optional<ReplicasRead>> read =
-        co_await PeekAtReplicas(session_, view_, key);
-    if (!read) co_return read.error();
-    if (!*read) {
-      co_return Status(StatusCode::kUnavailable,
-                       "the servers that hold the manifest did not answer");
+    const Result<Foreseen> foreseen =
+        co_await ForeseeReplicas(session_, view_, key);
+    if (!foreseen) co_return foreseen.error();
+    for (const ManifestPtr& shown : foreseen->shown) {
+      if (foreseen->ended) CountEnded(shown, blocks);
+      const bool dropped = co_await DropIfUnnamedPack(shown);
+      if (dropped) CountPack(shown, blocks);
+      report_.live += TakeNamed(shown, blocks);
     }
-    const std::vector<ReplicaCopy>& copies = (*read)->copies;
-    const bool plain = std::any_of(copies.begin(), copies.end(), IsPlain);
-    if (plain) {
-      // They are not reconciled, and what any of them names stays.
-      for (const ReplicaCopy& copy : copies) {
-        report_.live += TakeNamed(copy.manifest, blocks);
-      }
-      co_return Status();
-    }
-    const Result<const ReplicaCopy*> deciding = DecidingCopy(**read, key);
-    if (!deciding) co_return deciding.error();
-    const ManifestPtr& shown = (*deciding)->manifest;
-    if (shown && !shown->tombstone &&
-        !IsAlive(*shown, *view_, (*read)->asked_us)) {
-      CountEnded(shown, blocks);
-    }
-    report_.live += TakeNamed(shown, blocks);
     co_return Status();
   }
 
-  // Takes its blocks out: they are gone by now.
+  // These take its blocks out: they are gone by now.
   void CountEnded(const ManifestPtr& ended, Blocks& blocks) {
     ++report_.flushed;
+    CountBlocksOf(ended, blocks);
+  }
+  void CountPack(const ManifestPtr& pack, Blocks& blocks) {
+    ++report_.packs;
+    CountBlocksOf(pack, blocks);
+  }
+  void CountBlocksOf(const ManifestPtr& ended, Blocks& blocks) {
     Blocks of_it = blocks;
     TakeNamed(ended, blocks);
     std::erase_if(of_it, [&blocks](const FoundBlock* block) {
@@ -436,6 +450,9 @@ class Collection {
   Status silent_;
   std::vector<GarbageNames::Group> groups_;
   std::size_t next_ = 0;
+  const GarbageNames* names_ = nullptr;     // that are being checked
+  std::vector<GarbageNames::Group> packs_;  // old ones, left for the end
+  bool packs_turn_ = false;
   GarbageReport report_;
 };
 

@@ -39,6 +39,10 @@ class GarbageNames {
   [[nodiscard]] bool Covers(const KeyHash& hash) const {
     return hash.high >= first_ && hash.high <= last_;
   }
+  // By this range, or by one before it.
+  [[nodiscard]] bool Covered(const KeyHash& hash) const {
+    return hash.high <= last_;
+  }
   // Of hashes that it covers.
   void Add(const FoundBlock& block);
   void Add(FoundManifest manifest);
