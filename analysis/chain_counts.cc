@@ -7,8 +7,7 @@
 
 #include "analysis/formulas.h"
 #include "analysis/json_rows.h"
-#include "layout/geometry.h"
-#include "plan/planners.h"
+#include "ers/transition_counts.h"
 
 namespace ers::analysis {
 namespace {
@@ -75,17 +74,16 @@ Result<std::vector<ChainRow>> CountChain(std::string_view widths, int m) {
   const Result<Scheme> scheme =
       ParseScheme(fmt::format("ers:{},{}", widths, m));
   if (!scheme) return Fail(scheme.error());
-  const layout::Geometry geometry(*scheme);
   std::vector<ChainRow> rows;
   for (const Width from : WidthsOf(*scheme)) {
     for (const Width to : WidthsOf(*scheme)) {
       if (from == to) continue;
       ChainRow row{*scheme, from, to};
-      // With nothing missing there is always a plan.
-      const plan::Plan plan = *plan::PlanTransition(
-          geometry, {from, to}, plan::TransitionVariant::kOptimal, {});
-      row.reads = static_cast<int>(plan.reads.size());
-      row.writes = static_cast<int>(plan.writes.size());
+      const Result<TransitionCounts> counts =
+          CountTransition(*scheme, from, to, Unit::kBlocks);
+      if (!counts) return Fail(counts.error());
+      row.reads = counts->reads;
+      row.writes = counts->writes;
       row.lower_bound = LowerBound(*scheme, {{from, m}, {to, m}});
       Status checked = CheckChainRow(row);
       if (!checked.ok()) return Fail(std::move(checked));

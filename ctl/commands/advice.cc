@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <system_error>
+#include <tuple>
 
 #include "ers/inline_limit.h"
+#include "ers/transition_counts.h"
 #include "shared/read_file.h"
 
 namespace ers::ctl {
@@ -17,6 +22,8 @@ constexpr int kVersion = 1;  // of the file
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr double kBitsOfMegabit = 1e6;
 constexpr std::size_t kKeyBytes = 10;  // of a usual key
+// Of a chain that is tried; more data blocks save little.
+constexpr int kWidest = 32;
 
 Times TimesFrom(const nlohmann::json& json) {
   return {.fixed = json.at("fixed").get<double>(),
@@ -96,14 +103,39 @@ Unit UnitOf(const Question& question) {
                                                               : Unit::kBlocks;
 }
 
+double StoredAt(const Scheme& scheme, Width width) {
+  const int k = StripeDataBlocks(scheme, width);
+  return static_cast<double>(k + scheme.m) / k;
+}
+
+// By the plans that such changes take.
+std::vector<Step> StepsOf(const Scheme& scheme, Unit unit) {
+  const double data = GroupDataBlocks(scheme);
+  std::vector<Step> steps;
+  for (const Width from : WidthsOf(scheme)) {
+    for (const Width to : WidthsOf(scheme)) {
+      const auto counts = CountTransition(scheme, from, to, unit);
+      if (!counts) continue;  // of the same width
+      steps.push_back({.from = StripeDataBlocks(scheme, from),
+                       .to = StripeDataBlocks(scheme, to),
+                       .stored_before = StoredAt(scheme, from),
+                       .stored_after = StoredAt(scheme, to),
+                       .read = counts->reads / data,
+                       .written = counts->writes / data});
+    }
+  }
+  return steps;
+}
+
 // Narrow, as objects are put; on servers enough to make it wide.
 Candidate Coded(const AdviceModel& model, const Question& question,
                 const Scheme& scheme) {
   const int data = GroupDataBlocks(scheme);
   Candidate candidate;
   candidate.scheme = scheme;
-  candidate.stored = static_cast<double>(scheme.k + scheme.m) / scheme.k;
+  candidate.stored = StoredAt(scheme, Width::kNarrow);
   candidate.servers = NodeCount(scheme);
+  candidate.steps = StepsOf(scheme, UnitOf(question));
   candidate.worth_coding = WorthCoding(scheme, Width::kNarrow, UnitOf(question),
                                        question.failures, kKeyBytes);
   const auto bytes = static_cast<double>(question.object_bytes);
@@ -112,6 +144,58 @@ Candidate Coded(const AdviceModel& model, const Question& question,
         data + scheme.m * (data / scheme.k)},
        {bytes, scheme.kp, data}, &candidate);
   return candidate;
+}
+
+// Chains of so many widths that read no more blocks than any code has to: each
+// width divides the next, or two of them are 4-6-12.
+std::vector<Scheme> Chains(const AdviceModel& model, const Question& question) {
+  std::set<std::vector<int>> begins = {{4, 6, 12}};
+  for (const auto& width : model.widths) begins.insert({width.first});
+  std::vector<Scheme> chains;
+  for (std::vector<int> widths : begins) {
+    const auto wanted = static_cast<std::size_t>(question.widths);
+    while (widths.size() < wanted) widths.push_back(2 * widths.back());
+    if (widths.size() > wanted || widths.back() > kWidest) continue;
+    const auto scheme = ParseScheme(
+        fmt::format("ers:{},{}", fmt::join(widths, "-"), question.failures));
+    if (scheme && ValidateStoredScheme(*scheme).ok()) chains.push_back(*scheme);
+  }
+  return chains;
+}
+
+// Of those that may be chosen, the fastest, and then, of those about as fast,
+// the one that stores least.
+void Choose(const Question& question, Advice* advice) {
+  const auto& all = advice->candidates;
+  const bool chain = question.widths > 2 && !advice->no_chain;
+  const auto eligible = [&all, chain](std::size_t i) {
+    const SchemeKind kind = all[i].scheme.kind;
+    return kind == SchemeKind::kRep || (kind == SchemeKind::kChain) == chain;
+  };
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (eligible(i) &&
+        all[i].mean_seconds < all[advice->fastest].mean_seconds) {
+      advice->fastest = i;
+    }
+  }
+  const auto stored = [&all](std::size_t i) {
+    return std::tuple(all[i].stored, all[i].scheme.elastic()
+                                         ? StoredAt(all[i].scheme, Width::kWide)
+                                         : all[i].stored);
+  };
+  const double limit = all[advice->fastest].mean_seconds * kEquallyFast;
+  advice->chosen = advice->fastest;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (eligible(i) && all[i].mean_seconds <= limit &&
+        stored(i) < stored(advice->chosen)) {
+      advice->chosen = i;
+    }
+  }
+  const Candidate& coded = all[advice->chosen];
+  if (coded.worth_coding > question.object_bytes) {
+    advice->whole_below = coded.worth_coding;
+    advice->chosen = 0;
+  }
 }
 
 // Of a file that is not what --model takes, without the parser's own numbers.
@@ -187,25 +271,15 @@ Result<Advice> Advise(const AdviceModel& model, const Question& question) {
     if (!ValidateStoredScheme(scheme).ok() || too_many(kp + scheme.m)) continue;
     advice.candidates.push_back(Coded(model, question, scheme));
   }
-  const auto& all = advice.candidates;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i].mean_seconds < all[advice.fastest].mean_seconds) {
-      advice.fastest = i;
+  if (question.widths > 2) {
+    advice.no_chain = true;
+    for (const Scheme& chain : Chains(model, question)) {
+      if (too_many(NodeCount(chain))) continue;
+      advice.candidates.push_back(Coded(model, question, chain));
+      advice.no_chain = false;
     }
   }
-  advice.chosen = advice.fastest;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].mean_seconds <=
-            all[advice.fastest].mean_seconds * kEquallyFast &&
-        all[i].stored < all[advice.chosen].stored) {
-      advice.chosen = i;
-    }
-  }
-  const Candidate& coded = all[advice.chosen];
-  if (coded.worth_coding > question.object_bytes) {
-    advice.whole_below = coded.worth_coding;
-    advice.chosen = 0;
-  }
+  Choose(question, &advice);
   advice.beyond = question.mbit < model.min_mbit ||
                   question.mbit > model.max_mbit ||
                   question.object_bytes < model.min_bytes ||

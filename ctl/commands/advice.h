@@ -20,6 +20,7 @@ struct Question {
   double reads_per_write = 1;
   int failures = 1;      // that objects are to survive; at least 1
   int most_servers = 0;  // that there are; 0: as many as a scheme asks for
+  int widths = 2;        // that an object may be at; more: a chain
 };
 
 // seconds = fixed + link * bytes / rate + byte * bytes + server * servers +
@@ -51,6 +52,16 @@ Result<AdviceModel> ReadAdviceModel(const std::string& path);
 // The installed one, found beside this program; kNotFound if it is missing.
 Result<std::string> FindAdviceModel();
 
+// A change of width, in bytes for a byte of the object.
+struct Step {
+  int from = 0;  // data blocks of a stripe
+  int to = 0;
+  double stored_before = 0;
+  double stored_after = 0;
+  double read = 0;
+  double written = 0;
+};
+
 struct Candidate {
   Scheme scheme;
   double put_seconds = 0;
@@ -60,20 +71,24 @@ struct Candidate {
   double moved = 0;         // bytes for a byte written, and what is read of it
   int servers = 0;          // that must be there
   std::uint64_t worth_coding = 0;  // shorter values are kept whole (bytes)
+  std::vector<Step> steps;         // from each of its widths to each other
 };
 
 struct Advice {
-  std::vector<Candidate> candidates;  // copies first
+  std::vector<Candidate> candidates;  // copies first, chains last
   std::size_t chosen = 0;             // of candidates
   std::size_t fastest = 0;
   // The object is shorter than this, in bytes, and kept whole though coding
   // was chosen; else 0.
   std::uint64_t whole_below = 0;
+  // A chain was asked for, and there are too few servers, or may be, for any.
+  bool no_chain = false;
   bool beyond = false;  // what was asked is outside of what was measured
 };
 
 // Candidates within this of the fastest count as equally fast; of these, the
-// one that stores least is chosen.
+// one that stores least is chosen, narrow, and then at its last width. Of coded
+// ones chains alone where they were asked for.
 inline constexpr double kEquallyFast = 1.1;
 
 // kInvalidArgument if there are fewer servers than copies.

@@ -9,12 +9,14 @@
 #include "ctl/commands/commands.h"
 #include "ctl/support/arguments.h"
 #include "ctl/support/report.h"
+#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 constexpr int kMaxFailures = 100;
+constexpr int kMaxWidths = 4;
 constexpr double kMsPerSecond = 1e3;
 
 struct AdviseOptions {
@@ -38,6 +40,28 @@ std::string Comparison(const Candidate& copies, const Candidate& other) {
       FormatScheme(copies.scheme), put, get);
 }
 
+std::string NoChain(const Question& question) {
+  return fmt::format(
+      "no chain of {} widths that survives {} has enough servers here",
+      question.widths, proxy::CountText(question.failures, "failure"));
+}
+
+// What cannot be known here: how old objects become, and how much of them.
+std::string WidthsOfChain(const Candidate& chain) {
+  std::vector<std::string> widths;
+  std::vector<std::string> stored;
+  for (const Width width : WidthsOf(chain.scheme)) {
+    const int k = StripeDataBlocks(chain.scheme, width);
+    widths.push_back(fmt::format("{}", k));
+    stored.push_back(
+        fmt::format("{:.2f}", static_cast<double>(k + chain.scheme.m) / k));
+  }
+  return fmt::format(
+      "at {} data blocks a stripe it stores {} bytes for one; which width "
+      "suits is a matter of an object's age, which is not asked here",
+      fmt::join(widths, ", "), fmt::join(stored, ", "));
+}
+
 std::vector<std::string> Reasons(const AdviceModel& model,
                                  const Question& question,
                                  const Advice& advice) {
@@ -45,11 +69,15 @@ std::vector<std::string> Reasons(const AdviceModel& model,
   const Candidate& chosen = advice.candidates[advice.chosen];
   const Candidate& fastest = advice.candidates[advice.fastest];
   std::vector<std::string> reasons;
+  if (advice.no_chain) {
+    reasons.push_back(NoChain(question));
+  }
   if (advice.whole_below > 0) {
-    return {fmt::format(
+    reasons.push_back(fmt::format(
         "values below about {} bytes are kept whole on {} servers: coding "
         "would save less than an eighth of the memory",
-        advice.whole_below, question.failures + 1)};
+        advice.whole_below, question.failures + 1));
+    return reasons;
   }
   if (advice.chosen == advice.fastest) {
     reasons.push_back(fmt::format(
@@ -75,6 +103,9 @@ std::vector<std::string> Reasons(const AdviceModel& model,
     }
     return reasons;
   }
+  if (chosen.scheme.kind == SchemeKind::kChain) {
+    reasons.push_back(WidthsOfChain(chosen));
+  }
   reasons.push_back(Comparison(copies, chosen));
   reasons.push_back(fmt::format(
       "it stores {:.2f} bytes for one, copies {:.2f}: {:.0f} % less, which is "
@@ -96,6 +127,38 @@ std::string Beyond(const AdviceModel& model) {
       "beyond what was measured ({:g} to {:g} Mbit/s, {} to {} bytes): taken "
       "on from there",
       model.min_mbit, model.max_mbit, model.min_bytes, model.max_bytes);
+}
+
+// Of each coded candidate, from each width to the next wider one and back.
+std::string StepsText(const Advice& advice) {
+  std::vector<std::vector<std::string>> rows = {{"scheme", "widths", "stored",
+                                                 "wider: read", "written",
+                                                 "narrower: read", "written"}};
+  for (const Candidate& candidate : advice.candidates) {
+    const auto step = [&candidate](int from, int to) {
+      return *std::find_if(
+          candidate.steps.begin(), candidate.steps.end(),
+          [from, to](const Step& s) { return s.from == from && s.to == to; });
+    };
+    const std::vector<Width> widths = WidthsOf(candidate.scheme);
+    for (std::size_t i = 1; i < widths.size(); ++i) {
+      const int less = StripeDataBlocks(candidate.scheme, widths[i - 1]);
+      const int more = StripeDataBlocks(candidate.scheme, widths[i]);
+      const Step wider = step(less, more);
+      const Step narrower = step(more, less);
+      rows.push_back({FormatScheme(candidate.scheme),
+                      fmt::format("{}, {}", less, more),
+                      fmt::format("{:.2f}, {:.2f}", wider.stored_before,
+                                  wider.stored_after),
+                      fmt::format("{:.2f}", wider.read),
+                      fmt::format("{:.2f}", wider.written),
+                      fmt::format("{:.2f}", narrower.read),
+                      fmt::format("{:.2f}", narrower.written)});
+    }
+  }
+  if (rows.size() == 1) return "";
+  return "\nChanges of width, in bytes for a byte of the object:\n\n" +
+         Columns(rows);
 }
 
 std::string Text(const AdviceModel& model, const Question& question,
@@ -128,7 +191,21 @@ std::string Text(const AdviceModel& model, const Question& question,
          fmt::format(
              "\nTimes are fitted to {}: half of those are within {:.0f} % for "
              "copies, {:.0f} % for codes.\n",
-             model.source, error(false), error(true));
+             model.source, error(false), error(true)) +
+         StepsText(advice);
+}
+
+Json StepsJson(const Candidate& candidate) {
+  Json steps = Json::array();
+  for (const Step& step : candidate.steps) {
+    steps.push_back({{"from", step.from},
+                     {"to", step.to},
+                     {"stored_before", step.stored_before},
+                     {"stored_after", step.stored_after},
+                     {"read_per_byte", step.read},
+                     {"written_per_byte", step.written}});
+  }
+  return steps;
 }
 
 std::string AdviceJson(const AdviceModel& model, const Question& question,
@@ -148,7 +225,8 @@ std::string AdviceJson(const AdviceModel& model, const Question& question,
          {"stored_per_byte", candidate.stored},
          {"moved_per_byte_written", candidate.moved},
          {"servers", candidate.servers},
-         {"servers_that_may_be_off", question.failures}});
+         {"servers_that_may_be_off", question.failures},
+         {"transitions", StepsJson(candidate)}});
   }
   json["source"] = model.source;
   return Line(json);
@@ -211,11 +289,20 @@ void AddAdvise(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(1, kMaxFailures))
       ->type_name("F");
   advise
+      ->add_option("--widths", question.widths,
+                   "How many widths an object is to go through with its age "
+                   "(default: 2); 3, for hot, warm and cold, has chains tried")
+      ->check(CLI::Range(2, kMaxWidths))
+      ->type_name("N");
+  advise
       ->add_option("--model", options->model,
                    "Measured figures in place of the installed ones")
       ->type_name("FILE");
   advise->footer(
       "With --servers, only schemes for which there are enough of them.\n"
+      "How many widths serve, and when an object goes to the next, it cannot "
+      "say:\nages are not asked. It has what each width stores, and what each "
+      "change of\nwidth reads and writes.\n"
       "Example: ersctl advise --object-size 1048576 --mbit 1000 "
       "--reads-per-write 5 --failures 2");
   advise->callback([&chosen, options] {

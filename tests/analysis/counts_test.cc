@@ -5,8 +5,10 @@
 #include <set>
 
 #include "analysis/chain_counts.h"
+#include "analysis/column_counts.h"
 #include "analysis/form_counts.h"
 #include "analysis/formulas.h"
+#include "ers/transition_counts.h"
 
 namespace ers::analysis {
 namespace {
@@ -55,6 +57,47 @@ TEST_CASE("An SRS plan that reads more than all data is an error") {
   row.data_reads = 21;
   row.parity_reads = 0;
   CHECK(CheckRow(row).code() == StatusCode::kCorruption);
+}
+
+TEST_CASE("What the library says of a change of width is what is counted") {
+  const Parameters parameters{4, 1, 5};
+  const Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
+  const auto rows = CountColumns(parameters);
+  REQUIRE(rows.has_value());
+  int compared = 0;
+  for (const ColumnRow& row : *rows) {
+    if (row.subject != Subject::kErs2) continue;
+    const bool forward = row.direction == Direction::kForward;
+    const Width from = forward ? Width::kNarrow : Width::kWide;
+    const Width to = forward ? Width::kWide : Width::kNarrow;
+    const auto columns = CountTransition(scheme, from, to, Unit::kColumns);
+    REQUIRE(columns.has_value());
+    CHECK(columns->reads == row.cells_read);
+    CHECK(columns->writes == row.cells_written);
+    const auto blocks = CountTransition(scheme, from, to, Unit::kBlocks);
+    REQUIRE(blocks.has_value());
+    CHECK(blocks->reads == row.blocks_read);
+    CHECK(blocks->reads == LowerBound(parameters, row.direction));
+    ++compared;
+  }
+  CHECK(compared == 2);
+}
+
+TEST_CASE("No change of width is one of what has no two such widths") {
+  const Scheme scheme{SchemeKind::kErs2, 4, 1, 5};
+  const auto code = [](const Scheme& of, Width from, Width to) {
+    const auto counts = CountTransition(of, from, to, Unit::kBlocks);
+    return counts ? StatusCode::kOk : counts.error().code();
+  };
+  CHECK(code(scheme, Width::kNarrow, Width::kWide) == StatusCode::kOk);
+  CHECK(code(scheme, Width::kNarrow, Width::kNarrow) ==
+        StatusCode::kInvalidArgument);
+  CHECK(code(scheme, Width::kNarrow, Width::kSecond) ==
+        StatusCode::kInvalidArgument);
+  CHECK(code({SchemeKind::kRs, 4, 1, 4}, Width::kNarrow, Width::kWide) ==
+        StatusCode::kInvalidArgument);
+  CHECK(code({SchemeKind::kErs2, 4, 1, 3}, Width::kNarrow, Width::kWide) ==
+        StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("A plan of a chain that reads or writes something else is an error") {

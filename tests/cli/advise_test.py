@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 ERSCTL = os.environ["ERSCTL"]
+ERS_ANALYZE = os.environ["ERS_ANALYZE"]
 DEADLINE_S = 60
 MIB = 1 << 20
 
@@ -35,6 +36,16 @@ def run(*words):
     return subprocess.run([ERSCTL, "advise", *words], check=False, text=True,
                           stdin=subprocess.DEVNULL, capture_output=True,
                           env=environment, timeout=DEADLINE_S)
+
+
+def analyzed(widths, parity):
+    """{(from, to): (blocks read, written)} of a group, by ers-analyze."""
+    done = subprocess.run(
+        [ERS_ANALYZE, "chain", widths, "--m", str(parity), "--format", "json"],
+        check=True, text=True, stdin=subprocess.DEVNULL, capture_output=True,
+        timeout=DEADLINE_S)
+    return {(row["from"], row["to"]): (row["reads"], row["writes"])
+            for row in json.loads(done.stdout)}
 
 
 class AdviseTest(unittest.TestCase):
@@ -97,11 +108,97 @@ class AdviseTest(unittest.TestCase):
     def test_what_needs_more_servers_than_there_are_is_left_out(self):
         words = ("--object-size", str(MIB), "--mbit", "8", "--servers")
         for count, schemes in ((11, 3), (10, 2), (6, 2), (5, 1), (2, 1)):
-            names = ",".join(f"a{i}:1" for i in range(count))
+            names = ",".join(f"127.0.0.1:{i + 1}" for i in range(count))
             with self.subTest(count=count):
                 advice = self.ask(*words, names)
                 self.assertEqual(len(advice["candidates"]), schemes)
         self.refused(run(*words, "a:1", "--model", self.path))
+
+    def test_chains_have_the_figures_of_ers_analyze(self):
+        advice = self.ask("--object-size", str(MIB), "--mbit", "8",
+                          "--widths", "3", "--failures", "2")
+        rows = {row["scheme"]: row for row in advice["candidates"]}
+        self.assertEqual(list(rows), [
+            "rep:3", "ers2:4,2,5", "ers2:8,2,10", "ers:4-8-16,2",
+            "ers:4-6-12,2", "ers:8-16-32,2"])
+        for scheme, widths, group in (("ers:4-8-16,2", "4-8-16", 16),
+                                      ("ers:4-6-12,2", "4-6-12", 12)):
+            steps = {(step["from"], step["to"]): step
+                     for step in rows[scheme]["transitions"]}
+            counts = analyzed(widths, 2)
+            self.assertEqual(set(steps), set(counts))
+            self.assertEqual(len(steps), 6)
+            for pair, (reads, writes) in counts.items():
+                step = steps[pair]
+                self.assertAlmostEqual(step["read_per_byte"], reads / group)
+                self.assertAlmostEqual(step["written_per_byte"],
+                                       writes / group)
+                self.assertAlmostEqual(step["stored_before"], 1 + 2 / pair[0])
+                self.assertAlmostEqual(step["stored_after"], 1 + 2 / pair[1])
+        # Narrow as ers2:4,2,5 but for its blocks: 16 of data, 8 of parity.
+        chain = rows["ers:4-8-16,2"]
+        second = MIB / 1e6
+        self.assertAlmostEqual(chain["put_seconds"], 1.5 * second + 0.024)
+        self.assertAlmostEqual(chain["get_seconds"], second + 0.016)
+        self.assertEqual((chain["stored_per_byte"], chain["servers"]),
+                         (1.5, 18))
+        self.assertFalse(rows["rep:3"]["transitions"])
+        self.assertEqual(len(rows["ers2:4,2,5"]["transitions"]), 2)
+
+    def test_short_values_change_their_width_in_columns(self):
+        advice = self.ask("--object-size", "65536", "--mbit", "8")
+        rows = {row["scheme"]: row for row in advice["candidates"]}
+        # 17 and 20 of 20 blocks are read, where a long value reads 8.
+        self.assertEqual([step["read_per_byte"] for step in
+                          rows["ers2:4,1,5"]["transitions"]], [0.85, 1.0])
+        advice = self.ask("--object-size", str(MIB), "--mbit", "8")
+        rows = {row["scheme"]: row for row in advice["candidates"]}
+        self.assertEqual([step["read_per_byte"] for step in
+                          rows["ers2:4,1,5"]["transitions"]], [0.4, 0.4])
+
+    def test_a_chain_is_proposed_where_more_widths_are_asked_for(self):
+        words = ("--object-size", str(MIB), "--mbit", "8", "--widths")
+        for widths, count, scheme in (("3", 40, "ers:8-16-32,1"),
+                                      ("3", 20, "ers:4-8-16,1"),
+                                      ("3", 13, "ers:4-6-12,1"),
+                                      ("4", 40, "ers:4-8-16-32,1"),
+                                      ("2", 40, "ers2:8,1,10")):
+            names = ",".join(f"127.0.0.1:{i + 1}" for i in range(count))
+            with self.subTest(widths=widths, count=count):
+                advice = self.ask(*words, widths, "--servers", names)
+                self.assertEqual(advice["scheme"], scheme)
+                said = "which is not asked here" in " ".join(advice["reasons"])
+                self.assertEqual(said, widths != "2")
+        few = ",".join(f"127.0.0.1:{i + 1}" for i in range(12))
+        advice = self.ask(*words, "3", "--servers", few)
+        self.assertEqual(advice["scheme"], "ers2:8,1,10")
+        self.assertEqual(advice["reasons"][0],
+                         "no chain of 3 widths that survives 1 failure has "
+                         "enough servers here")
+
+    def test_text_has_what_each_change_of_width_costs(self):
+        done = run("--object-size", str(MIB), "--mbit", "8", "--model",
+                   self.path, "--widths", "3", "--servers",
+                   ",".join(f"127.0.0.1:{i + 1}" for i in range(17)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("at 4, 8, 16 data blocks a stripe it stores 1.25, 1.12, "
+                      "1.06 bytes for one", done.stdout)
+        table = done.stdout[done.stdout.index("Changes of width"):]
+        self.assertEqual(table.splitlines()[2:], [
+            "scheme        widths  stored      wider: read  written  "
+            "narrower: read  written",
+            "ers2:4,1,5    4, 5    1.25, 1.20  0.40         0.20     "
+            "0.40            0.25",
+            "ers2:8,1,10   8, 10   1.12, 1.10  0.28         0.10     "
+            "0.30            0.12",
+            "ers:4-8-16,1  4, 8    1.25, 1.12  0.25         0.12     "
+            "0.62            0.25",
+            "ers:4-8-16,1  8, 16   1.12, 1.06  0.12         0.06     "
+            "0.56            0.12",
+            "ers:4-6-12,1  4, 6    1.25, 1.17  0.42         0.17     "
+            "0.50            0.25",
+            "ers:4-6-12,1  6, 12   1.17, 1.08  0.17         0.08     "
+            "0.58            0.17"])
 
     def test_values_that_coding_saves_little_for_are_kept_whole(self):
         advice = self.ask("--object-size", "2000", "--mbit", "0.1")
@@ -165,6 +262,7 @@ class AdviseTest(unittest.TestCase):
                       ("--object-size", "1.5", "--mbit", "8"),
                       ("--object-size", "9", "--mbit", "nan"),
                       (*good, "--failures", "0"),
+                      (*good, "--widths", "1"), (*good, "--widths", "5"),
                       (*good, "--reads-per-write", "-1"),
                       (*good, "--model", self.path + ".none")):
             with self.subTest(words=words):
