@@ -235,6 +235,23 @@ func (conn *Conn) Transition(key, to string) Reply {
 	return conn.classify(answer)
 }
 
+// InPack says whether the key's value is in a pack.
+func (conn *Conn) InPack(key string) (bool, Reply) {
+	answer, failed := conn.ask(fmt.Sprintf("ers stat %s\r\n", key), nil)
+	if failed != nil {
+		return false, *failed
+	}
+	packed := false
+	for strings.HasPrefix(answer, "STAT ") {
+		packed = packed || strings.HasPrefix(answer, "STAT pack ")
+		var err error
+		if answer, err = conn.line(); err != nil {
+			return false, conn.fail(err)
+		}
+	}
+	return packed, conn.classify(answer)
+}
+
 // Get reads one key by get or gets, or by "gat 0".
 func (conn *Conn) Get(verb, key string) Reply {
 	answer, failed := conn.ask(verb+" "+key+"\r\n", nil)

@@ -20,7 +20,11 @@ import (
 	"linear/memcache"
 )
 
-const requestTimeout = time.Second
+const (
+	requestTimeout = time.Second
+	// The cold values of so many are more than half a pack, whatever was deleted.
+	enoughToPack = 4
+)
 
 const (
 	badUsage = 2
@@ -235,16 +239,24 @@ func (s *soak) all(steer *steer, faults *cluster.Faults, ctl string,
 	if err != nil {
 		return err
 	}
-	there := 0
+	there, packed := 0, 0
 	for _, worker := range workers {
+		in, err := worker.packed()
+		packed += in
+		if err != nil {
+			return err
+		}
 		count, err := worker.readBack()
 		there += count
 		if err != nil {
 			return err
 		}
 	}
-	fmt.Printf("read back: %d values, all right, of %d keys\n", there,
-		clients*len(workers[0].all()))
+	fmt.Printf("read back: %d values, all right, of %d keys; %d of them in packs\n",
+		there, clients*len(workers[0].all()), packed)
+	if clients >= enoughToPack && packed == 0 {
+		return fmt.Errorf("no value is packed")
+	}
 	ending := &cluster.Ending{Faults: faults, Ctl: ctl,
 		Reconcile: func() error { return insist(workers, "touch", reconcile) },
 		Delete:    func() error { return insist(workers, "delete", clear) }}

@@ -11,6 +11,9 @@ import (
 	"linear/cluster"
 )
 
+// Every pack's key begins so.
+const packPrefix = "ers!pack."
+
 // steer does what an operator does: writes new settings and reloads them,
 // starts jobs, pauses and cancels them. For the goroutine of the faults.
 type steer struct {
@@ -36,8 +39,10 @@ func (steer *steer) configuration() string {
 		policies = fmt.Sprintf(`policies:
   widen: {idle_s: %d, every_s: 2, prefix: "long:policy", parallel: %d}
   narrow: {hits: 2, within_s: 2, prefix: "long:policy"}
+  pack: {idle_s: %d, every_s: 1, prefix: "%s", parallel: %d}
   leave_alone_s: 1
-`, 3+steer.random.Intn(3), 1+steer.random.Intn(6))
+`, 3+steer.random.Intn(3), 1+steer.random.Intn(6), 1+steer.random.Intn(4),
+			coldPrefix, 1+steer.random.Intn(6))
 	}
 	return fmt.Sprintf(`listen: ["127.0.0.1:0"]
 admin: "127.0.0.1:0"
@@ -48,6 +53,7 @@ column_below: 65536
 rules:
   - {glob: "*:rep:*", scheme: "%s", inline_below: %d}
   - {glob: "*:rs:*", min_value_bytes: %d, scheme: "%s"}
+  - {glob: "%s*", scheme: "%s", inline_below: 4096}
 state_file: %s
 state_dir: %s
 threads: %d
@@ -55,7 +61,8 @@ timeouts: {connect_ms: 250, request_ms: %d, operation_ms: 5000}
 limits: {memory_in_flight_bytes: %d}
 %s`, strings.Join(quoted, ", "), steer.shape.m, steer.shape.scheme,
 		steer.shape.copies, steer.random.Intn(10_000),
-		steer.random.Intn(100_000), steer.shape.plain, filepath.Join(steer.folder, "view"),
+		steer.random.Intn(100_000), steer.shape.plain, coldPrefix,
+		steer.shape.scheme, filepath.Join(steer.folder, "view"),
 		filepath.Join(steer.folder, "state"), steer.threads,
 		requestTimeout.Milliseconds(), (192+steer.random.Intn(300))<<20,
 		policies)
@@ -75,6 +82,34 @@ func (steer *steer) between() error {
 	return steer.work()
 }
 
+// target is what a job makes of which keys. A change of the width of cold values
+// is one of their packs', too.
+func (steer *steer) target() (to, prefix string) {
+	targets := steer.shape.targets
+	switch steer.random.Intn(4) {
+	case 0:
+		return "pack", coldPrefix
+	case 1:
+		return []string{"wide", "narrow"}[steer.random.Intn(2)],
+			[]string{coldPrefix, packPrefix}[steer.random.Intn(2)]
+	default:
+		return targets[steer.random.Intn(len(targets))],
+			[]string{"long:job", "long:plain"}[steer.random.Intn(2)]
+	}
+}
+
+func (steer *steer) start(to, prefix string) error {
+	code, answer, err := steer.proxy.Ask("POST", "/v1/jobs", map[string]any{
+		"to": to, "parallel": 1 + steer.random.Intn(4),
+		"select": map[string]any{"prefix": prefix},
+	})
+	if err != nil || code != 201 {
+		return fmt.Errorf("no job to %s: %d %s %v", to, code, answer, err)
+	}
+	steer.started++
+	return nil
+}
+
 func (steer *steer) work() error {
 	jobs, err := steer.jobs()
 	if err != nil {
@@ -87,16 +122,9 @@ func (steer *steer) work() error {
 		}
 	}
 	if len(under) < 4 {
-		to := steer.shape.targets
-		code, answer, err := steer.proxy.Ask("POST", "/v1/jobs", map[string]any{
-			"to": to[steer.random.Intn(len(to))], "parallel": 1 + steer.random.Intn(4),
-			"select": map[string]any{
-				"prefix": []string{"long:job", "long:plain"}[steer.random.Intn(2)]},
-		})
-		if err != nil || code != 201 {
-			return fmt.Errorf("no job: %d %s %v", code, answer, err)
+		if err := steer.start(steer.target()); err != nil {
+			return err
 		}
-		steer.started++
 	}
 	if len(under) == 0 {
 		return nil
@@ -142,6 +170,10 @@ func (steer *steer) finish() (map[string]int, error) {
 		return nil, err
 	}
 	if err := steer.proxy.Reload(); err != nil {
+		return nil, err
+	}
+	// So that what is read back then, and checked, is in packs.
+	if err := steer.start("pack", coldPrefix); err != nil {
 		return nil, err
 	}
 	deadline := time.Now().Add(3 * time.Minute)

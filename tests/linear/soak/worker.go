@@ -12,7 +12,14 @@ import (
 	"linear/memcache"
 )
 
-const clientTimeout = 15 * time.Second
+const (
+	clientTimeout = 15 * time.Second
+	// Those of eight clients are two packs. Each is asked for so seldom that it
+	// is mostly packed, and so often that half of a pack is soon stored anew.
+	coldKeys    = 60
+	coldPrefix  = "cold:"
+	coldPercent = 6
+)
 
 // worker is a client with keys of its own, whose values it knows.
 type worker struct {
@@ -23,6 +30,7 @@ type worker struct {
 	shorts  []*object
 	numbers []*object
 	longs   []*object
+	colds   []*object // short values that are packed
 	tag     uint64
 	counts  map[string]int // answers, by verb and kind
 	errors  map[string]int // errors of servers
@@ -41,22 +49,30 @@ func newWorker(soak *soak, number int, seed int64) *worker {
 			w.numbers = append(w.numbers, newObject("number:"+name))
 		}
 	}
+	for i := 0; i < coldKeys; i++ {
+		w.colds = append(w.colds, newObject(fmt.Sprintf("%s%d:%d", coldPrefix,
+			number, i)))
+	}
 	return w
 }
 
 func (w *worker) all() []*object {
-	return append(append(append([]*object{}, w.shorts...), w.numbers...),
-		w.longs...)
+	return append(append(append(append([]*object{}, w.shorts...), w.numbers...),
+		w.longs...), w.colds...)
 }
 
 // run works until it is stopped or something is wrong.
 func (w *worker) run(workers *sync.WaitGroup) {
 	defer workers.Done()
-	for !w.soak.stop.Load() {
+	for begun := 0; !w.soak.stop.Load(); begun++ {
 		if !w.connect() {
 			return
 		}
-		if err := w.one(); err != nil {
+		ask := w.one
+		if begun < len(w.colds) {
+			ask = func() error { return w.begin(w.colds[begun]) }
+		}
+		if err := ask(); err != nil {
 			w.soak.wrong(err)
 			return
 		}
@@ -106,6 +122,8 @@ func (w *worker) one() error {
 		return w.short(w.shorts[w.random.Intn(len(w.shorts))])
 	case kind < 30:
 		return w.number(w.numbers[w.random.Intn(len(w.numbers))])
+	case kind < 30+coldPercent:
+		return w.cold(w.colds[w.random.Intn(len(w.colds))])
 	default:
 		return w.long(w.longs[w.random.Intn(len(w.longs))])
 	}
@@ -300,10 +318,7 @@ func described(text string) content.Description {
 func (w *worker) long(object *object) error {
 	w.tag++
 	tag, size := w.tag, w.size()
-	whole := func(verb string, token uint64, effect change) error {
-		return w.change(object, verb, effect, w.conn.Store(verb, object.key,
-			content.Make(tag, size), token))
-	}
+	whole := w.storing(object, tag, size)
 	written := content.Whole(tag, size).String()
 	if object.tired() {
 		return whole("set", 0, always(written))
@@ -332,6 +347,61 @@ func (w *worker) long(object *object) error {
 		to := w.soak.shape.targets
 		return w.change(object, "transition", ifThere(memcache.Absent, same),
 			w.conn.Transition(object.key, to[w.random.Intn(len(to))]))
+	default:
+		_, err := w.read(object, w.verb(), true)
+		return err
+	}
+}
+
+// Stores a value of that tag and size under the object's key.
+func (w *worker) storing(object *object, tag uint64,
+	size int) func(string, uint64, change) error {
+	return func(verb string, token uint64, effect change) error {
+		return w.change(object, verb, effect, w.conn.Store(verb, object.key,
+			content.Make(tag, size), token))
+	}
+}
+
+// Of these a pack has a lot.
+func (w *worker) coldSize() int {
+	return (800 + w.random.Intn(400)) / content.CellBytes * content.CellBytes
+}
+
+func (w *worker) begin(object *object) error {
+	w.tag++
+	size := w.coldSize()
+	return w.storing(object, w.tag, size)("set", 0,
+		always(content.Whole(w.tag, size).String()))
+}
+
+// A value that is packed, or will be. Of one scheme and width, as those in one
+// pack are.
+func (w *worker) cold(object *object) error {
+	w.tag++
+	tag, size := w.tag, w.coldSize()
+	whole := w.storing(object, tag, size)
+	written := content.Whole(tag, size).String()
+	if object.tired() {
+		return whole("set", 0, always(written))
+	}
+	switch w.random.Intn(10) {
+	case 0:
+		return whole("set", 0, always(written))
+	case 1:
+		return whole("add", 0, ifAbsent(written))
+	case 2:
+		return w.cas(object, func(token uint64, effect change) error {
+			return whole("cas", token, effect)
+		}, written)
+	case 3:
+		return w.update(object, tag)
+	case 4:
+		return w.touch(object)
+	case 5:
+		if w.random.Intn(4) == 0 {
+			return w.delete(object)
+		}
+		fallthrough
 	default:
 		_, err := w.read(object, w.verb(), true)
 		return err
@@ -402,7 +472,7 @@ func (w *worker) append(object *object, tag uint64) error {
 // Reads every key in the end; each must be readable and right.
 func (w *worker) readBack() (int, error) {
 	long := map[*object]bool{}
-	for _, object := range w.longs {
+	for _, object := range append(append([]*object{}, w.longs...), w.colds...) {
 		long[object] = true
 	}
 	there := 0
@@ -424,4 +494,23 @@ func (w *worker) readBack() (int, error) {
 		}
 	}
 	return there, nil
+}
+
+// How many of its values are in packs.
+func (w *worker) packed() (int, error) {
+	packed := 0
+	for _, object := range w.colds {
+		if !w.connect() {
+			return packed, fmt.Errorf("there is no proxy")
+		}
+		in, reply := w.conn.InPack(object.key)
+		if reply.Kind != memcache.Done && reply.Kind != memcache.Absent {
+			return packed, fmt.Errorf("stat of %s fails in the end: %s", object.key,
+				reply.Text)
+		}
+		if in {
+			packed++
+		}
+	}
+	return packed, nil
 }
