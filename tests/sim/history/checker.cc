@@ -129,7 +129,7 @@ class KeyCheck {
     std::string text;
     for (const Operation* operation : operations_) {
       // There are thousands of these.
-      if (operation->kind == OperationKind::kPack) continue;
+      if (IsOfNoClient(operation->kind)) continue;
       text += "\n  " + Describe(*operation);
     }
     return text;

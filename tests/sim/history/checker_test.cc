@@ -343,11 +343,14 @@ TEST_CASE("good histories of flushes pass") {
 }
 
 TEST_CASE("what is packed behind the time of a flush under way may stay") {
+  // So may what a backfill has stored anew.
+  const OperationKind kind =
+      GENERATE(OperationKind::kPack, OperationKind::kKeep);
   Tale tale;
   const auto a = tale.Put(1, 2, Ending::kAcked, 1);
   const auto flushed = [&](Ending packed, int from, int to) {
     tale.Flush(3, 20, 10);
-    tale.Other(OperationKind::kPack, from, to, packed);
+    tale.Other(kind, from, to, packed);
     tale.Get(21, 22, {a});
   };
   SECTION("packed") {
@@ -364,7 +367,7 @@ TEST_CASE("what is packed behind the time of a flush under way may stay") {
   }
   SECTION("or goes") {
     tale.Flush(3, 20, 10);
-    tale.Other(OperationKind::kPack, 12, 13);
+    tale.Other(kind, 12, 13);
     tale.Miss(21, 22);
     tale.IsGood();
   }
@@ -378,7 +381,7 @@ TEST_CASE("what is packed behind the time of a flush under way may stay") {
   }
   SECTION("nor once it is done") {
     tale.Flush(3, 5, 10);
-    tale.Other(OperationKind::kPack, 12, 13);
+    tale.Other(kind, 12, 13);
     tale.Get(21, 22, {a});
     tale.Breaks(Invariant::kOneChain);
   }

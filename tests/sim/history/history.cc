@@ -17,8 +17,9 @@ double Milliseconds(TimePoint time) {
 
 std::string_view OperationName(OperationKind kind) {
   constexpr std::array<std::string_view, kOperationKinds> kNames = {
-      "put", "update", "get",     "delete", "transition", "append", "export",
-      "cas", "add",    "replace", "touch",  "flush",      "verify", "pack"};
+      "put",    "update", "get",    "delete", "transition",
+      "append", "export", "cas",    "add",    "replace",
+      "touch",  "flush",  "verify", "pack",   "keep"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -39,11 +39,16 @@ enum class OperationKind : std::uint8_t {
   kFlush,    // of all keys: its own is empty
   kVerify,   // and repairs; keeps the content
   kPack,     // of no client; keeps the content, and says nothing of it
+  kKeep,     // a manifest that a server has taken; likewise: also of a backfill
 };
-inline constexpr std::size_t kOperationKinds = 14;
+inline constexpr std::size_t kOperationKinds = 15;
 std::string_view OperationName(OperationKind kind);
 // Is it a put, under whatever condition?
 bool PutsWhole(OperationKind kind);
+// Is it none of a client's, and no answer to one?
+inline bool IsOfNoClient(OperationKind kind) {
+  return kind == OperationKind::kPack || kind == OperationKind::kKeep;
+}
 
 enum class Ending : std::uint8_t {
   kOpen,      // no answer: under way, or its process was killed
@@ -110,7 +115,7 @@ class History {
   // For puts and kTouch.
   void SetExpiry(std::uint32_t id, TimePoint expires);
   std::uint32_t BeginFlush(int client, TimePoint flush_at, TimePoint now);
-  // kGet, kDelete, kTransition, kExport, kTouch, kVerify or kPack.
+  // kGet, kDelete, kTransition, kExport, kTouch, kVerify, kPack or kKeep.
   std::uint32_t Begin(int client, std::string key, OperationKind kind,
                       TimePoint now);
   void End(std::uint32_t id, Ending ending, TimePoint now);

@@ -115,8 +115,8 @@ class Search {
   }
   static bool Matters(const Operation& operation,
                       const std::vector<const Operation*>& all) {
-    const bool packs = operation.kind == OperationKind::kPack;
-    if (operation.ending == Ending::kFailed || packs) return false;
+    if (operation.ending == Ending::kFailed) return false;
+    if (IsOfNoClient(operation.kind)) return false;
     // A check goes by the newest view that servers show, also by one with a
     // flush that is not in force yet.
     if (operation.kind == OperationKind::kVerify &&
@@ -244,6 +244,7 @@ class Search {
       case OperationKind::kExport:
         return alive || options_.values_may_vanish;
       case OperationKind::kPack:
+      case OperationKind::kKeep:
         return true;  // see Matters
     }
     return false;
@@ -275,8 +276,7 @@ class Search {
   // By when it has taken effect, if ever. Packing is no later than its end,
   // whatever came of it: by then its changes have their ids.
   static TimePoint EndOf(const Operation& operation) {
-    const bool ended =
-        IsCertain(&operation) || operation.kind == OperationKind::kPack;
+    const bool ended = IsCertain(&operation) || IsOfNoClient(operation.kind);
     return ended ? operation.returned : TimePoint::max();
   }
 

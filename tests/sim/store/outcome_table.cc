@@ -46,6 +46,7 @@ bool OutcomeTable::Exists(std::size_t fault, std::size_t kind,
     case OperationKind::kFlush:
     case OperationKind::kVerify:
     case OperationKind::kPack:
+    case OperationKind::kKeep:
       return false;
     default:
       break;

@@ -119,6 +119,13 @@ void DrawPacks(SeededRandom& random, Scenario& scenario, Profile profile) {
   scenario.packs = all || (profile != Profile::kRivals && random.Below(6) == 0);
   if (!scenario.packs) return;
   scenario.inline_below = std::max<std::size_t>(scenario.inline_below, 4096);
+  // A value in a manifest survives f servers, one in a pack as many as its
+  // scheme says.
+  const auto least = static_cast<std::size_t>(LeastParity(scenario));
+  if (scenario.scope == FaultScope::kWithin &&
+      scenario.victims.size() > least) {
+    scenario.victims.resize(least);
+  }
   if (all && scenario.grace.count() == 0 && !scenario.clocks) {
     scenario.grace = DrawGrace(random, scenario);
   }

@@ -241,6 +241,7 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
       store::DecodeManifest(command.key, command.value);
   CheckBarrier(member, key, command,
                manifest ? manifest->id : store::ChangeId{});
+  if (manifest) NoteKeeping(server, key, *manifest);
   const std::shared_ptr<const store::View> now = view();
   if (!manifest || !now) return;
   const store::Replicas replicas = ReplicasUnder(*now, key);
@@ -252,6 +253,30 @@ void ServerWatch::OnManifest(const SimServer& server, int member,
     CheckNamedBlocks(key, *manifest);
     CheckPack(key, *manifest);
   }
+}
+
+// By the CAS of clients, which says whether the content is another one.
+void ServerWatch::NoteKeeping(const SimServer& server, const std::string& key,
+                              const Manifest& manifest) {
+  if (!scenario_.flushes) return;
+  const std::pair now(manifest.id, manifest.cas);
+  const auto [before, fresh] = shown_.try_emplace({&server, key}, now);
+  const bool keeps = !fresh && !manifest.tombstone &&
+                     before->second.second == manifest.cas &&
+                     before->second.first != manifest.id;
+  before->second = now;
+  const auto known = keepings_.find({key, manifest.id});
+  if (known != keepings_.end()) {
+    known->second.last = world_.now();
+  } else if (keeps) {
+    keepings_[{key, manifest.id}] = {key, world_.now(), world_.now()};
+  }
+}
+
+std::vector<ServerWatch::Keeping> ServerWatch::keepings() const {
+  std::vector<Keeping> all;
+  for (const auto& [change, keeping] : keepings_) all.push_back(keeping);
+  return all;
 }
 
 // No replica in sync names a pack that has ended. Beyond f what too many of its

@@ -63,6 +63,15 @@ class ServerWatch : private store::StoreWatch {
   [[nodiscard]] bool IsMember(int member) const;
   // And full?
   [[nodiscard]] bool IsInSync(int member) const;
+  // A change that kept what there was, under an id of its own: of a client or
+  // not. A backfill makes such where blocks were never stored.
+  struct Keeping {
+    std::string key;
+    TimePoint first{};  // when the first server has taken it
+    TimePoint last{};
+  };
+  [[nodiscard]] std::vector<Keeping> keepings() const;
+
   // What the primary of a key shows now, if its server is up, and that has not
   // expired, nor was flushed.
   [[nodiscard]] std::optional<store::Manifest> AtPrimary(
@@ -80,6 +89,8 @@ class ServerWatch : private store::StoreWatch {
                   const AppliedCommand& command);
   [[nodiscard]] SimServer& ServerIn(const store::View& view, int member) const;
   void NotePack(const AppliedCommand& command);
+  void NoteKeeping(const SimServer& server, const std::string& key,
+                   const store::Manifest& manifest);
   void CheckPack(const std::string& key, const store::Manifest& manifest);
   void OnView(const SimServer& server, const AppliedCommand& command);
   void CheckLease(std::uint64_t epoch, int member, std::string_view item_key);
@@ -116,6 +127,11 @@ class ServerWatch : private store::StoreWatch {
   std::map<const SimServer*, int> slot_of_;
   std::map<std::string, std::string, std::less<>> key_of_item_;
   std::set<store::ChangeId> ended_packs_;
+  // What a server has of a key: its change, and the client CAS.
+  std::map<std::pair<const SimServer*, std::string>,
+           std::pair<store::ChangeId, std::uint64_t>>
+      shown_;
+  std::map<std::pair<std::string, store::ChangeId>, Keeping> keepings_;
   // Member and block key.
   std::map<std::pair<int, std::string>, Staged> staged_;
   // Member, item key, token, change: the view that the write was made in.
