@@ -296,7 +296,8 @@ GarbageReport ExpectForeseen(Fixture& f, Client& by,
     };
   }
   const GarbageReport dry = by.Collect(terms, true);
-  CHECK(written == "");
+  CAPTURE(written);
+  CHECK(written.empty());
   for (const auto& server : f.world.servers()) server->on_applied = nullptr;
   const GarbageReport real = f.client.Collect(terms);
   CHECK(dry.packs == real.packs);
