@@ -99,13 +99,7 @@ Task<Result<std::string>> BootMarkOf(Session& session, int member) {
   Batch batch(session.runtime());
   batch.Send(SendStep::kAskMark, *link, ask);
   co_await batch;
-  if (link->facts().boot_mark.empty()) {
-    co_return Fail(
-        StatusCode::kUnavailable,
-        fmt::format("{}: start it, with or without its memory, or give its "
-                    "place to another: ersctl replace",
-                    session.Describe(*link)));
-  }
+  if (link->facts().boot_mark.empty()) co_return Fail(NoReturn(session, *link));
   co_return link->facts().boot_mark;
 }
 

@@ -101,6 +101,13 @@ Status AllReplicasOut(const Session& session, const View& view,
                       key, out)};
 }
 
+Status NoReturn(const Session& session, const net::ServerLink& link) {
+  return {StatusCode::kUnavailable,
+          fmt::format("{}: start it, with or without its memory, or give its "
+                      "place to another: ersctl replace",
+                      session.Describe(link))};
+}
+
 Status OtherFormat(const net::ServerLink& link, const Status& why) {
   return {why.code(),
           fmt::format("{}: {}", link.endpoint().name(), why.message())};

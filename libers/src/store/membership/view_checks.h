@@ -28,6 +28,9 @@ Status CheckTolerated(const Session& session, const View& view);
 Status AllReplicasOut(const Session& session, const View& view,
                       std::string_view key);
 
+// The error for a server that was to come back, and does not answer `link`.
+Status NoReturn(const Session& session, const net::ServerLink& link);
+
 // The error for a record that `link`'s server has, and IsOtherFormat.
 Status OtherFormat(const net::ServerLink& link, const Status& why);
 

@@ -12,6 +12,7 @@
 
 #include "store/membership/batch.h"
 #include "store/membership/view_changer.h"
+#include "store/membership/view_checks.h"
 
 namespace ers::store {
 namespace {
@@ -25,8 +26,8 @@ constexpr int kRounds = 8;
 constexpr int kLateRounds = 6;
 
 // A server that returns is asked for some 20 KB at once: a thin link shows. Of
-// so many answers one may be late. All but that must be prompt: the other one
-// may stand still now and then, which any of many processes may see.
+// so many answers one may be late or missing. All but that must be prompt: the
+// other one may stand still now and then, which any of many processes may see.
 constexpr int kReturnRounds = 5;
 constexpr int kLateAtReturn = 1;
 constexpr int kReturnRequests = 8;
@@ -204,8 +205,8 @@ bool AnotherIsMissing(Session& session, int member) {
     if (i == member) continue;
     const net::ServerLink::State state = session.link(i).state();
     if (!view->members[static_cast<std::size_t>(i)].InSync() ||
-        (state != net::ServerLink::State::kUp &&
-         state != net::ServerLink::State::kIdle)) {
+        state == net::ServerLink::State::kFailed ||
+        state == net::ServerLink::State::kRefused) {
       return true;
     }
   }
@@ -249,26 +250,32 @@ Task<Status> TestReturn(Session& session, int member, SlowServers& slow) {
   const std::unique_ptr<net::ServerLink> link = session.NewStrangerLink(member);
   // The first question of all includes the handshake.
   Pair pair = co_await TimeBoth(session, *link, session.link(other), kShort);
+  if (!pair.one) co_return NoReturn(session, *link);
   int late = 0;
+  std::string seen = "does not answer all that it is asked";
   for (int i = 0; i < kReturnRounds && late <= kLateAtReturn; ++i) {
-    // What does not answer is no return.
-    if (!pair.one || !pair.other) co_return Status();
     pair = co_await TimeBoth(session, *link, session.link(other), kLong);
-    if (pair.one && pair.other && SlowServers::IsOdd(*pair.one, *pair.other)) {
-      ++late;
+    if (!pair.other) {
+      co_return Status(
+          StatusCode::kUnavailable,
+          fmt::format("{} answers again; how fast is not known, as {} does not",
+                      session.member_name(member), session.member_name(other)));
     }
+    if (pair.one && !SlowServers::IsOdd(*pair.one, *pair.other)) continue;
+    ++late;
+    if (!pair.one) continue;
+    seen = fmt::format("takes {:.1f} ms for what others do in {:.1f} ms",
+                       Milliseconds(*pair.one), Milliseconds(*pair.other));
   }
-  if (late <= kLateAtReturn) {
-    slow.NoteTest(member, false, session.runtime().Now());
-    co_return Status();
-  }
+  const bool is_slow = late > kLateAtReturn;
+  const bool is_new = slow.NoteTest(member, is_slow, session.runtime().Now());
+  if (!is_slow) co_return Status();
   Status status(
       StatusCode::kUnavailable,
       fmt::format("{} answers again, and stays out as long as it is slow: it "
-                  "takes {:.1f} ms for what others do in {:.1f} ms",
-                  session.member_name(member), Milliseconds(*pair.one),
-                  Milliseconds(*pair.other)));
-  if (slow.NoteTest(member, true, session.runtime().Now())) {
+                  "{}",
+                  session.member_name(member), seen));
+  if (is_new) {
     session.cluster().Log(LogLevel::kWarning, std::string(status.message()));
   }
   co_return status;

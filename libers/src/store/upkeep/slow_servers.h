@@ -66,8 +66,8 @@ class SlowServers {
 net::Task<void> LeaveSlow(Session& session, const std::vector<int>& asked,
                           SlowServers& slow);
 
-// OK where `member`, which is down, answers as fast as others, or has not to, as
-// another one is missing, too. Any server is better than none then.
+// OK where `member`, which is down, answers as fast as others. Also where
+// another one is missing, too: any server is better than none then.
 // kUnavailable: it does not.
 net::Task<Status> TestReturn(Session& session, int member, SlowServers& slow);
 
