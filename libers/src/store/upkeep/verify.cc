@@ -85,7 +85,11 @@ Task<Result<VerifyReport>> Verifier::Run() {
 }
 
 Task<void> Verifier::Work(KeyWalk& walk, net::Latch& latch) {
-  const net::Duration patience = session_.cluster().options.request_timeout;
+  // Also where this process is told to wait less: another one's change may be
+  // under way.
+  constexpr net::Duration kLeastPatience = std::chrono::seconds(1);
+  const net::Duration patience = std::max<net::Duration>(
+      session_.cluster().options.request_timeout, kLeastPatience);
   while (Going() && (!walk.empty() || !suspects_.empty())) {
     const net::TimePoint now = session_.runtime().Now();
     const bool due = !suspects_.empty() &&
