@@ -148,9 +148,13 @@ Candidate Coded(const AdviceModel& model, const Question& question,
 
 // Chains of so many widths that read no more blocks than any code has to: each
 // width divides the next, or two of them are 4-6-12.
-std::vector<Scheme> Chains(const AdviceModel& model, const Question& question) {
+std::vector<Scheme> ChainsOf(const AdviceModel& model,
+                             const Question& question) {
   std::set<std::vector<int>> begins = {{4, 6, 12}};
-  for (const auto& width : model.widths) begins.insert({width.first});
+  // Doubled, others of a file's could be more than an int holds.
+  for (const auto& width : model.widths) {
+    if (width.first > 0 && width.first <= kWidest) begins.insert({width.first});
+  }
   std::vector<Scheme> chains;
   for (std::vector<int> widths : begins) {
     const auto wanted = static_cast<std::size_t>(question.widths);
@@ -165,13 +169,14 @@ std::vector<Scheme> Chains(const AdviceModel& model, const Question& question) {
 
 // Of those that may be chosen, the fastest, and then, of those about as fast,
 // the one that stores least.
-void Choose(const Question& question, Advice* advice) {
+void Choose(Advice* advice) {
   const auto& all = advice->candidates;
-  const bool chain = question.widths > 2 && !advice->no_chain;
+  const bool chain = advice->chains == Chains::kTaken;
   const auto eligible = [&all, chain](std::size_t i) {
     const SchemeKind kind = all[i].scheme.kind;
     return kind == SchemeKind::kRep || (kind == SchemeKind::kChain) == chain;
   };
+  advice->fastest = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (eligible(i) &&
         all[i].mean_seconds < all[advice->fastest].mean_seconds) {
@@ -191,11 +196,13 @@ void Choose(const Question& question, Advice* advice) {
       advice->chosen = i;
     }
   }
-  const Candidate& coded = all[advice->chosen];
-  if (coded.worth_coding > question.object_bytes) {
-    advice->whole_below = coded.worth_coding;
-    advice->chosen = 0;
-  }
+}
+
+void KeepWhole(const Question& question, Advice* advice) {
+  const Candidate& coded = advice->candidates[advice->chosen];
+  if (coded.worth_coding <= question.object_bytes) return;
+  advice->whole_below = coded.worth_coding;
+  advice->chosen = 0;
 }
 
 // Of a file that is not what --model takes, without the parser's own numbers.
@@ -272,14 +279,20 @@ Result<Advice> Advise(const AdviceModel& model, const Question& question) {
     advice.candidates.push_back(Coded(model, question, scheme));
   }
   if (question.widths > 2) {
-    advice.no_chain = true;
-    for (const Scheme& chain : Chains(model, question)) {
+    advice.chains = Chains::kTooFewServers;
+    for (const Scheme& chain : ChainsOf(model, question)) {
       if (too_many(NodeCount(chain))) continue;
       advice.candidates.push_back(Coded(model, question, chain));
-      advice.no_chain = false;
+      advice.chains = Chains::kTaken;
     }
   }
-  Choose(question, &advice);
+  Choose(&advice);
+  if (advice.chains == Chains::kTaken && advice.chosen == 0) {
+    // A code of two widths may still be better than copies.
+    advice.chains = Chains::kSlow;
+    Choose(&advice);
+  }
+  KeepWhole(question, &advice);
   advice.beyond = question.mbit < model.min_mbit ||
                   question.mbit > model.max_mbit ||
                   question.object_bytes < model.min_bytes ||

@@ -74,21 +74,28 @@ struct Candidate {
   std::vector<Step> steps;         // from each of its widths to each other
 };
 
+// What came of the wish for a chain.
+enum class Chains {
+  kNotAsked,
+  kTooFewServers,  // or there may be, for any
+  kSlow,           // copies are faster than any: all others were weighed
+  kTaken,          // copies and chains alone were weighed
+};
+
 struct Advice {
   std::vector<Candidate> candidates;  // copies first, chains last
   std::size_t chosen = 0;             // of candidates
-  std::size_t fastest = 0;
+  std::size_t fastest = 0;            // of those that were weighed
   // The object is shorter than this, in bytes, and kept whole though coding
   // was chosen; else 0.
   std::uint64_t whole_below = 0;
-  // A chain was asked for, and there are too few servers, or may be, for any.
-  bool no_chain = false;
+  Chains chains = Chains::kNotAsked;
   bool beyond = false;  // what was asked is outside of what was measured
 };
 
 // Candidates within this of the fastest count as equally fast; of these, the
 // one that stores least is chosen, narrow, and then at its last width. Of coded
-// ones chains alone where they were asked for.
+// ones chains alone where they were asked for, unless copies win over these.
 inline constexpr double kEquallyFast = 1.1;
 
 // kInvalidArgument if there are fewer servers than copies.

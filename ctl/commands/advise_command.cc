@@ -40,10 +40,66 @@ std::string Comparison(const Candidate& copies, const Candidate& other) {
       FormatScheme(copies.scheme), put, get);
 }
 
-std::string NoChain(const Question& question) {
+// The fastest of those that `fits`; null where there is none.
+template <typename Fits>
+const Candidate* Fastest(const Advice& advice, Fits fits) {
+  const Candidate* fastest = nullptr;
+  for (const Candidate& candidate : advice.candidates) {
+    if (!fits(candidate.scheme.kind)) continue;
+    if (fastest == nullptr || candidate.mean_seconds < fastest->mean_seconds) {
+      fastest = &candidate;
+    }
+  }
+  return fastest;
+}
+
+// Why there is none though it was asked for; empty where that is not so.
+std::string NoChain(const Question& question, const Advice& advice) {
+  if (advice.chains == Chains::kTooFewServers) {
+    return fmt::format(
+        "no chain of {} widths that survives {} has enough servers here",
+        question.widths, proxy::CountText(question.failures, "failure"));
+  }
+  if (advice.chains != Chains::kSlow) return "";
+  const Candidate& chain = *Fastest(
+      advice, [](SchemeKind kind) { return kind == SchemeKind::kChain; });
+  const Candidate& copies = advice.candidates.front();
   return fmt::format(
-      "no chain of {} widths that survives {} has enough servers here",
-      question.widths, proxy::CountText(question.failures, "failure"));
+      "no chain of {} widths pays: the fastest, {}, takes {:.3f} ms, {} {:.3f}",
+      question.widths, FormatScheme(chain.scheme),
+      kMsPerSecond * chain.mean_seconds, FormatScheme(copies.scheme),
+      kMsPerSecond * copies.mean_seconds);
+}
+
+// Copies beside the fastest code; empty where there is none.
+std::string BesideCodes(const Advice& advice) {
+  const Candidate* coded =
+      Fastest(advice, [](SchemeKind kind) { return kind != SchemeKind::kRep; });
+  if (coded == nullptr) return "";
+  const Candidate& copies = advice.candidates.front();
+  return fmt::format(
+      "coding would store {:.2f} bytes for one, not {:.2f}; {} takes {:.2f} "
+      "of the time",
+      coded->stored, copies.stored, FormatScheme(coded->scheme),
+      coded->mean_seconds / copies.mean_seconds);
+}
+
+std::string Speed(const Question& question, const Advice& advice) {
+  const Candidate& chosen = advice.candidates[advice.chosen];
+  const Candidate& fastest = advice.candidates[advice.fastest];
+  const std::string_view of =
+      advice.chains == Chains::kTaken ? " of copies and chains" : "";
+  if (advice.chosen == advice.fastest) {
+    return fmt::format(
+        "it is the fastest{}: {:.3f} ms on the average of {:g} reads a write",
+        of, kMsPerSecond * chosen.mean_seconds, question.reads_per_write);
+  }
+  return fmt::format(
+      "it stores least of those within {:.0f} % of the fastest{} ({}, {:.3f} "
+      "ms; this one {:.3f} ms, on the average of {:g} reads a write)",
+      Percent(kEquallyFast - 1), of, FormatScheme(fastest.scheme),
+      kMsPerSecond * fastest.mean_seconds, kMsPerSecond * chosen.mean_seconds,
+      question.reads_per_write);
 }
 
 // What cannot be known here: how old objects become, and how much of them.
@@ -67,11 +123,9 @@ std::vector<std::string> Reasons(const AdviceModel& model,
                                  const Advice& advice) {
   const Candidate& copies = advice.candidates.front();
   const Candidate& chosen = advice.candidates[advice.chosen];
-  const Candidate& fastest = advice.candidates[advice.fastest];
   std::vector<std::string> reasons;
-  if (advice.no_chain) {
-    reasons.push_back(NoChain(question));
-  }
+  const std::string no_chain = NoChain(question, advice);
+  if (!no_chain.empty()) reasons.push_back(no_chain);
   if (advice.whole_below > 0) {
     reasons.push_back(fmt::format(
         "values below about {} bytes are kept whole on {} servers: coding "
@@ -79,28 +133,10 @@ std::vector<std::string> Reasons(const AdviceModel& model,
         advice.whole_below, question.failures + 1));
     return reasons;
   }
-  if (advice.chosen == advice.fastest) {
-    reasons.push_back(fmt::format(
-        "it is the fastest: {:.3f} ms on the average of {:g} reads a write",
-        kMsPerSecond * chosen.mean_seconds, question.reads_per_write));
-  } else {
-    reasons.push_back(fmt::format(
-        "it stores least of those within {:.0f} % of the fastest ({}, {:.3f} "
-        "ms; this one {:.3f} ms, on the average of {:g} reads a write)",
-        Percent(kEquallyFast - 1), FormatScheme(fastest.scheme),
-        kMsPerSecond * fastest.mean_seconds, kMsPerSecond * chosen.mean_seconds,
-        question.reads_per_write));
-  }
+  reasons.push_back(Speed(question, advice));
   if (advice.chosen == 0) {
-    if (advice.candidates.size() > 1) {
-      const Candidate& coded = advice.candidates[1];
-      reasons.push_back(
-          fmt::format("coding would store {:.2f} bytes for one, not {:.2f}; {} "
-                      "takes {:.2f} "
-                      "of the time",
-                      coded.stored, copies.stored, FormatScheme(coded.scheme),
-                      coded.mean_seconds / copies.mean_seconds));
-    }
+    const std::string codes = BesideCodes(advice);
+    if (!codes.empty()) reasons.push_back(codes);
     return reasons;
   }
   if (chosen.scheme.kind == SchemeKind::kChain) {

@@ -176,6 +176,45 @@ class AdviseTest(unittest.TestCase):
                          "no chain of 3 widths that survives 1 failure has "
                          "enough servers here")
 
+    def test_where_copies_beat_chains_a_code_of_two_widths_may_win(self):
+        # Each server takes a millisecond, of which chains need most.
+        coded = {"put": times(link=1, server=1e-3),
+                 "get": times(link=1, server=1e-3)}
+        self.write(json.dumps(model(seconds={
+            "copies": {"put": times(link=1), "get": times(link=1)},
+            "coded": coded})))
+        for mbit, scheme, reasons in (
+                ("29", "ers2:4,1,5", [
+                    "no chain of 3 widths pays: the fastest, ers:4-6-12,1, "
+                    "takes 32.839 ms, rep:2 27.118",
+                    "it is the fastest: 25.839 ms on the average of 1 reads a "
+                    "write"]),
+                ("100", "rep:2", [
+                    "no chain of 3 widths pays: the fastest, ers:4-6-12,1, "
+                    "takes 18.398 ms, rep:2 7.864",
+                    "it is the fastest: 7.864 ms on the average of 1 reads a "
+                    "write",
+                    "coding would store 1.25 bytes for one, not 2.00; "
+                    "ers2:4,1,5 takes 1.45 of the time"]),
+                ("20", "ers:4-6-12,1", [
+                    "it stores least of those within 10 % of the fastest of "
+                    "copies and chains (rep:2, 39.322 ms; this one 41.991 ms, "
+                    "on the average of 1 reads a write)"])):
+            with self.subTest(mbit=mbit):
+                advice = self.ask("--object-size", "65536", "--mbit", mbit,
+                                  "--widths", "3")
+                self.assertEqual(advice["scheme"], scheme)
+                self.assertEqual(advice["reasons"][:len(reasons)], reasons)
+
+    def test_widths_that_no_chain_has_are_passed_over(self):
+        self.write(json.dumps(model(widths=[
+            [4, 5], [2 ** 28, 2 ** 29], [-2 ** 31, 5]])))
+        advice = self.ask("--object-size", str(MIB), "--mbit", "8",
+                          "--widths", "4")
+        self.assertEqual([row["scheme"] for row in advice["candidates"]],
+                         ["rep:2", "ers2:4,1,5", "ers:4-8-16-32,1",
+                          "ers:4-6-12-24,1"])
+
     def test_text_has_what_each_change_of_width_costs(self):
         done = run("--object-size", str(MIB), "--mbit", "8", "--model",
                    self.path, "--widths", "3", "--servers",
