@@ -10,7 +10,6 @@
 #include "ctl/support/key_text.h"
 #include "ctl/support/progress.h"
 #include "ctl/support/report.h"
-#include "shared/plain_text.h"
 
 namespace ers::ctl {
 namespace {
@@ -44,12 +43,6 @@ Ending Put(const GlobalOptions& global, const PutArguments& arguments) {
     options.width = *width;
   }
   options.client_flags = arguments.flags;
-  if (proxy::NeedsBase64(arguments.key)) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("key {}: spaces and control characters are not "
-                              "allowed",
-                              KeyText(arguments.key)));
-  }
   Result<Input> input = Input::Open(arguments.file);
   if (!input) return input.error();
   if (input->size() > kMaxValueBytes) {

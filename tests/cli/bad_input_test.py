@@ -1,5 +1,6 @@
 """What a user may get wrong: a clear error each, and nothing lost."""
 
+import base64
 import json
 import os
 import resource
@@ -148,6 +149,8 @@ class BadUsageTest(CtlCase):
                           ["transition", key, "--to", "wide"]):
                 with self.subTest(key=key, command=words[0]):
                     self.refused(BAD_USAGE, "key", *words)
+        too_long = base64.b64encode(b"a " * 126).decode()
+        self.refused(BAD_USAGE, "key", "put", "base64:" + too_long, "f")
         self.put("k" * 250, b"the longest key")
         self.check("k" * 250, b"the longest key")
 

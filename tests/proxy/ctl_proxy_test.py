@@ -165,6 +165,9 @@ class ByProxyTest(ByProxyCase):
         self.done("transition", text, "--to", "narrow")
         self.same(self.done("get", text), b"vuu" + b"v" * 8997)
         self.assertEqual(self.done("rm", text), text.encode() + b": removed\n")
+        self.done("put", text, "-", data=b"anew")
+        self.assertEqual(self.done("get", text), b"anew")
+        self.done("rm", text)
         self.done("rm", reserved)
 
     def test_a_key_that_is_no_utf_8(self):
