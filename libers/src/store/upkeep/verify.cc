@@ -85,11 +85,11 @@ Task<Result<VerifyReport>> Verifier::Run() {
 }
 
 Task<void> Verifier::Work(KeyWalk& walk, net::Latch& latch) {
-  // Also where this process is told to wait less: another one's change may be
-  // under way.
-  constexpr net::Duration kLeastPatience = std::chrono::seconds(1);
+  // Also where servers count as dead sooner here: another process's change may
+  // be under way.
+  constexpr net::Duration kMinPatience = std::chrono::seconds(1);
   const net::Duration patience = std::max<net::Duration>(
-      session_.cluster().options.request_timeout, kLeastPatience);
+      session_.cluster().options.request_timeout, kMinPatience);
   while (Going() && (!walk.empty() || !suspects_.empty())) {
     const net::TimePoint now = session_.runtime().Now();
     const bool due = !suspects_.empty() &&
