@@ -20,7 +20,7 @@ type Setup struct {
 	MaxFailures int
 	Scheme      string   // of most keys
 	Long        string   // of keys whose values have several groups
-	Targets     []string // of transitions
+	Targets     []string // of transitions; a width that an object lacks is refused
 	LongBytes   int      // at most, of those values
 }
 
@@ -29,13 +29,13 @@ type Setup struct {
 var setups = []Setup{
 	{6, 1, "ers2:4,1,5", "rs:2,1",
 		[]string{"narrow", "wide", "wide", "rep:2", "rs:4,1", "ers2:4,1,5",
-			"ers2:2,1,3"}, 5 << 20},
+			"ers2:2,1,3", "ers:2-3-5,1", "3"}, 5 << 20},
 	{4, 1, "ers1:2,1,3", "rep:2",
 		[]string{"narrow", "wide", "wide", "rep:2", "ers1:2,1,3", "srs:2,1,3"},
 		3 << 20},
 	{7, 2, "ers2:4,2,5", "rs:2,2",
-		[]string{"narrow", "wide", "wide", "rep:3", "rs:4,2", "ers2:4,2,5"},
-		5 << 20},
+		[]string{"narrow", "wide", "wide", "rep:3", "rs:4,2", "ers2:4,2,5",
+			"ers:2-3-5,2", "3"}, 5 << 20},
 }
 
 const (

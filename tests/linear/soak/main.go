@@ -44,9 +44,11 @@ type shape struct {
 
 var shapes = map[int]shape{
 	1: {1, 6, "ers2:4,1,5", "rep:2", "rs:4,1",
-		[]string{"wide", "narrow", "ers2:4,1,5", "srs:4,1,5", "ers1:2,1,3"}},
+		[]string{"wide", "narrow", "ers2:4,1,5", "srs:4,1,5", "ers1:2,1,3",
+			"ers:2-4-5,1"}},
 	2: {2, 7, "ers2:4,2,5", "rep:3", "rs:4,2",
-		[]string{"wide", "narrow", "ers2:4,2,5", "srs:4,2,5", "ers1:2,2,3"}},
+		[]string{"wide", "narrow", "ers2:4,2,5", "srs:4,2,5", "ers1:2,2,3",
+			"ers:2-4-5,2"}},
 }
 
 type soak struct {
