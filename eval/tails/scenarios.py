@@ -52,7 +52,7 @@ def round_trips(arguments, system, meter):
         with Bed(arguments, dataclasses.replace(
                 system, scheme=scheme)) as bed:
             bed.start_servers(servers, behind=range(servers))
-            bed.start_proxy()
+            bed.start_proxy("--config", bed.patient())
             bed.fill(SIZES[:1])
             bed.await_in_sync()
             client = bed.client()
